@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from blueprint.check import BlueprintError, check_blueprint
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.neural_blueprint import NeuralBlueprint, load_blueprint
 from games.game import Game
@@ -16,7 +19,12 @@ from games.registry import load_game
 from tests.blueprint.guandan.positions import random_tensors, some_decisions
 
 GAME = GuanDan(moves="canonical")
-DECISIONS = some_decisions(8, seed=3)
+
+
+@functools.cache
+def decisions() -> Decisions:
+    """Return the positions of this module, played once and not before they are needed."""
+    return some_decisions(8, seed=3)
 
 
 def neural(temperature: float = 0.06) -> NeuralBlueprint:
@@ -24,8 +32,8 @@ def neural(temperature: float = 0.06) -> NeuralBlueprint:
 
 
 def of_seat(seat: int) -> tuple[NDArray, Ragged]:
-    rows = np.flatnonzero(DECISIONS.seats == seat)
-    return DECISIONS.states[rows], Ragged(DECISIONS.offsets, DECISIONS.actions).take(rows)
+    rows = np.flatnonzero(decisions().seats == seat)
+    return decisions().states[rows], Ragged(decisions().offsets, decisions().actions).take(rows)
 
 
 class Uniform:

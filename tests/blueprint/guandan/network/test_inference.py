@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +13,7 @@ from numba.extending import intrinsic
 
 import blueprint.guandan.network.inference as fast
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.input_layout import FEATURE_HASH
 from blueprint.guandan.network.inputs import encode_full
@@ -20,7 +22,13 @@ from blueprint.inference_file import LIMIT, export_checkpoint
 from blueprint.layers import half_rows as layers
 from tests.blueprint.guandan.positions import SMALL, random_tensors, some_decisions
 
-DECISIONS = some_decisions()
+
+@functools.cache
+def decisions() -> Decisions:
+    """Return the positions of this module, played once and not before they are needed."""
+    return some_decisions()
+
+
 SINGLE, HALF = 2e-3, 3e-2
 """Tolerances: the kernels read weights in half precision; bfloat16 has eight bits."""
 
@@ -36,7 +44,7 @@ def trained_as(tensors: dict, config: NetworkConfig):
     for name, module in (("network.", network), ("critic.", critic)):
         own = {k.removeprefix(name): torch.from_numpy(v) for k, v in tensors.items() if k.startswith(name)}
         module.load_state_dict(own)
-    d = DECISIONS
+    d = decisions()
     x, a = network.encode(d)
     rows = torch.from_numpy(np.repeat(d.rows, np.diff(d.offsets)))
     payoffs = torch.tensor(OUTCOMES)
@@ -57,7 +65,7 @@ def trained_as(tensors: dict, config: NetworkConfig):
 def test_it_agrees_with_the_training_network(config: NetworkConfig, half: bool) -> None:
     tensors = random_tensors(config)
     inference = Inference(tensors, half=half)
-    d = DECISIONS
+    d = decisions()
     wanted = trained_as(tensors, config)
     tolerance = HALF if half else SINGLE
     assert np.allclose(inference.advantages(d), wanted[0], atol=tolerance)
@@ -67,7 +75,7 @@ def test_it_agrees_with_the_training_network(config: NetworkConfig, half: bool) 
 
 def test_one_decision_is_scored_as_in_a_batch() -> None:
     inference = Inference(random_tensors(), half=False)
-    d = DECISIONS
+    d = decisions()
     batch = inference.advantages(d)
     values = inference.values(d.states, d.rows, d.seats)
     for j in range(0, len(d), 9):
@@ -92,7 +100,7 @@ def test_pieces_cover_every_decision_once_whatever_their_sizes() -> None:
 
 def test_threads_do_not_disturb_each_other() -> None:
     inference = Inference(random_tensors())
-    d = DECISIONS
+    d = decisions()
 
     def ask(_: int) -> np.ndarray:
         return inference.advantages(d)
@@ -105,7 +113,7 @@ def test_threads_do_not_disturb_each_other() -> None:
 def test_a_snapshot_does_not_follow_the_tensors_it_was_made_of() -> None:
     tensors = {name: value.copy() for name, value in random_tensors().items()}
     inference = Inference(tensors, half=False)
-    d = DECISIONS
+    d = decisions()
     before = inference.advantages(d)
     for value in tensors.values():
         value += 1
@@ -155,7 +163,7 @@ def test_an_export_plays_as_its_source(tmp_path) -> None:
     assert description["gate"] == "better" and "rng" not in description
     one, two = load_inference(source, half=False), load_inference(target, half=False)
     assert two.name == "small@9"
-    assert np.allclose(one.advantages(DECISIONS), two.advantages(DECISIONS), atol=SINGLE)
+    assert np.allclose(one.advantages(decisions()), two.advantages(decisions()), atol=SINGLE)
 
 
 @pytest.mark.parametrize(
@@ -183,5 +191,5 @@ def test_tensors_that_do_not_fit_are_refused() -> None:
     with pytest.raises(CheckpointError, match=r"network\.context must be a layer"):
         Inference(tensors)
     with pytest.raises(ValueError, match="no critic"):
-        d = DECISIONS
+        d = decisions()
         Inference(random_tensors(), critic=False).critic_values(d.states, d.rows, d.seats)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_layout import (
     ACTION_BLOCKS,
     ACTION_WIDTH,
@@ -20,12 +22,30 @@ from blueprint.guandan.network.inputs import encode_actions, encode_full, encode
 from games.guandan.cards import PASS, unpack
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.state import NOBODY
+from games.support.array_types import Array, Ints
 from tests.blueprint.guandan.positions import some_decisions
 
-DECISIONS = some_decisions(16, seed=5)
-STATES = encode_states(DECISIONS.states, DECISIONS.seats)
-ACTIONS = encode_actions(DECISIONS)
-OWNERS = np.repeat(DECISIONS.rows, np.diff(DECISIONS.offsets))
+
+@functools.cache
+def decisions() -> Decisions:
+    """Return the positions of this module, played once and not before they are needed."""
+    return some_decisions(16, seed=5)
+
+
+@functools.cache
+def state_inputs() -> Array:
+    return encode_states(decisions().states, decisions().seats)
+
+
+@functools.cache
+def action_inputs() -> Array:
+    return encode_actions(decisions())
+
+
+@functools.cache
+def owners() -> Ints:
+    """Return the decision of each legal move."""
+    return np.repeat(decisions().rows, np.diff(decisions().offsets))
 
 
 def block(rows: NDArray, blocks: tuple[tuple[str, int], ...], name: str) -> NDArray[np.int64]:
@@ -47,14 +67,14 @@ def hidden_features(states: NDArray, seats: NDArray) -> NDArray[np.uint8]:
 
 def hands(seats: NDArray) -> NDArray[np.int64]:
     """Return the hand of each decision's seat in `seats`, [n, 54]."""
-    return unpack(DECISIONS.states["hand"][DECISIONS.rows, seats]).astype(np.int64)
+    return unpack(decisions().states["hand"][decisions().rows, seats]).astype(np.int64)
 
 
 def test_rows_are_as_wide_as_their_blocks_and_hold_bits_but_for_played_counts() -> None:
     for rows, blocks, width in (
-        (STATES, STATE_BLOCKS, STATE_WIDTH),
-        (ACTIONS, ACTION_BLOCKS, ACTION_WIDTH),
-        (hidden_features(DECISIONS.states, DECISIONS.seats), HIDDEN_BLOCKS, HIDDEN_WIDTH),
+        (state_inputs(), STATE_BLOCKS, STATE_WIDTH),
+        (action_inputs(), ACTION_BLOCKS, ACTION_WIDTH),
+        (hidden_features(decisions().states, decisions().seats), HIDDEN_BLOCKS, HIDDEN_WIDTH),
     ):
         assert rows.shape[1] == width == sum(size for _, size in blocks)
         for name, _ in blocks:
@@ -62,98 +82,101 @@ def test_rows_are_as_wide_as_their_blocks_and_hold_bits_but_for_played_counts() 
 
 
 def test_the_hand_and_the_unseen_cards_can_be_read_back() -> None:
-    planes = block(STATES, STATE_BLOCKS, "hand").reshape(-1, 54, 2)
-    own = hands(DECISIONS.seats)
+    planes = block(state_inputs(), STATE_BLOCKS, "hand").reshape(-1, 54, 2)
+    own = hands(decisions().seats)
     assert np.array_equal(planes.sum(2), own)
-    played = unpack(DECISIONS.states["played"]).astype(np.int64).sum(1)
-    unseen = block(STATES, STATE_BLOCKS, "unseen").reshape(-1, 54, 2).sum(2)
+    played = unpack(decisions().states["played"]).astype(np.int64).sum(1)
+    unseen = block(state_inputs(), STATE_BLOCKS, "unseen").reshape(-1, 54, 2).sum(2)
     assert np.array_equal(unseen, 2 - own - played)
-    ranks = block(STATES, STATE_BLOCKS, "unseen_ranks").reshape(-1, 13, 8).sum(2)
+    ranks = block(state_inputs(), STATE_BLOCKS, "unseen_ranks").reshape(-1, 13, 8).sum(2)
     assert np.array_equal(ranks, unseen[:, :52].reshape(-1, 13, 4).sum(2))
 
 
 def test_cards_left_level_and_places_are_one_hot_from_the_seat_that_sees() -> None:
-    n = len(DECISIONS)
-    turn = (DECISIONS.seats[:, None] + np.arange(4)) % 4
-    left = block(STATES, STATE_BLOCKS, "left").reshape(n, 4, 28)
-    assert np.array_equal(left.argmax(2), np.take_along_axis(DECISIONS.states["left"], turn, 1))
-    level = block(STATES, STATE_BLOCKS, "level")
-    assert np.array_equal(level.argmax(1), DECISIONS.states["level"])
-    out = block(STATES, STATE_BLOCKS, "out").reshape(n, 4, 4)
+    n = len(decisions())
+    turn = (decisions().seats[:, None] + np.arange(4)) % 4
+    left = block(state_inputs(), STATE_BLOCKS, "left").reshape(n, 4, 28)
+    assert np.array_equal(left.argmax(2), np.take_along_axis(decisions().states["left"], turn, 1))
+    level = block(state_inputs(), STATE_BLOCKS, "level")
+    assert np.array_equal(level.argmax(1), decisions().states["level"])
+    out = block(state_inputs(), STATE_BLOCKS, "out").reshape(n, 4, 4)
     assert np.all(out.sum(2) == 1) and np.all(left.sum(2) == 1) and np.all(level.sum(1) == 1)
     for i in range(n):
-        finished = DECISIONS.states["order"][i][: DECISIONS.states["finished"][i]]
+        finished = decisions().states["order"][i][: decisions().states["finished"][i]]
         for j in range(4):
             place = np.flatnonzero(finished == turn[i, j])
             assert out[i, j].argmax() == (place[0] if len(place) else 3)
 
 
 def test_the_action_to_beat_stays_after_passes() -> None:
-    beat = block(STATES, STATE_BLOCKS, "beat")
-    kinds = DECISIONS.states["beat"]["type"]
+    beat = block(state_inputs(), STATE_BLOCKS, "beat")
+    kinds = decisions().states["beat"]["type"]
     assert np.array_equal(beat[:, :11].argmax(1), kinds)
     led = kinds != PASS
-    leader = (DECISIONS.states["leader"].astype(int) - DECISIONS.seats) % 4
+    leader = (decisions().states["leader"].astype(int) - decisions().seats) % 4
     assert np.array_equal(beat[led][:, 35:39].argmax(1), leader[led])
-    passes = np.minimum(DECISIONS.states["passes"], 2)
+    passes = np.minimum(decisions().states["passes"], 2)
     assert np.array_equal(beat[:, 39:42].argmax(1), passes)
     assert np.any(led & (passes > 0))
 
 
 def test_ownership_of_the_level_is_seen_from_the_own_side() -> None:
-    owner = DECISIONS.states["owner"]
-    seen = block(STATES, STATE_BLOCKS, "owner")
-    ours = np.stack([owner == DECISIONS.seats % 2, owner == 1 - DECISIONS.seats % 2], 1)
+    owner = decisions().states["owner"]
+    seen = block(state_inputs(), STATE_BLOCKS, "owner")
+    ours = np.stack([owner == decisions().seats % 2, owner == 1 - decisions().seats % 2], 1)
     assert np.array_equal(seen, ours & (owner != NOBODY)[:, None])
 
 
 def test_nothing_hidden_reaches_a_states_features() -> None:
     rng = np.random.default_rng(0)
-    other = determinise(DECISIONS.states, DECISIONS.seats, rng)
-    assert np.array_equal(encode_states(other, DECISIONS.seats), STATES)
-    again = encode_actions(replace(DECISIONS, states=other))
-    assert np.array_equal(again, ACTIONS)
-    hidden = hidden_features(DECISIONS.states, DECISIONS.seats)
-    assert not np.array_equal(hidden_features(other, DECISIONS.seats), hidden)
+    other = determinise(decisions().states, decisions().seats, rng)
+    assert np.array_equal(encode_states(other, decisions().seats), state_inputs())
+    again = encode_actions(replace(decisions(), states=other))
+    assert np.array_equal(again, action_inputs())
+    hidden = hidden_features(decisions().states, decisions().seats)
+    assert not np.array_equal(hidden_features(other, decisions().seats), hidden)
 
 
 def test_the_critic_sees_the_three_other_hands() -> None:
-    cards = block(hidden_features(DECISIONS.states, DECISIONS.seats), HIDDEN_BLOCKS, "cards")
+    cards = block(hidden_features(decisions().states, decisions().seats), HIDDEN_BLOCKS, "cards")
     planes = cards.reshape(-1, 3, 54, 2).sum(3)
     for j in range(3):
-        assert np.array_equal(planes[:, j], hands((DECISIONS.seats + j + 1) % 4))
+        assert np.array_equal(planes[:, j], hands((decisions().seats + j + 1) % 4))
 
 
 def test_an_action_shows_what_it_leaves() -> None:
-    used = np.stack([DECISIONS.actions["lo"], DECISIONS.actions["hi"]], 1)
-    rest = hands(DECISIONS.seats)[OWNERS] - unpack(used).astype(np.int64)
+    used = np.stack([decisions().actions["lo"], decisions().actions["hi"]], 1)
+    rest = hands(decisions().seats)[owners()] - unpack(used).astype(np.int64)
     assert rest.min() >= 0
-    assert np.array_equal(block(ACTIONS, ACTION_BLOCKS, "type").argmax(1), DECISIONS.actions["type"])
-    wild = 4 * DECISIONS.states["level"][OWNERS].astype(np.int64)
+    assert np.array_equal(
+    types = block(action_inputs(), ACTION_BLOCKS, "type").argmax(1)
+    assert np.array_equal(types, decisions().actions["type"])
+    )
+    wild = 4 * decisions().states["level"][owners()].astype(np.int64)
     rows = np.arange(len(rest))
-    assert np.array_equal(block(ACTIONS, ACTION_BLOCKS, "wild").sum(1), rest[rows, wild])
+    assert np.array_equal(block(action_inputs(), ACTION_BLOCKS, "wild").sum(1), rest[rows, wild])
     natural = rest.copy()
     natural[rows, wild] = 0
     ranks = natural[:, :52].reshape(-1, 13, 4).sum(2)
-    seen = block(ACTIONS, ACTION_BLOCKS, "ranks").reshape(-1, 13, 6).sum(2)
+    seen = block(action_inputs(), ACTION_BLOCKS, "ranks").reshape(-1, 13, 6).sum(2)
     assert np.array_equal(seen, np.minimum(ranks, 6))
-    assert np.array_equal(block(ACTIONS, ACTION_BLOCKS, "cards"), natural[:, :52] > 0)
+    assert np.array_equal(block(action_inputs(), ACTION_BLOCKS, "cards"), natural[:, :52] > 0)
     for name, count, most in (("singles", 1, 8), ("pairs", 2, 6), ("trips", 3, 5)):
-        found = block(ACTIONS, ACTION_BLOCKS, name).sum(1)
+        found = block(action_inputs(), ACTION_BLOCKS, name).sum(1)
         assert np.array_equal(found, np.minimum((ranks == count).sum(1), most))
-    left = block(ACTIONS, ACTION_BLOCKS, "left")
+    left = block(action_inputs(), ACTION_BLOCKS, "left")
     assert np.array_equal(left.argmax(1), np.minimum(rest.sum(1), 11))
 
 
 def test_two_actions_of_a_decision_look_different() -> None:
     alike = 0
-    for j in range(len(DECISIONS)):
-        part = slice(DECISIONS.offsets[j], DECISIONS.offsets[j + 1])
-        alike += len(ACTIONS[part]) - len(np.unique(ACTIONS[part], axis=0))
-    assert alike < 0.02 * len(ACTIONS)
+    for j in range(len(decisions())):
+        part = slice(decisions().offsets[j], decisions().offsets[j + 1])
+        alike += len(action_inputs()[part]) - len(np.unique(action_inputs()[part], axis=0))
+    assert alike < 0.02 * len(action_inputs())
 
 
 def test_a_seat_out_of_range_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a seat is 0\.\.3; got 4"):
-        encode_states(DECISIONS.states[:1], np.array([4]))
-    assert encode_states(DECISIONS.states[:0], np.zeros(0, np.int64)).shape == (0, STATE_WIDTH)
+        encode_states(decisions().states[:1], np.array([4]))
+    assert encode_states(decisions().states[:0], np.zeros(0, np.int64)).shape == (0, STATE_WIDTH)
