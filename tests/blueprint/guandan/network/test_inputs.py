@@ -148,10 +148,8 @@ def test_an_action_shows_what_it_leaves() -> None:
     used = np.stack([decisions().actions["lo"], decisions().actions["hi"]], 1)
     rest = hands(decisions().seats)[owners()] - unpack(used).astype(np.int64)
     assert rest.min() >= 0
-    assert np.array_equal(
     types = block(action_inputs(), ACTION_BLOCKS, "type").argmax(1)
     assert np.array_equal(types, decisions().actions["type"])
-    )
     wild = 4 * decisions().states["level"][owners()].astype(np.int64)
     rows = np.arange(len(rest))
     assert np.array_equal(block(action_inputs(), ACTION_BLOCKS, "wild").sum(1), rest[rows, wild])
