@@ -24,7 +24,7 @@ from blueprint.layers.bfloat import bits, grow_positive
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["FastLayer", "add_rows", "first_layer", "run_residual", "sum_rows"]
+__all__ = ["FastLayer", "add_rows", "copy_row", "first_layer", "run_residual", "sum_rows"]
 
 
 def _widens() -> bool:
@@ -68,6 +68,13 @@ def add_rows(
             out[o] += first + w * _widen(weight[c, o]) + z * _widen(weight[d, o])
 
 
+@kernel(nogil=True)
+def copy_row(row: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    """Copy a row; NumPy's assignment would bring an error message that takes seconds to compile."""
+    for k in range(len(row)):
+        out[k] = row[k]
+
+
 @kernel(nogil=True, fastmath=True, error_model="numpy")
 def sum_rows(
     x: Bytes, weight: NDArray[np.uint16], base: NDArray[np.float32], row_of: Ints, out: NDArray[np.float32]
@@ -81,7 +88,7 @@ def sum_rows(
             index[n] = k
             value[n] = x[j, k]
             n += x[j, k] != 0
-        out[j] = base[row_of[j]]
+        copy_row(base[row_of[j]], out[j])
         add_rows(index, value, n, weight, out[j])
 
 

@@ -17,7 +17,7 @@ from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.network.input_kernels import past_indices
 from blueprint.guandan.network.input_layout import PAST_WIDTH, STAKES_SCALE, STAKES_WIDTH
 from blueprint.layers.bfloat import bits, relu, relu_summed
-from blueprint.layers.half_rows import FastLayer, add_rows, run_residual, sum_rows
+from blueprint.layers.half_rows import FastLayer, add_rows, copy_row, run_residual, sum_rows
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
@@ -56,13 +56,13 @@ def _few(
     out = np.empty(width, np.float32)
     for j in range(len(h)):
         for k in range(len(weights)):
-            value[:width] = h[j]
-            out[:] = biases[k]
+            copy_row(h[j], value)
+            copy_row(biases[k], out)
             add_rows(index, value, width, weights[k], out)
             for o in range(width):
                 h[j, o] += max(out[o], np.float32(0))
-        value[:width] = h[j]
-        top[j] = top_bias
+        copy_row(h[j], value)
+        copy_row(top_bias, top[j])
         add_rows(index, value, width, top_weight, top[j])
 
 

@@ -159,7 +159,7 @@ class Inference:
             end = min(start + CHUNK, len(rows))
             n, _, half = self._room(end - start, int(offsets[end] - offsets[start]))
             x = np.empty((n, STATE_WIDTH), np.uint8)
-            encode_states_into(words, bytes_, rows[start:end], seats[start:end], x)
+            encode_states_into(words, bytes_, rows[start:end], seats[start:end], x, 0, STATE_WIDTH)
             with torch.inference_mode():
                 looks = self._looks(decisions.states, words, rows[start:end], seats[start:end])
                 context = self._tower(x, self._context, half, looks)
@@ -226,7 +226,7 @@ class Inference:
             high = min(low + CHUNK, len(rows))
             n, _, half = self._room(high - low, high - low)
             x = np.empty((n, STATE_WIDTH), np.uint8)
-            encode_states_into(words, bytes_, rows[low:high], seats[low:high], x)
+            encode_states_into(words, bytes_, rows[low:high], seats[low:high], x, 0, STATE_WIDTH)
             with torch.inference_mode():
                 looks = self._looks(states, words, rows[low:high], seats[low:high])
                 h = self._tower(x, top, half, looks)

@@ -338,9 +338,12 @@ def _windows(every: Int) -> int:
 
 
 @kernel(nogil=True)
-def encode_states_into(words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Bytes) -> None:
+def encode_states_into(
+    words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Bytes, at: Int, end: Int
+) -> None:
+    """Write states into columns at..end of out; whole rows let one compilation serve every caller."""
     for j in range(len(rows)):
-        _encode_state(words, bytes_, rows[j], np.int64(seats[j]), out[j])
+        _encode_state(words, bytes_, rows[j], np.int64(seats[j]), out[j, at:end])
 
 
 @kernel(nogil=True)
@@ -389,6 +392,9 @@ def encode_actions_into(
 
 
 @kernel(nogil=True)
-def encode_hidden_into(words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Bytes) -> None:
+def encode_hidden_into(
+    words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Bytes, at: Int, end: Int
+) -> None:
+    """Write hidden hands into columns at..end of out."""
     for j in range(len(rows)):
-        _encode_hidden(words, bytes_, rows[j], np.int64(seats[j]), out[j])
+        _encode_hidden(words, bytes_, rows[j], np.int64(seats[j]), out[j, at:end])

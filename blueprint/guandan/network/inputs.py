@@ -54,8 +54,8 @@ def encode_full_into(
 
     words, bytes_: `views` of the states. rows: [k] which of them; seats: [k] in whose eyes.
     """
-    encode_states_into(words, bytes_, rows, seats, out[:, :STATE_WIDTH])
-    encode_hidden_into(words, bytes_, rows, seats, out[:, STATE_WIDTH:])
+    encode_states_into(words, bytes_, rows, seats, out, 0, STATE_WIDTH)
+    encode_hidden_into(words, bytes_, rows, seats, out, STATE_WIDTH, STATE_WIDTH + HIDDEN_WIDTH)
 
 
 def encode_full(states: Array, seats: Array) -> NDArray[np.uint8]:
@@ -66,7 +66,7 @@ def encode_full(states: Array, seats: Array) -> NDArray[np.uint8]:
     states = np.ascontiguousarray(states)
     rows = np.arange(len(states), dtype=np.int64)
     out = np.empty((len(rows), STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
-    encode_full_into(*views(states), rows, np.broadcast_to(np.asarray(seats, np.int64), rows.shape), out)
+    encode_full_into(*views(states), rows, _each(seats, rows), out)
     return out
 
 
@@ -77,11 +77,11 @@ def encode_states(states: Array, seats: Array, rows: NDArray[np.int64] | None = 
     """
     states = np.ascontiguousarray(states)
     rows = np.arange(len(states), dtype=np.int64) if rows is None else np.asarray(rows, np.int64)
-    seats = np.broadcast_to(np.asarray(seats, np.int64), rows.shape)
+    seats = _each(seats, rows)
     if seats.size and not 0 <= seats.min() <= seats.max() < 4:
         raise ValueError(f"encode_states: a seat is 0..3; got {seats.min()}..{seats.max()}")
     out = np.empty((len(rows), STATE_WIDTH), np.uint8)
-    encode_states_into(*views(states), rows, seats, out)
+    encode_states_into(*views(states), rows, seats, out, 0, STATE_WIDTH)
     return out
 
 
@@ -94,7 +94,7 @@ def encode_past(states: Array, seats: Array, rows: NDArray[np.int64] | None = No
     states = np.ascontiguousarray(states)
     rows = np.arange(len(states), dtype=np.int64) if rows is None else np.asarray(rows, np.int64)
     out = np.empty((len(rows), PAST_WIDTH), np.uint8)
-    encode_past_into(views(states)[0], rows, np.broadcast_to(np.asarray(seats, np.int64), rows.shape), out)
+    encode_past_into(views(states)[0], rows, _each(seats, rows), out)
     return out
 
 
@@ -132,6 +132,11 @@ def _write_actions(decisions: Decisions, out: NDArray[np.uint8]) -> None:
     encode_actions_into(words, bytes_, rows, seats, np.asarray(d.offsets), action_words(d.actions), out)
 
 
+def _each(seats: Array, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a seat for each row, writable: kernels are compiled again for arrays that are only read."""
+    return np.array(np.broadcast_to(np.asarray(seats, np.int64), rows.shape))
+
+
 class EncodingRoom:
     """Buffers for the features of decisions, used again and again."""
 
@@ -147,6 +152,6 @@ class EncodingRoom:
         if len(self._actions) < m:
             self._actions = np.empty((m + m // 2, ACTION_WIDTH), np.uint8)
         x, a = self._states[:n], self._actions[:m]
-        encode_states_into(*views(decisions.states), decisions.rows, decisions.seats, x)
+        encode_states_into(*views(decisions.states), decisions.rows, decisions.seats, x, 0, STATE_WIDTH)
         _write_actions(decisions, a)
         return x, a

@@ -23,7 +23,7 @@ import gc
 from collections.abc import Callable
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
-from numba import njit
+from numba import njit, types
 from numba.core import event as numba_event
 
 from games.support.kernel.cache import compiling_failed, keep_compiled
@@ -77,10 +77,27 @@ def _compiled(function: F, options: KernelOptions) -> F:
     numba_options: dict[str, Any] = {"no_cfunc_wrapper": True, **options}
     lazy = numba_options.pop("lazy", False)
     dispatcher: Any = njit(**numba_options)(function)
+    if hasattr(dispatcher, "get_call_template"):  # not where Numba was told to compile nothing
+        _compile_for_types(dispatcher)
     keep_compiled(dispatcher)
     return cast(F, LazyKernel(dispatcher) if lazy else dispatcher)
 
 
+def _compile_for_types(dispatcher: Any) -> None:
+    """Let kernels that call this one with different constants share its code.
+
+    Numba would compile it for each constant. The optimizer still sees constants where it inlines the call.
+    """
+    for_arguments = dispatcher.get_call_template
+
+    def for_types(arguments: tuple[Any, ...], names: dict[str, Any]) -> Any:
+        widened = {name: _unliteral(kind) for name, kind in names.items()}
+        return for_arguments(tuple(_unliteral(kind) for kind in arguments), widened)
+
+    dispatcher.get_call_template = for_types
+
+
+_unliteral: Any = types.unliteral
 _events: Any = numba_event
 
 
