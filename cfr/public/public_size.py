@@ -87,11 +87,17 @@ def solver_bytes(tree: PublicTree, variant_name: str | Variant, dtype: Any) -> i
     return int(tree.nbytes + payoffs + 2 * 4 * len(tree) + numbers * np.dtype(dtype).itemsize + exponents)
 
 
-def require_memory(tree: PublicTree, variant_name: str | Variant, dtype: Any) -> None:
-    """Raise TooLarge if a solver would take more memory than it may."""
+def require_memory(
+    tree: PublicTree, variant_name: str | Variant, dtype: Any, smaller: str | None = None
+) -> None:
+    """Raise TooLarge if a solver would take more memory than it may.
+
+    smaller: what the error tells a user to choose for smaller numbers; default the next `--precision`.
+    """
     taken, limit = solver_bytes(tree, variant_name, dtype), memory_limit()
     if taken > limit:
-        smaller = {8: "--precision 32, ", 4: "--precision 16, "}.get(np.dtype(dtype).itemsize, "")
+        if smaller is None:
+            smaller = {8: "--precision 32, ", 4: "--precision 16, "}.get(np.dtype(dtype).itemsize, "")
         plainer = "a variant without predictions, " if variant(variant_name).predictive else ""
         raise TooLarge(
             f"{tree.game.name}: CFR on its public tree must fit into {words_of_bytes(limit)} of memory; it "

@@ -43,7 +43,8 @@ def computed_policy(
     tree = grow_public(game)
     fits = solver_bytes(tree, variant, np.float64) <= memory_limit()
     dtype = np.dtype(np.float64 if fits else np.float32)
-    require_memory(tree, variant, dtype)
+    blueprint = "a policy file that `gs2 blueprint --form public --precision 16` wrote, "
+    require_memory(tree, variant, dtype, blueprint)
     solver = PublicSolver(tree, variant, dtype=dtype)
     while solver.iteration < last:
         solver.run(1)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -238,6 +240,20 @@ def test_sizes_name_the_public_form_of_factored_games_alone() -> None:
 def test_what_does_not_fit_is_refused(policy: str, tmp_path: Path, words: str, says: str) -> None:
     text = words.replace("{policy}", policy).replace("{}", str(tmp_path))
     assert says in refusal(*text.split())
+
+
+@pytest.mark.parametrize("words", ["exploitability {} cfr:3", "blueprint {} --form public"])
+def test_a_command_without_memory_advises_options_that_it_has(
+    monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.setenv("GS2_MEMORY", "1M")
+    said = refusal(*words.replace("{}", "leduc_poker(ranks=13,suits=4)").split())
+    assert "CFR on its public tree must fit into 1 MB" in said
+    own = re.sub("`[^`]*`", "", said)  # advice in backquotes names another command
+    command = main.get_command(click.Context(main), words.split()[0])
+    assert command is not None
+    options = {word for option in command.params for word in option.opts}
+    assert set(re.findall(r"--[a-z]+", own)) <= options
 
 
 @pytest.mark.long
