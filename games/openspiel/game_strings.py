@@ -8,7 +8,7 @@ a string. Some of its games also drop their parameters from their own names (`nf
 from __future__ import annotations
 
 import math
-import warnings
+import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,14 @@ FILES = {"efg_game": "filename", "nfg_game": "filename"}
 """Games that are read from a file, and the parameter that names it."""
 MAY_EXIT = ("universal_poker",)
 """Games whose loading may end the process, for parameters that they do not like."""
+LOAD = """
+import ast, sys, pyspiel
+try:
+    parameters = ast.literal_eval(sys.argv[1])
+    pyspiel.load_game(parameters.pop("name"), parameters)
+except Exception:
+    pass  # whoever loads it next meets the same
+"""
 TURNS = "turn_based_simultaneous_game"
 LARGEST_INT = 2**31 - 1
 MOST_SAID = 400
@@ -74,7 +82,7 @@ def load_parameters(parameters: Parameters) -> Any:
     try:
         given = {key: value for key, value in parameters.items() if key != "name"}
         if any(name in written for name in MAY_EXIT):
-            _require_alive(written)
+            _require_alive(repr(parameters))
         return pyspiel.load_game(parameters["name"], given)
     except Exception as error:  # damaged files bring out an IndexError, among others
         said = " ".join(str(error).split())
@@ -87,30 +95,17 @@ def load_parameters(parameters: Parameters) -> Any:
 
 
 @cache
-def _require_alive(text: str) -> None:
-    """Raise RuntimeError, with what OpenSpiel says, if loading a game ends a copy of this process."""
-    import faulthandler
-    import os
+def _require_alive(parameters: str) -> None:
+    """Raise RuntimeError, with what OpenSpiel says, if loading a game ends the process that loads it.
 
-    import pyspiel
+    parameters: Parameters as Python writes them.
+    """
+    import subprocess
 
-    parameters = read_parameters(text)
-    name = parameters.pop("name")
-    reads, writes = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads: the copy runs nothing else
-        copy = os.fork() if hasattr(os, "fork") else None
-    if copy == 0:
-        faulthandler.disable()
-        os.dup2(writes, 2)
-        with suppress(BaseException):
-            pyspiel.load_game(name, parameters)
-        os._exit(0)
-    os.close(writes)
-    with open(reads, "rb") as pipe:
-        said = pipe.read() if copy is not None else b""
-    if copy is not None and os.waitpid(copy, 0)[1] != 0:
-        raise RuntimeError(said.decode(errors="replace"))
+    words = [sys.executable, "-c", LOAD, parameters]
+    tried = subprocess.run(words, capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        raise RuntimeError(tried.stderr)
 
 
 def game_name(game: Any, parameters: Parameters) -> str:
