@@ -11,6 +11,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, ClassVar
 
 from games.support.configuration import ConfigError
@@ -31,16 +32,18 @@ def split_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), tuple(one.strip() for one in settings.split(",") if one.strip())
 
 
+@cache
 def field_types(kind: type[Any]) -> Mapping[str, Kinds]:
     """Return the types that each field of a configuration class may have, by the field's name.
 
-    `int | None` is (int, NoneType). Class variables are no fields.
+    `int | None` is (int, NoneType). Class variables are no fields. Each class is read once.
     """
-    return {
+    found = {
         name: typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
         for name, hint in typing.get_type_hints(kind).items()
         if hint is not ClassVar and typing.get_origin(hint) is not ClassVar
     }
+    return types.MappingProxyType(found)
 
 
 def read_settings(settings: Iterable[str], known: Mapping[str, Kinds], *, label: str = "") -> dict[str, Any]:

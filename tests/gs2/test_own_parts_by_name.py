@@ -171,12 +171,16 @@ def test_a_file_may_import_what_lies_beside_it_and_a_module_may_lie_here(
 
 
 def test_a_game_of_ones_own_stands_in_front_of_a_match_and_in_what_training_says_to_try(place: Path) -> None:
-    few = ("--pairs", "40", "--processes", "2", "--json")
+    few, two = ("--pairs", "40", "--json"), ("--processes", "2")
     done = gs2("match", "parts.py:Mine", "uniform", "cfr:5", *few)
     assert json.loads(done.stdout)["game"] == "parts.py:Mine", done.output
     # a game that is called as one of ours is not taken for it, here or in other processes
     names = ("parts.py:Namesake", "kuhn_poker(cards=5)", "kuhn_poker")
-    found = [json.loads(gs2("match", name, "uniform", "cfr:5", *few).stdout) for name in names]
+    own = [*two, *few]
+    found = [
+        json.loads(gs2("match", name, "uniform", "cfr:5", *words).stdout)
+        for name, words in zip(names, (own, few, few), strict=True)
+    ]
     assert [row["game"] for row in found] == list(names)
     assert found[0]["by_team"] == found[1]["by_team"] != found[2]["by_team"]
     made = gs2("train", "parts.py:Mine", "-o", "mine.safetensors", "--decisions", "100")

@@ -194,13 +194,13 @@ def test_the_commands_refuse_in_one_line_and_let_one_allow_more() -> None:
         ("solve", "liars_dice(dice=2)", "--infoset", "P0 holds 1 1", "--source", "enumerated"),
         ("knowledge", "liars_dice(dice=2)", "--infoset", "P0 holds 1 1"),
     ):
-        result = gs2(*words, "--memory", "2G")
+        result = gs2(*words, "--memory", "200M")
         assert result.exit_code == 2 and result.stdout == ""
         assert len(result.stderr.strip().splitlines()) == 1
         # what a public tree computes by itself names no larger limit that would do
         says = "allow more with --memory" if words[0] == "exploitability" else "would fit"
-        assert "must fit into 2 GB" in result.stderr and says in result.stderr
-    public = gs2("blueprint", "liars_dice(dice=2)", "--iterations", "1", "--memory", "2G")
+        assert "must fit into 200 MB" in result.stderr and says in result.stderr
+    public = gs2("blueprint", "liars_dice(dice=2)", "--iterations", "1", "--memory", "200M")
     assert public.exit_code == 2 and "public tree" in public.stderr
     assert gs2("games", "liars_dice", "--memory", "10M").exit_code == 2
     assert gs2("games", "liars_dice", "--memory", "unlimited").exit_code == 0
