@@ -22,7 +22,7 @@ from gs2.cli import main
 from gs2.startup.refusals import refusals
 from tests.commands.tree import COMMANDS
 
-INTERRUPT_AFTER = 4.0
+INTERRUPT_AFTER = 2.0
 """Seconds after which a command is interrupted as by Ctrl-C, and again every second."""
 HANGS_AFTER = 90
 """Interruptions that a command may ignore (kernels compile, processes start) before it counts as hanging."""
