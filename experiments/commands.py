@@ -27,13 +27,8 @@ if TYPE_CHECKING:
     from games.support.work.where import Place
 
 __all__ = [
-    "AGENT",
     "GROUP",
-    "LEARNING",
     "SIMULATE",
-    "TRACE",
-    "TRAINING",
-    "TRIBUTE",
     "experiment",
     "refine",
     "report",
@@ -43,37 +38,14 @@ REPORT = "RESULTS.md"
 GROUP = "gs2.experiments"
 """Entry points that add experiments, ours and anybody's: click commands, or Targets that name one."""
 
-AGENT = Target(
-    "experiments.agent.ablate_agent",
-    "ablate_guandan",
-    "Measure what each part of the GuanDan agent is worth.",
-)
-TRAINING = Target(
-    "experiments.training.ablate_training",
-    "ablate_blueprint",
-    "Compare networks and training options at equal time.",
-)
-TRIBUTE = Target(
-    "experiments.training.tribute_gain",
-    "ablate_tribute",
-    "Compare tribute by the network with tribute by rule.",
-)
-LEARNING = Target(
-    "experiments.training.learning",
-    "ablate_learning",
-    "Compare what training settings learn from the same games.",
-)
 SIMULATE = Target(
     "experiments.simulate_guandan", "simulate", "Play matches at random and check every invariant."
-)
-TRACE = Target(
-    "experiments.training.trace", "ablate_trace", "Measure the noise and error of returns by their trace."
 )
 
 
 @click.group(cls=LazyGroup, entry_points=GROUP)
 def experiment() -> None:
-    """Run experiments and report on them: refinement on the research games, ablations at GuanDan."""
+    """Run experiments and report on them: refinement on the research games, random matches of GuanDan."""
 
 
 @click.command()

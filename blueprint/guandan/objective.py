@@ -27,7 +27,7 @@ FREQUENCIES = (
 )
 """Rounds that ended with 3, 2, 1, -1, -2, -3 for the team that won the one before by 1, 2, 3 levels.
 
-Of the shipped network against itself: `python -m experiments.training.frequencies --matches 1500 --seed 5`.
+Of the shipped network against itself: `python -m studies.training.frequencies --matches 1500 --seed 5`.
 One level leads to more wins than two: then the own team pays the tribute, and leads the next round.
 """
 _LEVELS = np.asarray(RESULTS, np.float64)

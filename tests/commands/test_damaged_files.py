@@ -42,7 +42,6 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ("match", "greedy", "random", "--rounds", "3", "--games", "1", *ONE)
     assert run(*words, "-o", str(place / "m.jsonl")).exit_code == 0
     shutil.copytree("experiments/results/rows/closures", place / "rows")
-    shutil.copy("experiments/results/rows/agent/fast.jsonl.gz", place / "rows.jsonl.gz")
     record = ("guandan", "play-random", "--record", str(place / "record.jsonl"))
     assert run(*record).exit_code == 0
     from gs2.guandan.position_solver import example_positions
@@ -80,10 +79,6 @@ READERS: dict[str, tuple[str, Callable[[Path], tuple[str, ...]]]] = {
     ),
     "grid": ("rows/grid.json", lambda p: ("experiment", "report", str(p / "rows"), "-o", str(p / "R.md"))),
     "rows": ("rows/rows.csv", lambda p: ("experiment", "report", str(p / "rows"), "-o", str(p / "R.md"))),
-    "packed rows": (
-        "rows.jsonl.gz",
-        lambda p: ("experiment", "agent", "report", str(p / "rows.jsonl.gz"), "-o", str(p / "A.md")),
-    ),
     "record": ("record.jsonl", lambda p: ("guandan", "replay", str(p / "record.jsonl"))),
     "rounds, replayed": ("rounds.jsonl", lambda p: ("games", "--replay", str(p / "rounds.jsonl"))),
     "rounds, gone on with": (

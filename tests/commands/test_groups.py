@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def alone() -> list[str]:
-    """Return the modules of experiments that run by themselves."""
+    """Return the modules of experiments and studies that run by themselves."""
     found = []
-    for path in sorted((ROOT / "experiments").rglob("*.py")):
+    for path in sorted([*(ROOT / "experiments").rglob("*.py"), *(ROOT / "studies").rglob("*.py")]):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.If) and "__main__" in ast.unparse(node.test):
                 found.append(".".join(path.relative_to(ROOT).with_suffix("").parts))
@@ -41,8 +41,7 @@ def test_every_module_that_runs_by_itself_has_the_boundary() -> None:
     [
         ("refinement.which_histories", ("no_such_game",), "no_such_game"),
         ("refinement.which_histories", ("kuhn_poker", "--blueprint", "what:3"), "what:3"),
-        ("training.learning_curve", ("-o", "/proc/none/x"), "/proc/none"),
-        ("training.ablate_training", ("report", "experiments/results"), "must hold rows of a run"),
+        ("learning_curve", ("-o", "/proc/none/x"), "/proc/none"),
     ],
 )
 def test_what_is_refused_is_one_line(module: str, words: tuple[str, ...], says: str) -> None:

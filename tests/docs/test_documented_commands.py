@@ -25,8 +25,7 @@ from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
-PAGES = ("README.md", *DOCS, "TRAINING.md", "CONTRIBUTING.md")
-MODULES = ("experiments", "gs2")
+PAGES = ("README.md", *DOCS, "TRAINING.md", "CONTRIBUTING.md", "studies/README.md")
 TINY = (
     "--minutes 0.02 --set rounds=4 --set batch=64 --threads 2 --rounds 2 --against greedy "
     "--network state=16 --network blocks=1 --network action=16 --network critic=16"
@@ -67,9 +66,6 @@ SMALLER = (
     (r"gs2 experiment refine", GRID),
     (r"refinement\.approach", "--game kuhn_poker --infosets 1 --seeds 1 --iterations 3"),
     (r"refinement\.on_public_tree", "--game kuhn_poker --infosets 2 --iterations 2"),
-    (r"gs2 experiment agent rounds ", "--deals 1"),
-    (r"gs2 experiment learning", "--rounds 8 --held-out 4 --try trace=0.9"),
-    (r"gs2 experiment trace", "--pairs 2 --playouts 4"),
     (r"gs2 bench cfr", "kuhn_poker --repeats 1 --no-openspiel"),
     (r"gs2 bench guandan", "--seconds 0.1 --processes 1"),
     (r"gs2 bench blueprint", "--seconds 0.1 --rounds 4 --threads 1"),
@@ -91,7 +87,7 @@ STANDS_FOR = {
 }
 """What a reader puts in place of these words."""
 LONG = re.compile(
-    r"gs2 (match|ladder|gate|play) .|gs2 bench .|experiment (agent|learning|trace)"
+    r"gs2 (match|ladder|gate|play) .|gs2 bench ."
     r"|gs2 exploit (guandan|.*network:)"
     r"|solve guandan --(json|position (follow|duel))|goofspiel\(cards=11.*dmc:"
     r"|universal_poker.*numHoleCards=2"

@@ -17,9 +17,9 @@ import pytest
 from gs2.cli import main
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("games", "cfr", "blueprint", "gs2", "experiments", "tests", "docs", "examples")
+PACKAGES = ("games", "cfr", "blueprint", "gs2", "experiments", "studies", "tests", "docs", "examples")
 PAGES = (
-    *("README.md", "CONTRIBUTING.md", "TRAINING.md"),
+    *("README.md", "CONTRIBUTING.md", "TRAINING.md", "studies/README.md"),
     *("blueprint/MODEL_CARD.md", "gs2/guandan/beliefs/BELIEFS.md"),
     *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")),
     *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "experiments" / "results").glob("*.md")),

@@ -16,6 +16,7 @@ import pytest
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = "games|cfr|blueprint|gs2|experiments|studies"
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 RESULTS = sorted(
     path.relative_to(ROOT).as_posix() for path in (ROOT / "experiments" / "results").glob("*.md")
@@ -103,9 +104,7 @@ def test_the_first_steps_in_python_run(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize("page", PAGES)
 def test_the_files_that_a_page_names_are_there(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    named = set(
-        re.findall(r"\b((?:games|cfr|blueprint|gs2|experiments|tests|examples|docs)/[\w./-]*\w/?)", text)
-    )
+    named = set(re.findall(rf"\b((?:{PACKAGES}|tests|examples|docs)/[\w./-]*\w/?)", text))
     assert len(named) > 10 or page not in ("docs/concepts/index.md", "CONTRIBUTING.md")
     for path in named - MADE_BY_A_READER:
         assert (ROOT / path).exists() or path.startswith("docs/reference/"), f"{page} names {path}"
@@ -114,9 +113,7 @@ def test_the_files_that_a_page_names_are_there(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_the_modules_and_names_of_the_code_that_a_page_spells_out_are_there(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    for name in (
-        set(re.findall(r"`((?:games|cfr|blueprint|gs2|experiments)(?:\.\w+)+)[`(]", text)) - ENTRY_POINTS
-    ):
+    for name in set(re.findall(rf"`((?:{PACKAGES})(?:\.\w+)+)[`(]", text)) - ENTRY_POINTS:
         parts = name.split(".")
         found = importlib.import_module(parts[0])
         for depth, part in enumerate(parts[1:], 2):

@@ -13,17 +13,6 @@ from experiments.outputs import NoCheckoutError, report_file
 from gs2.cli import main
 
 ROOT = Path(__file__).parents[2]
-ROWS = ROOT / "experiments" / "results" / "rows"
-
-
-def test_without_a_word_a_report_is_written_to_the_current_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows = str(ROWS / "agent" / "fast.jsonl.gz")
-    done = CliRunner().invoke(main, ["experiment", "agent", "report", rows, "--json"])
-    assert json.loads(done.stdout)["written"] == ["ABLATIONS_GUANDAN.md"]
-    assert (tmp_path / "ABLATIONS_GUANDAN.md").read_text().count("\n| ") > 1
 
 
 def test_a_report_replaces_an_earlier_one_and_nothing_else(
@@ -33,17 +22,15 @@ def test_a_report_replaces_an_earlier_one_and_nothing_else(
     words = ["experiment", "refine", "--game", "kuhn_poker", "--method", "maxmargin", "--seeds", "1"]
     made = CliRunner().invoke(main, [*words, "--iterations", "2", "--workers", "1", "-o", "run"])
     assert made.exit_code == 0, made.output
-    agent = ["agent", "report", str(ROWS / "agent" / "fast.jsonl.gz")]
-    for name, asked in (("run/RESULTS.md", ["report", "run"]), ("ABLATIONS_GUANDAN.md", agent)):
-        mine = tmp_path / name
-        mine.write_text("What I found out, on my own.\n")
-        refused = CliRunner().invoke(main, ["experiment", *asked])
-        assert refused.exit_code == 2 and "must be an earlier report to be replaced" in refused.stderr
-        assert mine.read_text() == "What I found out, on my own.\n"
-        mine.unlink()
-        for _ in range(2):
-            assert CliRunner().invoke(main, ["experiment", *asked]).exit_code == 0
-        assert mine.read_text().startswith("# ")
+    mine = tmp_path / "run" / "RESULTS.md"
+    mine.write_text("What I found out, on my own.\n")
+    refused = CliRunner().invoke(main, ["experiment", "report", "run"])
+    assert refused.exit_code == 2 and "must be an earlier report to be replaced" in refused.stderr
+    assert mine.read_text() == "What I found out, on my own.\n"
+    mine.unlink()
+    for _ in range(2):
+        assert CliRunner().invoke(main, ["experiment", "report", "run"]).exit_code == 0
+    assert mine.read_text().startswith("# ")
 
 
 def test_a_report_lies_beside_its_runs_and_says_why_a_plot_is_missing(
@@ -100,12 +87,3 @@ def test_an_installed_copy_has_no_checkout_to_write_to(monkeypatch: pytest.Monke
     monkeypatch.setattr(experiments.outputs, "checkout_of_code", lambda: None)
     with pytest.raises(NoCheckoutError, match="must run from a checkout"):
         report_file("R.md", None, checkout=True)
-
-
-def test_the_reports_of_the_project_are_made_from_its_rows(tmp_path: Path) -> None:
-    files = ("choices", "deep", "early-std", "fast", "std", "std183", "fast326", "std326", "std1215")
-    words = [str(ROWS / "agent" / f"{name}.jsonl.gz") for name in files]
-    made = tmp_path / "made.md"
-    done = CliRunner().invoke(main, ["experiment", "agent", "report", *words, "-o", str(made)])
-    assert done.exit_code == 0, done.output
-    assert made.read_text() == (ROOT / "experiments" / "results" / "ABLATIONS_GUANDAN.md").read_text()
