@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.checkpoint import GUANDAN, CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.climbing.move_config import CLIMBING
 from games.support.array_types import Array
 
 __all__ = ["LIMIT", "check_export", "export_checkpoint"]
 
-GUANDAN = "guandan"
 LIMIT = 8_000_000
 """Most bytes that a shipped file may have."""
 PARTS = {GUANDAN: ("network.", "critic."), CLIMBING: ("network.",)}

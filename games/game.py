@@ -7,7 +7,7 @@ three-card toy and GuanDan, so everything above this file knows nothing else abo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -36,11 +36,14 @@ class Infoset:
     player: the seat whose infoset it is.
     key: the `width` words of `Game.infoset_key`.
     text: `Game.infoset_text` of any of its histories; `Game.parse_infoset` reads it back.
+    seen: [t, width], the keys that its player saw on the way, each as often as it changed, the last `key`;
+        None where they are not at hand. A game whose key does not spell the record out draws by them.
     """
 
     player: int
     key: tuple[int, ...]
     text: str
+    seen: NDArray[np.uint64] | None = field(default=None, compare=False, repr=False)
 
 
 @runtime_checkable
@@ -57,10 +60,13 @@ class Game(Protocol):
     payoff_range: smallest and largest payoff of any player at any terminal.
     key_width: 64-bit words in an infoset key.
 
-    A game may offer one function more, for infosets too large to list (`games.infosets.sampling`). Without it
-    histories are drawn by following what the player saw, which is as good unless much of what chance deals
-    shows only later, as with many dice under a cup:
+    A game may offer two functions more. `sample_deals` is a shortcut past the opening chance, for games whose
+    deal takes many steps: it returns n states at which chance has nothing left to open, [n], drawn
+    independently and each as often as chance leads there. `sample_histories` is for infosets too large to
+    list (`games.infosets.sampling`). Without it histories are drawn by following what the player saw, which
+    is as good unless much of what chance deals shows only later, as with many dice under a cup:
 
+        sample_deals(n: int, rng: np.random.Generator) -> Array
         sample_histories(infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged
 
     Or it may say `remembers = False`: a player may be told different things while it waits and end up in one
@@ -68,8 +74,9 @@ class Game(Protocol):
 
     `sample_histories` returns n histories that the player cannot tell apart, each as its actions from the
     root (chance's among them), drawn independently and each as often as chance's part of it says: others'
-    moves count alike. The infoset may be that of a player who waits; its text may be empty. `check_game`
-    tests it. Where no infoset is small enough to be followed whole, `follows = False` spares the attempt.
+    moves count alike. The infoset may be that of a player who waits; its text may be empty, and then `seen`
+    is there. `check_game` tests it. Where no infoset is small enough to be followed whole, `follows = False`
+    spares the attempt.
     """
 
     name: str

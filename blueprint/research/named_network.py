@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,15 @@ from games.size import estimate_size
 
 __all__ = ["is_listed", "load_network", "trained_network"]
 
+KIND = "research"
+"""Kind of a checkpoint that says none of the others."""
+LOADERS = {
+    KIND: "blueprint.research.research_network:load_research_blueprint",
+    "game": "blueprint.research.game_network:load_game_network",
+    "climbing": "blueprint.climbing.climbing_blueprint:load_climbing_blueprint",
+    "guandan": "blueprint.guandan.network.neural_blueprint:load_guandan_blueprint",
+}
+"""What reads the checkpoint of a network, by its kind; the module is imported when it is first asked for."""
 LISTED = 2_000_000
 """Histories up to which a network sees a listing of infosets; the largest research game has 1.9 million."""
 
@@ -28,18 +39,10 @@ def load_network(path: str | Path, game: Game) -> Blueprint:
     Raises CheckpointError if the file is missing, damaged, or another game's.
     """
     _, description = read_checkpoint(path, prefix="-")
-    from blueprint.climbing.move_config import CLIMBING
-    from blueprint.research.game_network import KIND, load_game_network
-
-    if description.get("kind") == KIND:
-        return load_game_network(path, game)
-    if description.get("kind") == CLIMBING:
-        from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
-
-        return load_climbing_blueprint(path, game)
-    from blueprint.research.research_network import load_research_blueprint
-
-    return load_research_blueprint(path, game)
+    kind = description.get("kind", description.get("game"))
+    module, _, name = LOADERS.get(kind, LOADERS[KIND]).partition(":")
+    load: Callable[[str | Path, Game], Blueprint] = getattr(importlib.import_module(module), name)
+    return load(path, game)
 
 
 def trained_network(game: Game, decisions: int, rng: np.random.Generator) -> Blueprint:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
+from games.game import CHANCE, TERMINAL, Game, GameError
 from games.infosets.histories import follow_lines
 from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, Watcher
@@ -56,7 +56,6 @@ def check_sampling(game: Game, rng: np.random.Generator, *, small: bool) -> None
     trails = list(_met(game, rng))
     everything = _listed(game, trails) if small else None
     for at, trail in enumerate(trails):
-        infoset = Infoset(trail.player, tuple(int(word) for word in trail.keys[-1]), "")
         listed = None if everything is None else everything[at]
         if listed is not None:
             found = follow_trails(game, [trail], SMALL, rng)[0]
@@ -72,7 +71,7 @@ def check_sampling(game: Game, rng: np.random.Generator, *, small: bool) -> None
             _check_thinned(game, trail, float(found.chance.sum()), len(found), rng)
         if own is None:
             continue
-        lines = own(infoset, DRAWS, rng)
+        lines = own(trail.infoset, DRAWS, rng)
         _require(game, isinstance(lines, Ragged), "sample_histories", "must return Ragged rows", type(lines))
         _require(game, len(lines) == DRAWS, "sample_histories", f"must return {DRAWS} rows", len(lines))
         states, _, _ = follow_lines(game, lines)

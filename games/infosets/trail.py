@@ -68,6 +68,11 @@ class Trail:
         place[acted] = np.arange(len(own))
         return cls(player, acting, np.array(seen, np.uint64), acted, known[place])
 
+    @property
+    def infoset(self) -> Infoset:
+        """The infoset at the end of the trail, without words."""
+        return Infoset(self.player, tuple(int(word) for word in self.keys[-1]), "", self.keys)
+
     def at_decisions(self) -> Trail:
         """Return the trail with the infosets alone at which the player acted, and the last."""
         kept = self.acted.copy()

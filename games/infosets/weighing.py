@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import Game, GameError, Infoset
+from games.game import Game, GameError
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, PlayRule, follow_lines, line_names, probabilities
 from games.infosets.trail import Trail, same_actions, walk
@@ -79,8 +79,7 @@ def weighed_sample(
 
 def _drawn(game: Game, trail: Trail, n: int, rng: np.random.Generator) -> Ragged:
     sampler: Any = game
-    infoset = Infoset(trail.player, tuple(int(word) for word in trail.keys[-1]), "")
-    lines: Ragged = sampler.sample_histories(infoset, n, rng)
+    lines: Ragged = sampler.sample_histories(trail.infoset, n, rng)
     return lines
 
 

@@ -134,16 +134,10 @@ def _describe(game: Game, as_json: bool) -> None:
     import numpy as np
 
     from cfr.tree import grow
-    from games.game import CHANCE, GameError
+    from games.game import CHANCE
 
     row: dict[str, Any] = {"game": game.name, "players": game.num_players, "teams": list(game.teams)}
     row |= _told(game)
-    try:
-        game.root()
-    except GameError as error:  # a game that is dealt, never enumerated, has no tree to count
-        row |= {"payoff_range": list(game.payoff_range), "tree": str(error)}
-        _print_row(row, as_json)
-        return
     with working(f"growing {game.name} …"):
         tree = grow(game, keep_states=False)
     row |= {
@@ -186,15 +180,9 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
     from cfr.public.public_size import estimate_public_size
     from cfr.tree.duration import CFR_SECONDS, seconds_per_history, words_of_seconds
     from cfr.tree.memory import CFR_BYTES, SEARCH_BYTES, bytes_per_history, memory_limit, words_of_bytes
-    from games.game import GameError
     from games.infosets.factored import FactoredGame
     from games.size import Count, estimate_size
 
-    try:
-        game.root()
-    except GameError as error:  # a game that is dealt, never enumerated, has no tree to size
-        _print_row({"game": game.name, "tree": str(error)}, as_json)
-        return
     size = estimate_size(game, seed=seed)
     if not size.complete:
         _print_large(game, size, as_json)

@@ -59,8 +59,8 @@ def parts_of(text: str) -> tuple[str, str | None]:
 def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
     """Return the agent of a game that a name stands for.
 
-    text: `uniform`; `network`, the one that comes with the package (DouDiZhu, Big2); the file of a network
-        (`gs2 train GAME`), also with a way to play (`gs2.play.network_names`), or of a policy
+    text: `uniform`; `network`, the one that comes with the package (GuanDan, DouDiZhu, Big2); the file of a
+        network (`gs2 train GAME`), also with a way to play (`gs2.play.network_names`), or of a policy
         (`gs2 blueprint`); `network:N`, one after N decisions of training; on games small enough for a tree
         also `cfr:100` or another CFR variant, `noise:0.25` and `dmc:20000`; one's own as FILE.py:NAME or
         MODULE:NAME, an agent or what makes one when called without arguments; or BASE+PRESET[:FIELD=VALUE,…],

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from blueprint.checkpoint import GAMES_WITH_NETWORKS, read_checkpoint, shipped_file
+from blueprint.checkpoint import GAMES_WITH_NETWORKS, GUANDAN, read_checkpoint, shipped_file
 from blueprint.protocol import Blueprint, GameAgent
 from cfr.policies.policy import load_policy
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
@@ -57,8 +57,8 @@ def named_network(game: str, text: str) -> NamedNetwork | None:
     if path is None:
         raise UnknownGameAgent(
             f"network: {game} must be a game with a shipped network, one of "
-            f"{', '.join(GAMES_WITH_NETWORKS)}; train one with gs2 train and give its file, or say "
-            "network:DECISIONS"
+            f"{', '.join((*GAMES_WITH_NETWORKS, GUANDAN))}; train one with gs2 train and give its file, or "
+            "say network:DECISIONS"
         )
     return NamedNetwork(path, settings)
 

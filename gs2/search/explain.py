@@ -74,7 +74,7 @@ def solve_infoset(
     if context is None:
         return _solve_sampled(game, blueprint, infoset, config, rng, options)
     if isinstance(infoset, Trail):
-        infoset = Infoset(infoset.player, tuple(int(word) for word in infoset.keys[-1]), "")
+        infoset = infoset.infoset
     number = context.infoset_number(infoset)
     strategy = context.strategy(blueprint)
     prepared = time.perf_counter() - began
@@ -124,7 +124,7 @@ def _named(game: Game | SearchContext, infoset: Infoset | Trail | int) -> Infose
     if isinstance(infoset, Infoset):
         return infoset
     if isinstance(infoset, Trail):
-        return Infoset(infoset.player, tuple(int(word) for word in infoset.keys[-1]), "")
+        return infoset.infoset
     if not isinstance(game, SearchContext):
         raise ValueError(f"{game.name}: an infoset must be named by an Infoset or a Trail; got {infoset}")
     node = int(game.tree.infoset_first_node()[game.infoset_number(int(infoset))])

@@ -37,3 +37,17 @@ def test_every_command_named_is_there() -> None:
     commands = set(main.list_commands(click.Context(main)))
     assert named <= commands, named - commands
     assert commands <= named, "the page of commands names every one"
+
+
+def test_guandan_is_played_and_searched_on_its_page_as_any_other_game(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = (ROOT / "docs" / "how-to" / "guandan_agent.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"## GuanDan as any other game.*?```python\n(.*?)```", text, re.DOTALL)
+    names: dict = {}
+    exec(compile(code, "guandan_agent.md", "exec"), names)
+    assert names["match"].net.mean() > 0
+    assert sum(names["result"].refined.values()) == pytest.approx(1)
+    assert names["result"].sampled.histories > 0
+    played, move = capsys.readouterr().out.splitlines()
+    assert played.endswith("levels a round") and move in names["result"].refined

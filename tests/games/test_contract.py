@@ -56,8 +56,11 @@ LARGE = (
     "goofspiel(cards=13,turns=13)",
     "big2(players=3,ranks=7,cards=5,straights=plain,flushes=suit,bombs=both,double_from=4)",
     "doudizhu(ranks=4)",
+    "guandan",
     *PRESETS,
 )
+NARROW = {"guandan": 3}
+"""Histories of a level that are looked at in games whose words are long and whose rounds have 200 levels."""
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -70,7 +73,7 @@ def test_small_games_keep_the_contract_at_every_history(name: str) -> None:
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_games_keep_the_contract_at_random_histories(name: str) -> None:
-    report = check_game(load_game(name), np.random.default_rng(1), max_width=120)
+    report = check_game(load_game(name), np.random.default_rng(1), max_width=NARROW.get(name, 120))
     assert not report.complete
     assert report.terminals > 0
 
@@ -86,7 +89,7 @@ def test_histories_of_different_depths_share_a_batch(name: str) -> None:
         if len(now) == 0:
             break
         actions = game.actions(now)
-        pick = rng.choice(len(actions.values), min(20, len(actions.values)), replace=False)
+        pick = rng.choice(len(actions.values), min(NARROW.get(name, 20), len(actions.values)), replace=False)
         met.append(game.step(now, actions.rows[pick], actions.values[pick]))
     mixed = rng.permutation(np.concatenate(met))
     mixed = mixed[game.player(mixed) != TERMINAL]
@@ -112,7 +115,7 @@ def test_a_game_can_be_checked_from_given_roots() -> None:
 
 def test_every_registered_game_is_among_them() -> None:
     names = {name.partition("(")[0] for name in (*SMALL, *LARGE)}
-    assert {spec.name for spec in game_specs()} - {"guandan"} <= names
+    assert {spec.name for spec in game_specs()} <= names
 
 
 @pytest.mark.parametrize("name", (*SMALL, *LARGE))

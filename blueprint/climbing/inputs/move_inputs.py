@@ -131,7 +131,7 @@ class _DouDizhuInputs:
 
     def __init__(self, game: DouDizhu) -> None:
         self.game: Game = game
-        self._rules, self._deal, self._start = game.rules, game.deal, game.start
+        self._rules, self.deal = game.rules, game.sample_deals
         self._tables = move_table().tables
         copies = np.where(
             (np.arange(len(DECK_COPIES)) < game.ranks) | (np.arange(len(DECK_COPIES)) >= NUM_PLAIN),
@@ -140,9 +140,6 @@ class _DouDizhuInputs:
         )
         self._deck = sum(int(count) << 4 * rank for rank, count in enumerate(copies))
         self._dealt = int(copies.sum()) // 3
-
-    def deal(self, n: int, rng: np.random.Generator) -> Array:
-        return self._deal(n, rng) if self._start is None else np.repeat(self._start, n)
 
     def legal(self, states: Array) -> Ragged:
         return legal_actions(states, self._rules)
@@ -193,13 +190,10 @@ class _Big2Inputs:
 
     def __init__(self, game: Big2) -> None:
         self.game: Game = game
-        self._dealt, self._book = game.dealt, game.rules.book()
+        self.deal, self._book = game.sample_deals, game.rules.book()
         self.layout = BIG2_STAYS_OUT_HASH if game.rules.stays_out else BIG2_HASH
         self._deck = int(game.words.whole)
         self._players = game.num_players
-
-    def deal(self, n: int, rng: np.random.Generator) -> Array:
-        return self._dealt(n, rng)
 
     def legal(self, states: Array) -> Ragged:
         found = legal_plays(states, self._book)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.check import BlueprintError, row_sums
+from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.chooser import Decisions
 from games.game import Game
 from games.ragged import Ragged
@@ -17,7 +18,7 @@ from games.support.array_types import Array
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
 
-__all__ = ["NeuralBlueprint", "load_blueprint"]
+__all__ = ["NeuralBlueprint", "load_blueprint", "load_guandan_blueprint"]
 
 TEMPERATURE = 0.06
 """Levels, as training begins with: actions this much worse than the best are e times less likely."""
@@ -100,3 +101,16 @@ def load_blueprint(
     from blueprint.guandan.network.inference import load_inference
 
     return NeuralBlueprint(load_inference(path, critic=False, half=False), temperature=temperature)
+
+
+def load_guandan_blueprint(path: str | os.PathLike[str], game: Game) -> NeuralBlueprint:
+    """Return the blueprint of a checkpoint that plays its best move, as networks of other games are loaded.
+
+    Raises CheckpointError if the file is missing, damaged or foreign, or the game is another.
+    """
+    if game.name.partition("(")[0] != "guandan":
+        raise CheckpointError(
+            f"checkpoint: {path} must be a network for {game.name}; it is one for 'guandan'; train one with "
+            f"gs2 train '{game.name}'"
+        )
+    return load_blueprint(path, temperature=0.0)

@@ -80,7 +80,7 @@ class Big2:
         """Return the state before the first card is dealt, a batch of one BIG2_STATE."""
         return big2_roots(1)
 
-    def dealt(self, n: int, rng: np.random.Generator) -> Rows:
+    def sample_deals(self, n: int, rng: np.random.Generator) -> Rows:
         """Return n freshly dealt rounds, [n] BIG2_STATE, as chance would deal them.
 
         Raises GameError if n is negative.

@@ -161,7 +161,7 @@ class DouDizhu:
         if not whole or state["plays"].any() or (state["landlord"] == NO_SEAT).any():
             raise GameError(
                 "doudizhu: a start is one round with the landlord in seat 0 and no card played; take it from "
-                "rounds_from_hands, or deal(1, rng), with landlord=first and ranks=13"
+                "rounds_from_hands, or sample_deals(1, rng), with landlord=first and ranks=13"
             )
         return state
 
@@ -169,16 +169,21 @@ class DouDizhu:
         """Return the round before the deal, or the configured start, a batch of one."""
         return empty_rounds(1) if self.start is None else self.start.copy()
 
-    def deal(self, n: int, rng: np.random.Generator) -> Rows:
-        """Return n freshly dealt rounds, [n] ROUND, drawn as chance draws them but all at once."""
+    def sample_deals(self, n: int, rng: np.random.Generator) -> Rows:
+        """Return n rounds, [n] ROUND, dealt as chance deals but all at once; n of the start if one is set.
+
+        Raises GameError if n is negative.
+        """
         if n < 0:
-            raise GameError(f"doudizhu: the number of deals must be at least 0; got {n}")
-        return shuffle_rounds(n, rng, self.rules)
+            raise GameError(f"doudizhu: the number of deals must be at least 0; got {n}; ask for 0 or more")
+        return shuffle_rounds(n, rng, self.rules) if self.start is None else np.repeat(self.start, n)
 
     def play_randomly(self, states: Rows, rng: np.random.Generator) -> tuple[Rows, NDArray[np.int64]]:
         """Return dealt rounds after uniformly random play to their ends, and decisions taken, [n] int64."""
         if np.any(states["player"] == CHANCE):
-            raise GameError("doudizhu: random play starts from dealt rounds; take them from deal(n, rng)")
+            raise GameError(
+                "doudizhu: random play starts from dealt rounds; take them from sample_deals(n, rng)"
+            )
         return random_endings(states, rng, self.rules)
 
     def player(self, states: Rows) -> NDArray[np.int8]:

@@ -1,17 +1,19 @@
 """A round of GuanDan under the `Game` protocol: deals, play, trick ends, finishing order, payoffs.
 
-A round starts from a deal, which no chance node could enumerate: `deal` samples deals, `from_hands` takes
-them. Seats 0 and 2 play against 1 and 3, in turn order 0, 1, 2, 3.
+Chance deals one kind of card after another (`games.guandan.rounds.dealing`); `deal` draws whole deals at once
+and `from_hands` takes them. Seats 0 and 2 play against 1 and 3, in turn order 0, 1, 2, 3.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from games.game import TERMINAL, GameError, Infoset
+from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.guandan.cards import (
     ACTION,
     HAND_SIZE,
@@ -24,13 +26,28 @@ from games.guandan.cards import (
 )
 from games.guandan.moves.listing import fill_ragged
 from games.guandan.notation import action_text
+from games.guandan.rounds.dealing import (
+    DEAL,
+    deal_probs,
+    deal_step,
+    deal_text,
+    dealing_text,
+    legal_deals,
+    parse_dealing,
+)
+from games.guandan.rounds.drawing import draw_histories, seen_by_record
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.position import parse_position, position_text
 from games.guandan.rounds.state import (
+    BEAT,
+    FIRST,
     HAND,
     HASH,
+    LEADER,
     NOBODY,
+    PASSES,
     PLAYED,
+    PLAYER,
     STATE,
     action_words,
     begin_rounds,
@@ -40,25 +57,31 @@ from games.guandan.rounds.state import (
     play_all,
     views,
 )
+from games.infosets import infoset_at
 from games.parameters import OneOf, Parameter
 from games.ragged import Ragged
-from games.support.array_types import Array, Ints, Row, Rows
+from games.support.array_types import Array, Bytes, Ints, Row, Rows
 from games.support.kernel import kernel
 
 __all__ = ["GuanDan", "Shown", "advance", "deal", "from_hands", "initial_hands", "legal"]
 
 
 @kernel(nogil=True)
-def _keys(words: Ints, player: int, out: NDArray[np.uint64]) -> None:
-    """Fold the player's initial hand into each public hash."""
+def _keys(words: Ints, bytes_: Bytes, player: int, out: NDArray[np.uint64]) -> None:
+    """Fold the player's initial hand into each public hash; write both, and what the last move shows."""
     for i in range(len(words)):
+        for k in range(2):
+            out[i, 2 + k] = np.uint64(words[i, HAND + 2 * player + k] + words[i, PLAYED + 2 * player + k])
         for lane in range(2):
             h = np.uint64(words[i, HASH + lane])
             for k in range(2):
-                h = mix_hash(
-                    h, np.uint64(words[i, HAND + 2 * player + k] + words[i, PLAYED + 2 * player + k])
-                )
+                h = mix_hash(h, out[i, 2 + k])
             out[i, lane] = mix_hash(h, np.uint64(player + 4 * lane))
+        shown = np.int64(bytes_[i, FIRST]) << 24 | np.int64(bytes_[i, PLAYER]) << 32
+        shown |= np.int64(bytes_[i, LEADER]) << 40 | np.int64(bytes_[i, PASSES]) << 48
+        out[i, 4] = np.uint64(shown | words[i, BEAT] & 0xFFFFFF)
+        out[i, 5] = np.uint64(words[i, BEAT + 1])
+        out[i, 6] = np.uint64(words[i, BEAT + 2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,10 +250,10 @@ class GuanDan:
     """One round of GuanDan as a `Game` (see `games.game`).
 
     moves: "full" lists every distinct (type, rank, multiset of cards), "canonical" one of each effect.
-    start: [1] STATE that `root` returns; None if rounds come from `deal` alone.
+    start: [1] STATE that `root` returns; None for a round before the deal.
     """
 
-    summary = "a round of GuanDan: four players, two teams, two decks, wild cards; dealt, never enumerated"
+    summary = "a round of GuanDan: four players, two teams, two decks, wild cards"
     parameters: tuple[Parameter, ...] = (
         OneOf(
             name="moves",
@@ -242,7 +265,8 @@ class GuanDan:
     num_players = 4
     teams: tuple[int, ...] = (0, 1, 0, 1)
     payoff_range = (-3.0, 3.0)
-    key_width = 2
+    one_by_one = True  # lists of moves are long, so sizes are estimated by few histories (`games.size`)
+    key_width = 7
 
     def __init__(self, moves: str = "full", start: Rows | None = None) -> None:
         if moves not in ("full", "canonical"):
@@ -250,38 +274,55 @@ class GuanDan:
         self.name = f"guandan(moves={moves})"
         self.canonical = moves == "canonical"
         self.start = None if start is None else np.array(start, STATE, copy=True, ndmin=1)
+        self.follows = start is not None  # else no infoset is small enough to be followed whole
 
     def root(self) -> Rows:
-        """Return the configured start, a batch of one.
+        """Return the round before the deal, or the configured start, a batch of one."""
+        if self.start is not None:
+            return self.start.copy()
+        state = _started(np.zeros((1, 4, 2), np.uint64), np.zeros((1, 4)), _Setting(0, 0, None, NOBODY))
+        state["player"] = CHANCE
+        return state
 
-        Raises GameError if there is none: a deal has too many outcomes for a chance node.
-        """
-        if self.start is None:
-            raise GameError(
-                "guandan: a deal cannot be enumerated, so there is no root; "
-                "sample rounds with deal(n, rng), or give GuanDan(start=from_hands(...))"
-            )
-        return self.start.copy()
+    def sample_deals(self, n: int, rng: np.random.Generator) -> Rows:
+        """Return n rounds past all that chance decides, [n] STATE: freshly dealt, or the configured start."""
+        return deal(n, rng) if self.start is None else np.repeat(self.start, n)
 
     def player(self, states: Rows) -> NDArray[np.int8]:
-        """Return the seat to act at each state, or TERMINAL, [n] int8."""
+        """Return who acts at each state, a seat, CHANCE or TERMINAL, [n] int8."""
         return states["player"].copy()
 
     def actions(self, states: Rows) -> Ragged:
         """Return the legal moves at each state, Ragged of ACTION, in an order the infoset fixes."""
-        return legal(states, canonical=self.canonical)
+        dealing = states["player"] == CHANCE
+        if not dealing.any():
+            return legal(states, canonical=self.canonical)
+        if dealing.all():
+            return legal_deals(states)
+        parts = [legal_deals(states[dealing]), legal(states[~dealing], canonical=self.canonical)]
+        both = Ragged.from_counts(
+            np.concatenate([part.counts for part in parts]), np.concatenate([part.values for part in parts])
+        )
+        return both.take(np.argsort(np.argsort(~dealing, kind="stable"), kind="stable"))
 
     def chance_probs(self, states: Rows, actions: Ragged) -> NDArray[np.float64]:
-        """Return ones, [m] float64: nothing is left to chance once the cards are dealt."""
-        return np.ones(len(actions.values))
+        """Return the probability of each outcome of the deal, [m] float64; 1 where a seat acts."""
+        return deal_probs(states, actions)
 
     def step(self, states: Rows, rows: NDArray[np.int64], actions: Rows) -> Rows:
         """Return the states after `actions[j]` is taken at `states[rows[j]]`, [m] STATE.
 
-        Raises GameError at a finished round or where the player lacks the cards. That the combination is
-        legal is the caller's to know: see `check_action`.
+        Raises GameError at a finished round, where the player lacks the cards, or at another outcome than
+        chance has. That the combination is legal is the caller's to know: see `check_action`.
         """
         after = states[rows]
+        dealing = after["player"] == CHANCE
+        if dealing.any():
+            after[dealing] = deal_step(after[dealing], np.asarray(actions)[dealing])
+            played = np.flatnonzero(~dealing)
+            if len(played):
+                after[played] = self.step(after, played, np.asarray(actions)[played])
+            return after
         words, bytes_ = views(after)
         moves = action_words(actions)
         bad = first_unplayable(words, bytes_, moves)
@@ -326,15 +367,17 @@ class GuanDan:
         return sign * gain[:, None]
 
     def infoset_key(self, states: Rows, player: int) -> NDArray[np.uint64]:
-        """Return a 128-bit hash of the player's initial hand and the whole public record, [n, 2] uint64.
+        """Return a 128-bit hash of the player's initial hand and the whole public record, [n, 7] uint64.
 
-        The record is the start (levels, first lead, tribute cards, sizes) and every action in order.
+        The record is the start (levels, first lead, tribute cards, sizes) and every action in order. Behind
+        the two words of the hash stand the initial hand and the last move, so that the keys of a trail spell
+        the record out (`games.guandan.rounds.drawing`).
         """
         if player not in range(4):
             raise GameError(f"guandan: a seat is 0..3; got {player}")
         states = np.ascontiguousarray(states)
-        key = np.empty((len(states), 2), np.uint64)
-        _keys(views(states)[0], player, key)
+        key = np.empty((len(states), self.key_width), np.uint64)
+        _keys(*views(states), player, key)
         return key
 
     def action_type(self, actions: Rows) -> NDArray[np.int64]:
@@ -343,15 +386,18 @@ class GuanDan:
 
     def action_text(self, state: Rows | Row, action: Rows | Row) -> str:
         """Return one action as type, rank and cards: `["Pair","6",["S6","D6"]]`."""
+        if _row(action)["type"] == DEAL:
+            return deal_text(_row(state), _row(action))
         return action_text(_row(action), int(_row(state)["level"]))
 
     def state_text(self, state: Rows | Row) -> str:
         """Return one state with all hands, as a line of JSON (see `position`)."""
-        return position_text(_row(state))
+        return dealing_text(_row(state)) if _row(state)["player"] == CHANCE else position_text(_row(state))
 
     def infoset_text(self, state: Rows | Row, player: int) -> str:
         """Return what `player` knows at one state, as a line of JSON (see `position`)."""
-        return position_text(_row(state), player)
+        words = dealing_text if _row(state)["player"] == CHANCE else position_text
+        return words(_row(state), player)
 
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that a line of JSON names: `infoset_text`, or a position or record by hand.
@@ -359,11 +405,19 @@ class GuanDan:
         A position without `key` or `record` is an infoset of its own: its key follows from its fields alone.
         Raises GameError at bad input (see `parse_position`).
         """
-        state, seat = parse_position(text)
+        state, seat = parse_dealing(text, self.root()) or parse_position(text)
         if seat is None:
             raise GameError("guandan: an infoset shows one hand; give seat and hand instead of hands")
-        key = self.infoset_key(state, seat)[0]
-        return Infoset(seat, (int(key[0]), int(key[1])), self.infoset_text(state[0], seat))
+        found = infoset_at(self, state, seat)
+        return replace(found, seen=seen_by_record(self, text, seat)) if '"record"' in text else found
+
+    @property
+    def sample_histories(self) -> Callable[[Infoset, int, np.random.Generator], Ragged] | None:
+        """What draws n histories of an infoset, unseen cards dealt as chance deals them.
+
+        None among canonical moves: which of several equal ones is listed depends on cards that are hidden.
+        """
+        return None if self.canonical else partial(draw_histories, self.root())
 
 
 def _row(records: Rows | Row) -> Row:

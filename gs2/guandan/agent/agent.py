@@ -311,8 +311,8 @@ class Gs2Agent:
         seed = self.config.deals.draws
         if seed is None:
             return self.rng
-        key = _GAME.infoset_key(state, int(state["player"][0]))[0]
-        return np.random.default_rng([seed, *key.tolist()])
+        told = _GAME.infoset_key(state, int(state["player"][0]))[0, :2]  # the hash says all
+        return np.random.default_rng([seed, *told.tolist()])
 
     def _deals(self, memory: RoundMemory, progress: DecisionProgress) -> Deals:
         """Return deals for a subgame: sampled, or kept from before and topped up by the most unlike new."""

@@ -25,7 +25,7 @@ from tests.reference.climbing.turns import kept_by_turns, slow_big2_turns, slow_
 
 
 def test_turns_of_doudizhu_are_those_of_the_slow_count() -> None:
-    deals = load_game("doudizhu").deal(30, np.random.default_rng(1))  # type: ignore[attr-defined]
+    deals = load_game("doudizhu").sample_deals(30, np.random.default_rng(1))  # type: ignore[attr-defined]
     for packed in deals["hand"].ravel().tolist():
         assert turns_to_shed(packed) == slow_doudizhu_turns(packed)
 
@@ -33,7 +33,9 @@ def test_turns_of_doudizhu_are_those_of_the_slow_count() -> None:
 @pytest.mark.parametrize("options", VARIANTS)
 def test_turns_of_big2_are_those_of_the_slow_count(options: dict[str, Any]) -> None:
     game = Big2(**options)
-    for mask in game.dealt(25, np.random.default_rng(2))["hand"][:, : game.num_players].ravel().tolist():
+    for mask in (
+        game.sample_deals(25, np.random.default_rng(2))["hand"][:, : game.num_players].ravel().tolist()
+    ):
         assert big2_turns_to_shed(game, mask) == slow_big2_turns(game, mask)
 
 

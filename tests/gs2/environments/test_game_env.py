@@ -226,7 +226,7 @@ def test_bad_options_and_moves_are_refused() -> None:
             GameEnv("kuhn_poker", **options)
     for bad, message in (
         ({"state": np.zeros(1)}, "a state must be one row"),
-        ({"state": game.deal(2, np.random.default_rng(0))}, "a state must be one row"),
+        ({"state": game.sample_deals(2, np.random.default_rng(0))}, "a state must be one row"),
         ({"state": env_after(game)}, "a round must begin before its end"),
     ):
         with pytest.raises(GameError, match=message):
@@ -241,7 +241,7 @@ def test_bad_options_and_moves_are_refused() -> None:
 
 def env_after(game: DouDizhu) -> Array:
     rng = np.random.default_rng(0)
-    return game.play_randomly(game.deal(1, rng), rng)[0]
+    return game.play_randomly(game.sample_deals(1, rng), rng)[0]
 
 
 def test_the_core_needs_no_pettingzoo() -> None:

@@ -181,4 +181,4 @@ def test_a_shipped_network_is_small_and_meant_for_its_game_alone(name: str) -> N
     path = shipped_file(name)
     assert path is not None and path.stat().st_size <= 8_000_000
     assert read_checkpoint(path, prefix="-")[1]["game"] == load_game(name).name
-    assert shipped_file(f"{name}(ranks=4)") is None and shipped_file("guandan") is None
+    assert shipped_file(f"{name}(ranks=4)") is None and shipped_file("guandan(moves=full)") == SHIPPED

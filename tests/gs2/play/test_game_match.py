@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.protocol import GameAgent
+from blueprint.checkpoint import SHIPPED, CheckpointError
+from blueprint.protocol import Blueprint, GameAgent
 from cfr.best_response import expected_value
 from cfr.sequence_form import sequence_form
 from cfr.tree import grow
@@ -14,6 +15,7 @@ from cfr.values import root_values
 from games import Ragged, load_game
 from games.game import Game, GameError
 from games.support.array_types import Array
+from gs2.play.agent_names import load_game_agent
 from gs2.play.game_agents import AnswerFault, SeatTrail, TrailAgent, UniformAgent, answers
 from gs2.play.game_match import numbered_draws, play_agents, play_numbered, playing_teams
 from gs2.policies.tabulate import tabulate
@@ -217,3 +219,13 @@ def test_where_no_teams_are_true_each_seat_is_one() -> None:
     points = load_game("goofspiel(cards=3,returns=total_points)", general_sum=True)
     with pytest.raises(GameError, match="payoffs of all seats must sum to zero"):
         play_numbered(points, (UniformAgent(), UniformAgent()), np.arange(5), 0)
+
+
+def test_guandan_is_played_as_any_other_game_and_its_network_beats_uniform_play() -> None:
+    game = load_game("guandan(moves=canonical)")
+    network = load_game_agent(game, "network")
+    assert isinstance(network, Blueprint)
+    games = play_agents(game, (network, UniformAgent()), rng(), 3)
+    assert games.net.tolist() == [3.0, 3.0, 3.0]  # levels a round, each deal from both sides
+    with pytest.raises(CheckpointError, match="must be a network for kuhn_poker"):
+        load_game_agent(load_game("kuhn_poker"), str(SHIPPED))

@@ -39,7 +39,7 @@ def test_a_network_gets_a_copy_where_the_processor_has_bfloat16(network: Path) -
     assert with_quick_copy(other, network) is other
     if not isinstance(quick, ClimbingBlueprint):
         return
-    states = game.deal(40, np.random.default_rng(0))
+    states = game.sample_deals(40, np.random.default_rng(0))
     actions = game.actions(states)
     exact, near = (of.q(game, states, 0, actions) for of in (blueprint, quick))
     assert np.abs(exact - near).max() <= 0.05 * max(1.0, float(np.abs(exact).max()))

@@ -75,7 +75,7 @@ def test_it_plays_as_its_rules_say(hands: list[str], moves: str, wanted: str) ->
 
 def test_it_bids_by_strength() -> None:
     game = DouDizhu(landlord="bid")
-    state = game.deal(1, np.random.default_rng(0))
+    state = game.sample_deals(1, np.random.default_rng(0))
     for cards, call in (("22BR", 3), ("2222", 3), ("2R", 2), ("22", 1), ("2", 0)):
         weak = "".join(rank * 3 for rank in "345678")
         state["hand"][0, 0] = read_multiset((cards + weak)[:17])
@@ -88,7 +88,7 @@ def test_it_bids_by_strength() -> None:
 def test_it_sees_its_own_cards_alone() -> None:
     game = DouDizhu()
     rng = np.random.default_rng(1)
-    state = game.deal(1, rng)
+    state = game.sample_deals(1, rng)
     for _ in range(25):
         seat = int(game.player(state)[0])
         if seat < 0:
@@ -105,7 +105,7 @@ def test_it_beats_random_play_in_every_seat() -> None:
     game = DouDizhu(returns="win_loss")
     rng = np.random.default_rng(2)
     for landlord in (True, False):
-        states = game.deal(200, rng)
+        states = game.sample_deals(200, rng)
         while len(going := np.flatnonzero(game.player(states) >= 0)):
             actions = game.actions(states[going])
             pick = (rng.random(len(going)) * actions.counts).astype(np.int64)

@@ -109,7 +109,7 @@ def test_deals_by_chance_are_uniform() -> None:
     assert len(states) == 6 * 5 * 4 * 3 // 4
     np.testing.assert_allclose(chance, 1 / 90, atol=1e-15)
     # and `dealt` draws the same ones
-    drawn = game.dealt(9000, np.random.default_rng(0))
+    drawn = game.sample_deals(9000, np.random.default_rng(0))
     assert {row.tobytes() for row in drawn} == {row.tobytes() for row in states}
 
 

@@ -18,7 +18,7 @@ from tests.games.climbing.big2.boards import VARIANTS
 
 def random_states(game: Big2, rng: np.random.Generator, n: int) -> np.ndarray:
     """Return n states of random rounds at which somebody acts."""
-    met = [game.dealt(n, rng)]
+    met = [game.sample_deals(n, rng)]
     while len(states := met[-1]):
         actions = game.actions(states)
         pick = actions.offsets[:-1] + (rng.random(len(states)) * actions.counts).astype(np.int64)
@@ -68,7 +68,7 @@ def test_a_wrong_move_of_an_infoset_is_named_by_its_number_and_cards(options: di
     game, rng = Big2(**options), np.random.default_rng(7)
     told = 0
     for _ in range(3):
-        state, number = game.dealt(1, rng), 0
+        state, number = game.sample_deals(1, rng), 0
         while (seat := int(game.player(state)[0])) != TERMINAL:
             number += 1
             actions = game.actions(state)[0]
@@ -172,7 +172,7 @@ def _allowed(game: Big2, states: np.ndarray, action: np.uint64) -> tuple[np.ndar
 
 def test_histories_are_not_drawn_from_what_is_no_infoset() -> None:
     game, rng = Big2(), np.random.default_rng(4)
-    state = game.dealt(1, rng)
+    state = game.sample_deals(1, rng)
     key = [int(word) for word in game.infoset_key(state, 1)[0]]
     with pytest.raises(GameError, match="once all cards are dealt; 0 are"):
         game.sample_histories(infoset_at(game, game.root(), 0), 3, rng)

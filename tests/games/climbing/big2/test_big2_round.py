@@ -91,7 +91,7 @@ def test_everyone_plays_who_can_where_the_rules_say_so() -> None:
 
 def finished(game: Big2, left: tuple[int, ...]) -> np.ndarray:
     """Return a finished round in which the seats hold so many cards."""
-    states = game.dealt(1, np.random.default_rng(0))
+    states = game.sample_deals(1, np.random.default_rng(0))
     states["player"] = TERMINAL
     states["owner"] = left.index(0)
     states["hand"] = [[(1 << n) - 1 for n in left]]
@@ -165,7 +165,7 @@ def broken_invariant(game: Big2, states: np.ndarray) -> str | None:
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
 def test_no_invariant_breaks_at_any_step_of_random_play(options: dict[str, Any]) -> None:
     game, rng = Big2(**options), np.random.default_rng(4)
-    states = game.dealt(80, rng)
+    states = game.sample_deals(80, rng)
     while len(states):
         assert broken_invariant(game, states) is None
         states = states[game.player(states) != TERMINAL]
@@ -180,7 +180,7 @@ def play_many(rounds: int, seed: int) -> int:
     for number, options in enumerate(VARIANTS):
         game, rng = Big2(**options), np.random.default_rng([seed, number])
         for _ in range(rounds // len(VARIANTS) // 5000):
-            ends, taken = game.played_out(game.dealt(5000, rng), rng)
+            ends, taken = game.played_out(game.sample_deals(5000, rng), rng)
             assert np.all(game.player(ends) == TERMINAL)
             assert broken_invariant(game, ends) is None
             assert np.all(taken >= ends["plays"])
@@ -199,7 +199,10 @@ def test_a_million_random_rounds_end_well() -> None:
 
 def test_the_same_seed_plays_the_same_rounds() -> None:
     game = Big2()
-    ends = [game.played_out(game.dealt(50, rng), rng) for rng in (np.random.default_rng(7) for _ in range(2))]
+    ends = [
+        game.played_out(game.sample_deals(50, rng), rng)
+        for rng in (np.random.default_rng(7) for _ in range(2))
+    ]
     assert ends[0][0].tobytes() == ends[1][0].tobytes()
     assert np.array_equal(ends[0][1], ends[1][1])
 
@@ -240,4 +243,4 @@ def test_a_finished_round_and_a_wrong_deal_are_refused() -> None:
         with pytest.raises(GameError, match=complaint):
             game.with_hands([hands])
     with pytest.raises(GameError, match="at least 0; got -1"):
-        game.dealt(-1, np.random.default_rng(0))
+        game.sample_deals(-1, np.random.default_rng(0))

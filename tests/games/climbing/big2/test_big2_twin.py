@@ -18,7 +18,7 @@ def compare_rounds(options: dict[str, Any], rng: np.random.Generator, positions:
     game = Big2(**options)
     compared = 0
     while compared < positions:
-        states = game.dealt(1, rng)
+        states = game.sample_deals(1, rng)
         twin = play_beside(game, options, states[0])
         while twin.turn is not None:
             same_round(game, states[0], twin)

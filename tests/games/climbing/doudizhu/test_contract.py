@@ -54,7 +54,7 @@ def test_payoffs_with_an_auction_are_each_seats_own() -> None:
     game = DouDizhu(landlord="bid", ranks=1, spring=True)
     assert not game.zero_sum and DouDizhu().zero_sum
     rng = np.random.default_rng(3)
-    ends, _ = game.play_randomly(game.deal(3000, rng), rng)
+    ends, _ = game.play_randomly(game.sample_deals(3000, rng), rng)
     returns = game.returns(ends)
     assert (returns.min(), returns.max()) == game.payoff_range == (-12.0, 24.0)
     assert not returns.sum(1).any()

@@ -32,7 +32,7 @@ def walked(game: DouDizhu, n: int, rng: np.random.Generator) -> Rows:
 def test_chance_deals_as_a_shuffled_deck_does(landlord: str) -> None:
     game = DouDizhu(landlord=landlord, ranks=1)
     rng = np.random.default_rng(0)
-    deals = game.deal(20_000, rng)
+    deals = game.sample_deals(20_000, rng)
     seen = Counter(state.tobytes() for state in deals)
     expected: dict[bytes, float] = {game.root()[0].tobytes(): 1.0}
     for _ in range(3):
@@ -49,7 +49,7 @@ def test_chance_deals_as_a_shuffled_deck_does(landlord: str) -> None:
 def test_both_ways_to_deal_a_whole_deck_agree() -> None:
     game = DouDizhu()
     rng = np.random.default_rng(1)
-    walk, deck = walked(game, 4000, rng), game.deal(4000, rng)
+    walk, deck = walked(game, 4000, rng), game.sample_deals(4000, rng)
     for field in ("hand", "bottom"):
         means = [count_ranks(states[field]).mean(0) for states in (walk, deck)]
         assert np.abs(means[0] - means[1]).max() < 0.12
@@ -59,7 +59,7 @@ def test_both_ways_to_deal_a_whole_deck_agree() -> None:
 
 def test_bottom_cards_are_hidden_until_there_is_a_landlord() -> None:
     game = DouDizhu(landlord="bid")
-    deals = game.deal(2, np.random.default_rng(2))
+    deals = game.sample_deals(2, np.random.default_rng(2))
     assert "bottom" not in game.infoset_text(deals[0], 0)
     other = deals[:1].copy()
     # the next seat's first card for one of the bottom
@@ -136,4 +136,4 @@ def test_a_seat_is_one_of_three() -> None:
     game = DouDizhu()
     with pytest.raises(GameError, match="a seat is"):
         game.infoset_key(game.root(), 3)
-    assert isinstance(infoset_at(game, game.deal(1, np.random.default_rng(0)), 2), Infoset)
+    assert isinstance(infoset_at(game, game.sample_deals(1, np.random.default_rng(0)), 2), Infoset)

@@ -37,7 +37,7 @@ def played(game: DouDizhu, state: Rows, moves: str) -> Rows:
 def test_rounds_go_as_in_the_slow_twin(landlord: str, spring: bool) -> None:
     game = DouDizhu(landlord=landlord, spring=spring)
     rng = random.Random(spring)
-    for state in game.deal(12, np.random.default_rng(spring)).reshape(-1, 1):
+    for state in game.sample_deals(12, np.random.default_rng(spring)).reshape(-1, 1):
         auction = Auction()
         while game.by_bid and auction.options():
             actions = game.actions(state)[0]
@@ -73,7 +73,7 @@ def test_rounds_go_as_in_the_slow_twin(landlord: str, spring: bool) -> None:
 def test_random_rounds_break_no_rule(options: dict[str, object], rounds: int) -> None:
     game = DouDizhu(**options)  # type: ignore[arg-type]
     rng = np.random.default_rng(4)
-    ends, decisions = game.play_randomly(game.deal(rounds, rng), rng)
+    ends, decisions = game.play_randomly(game.sample_deals(rounds, rng), rng)
     assert broken_rules(game, ends) == []
     assert (decisions >= ends["plays"]).all()
 
@@ -84,14 +84,14 @@ def test_a_million_random_rounds_break_no_rule(options: dict[str, object]) -> No
     game = DouDizhu(**options)  # type: ignore[arg-type]
     rng = np.random.default_rng(5)
     for _ in range(500):
-        ends, _ = game.play_randomly(game.deal(2000, rng), rng)
+        ends, _ = game.play_randomly(game.sample_deals(2000, rng), rng)
         assert broken_rules(game, ends) == []
 
 
 def test_a_broken_round_is_noticed() -> None:
     game = DouDizhu()
     rng = np.random.default_rng(6)
-    ends, _ = game.play_randomly(game.deal(50, rng), rng)
+    ends, _ = game.play_randomly(game.sample_deals(50, rng), rng)
     for name in ("hand", "played", "left", "record", "gaps", "plays", "moves", "bombs", "player"):
         wrong = ends.copy()
         wrong[name].reshape(50, -1)[7, 0] += 1
@@ -100,7 +100,7 @@ def test_a_broken_round_is_noticed() -> None:
 
 def test_a_batch_plays_as_each_round_alone() -> None:
     game = DouDizhu()
-    deals = game.deal(20, np.random.default_rng(7))
+    deals = game.sample_deals(20, np.random.default_rng(7))
     rng = np.random.default_rng(8)
     states = deals
     for _ in range(30):
@@ -145,7 +145,7 @@ def test_the_largest_payoff_can_be_won_and_lost() -> None:
 
 def test_a_bid_multiplies_the_stake_and_any_seat_may_become_landlord() -> None:
     game = DouDizhu(landlord="bid", ranks=1)
-    start = game.deal(1, np.random.default_rng(1))
+    start = game.sample_deals(1, np.random.default_rng(1))
     for calls, landlord in (([3], 0), ([0, 3], 1), ([0, 1, 2, 0, 0], 2), ([0, 1, 0, 2, 0, 3], 2)):
         state = start
         for call in calls:
@@ -220,7 +220,7 @@ def test_parameters_have_ranges() -> None:
         with pytest.raises(GameError, match="doudizhu"):
             DouDizhu(**options)  # type: ignore[arg-type]
     with pytest.raises(GameError, match="at least 0"):
-        DouDizhu().deal(-1, np.random.default_rng(0))
+        DouDizhu().sample_deals(-1, np.random.default_rng(0))
     with pytest.raises(GameError, match="a start is"):
         DouDizhu(start=empty_rounds(1))
 
@@ -288,6 +288,6 @@ def test_rlcard_plays_the_same_rounds() -> None:
 
 def test_dealt_rounds_are_at_the_first_decision() -> None:
     for landlord in ("first", "bid"):
-        deals = DouDizhu(landlord=landlord).deal(5, np.random.default_rng(11))
+        deals = DouDizhu(landlord=landlord).sample_deals(5, np.random.default_rng(11))
         assert (deals["player"] == 0).all() and (deals["player"] != CHANCE).all()
         assert deals["left"][0].tolist() == ([20, 17, 17] if landlord == "first" else [17, 17, 17])

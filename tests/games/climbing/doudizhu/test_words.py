@@ -27,7 +27,7 @@ def test_multisets_are_packed_and_written_and_read_back() -> None:
 def test_every_decision_of_a_round_is_named_and_read_back(options: dict[str, object]) -> None:
     game = DouDizhu(**options)  # type: ignore[arg-type]
     rng = np.random.default_rng(1)
-    state = game.deal(1, rng)
+    state = game.sample_deals(1, rng)
     named = set()
     while (seat := int(game.player(state)[0])) >= 0:
         infoset = infoset_at(game, state, seat)
@@ -74,7 +74,7 @@ def test_a_wrong_move_or_call_of_an_infoset_is_named_by_its_number_and_letters(
     rng = np.random.default_rng(3)
     told: Counter[str] = Counter()
     for _ in range(6):
-        state = game.deal(1, rng)
+        state = game.sample_deals(1, rng)
         made = {"call": 0, "move": 0}
         while (seat := int(game.player(state)[0])) >= 0:
             actions = game.actions(state).values
@@ -170,7 +170,7 @@ def test_nobody_plays_before_there_is_a_landlord() -> None:
 def test_features_tell_infosets_apart_and_nothing_more() -> None:
     game = DouDizhu()
     rng = np.random.default_rng(2)
-    states = game.deal(40, rng)
+    states = game.sample_deals(40, rng)
     for _ in range(6):
         actions = game.actions(states)
         pick = actions.offsets[:-1] + (rng.random(len(states)) * actions.counts).astype(np.int64)

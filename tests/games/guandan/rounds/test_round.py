@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from games.game import TERMINAL, Game, GameError
+from games.game import CHANCE, TERMINAL, Game, GameError
 from games.guandan.cards import ACTION, NO_ACTION, PASS, as_level, parse_cards, unpack
 from games.guandan.notation import parse_action
 from games.guandan.rounds.playout import random_playouts
@@ -49,9 +49,8 @@ def test_a_round_is_a_game_with_two_teams() -> None:
         GuanDan("some")
 
 
-def test_the_root_is_the_configured_start_or_a_clear_error() -> None:
-    with pytest.raises(GameError, match=r"sample rounds with deal"):
-        GAME.root()
+def test_the_root_is_the_configured_start_or_lies_before_the_deal() -> None:
+    assert GAME.player(GAME.root()).tolist() == [CHANCE]
     states = start("S3", "S4", "S5", "S6")
     root = GuanDan(start=states).root()
     assert root.dtype == STATE and np.array_equal(root["hand"], states["hand"])

@@ -38,6 +38,7 @@ GAMES = (
     "big2",
     "big2(players=3,suit_order=scdh,straights=ladder,bombs=both,settling=pairs,double_from=8)",
     "big2(players=2,opening=holder,must_play=true,stays_out=true)",
+    "guandan(moves=canonical)",
     "openspiel:kuhn_poker",
     "openspiel:phantom_ttt",
 )

@@ -1,0 +1,137 @@
+"""The deal as chance steps is the shuffled deck, and histories drawn of an infoset are as likely as dealt."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import permutations
+from math import factorial, lgamma, log, prod
+
+import numpy as np
+import pytest
+
+from games.game import CHANCE, GameError, Infoset
+from games.guandan.cards import NUM_CARDS, pack, unpack
+from games.guandan.rounds.dealing import deal_actions
+from games.guandan.rounds.round import GuanDan, deal, initial_hands
+from games.infosets.check_sampling import chi_square_bound
+from games.infosets.trail import Trail, Watcher, walk
+from games.ragged import Ragged
+from games.support.array_types import Array
+
+GAME = GuanDan()
+SHUFFLES = lgamma(109) - 4 * lgamma(28)
+"""Logarithm of the ways to deal 108 different cards."""
+
+
+def drawn(infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+    assert GAME.sample_histories is not None
+    return GAME.sample_histories(infoset, n, rng)
+
+
+def met(rng: np.random.Generator, hidden: int) -> tuple[Trail, Array]:
+    """Return what the seat to act has seen, and the state, once it is to act and so few cards are hidden."""
+    state = GAME.root()
+    watchers = [Watcher(GAME, seat) for seat in range(4)]
+    while True:
+        for watcher in watchers:
+            watcher.see(state)
+        seat = int(GAME.player(state)[0])
+        if seat >= 0 and state["left"].sum() - state["left"][0, seat] <= hidden:
+            return watchers[seat].trail, state
+        actions = GAME.actions(state)
+        probs = GAME.chance_probs(state, actions)
+        if seat >= 0:
+            probs = probs / len(probs)
+        taken = rng.choice(len(probs), p=probs)
+        if seat >= 0:
+            watchers[seat].act(actions.values[taken])
+        state = GAME.step(state, np.zeros(1, np.int64), actions.values[taken : taken + 1])
+
+
+def test_chance_deals_every_round_as_often_as_a_shuffle_does() -> None:
+    rounds = GAME.sample_deals(40, np.random.default_rng(0))
+    lines = deal_actions(initial_hands(rounds), rounds["first"])
+    steps = Ragged.from_counts(np.full(40, lines.shape[1]), lines.ravel())
+    found = np.zeros(40)
+    for rows, states, place, taken in walk(GAME, steps):
+        if (place < 0).all():
+            assert states.tobytes() == rounds.tobytes()
+            break
+        actions = GAME.actions(states)
+        probs = GAME.chance_probs(states, actions)
+        assert np.allclose(np.bincount(actions.rows, probs), 1)
+        same = actions.values == taken[actions.rows]
+        assert np.array_equal(np.bincount(actions.rows, same), np.ones(len(rows)))
+        found += np.log(probs[same])
+    counts = unpack(initial_hands(rounds)).astype(int)
+    for row, hands in enumerate(counts):
+        ways = sum(log(2 / prod(map(factorial, copies))) for copies in hands.T.tolist())
+        assert found[row] == pytest.approx(ways - SHUFFLES - log(4))
+
+
+def test_states_under_the_deal_and_at_play_go_together_in_one_batch() -> None:
+    rng = np.random.default_rng(1)
+    states = np.concatenate([GAME.root(), deal(1, rng), GAME.root(), deal(1, rng)])
+    actions = GAME.actions(states)
+    for row in range(4):
+        alone = GAME.actions(states[row : row + 1])
+        assert actions[row].tobytes() == alone.values.tobytes()
+    first = actions.values[actions.offsets[:-1]]
+    after = GAME.step(states, np.arange(4), first)
+    for row in range(4):
+        assert after[row] == GAME.step(states[row : row + 1], np.zeros(1, int), first[row : row + 1])[0]
+    with pytest.raises(GameError, match="the cards are being dealt"):
+        GAME.step(states, np.zeros(1, np.int64), first[1:2])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_drawn_histories_come_as_often_as_chance_deals_them(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    trail, state = met(rng, 5)
+    seat, draws = trail.player, 2000
+    lines = drawn(trail.infoset, draws, rng)
+    dealt = lines.values.reshape(draws, -1)[:, : NUM_CARDS + 1]
+    chance = Ragged.from_counts(np.full(draws, NUM_CARDS + 1), dealt.ravel())
+    *_, (_, rounds, _, _) = walk(GAME, chance)
+    seen = Counter(hands.tobytes() for hands in initial_hands(rounds))
+    hidden = np.repeat(np.tile(np.arange(NUM_CARDS), 4), unpack(state["hand"])[0].ravel().astype(int))
+    owner = np.repeat(np.arange(4), unpack(state["hand"])[0].sum(1).astype(int))
+    cards, places = hidden[owner != seat], owner[owner != seat]
+    weights: dict[bytes, float] = {}
+    for order in set(permutations(places.tolist())):
+        hands = unpack(state["played"])[0].astype(int)
+        hands[seat] = unpack(initial_hands(state))[0, seat]
+        np.add.at(hands, (list(order), cards), 1)
+        weights[pack(hands).tobytes()] = 1 / prod(map(factorial, hands.ravel().tolist()))
+    assert set(seen) <= set(weights)
+    total = sum(weights.values())
+    cells = [(seen[name] - draws * w / total) ** 2 / (draws * w / total) for name, w in weights.items()]
+    assert sum(cells) <= chi_square_bound(len(cells) - 1)
+
+
+def test_drawn_histories_are_of_the_infoset_under_the_deal_and_after_it() -> None:
+    rng = np.random.default_rng(4)
+    for hidden in (81, 60):
+        trail, _ = met(rng, hidden)
+        *_, (_, states, _, _) = walk(GAME, drawn(trail.infoset, 20, rng))
+        assert (GAME.infoset_key(states, trail.player) == trail.keys[-1]).all()
+        assert (GAME.player(states) == trail.acting).all()
+    early = Infoset(trail.player, tuple(map(int, trail.keys[30])), "", trail.keys[:31])
+    *_, (_, states, _, _) = walk(GAME, drawn(early, 20, rng))
+    assert (states["player"] == CHANCE).all()
+    assert (GAME.infoset_key(states, trail.player) == trail.keys[30]).all()
+
+
+def test_an_infoset_named_by_its_record_can_be_drawn_and_one_by_its_key_cannot() -> None:
+    rng = np.random.default_rng(5)
+    rounds = deal(1, rng, first=0)
+    told = json.loads(GAME.infoset_text(rounds, 0))
+    line = {"seat": 0, "level": told["level"], "first": 0, "hand": told["hand"]}
+    move = json.loads(GAME.action_text(rounds, GAME.actions(rounds).values[0]))
+    named = GAME.parse_infoset(json.dumps(line | {"record": [move]}))
+    *_, (_, states, _, _) = walk(GAME, drawn(named, 10, rng))
+    assert (GAME.infoset_key(states, 0) == np.array(named.key, np.uint64)).all()
+    with pytest.raises(GameError, match="its key alone"):
+        drawn(GAME.parse_infoset(GAME.infoset_text(states[0], 0)), 1, rng)
+    assert GuanDan("canonical").sample_histories is None
