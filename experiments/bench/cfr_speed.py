@@ -3,7 +3,7 @@
     gs2 bench cfr leduc_poker liars_dice_6
 
 Times are processor seconds of one thread, compiled code warm. Both programs run in one process, turn by
-turn; quote the ratio, not the seconds, across machines. What the floor is says `cfr.engine.floor`.
+turn; quote the ratio, not the seconds, across machines. What the floor is says `experiments.bench.cfr_floor`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cfr.engine.floor import Floor, measure_floor
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow
 from cfr.variants import VARIANTS
+from experiments.bench.cfr_floor import Floor, measure_floor
 from experiments.bench.openspiel_peer import OPENSPIEL, Peer, has_openspiel
 from games.registry import RESEARCH_GAMES, load_game
 

@@ -1,18 +1,11 @@
-"""Buckets of hands: what an opponent may hold, in clusters of alike, for `gs2.search.subgame.tying`."""
+"""Buckets of hands: what an opponent may hold, in clusters of alike hands."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint
-from games.game import Game
-from gs2.search.subgame.multi_valued import known_at
-
-__all__ = ["cluster_rows", "hand_buckets", "hand_features"]
+__all__ = ["cluster_rows"]
 
 DISTINCT = 9
 """Decimals, in standard deviations, by which features differ that are told apart."""
@@ -59,45 +52,3 @@ def cluster_rows(
     rank = np.empty(int(found.max()) + 1, np.int64)
     rank[found[np.sort(first)]] = np.arange(len(first))
     return rank[found]
-
-
-def hand_features(game: Game, states: NDArray[Any], seat: int, blueprint: Blueprint) -> NDArray[np.float64]:
-    """Return what a hand is like to a blueprint, history by history, [n, d] float64.
-
-    The value to the seat of what it knows; where it is to act everywhere with as many actions, the
-    probability and value of each; and the columns of the game's own, if it has the optional method
-    `infoset_features(states, player) -> [n, f]`.
-    """
-    columns = [np.asarray(blueprint.value(game, states, seat), np.float64).reshape(len(states), 1)]
-    if len(states) and np.all(game.player(states) == seat):
-        actions = game.actions(states)
-        if len(np.unique(actions.counts)) == 1:
-            shape = (len(states), -1)
-            columns.append(np.asarray(blueprint.policy(game, states, seat, actions)).reshape(shape))
-            columns.append(np.asarray(blueprint.q(game, states, seat, actions)).reshape(shape))
-    own: Callable[..., Any] | None = getattr(game, "infoset_features", None)
-    if own is not None:
-        columns.append(np.asarray(own(states, seat), np.float64).reshape(len(states), -1))
-    return np.concatenate(columns, axis=1)
-
-
-def hand_buckets(
-    game: Game,
-    states: NDArray[Any],
-    seat: int,
-    features: NDArray[np.float64],
-    k: int,
-    *,
-    seed: int = 0,
-) -> NDArray[np.int64]:
-    """Return the bucket of what a seat knows at each history, [n] int64; at most k, none parts an infoset.
-
-    features: [n, d] float64; of an infoset's histories the mean counts.
-    Raises ValueError as `cluster_rows`.
-    """
-    known = known_at(game, states, seat)
-    points = features[:, None] if features.ndim == 1 else features
-    counts = np.bincount(known)
-    means = np.stack([np.bincount(known, column) / counts for column in points.T], axis=1)
-    buckets: NDArray[np.int64] = cluster_rows(means, k, weights=counts.astype(np.float64), seed=seed)[known]
-    return buckets

@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 
-from cfr.public.policies.policy_slots import to_slots
 from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree, grow_public
@@ -15,6 +14,7 @@ from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.tree import EnumeratedTree, grow
 from games import load_game
 from games.infosets.factored import FactoredGame
+from tests.cfr.public.policy_slots import to_slots
 from tests.cfr.public.random_factored import RandomFactored
 
 GAMES = (

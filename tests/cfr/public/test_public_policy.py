@@ -11,7 +11,6 @@ from blueprint.check import check_blueprint
 from blueprint.protocol import Blueprint
 from cfr.best_response import best_response_values, expected_value
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy, save_public_policy
-from cfr.public.policies.policy_slots import from_slots, to_slots
 from cfr.public.policies.policy_values import evaluate_policy
 from cfr.public.policies.public_play import PublicPolicyError
 from cfr.public.policies.public_policy import PublicPolicy
@@ -22,6 +21,7 @@ from games import CHANCE, GameError, Ragged, load_game
 from games.infosets import decision_infosets
 from games.infosets.factored import FactoredGame
 from gs2.policies.tabulate import policy_of, tabulate
+from tests.cfr.public.policy_slots import from_slots, to_slots
 from tests.cfr.public.setting import GAMES, RANDOM, both, solver_of
 from tests.cfr.trees import random_policy
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from cfr.policies.policy import tabular_policy
-from cfr.public.policies.policy_slots import to_slots
 from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import grow_public
@@ -19,6 +18,7 @@ from cfr.solver import Solver
 from cfr.tree import grow
 from games import CHANCE, TERMINAL, GameError, check_game, load_game
 from games.infosets.factored import check_factored, is_factored
+from tests.cfr.public.policy_slots import to_slots
 
 pyspiel = pytest.importorskip("pyspiel")
 

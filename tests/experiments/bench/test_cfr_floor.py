@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cfr.engine.bundles import ROWS, WIDE
-from cfr.engine.floor import measure_floor, measured_bandwidth
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
+from experiments.bench.cfr_floor import measure_floor, measured_bandwidth
 from tests.cfr.trees import tree_of
 
 
