@@ -199,6 +199,11 @@ def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
         "one/options.py": f"@click.command\ndef ask({wide}): pass\n",
         "tests/test_one.py": "from one.low import _hidden\n",
         **{f"one/crowd/m{i}.py": "" for i in range(15)},
+        "one/guandan/deep.py": "from one.arena import guandan\n",
+        "one/arena.py": "def guandan(): pass\n",
+        "two/game_arena.py": "from one.deep.low import kernel\nimport gs2.commands.common\n",
+        "one/deep/up.py": "from two.game_arena import kernel\n",
+        "one/divert.py": "class Long:\n    def make_context(self): pass\n",
     }
     for name, text in files.items():
         path = tmp_path / name
@@ -217,6 +222,12 @@ def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
     ]
     assert house.private_imports(house.tests) == ["tests/test_one.py: one.low._hidden"]
     assert house.cycles({"load"}) == []
+    assert house.hundreds() == {"one": 5, "two": 1}
+    assert house.doubled() == ["arena: two/game_arena.py"]
+    assert house.naming("guandan") == ["one/arena.py"]
+    assert house.mutual() == ["one/deep <-> two"]
+    assert house.diverting() == ["one/divert.py:2"]
+    assert house.commanding() == ["two/game_arena.py: gs2.commands.common"]
     assert sorted(house.cycles({"load", "type"})) == ["one.high <-> one.low", "two <-> two.inner"]
     assert "one.late <-> one.late_too" in house.cycles({"load", "type", "lazy"})
 
