@@ -1,13 +1,10 @@
-"""A game of one's own in one file: one player hides a coin, the other guesses which side is up.
+"""Your own game in one file: one player hides a coin, the other guesses which side is up.
 
     python examples/own_game.py
     gs2 solve examples/own_game.py:HideACoin
 
-A right guess wins 2 chips on heads and 1 on tails; a wrong one loses 1. So hide heads two times in five. Each
-method looks at one state, any Python object; here it is the tuple of the sides chosen. Takes a second.
+A right guess wins 2 chips on heads and 1 on tails. A state is any Python object; here, the sides chosen.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
@@ -47,7 +44,7 @@ class HideACoin(games.SimpleGame):
 def main() -> float:
     """Print how to hide and to guess; return how exploitable that is, in chips."""
     game = HideACoin()
-    games.check_game(game, np.random.default_rng(0))  # says what is wrong with a game, and how to mend it
+    games.check_game(game, np.random.default_rng(0))  # names a broken rule, and how to mend it
     tree = cfr.grow(game)
     solution = cfr.solve(tree, iterations=1000)
     print("hide and guess heads, tails:", solution.policy.round(3))

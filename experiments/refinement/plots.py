@@ -15,7 +15,7 @@ from experiments.refinement.summary import STRENGTH_METHODS, CellSummary, by_str
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["base_and_k", "plot_k", "plot_strength", "plot_time"]
+__all__ = ["base_and_k", "plot_games", "plot_k", "plot_strength", "plot_time"]
 
 PANELS = 3
 SHOWN_AS_ZERO = 1e-5
@@ -65,6 +65,37 @@ def plot_time(summaries: Sequence[CellSummary], path: Path) -> None:
         axis.set_xlabel("seconds per infoset")
 
     _panels([row for row in summaries if row.limit is not None], path, draw)
+
+
+HEADLINES = {"unsafe": ("s", "grey"), "gs2-d:k=5": ("^", "tab:blue"), "gs2+": ("o", "red")}
+"""Methods of the plot over all games, and how each is drawn."""
+LEAST_RATIO = 1e-3
+"""Ratio below which a method is drawn at this: the axis is logarithmic."""
+
+
+def plot_games(summaries: Sequence[CellSummary], path: Path) -> None:
+    """Draw the ratio to the blueprint's exploitability, one line a game, at the longest limit.
+
+    Only the methods of `HEADLINES` are drawn, so that the plot can be read on a phone.
+    """
+    from matplotlib.figure import Figure
+
+    limit = max((row.limit or 0, row.cap or 0) for row in summaries)
+    games = list(dict.fromkeys(row.game for row in summaries))
+    figure = Figure(figsize=(6, 0.8 + 0.5 * len(games)), layout="constrained")
+    axis = figure.subplots()
+    axis.axvline(1.0, color="black", linestyle=":", label="blueprint")
+    for method, (marker, colour) in HEADLINES.items():
+        rows = [row for row in summaries if row.method == method and (row.limit or 0, row.cap or 0) == limit]
+        x = [max(row.ratio, LEAST_RATIO) for row in rows]
+        axis.plot(x, [games.index(row.game) for row in rows], marker, color=colour, label=method, markersize=9)
+    axis.set_xscale("log")
+    axis.set_yticks(range(len(games)), games)
+    axis.invert_yaxis()
+    axis.grid(axis="y", alpha=0.3)
+    axis.set_xlabel("exploitability over the blueprint's; left is better")
+    figure.legend(loc="outside upper center", ncols=1 + len(HEADLINES))
+    figure.savefig(path, dpi=130)
 
 
 STRENGTH_CURVES = STRENGTH_METHODS[:4]

@@ -16,7 +16,7 @@ from experiments.markdown import markdown_table
 from experiments.refinement.compare import comparison_table, warm_table
 from experiments.refinement.family import family_table
 from experiments.refinement.grid import GRIDS, differs_by_seed
-from experiments.refinement.plots import base_and_k, plot_k, plot_strength, plot_time
+from experiments.refinement.plots import HEADLINES, base_and_k, plot_games, plot_k, plot_strength, plot_time
 from experiments.refinement.rows import ROWS, Row, read_grid, read_rows
 from experiments.refinement.rows_page import limit_words
 from experiments.refinement.summary import (
@@ -197,12 +197,16 @@ def _origin(grids: Sequence[dict[str, Any]], told: str) -> str:
 
 
 def _left_out(kind: str, summaries: Sequence[CellSummary]) -> str:
-    """Return why a grid has no plot against k or time; nothing if it has one."""
+    """Return why a grid has no plot of this kind; nothing if it has one. kind: "k", "time" or "game"."""
     if kind == "time":
         limited = any(row.limit is not None for row in summaries)
         return "" if limited else "its searches have no limits in seconds; --limit sets one"
     if len({row.blueprint for row in summaries}) >= FEW_BLUEPRINTS:
         return f"{FEW_BLUEPRINTS} blueprints or more are compared by their strength instead"
+    if kind == "game":
+        some = {row.method for row in summaries} & HEADLINES.keys()
+        several = len({row.game for row in summaries}) > 1 and some
+        return "" if several else f"it takes several games, and one of the methods {', '.join(HEADLINES)}"
     several = len({base_and_k(row.method)[1] for row in summaries} - {None}) > 1
     return "" if several else "it takes methods with several k, such as gs2-d:k=1 and gs2-d:k=3"
 
@@ -264,7 +268,7 @@ def write_report(
         commits = ", ".join(dict.fromkeys(row.commit for row in rows if row.commit))
         parts.append(f"## {name}\n")
         parts.append(_origin(grids[name], f"{len(rows)} rows, commit {commits or 'unknown'}"))
-        for kind, plot in (("k", plot_k), ("time", plot_time)):
+        for kind, plot in (("k", plot_k), ("time", plot_time), ("game", plot_games)):
             reason = _left_out(kind, summaries)
             if can_plot and reason:
                 say(f"no {name}-…-{kind}.png: {reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,12 +45,12 @@ def test_an_openspiel_game_comes_in_and_its_refined_policy_goes_out_again() -> N
     assert after < before / 2
 
 
-def test_a_game_of_ones_own_is_solved_and_searched(capsys: pytest.CaptureFixture[str]) -> None:
+def test_your_own_game_is_solved_and_searched(capsys: pytest.CaptureFixture[str]) -> None:
     assert load("own_game").main() < 1e-2
     assert "refined to" in capsys.readouterr().out
 
 
-def test_a_generation_function_of_ones_own_is_used_and_certified() -> None:
+def test_your_own_generation_function_is_used_and_certified() -> None:
     try:
         wins = load("own_generator").main("kuhn_poker", 1)
     finally:
@@ -58,9 +59,18 @@ def test_a_generation_function_of_ones_own_is_used_and_certified() -> None:
     assert all(wins[rule] <= wins["blueprint"] + 1e-9 for rule in ("random", "diverse", "highest"))
 
 
-def test_guandan_is_played_to_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    won = load("play_guandan").main(1, "blueprint")
-    assert f"won {won} of 1 rounds" in capsys.readouterr().out
+def test_two_agents_are_compared_and_the_stronger_one_wins(capsys: pytest.CaptureFixture[str]) -> None:
+    assert load("compare_agents").main("kuhn_poker", "cfr:100", "uniform", 500) > 0
+    assert "cfr:100 against uniform at kuhn_poker: +" in capsys.readouterr().out
+
+
+def test_the_index_lists_every_example_by_a_question_and_says_which_are_long() -> None:
+    index = (EXAMPLES.parent / "docs" / "start.md").read_text(encoding="utf-8").partition("## Examples")[2]
+    rows = dict(re.findall(r"^\| ([^|]+\?) \| \[(?:\S+)\]\(\.\./examples/(\S+)\)", index, re.M))
+    assert set(rows.values()) == {path.name for path in EXAMPLES.glob("*.py")}
+    for name in rows.values():
+        lines = len((EXAMPLES / name).read_text(encoding="utf-8").splitlines())
+        assert lines <= 60 or f"{name}), {lines} lines" in index, f"{name} has {lines} lines"
 
 
 def test_a_network_is_trained_and_trained_further(tmp_path: Path) -> None:

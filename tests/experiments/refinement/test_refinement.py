@@ -354,6 +354,20 @@ def test_the_report_sets_blueprints_of_rising_strength_beside_each_other(tmp_pat
     assert "strength.png" in files[0].read_text()
 
 
+def test_the_report_compares_the_ratios_of_several_games_in_one_plot(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    grid = replace(GRID, games=("kuhn_poker", "kuhn_poker(cards=4)"), methods=("unsafe", "gs2+"), seeds=1)
+    run_grid(grid, tmp_path / "two")
+    files = write_report([tmp_path / "two"], tmp_path / "R.md")
+    (plot,) = (file for file in files if file.name.endswith("-game.png"))
+    assert plot.stat().st_size > 0 and plot.name in files[0].read_text()
+    run_grid(replace(grid, games=("kuhn_poker",)), tmp_path / "one")
+    reasons: list[str] = []
+    alone = write_report([tmp_path / "one"], tmp_path / "R1.md", reasons.append)
+    assert not any(file.name.endswith("-game.png") for file in alone)
+    assert any("several games" in reason for reason in reasons)
+
+
 def test_a_cell_that_two_grids_share_is_compared_once(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for name in ("one", "other"):
