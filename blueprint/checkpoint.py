@@ -129,7 +129,9 @@ def read_checkpoint(
     """
     path = Path(path)
     if not path.is_file():
-        raise CheckpointError(f"checkpoint: {path} must be a file; there is none; give a path that exists")
+        raise CheckpointError(
+            f"checkpoint: {path} must be a file; none exists there; give a path that exists"
+        )
     try:
         with open_regular(path) as opened:
             length = int.from_bytes(opened.read(8), "little")

@@ -2,8 +2,8 @@
 
     python examples/compare_agents.py leduc_poker cfr:100 uniform
 
-Any name works that `gs2 match --game GAME` accepts: a policy file, a network, or FILE.py:NAME. The interval decides,
-not the mean: an interval that holds 0 shows no difference. Takes some seconds.
+An agent is any name that `gs2 match --game GAME` accepts: a policy file, a network, or FILE.py:NAME. Trust
+the interval, not the mean: if it holds 0, no difference was shown. Takes some seconds.
 """
 
 from __future__ import annotations

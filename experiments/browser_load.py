@@ -231,7 +231,7 @@ class WebBench:
     )
     options = (
         click.Option(["--tables"], type=COUNT, default=50, show_default=True, help="Tables at once."),
-        click.Option(["--agent"], default="blueprint", show_default=True, help="Who has the other seats."),
+        click.Option(["--agent"], default="blueprint", show_default=True, help="Agent of the other seats."),
         click.Option(
             ["--pace"],
             type=FiniteRange(0, 10.0),
@@ -251,7 +251,7 @@ class WebBench:
             type=FiniteRange(min=0.001),
             default=60.0,
             show_default=True,
-            help="How long people play.",
+            help="Seconds of play.",
         ),
         click.Option(["--seed"], type=SEED, default=0, show_default=True, help="Seed of the run."),
     )

@@ -162,7 +162,7 @@ def refine(
     else:
         click.echo(f"rows in {path}; tables and plots: gs2 experiment report {folder}")
     if asked.stop:
-        console.print("interrupted; the same command goes on from there")
+        console.print("interrupted; the same command continues from there")
         raise SystemExit(asked.exit_code)
 
 

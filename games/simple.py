@@ -133,7 +133,7 @@ class SimpleGame(TwoPlayerGame):
         if len(after) and int(length.max()) >= self.max_length:
             raise GameError(
                 f"{self.name}: a game must end within max_length = {self.max_length} choices, chance's "
-                f"included; this one goes on after {self.state_text(after[int(length.argmax())])}; "
+                f"included; this one continues after {self.state_text(after[int(length.argmax())])}; "
                 "raise max_length if it ends"
             )
         after["moves"][np.arange(len(after)), length] = actions

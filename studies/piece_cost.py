@@ -110,9 +110,11 @@ def measure_pieces(
 
 @click.command()
 @ON
-@click.option("--processes", type=CountType(2, 1 << 12), default=2, show_default=True, help="At a time.")
-@click.option("--seconds", type=POSITIVE, default=1.0, show_default=True, help="Of each measurement.")
-@click.option("--repeats", type=COUNT, default=10, show_default=True, help="Of all of them.")
+@click.option(
+    "--processes", type=CountType(2, 1 << 12), default=2, show_default=True, help="Processes at a time."
+)
+@click.option("--seconds", type=POSITIVE, default=1.0, show_default=True, help="Seconds of each measurement.")
+@click.option("--repeats", type=COUNT, default=10, show_default=True, help="Repeats of each measurement.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def piece_cost(on: Place, processes: int, seconds: float, repeats: int, as_json: bool) -> None:
     """Measure what it costs to hand out pieces of work: here, to processes, and where --on says."""

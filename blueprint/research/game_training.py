@@ -130,7 +130,9 @@ class GameTrainer:
             self.network(smooth=False), config.episodes, rng, epsilon=config.epsilon, rival=self.rival
         )
         if len(fresh.own) == 0:
-            raise GameError(f"{self.layout.game.name}: somebody must decide something to be trained on")
+            raise GameError(
+                f"{self.layout.game.name}: at least one player must have a decision to be trained; none has"
+            )
         self.replay = [*self.replay, fresh][-config.replay :]
         for group in self.optimiser.param_groups:
             group["lr"] = config.learning_rate * (1 - 0.9 * min(share, 1.0))
@@ -218,7 +220,7 @@ class GameTrainer:
             self._resume_moments(arrays, int(told["steps"]))
         except (KeyError, RuntimeError, ValueError) as error:
             raise CheckpointError(
-                f"checkpoint: {path} must hold a training to go on with; it does not ({error}); start anew"
+                f"checkpoint: {path} must hold a training to continue; it does not ({error}); start anew"
             ) from error
         self.generations, self.decisions, self.games, self.steps = (int(told[name]) for name in kinds)
         self.seconds = float(told["seconds"])

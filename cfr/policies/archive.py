@@ -52,7 +52,7 @@ class Archive:
             )
         self._members = {member.filename.removesuffix(_SUFFIX): member for member in members}
         if len(self._members) != len(members):
-            raise ArchiveError("every array must have a name of its own; one name comes twice")
+            raise ArchiveError("every array must have its own name; one name comes twice")
         self._kinds = {name: self._header(name) for name in self._members}
 
     @property

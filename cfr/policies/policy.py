@@ -349,7 +349,8 @@ def load_state(path: str | Path, tree: FlatTree | None = None) -> dict[str, Any]
         return None
     if tree is not None and meta["digest"] != _digest_of(tree):
         raise PolicyError(
-            f"{path}: a run must go on with the infosets it began with; {meta['game']} has others now; use "
+            f"{path}: a run must continue with the infosets it began with; {meta['game']} has others "
+            "now; use "
             "--fresh to replace it"
         )
     if not isinstance(meta["state"], dict):

@@ -69,7 +69,7 @@ def policy_words(game: Game, tree: FlatTree) -> PolicyWords:
     text, times = Counter(infosets).most_common(1)[0] if infosets else ("", 0)
     if times > 1:
         raise PolicyError(
-            f'{game.name}: every infoset must have a name of its own for a policy in words; "{text}" is that '
+            f'{game.name}: every infoset must have its own name in a JSON policy; "{text}" is that '
             f"of {times}; write a policy that is not JSON"
         )
     return PolicyWords(tuple(infosets), tuple(actions))

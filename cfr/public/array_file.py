@@ -150,7 +150,8 @@ def _read_header(
     length = int.from_bytes(first, "little")
     if len(first) < 8 or not 2 <= length <= MOST_HEADER:
         raise ArrayFileError(
-            f"{path}: it is no file of arrays that gs2 wrote; name another, or make it again"
+            f"{path}: the file must be an array file written by gs2; it is not; name another, or make "
+            "it again"
         )
     try:
         about = json.loads(read(length))

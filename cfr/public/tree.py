@@ -167,7 +167,8 @@ def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float 
     states = past_forced(game, game.public_root() if root is None else root)
     if game.player(states)[0] == TERMINAL:
         raise GameError(
-            f"{game.name}: nobody has a choice below this public state; there is nothing to solve"
+            f"{game.name}: at least one player must have a choice below this public state; none has; "
+            "choose one nearer the root"
         )
     levels: list[tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]] = []
     kinds: dict[int, Array] = {}

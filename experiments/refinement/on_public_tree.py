@@ -239,7 +239,7 @@ def plot_spliced(rows: list[Row], path: Path) -> None:
 @click.command("on-public-tree")
 @click.option("--game", "game_name", default="liars_dice(dice=2,sides=5)", show_default=True)
 @click.option("--infosets", type=COUNT, default=200, show_default=True)
-@click.option("--iterations", type=COUNT, default=100, show_default=True, help="Of a search.")
+@click.option("--iterations", type=COUNT, default=100, show_default=True, help="CFR iterations of a search.")
 @click.option("--blueprint", type=COUNT, default=20, show_default=True, help="CFR iterations.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder of the rows.")

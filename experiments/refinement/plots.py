@@ -88,7 +88,9 @@ def plot_games(summaries: Sequence[CellSummary], path: Path) -> None:
     for method, (marker, colour) in HEADLINES.items():
         rows = [row for row in summaries if row.method == method and (row.limit or 0, row.cap or 0) == limit]
         x = [max(row.ratio, LEAST_RATIO) for row in rows]
-        axis.plot(x, [games.index(row.game) for row in rows], marker, color=colour, label=method, markersize=9)
+        axis.plot(
+            x, [games.index(row.game) for row in rows], marker, color=colour, label=method, markersize=9
+        )
     axis.set_xscale("log")
     axis.set_yticks(range(len(games)), games)
     axis.invert_yaxis()

@@ -38,7 +38,7 @@ class GambitGame(ExplicitGame):
         try:
             data = read_bytes(path)
         except FileNotFoundError:
-            raise GameError(f"{name}: there is no file {path!r}; check the path") from None
+            raise GameError(f"{name}: file {path!r} does not exist; check the path") from None
         except FileProblem as error:
             raise GameError(f"{name}: {error}") from None
         try:

@@ -72,9 +72,7 @@ def read_gambit(name: str, text: str, most_nodes: int) -> GambitFile:
     kind = tokens.next("EFG or NFG, with which a file of Gambit's begins,")
     version = {"EFG": "2", "NFG": "1"}.get(kind)
     if version is None:
-        raise tokens.error(
-            f"a file of Gambit's must begin with EFG or NFG; got {kind[:20]}; name another file"
-        )
+        raise tokens.error(f"a Gambit file must begin with EFG or NFG; got {kind[:20]}; name another file")
     tokens.expect(version, f"version {version}, the only one of {kind} files that is read,")
     if tokens.next("R or D") not in ("R", "D"):
         raise tokens.error(f"R or D must follow {kind} {version}")

@@ -89,7 +89,7 @@ def drawn_infoset(game: Game, rng: np.random.Generator) -> Infoset:
             state = game.step(state, np.zeros(1, np.int64), actions.values[pick : pick + 1])
         if player >= 0:
             return infoset_at(game, state, player)
-    raise GameError(f"{game.name}: somebody must decide; nobody did in {TRIES} plays at random")
+    raise GameError(f"{game.name}: at least one player must decide; none did in {TRIES} plays at random")
 
 
 def find_infoset(game: Game, text: str, *, max_states: int = MAX_STATES) -> Infoset:

@@ -155,7 +155,9 @@ def _recalled(
         role = OVER if who == TERMINAL else ACTS if who == seat else OTHER_ACTS
         told = str(state.information_state_string(seat))
         if seen[seat].setdefault((role, told), node) != node:
-            raise NotPoker(name, f'must tell its players what was bet; twice player {seat} is told "{told}"')
+            raise NotPoker(
+                name, f'must show its players the bets; player {seat} sees "{told}" after two different ones'
+            )
 
 
 def _shown(state: Any, rng: np.random.Generator, first: bool) -> tuple[Any, int]:

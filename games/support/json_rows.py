@@ -132,8 +132,8 @@ def trim_generations(curve: Path, generation: int) -> None:
                 kept.setdefault(number, line)
         elif line and (place < len(lines) or line[:1] != b"{"):
             raise FileProblem(
-                f"{curve}, line {place}: the run goes on with a curve of generations; this line is none of "
-                "one; move the file away"
+                f"{curve}, line {place}: the run continues a curve of generations; this line does not "
+                "belong to one; move the file away"
             )
     whole = b"".join(line + b"\n" for line in kept.values())
     if whole != data:

@@ -59,7 +59,7 @@ def _module(where: str, what: str, text: str, error: type[Exception]) -> Any:
         return importlib.import_module(where)
     path = Path(where).resolve()
     if not path.is_file():
-        raise error(f"{what} {text!r}: there is no file {where!r}; check the path")
+        raise error(f"{what} {text!r}: file {where!r} does not exist; check the path")
     source = path.read_bytes()
     # A name of its own: a file called games.py must not stand in for our package of that name.
     digest = hashlib.sha256(str(path).encode() + b"\0" + source).hexdigest()[:12]

@@ -166,7 +166,7 @@ ON = click.option(
     default="local",
     show_default=True,
     metavar="PLACE",
-    help="Where the work is done: local, ray, ray:HOST:PORT, ray://HOST:PORT.",
+    help="Place that does the work: local, ray, ray:HOST:PORT, ray://HOST:PORT.",
 )
 """The option --on of commands whose work is many independent pieces."""
 COUNT = CountType()

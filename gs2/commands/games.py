@@ -29,8 +29,8 @@ FILE = click.Path(path_type=Path)
     "--size", is_flag=True, help="Estimate the size of GAME from a sample, without growing its tree."
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample that --size draws.")
-@click.option("--replay", type=FILE, help="Play the rounds that gs2 match --records wrote again.")
-@click.option("--round", "only", type=COUNT, help="Show this one of them; all are checked.")
+@click.option("--replay", type=FILE, help="Replay the rounds that gs2 match --records wrote.")
+@click.option("--round", "only", type=COUNT, help="Show only this round; all are checked.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the tables show as JSON.")
 def games(
@@ -267,7 +267,7 @@ def _print_large(game: Game, size: GameSize, as_json: bool) -> None:
         return
     row = {
         "game": game.name,
-        "estimated": f"from the first {size.depth:,} levels, seed {size.seed}; it goes on below them",
+        "estimated": f"from the first {size.depth:,} levels, seed {size.seed}; deeper levels are not counted",
         "histories": f"more than {size.histories.low:.3g}",
         "most_actions": size.most_actions,
         "depth": f"more than {size.depth:,}",

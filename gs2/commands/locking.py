@@ -44,7 +44,7 @@ def lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def locking(*values: Any, lock: Path | None, lock_seat: int | None, **named: Any) -> Any:
         if lock is None and lock_seat is not None:
             raise click.UsageError(
-                f"--lock-seat says whose part of a lock holds; got {lock_seat} without --lock"
+                f"--lock-seat chooses one player's part of a lock; got {lock_seat} without --lock"
             )
         return command(*values, lock=None if lock is None else LockChoice(lock, lock_seat), **named)
 

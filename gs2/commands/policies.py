@@ -99,9 +99,9 @@ def blueprint(
     """Compute a strategy for the whole of GAME by counterfactual regret minimisation.
 
     The output holds the average policy and the state of the run, and is saved every few seconds. The same
-    command with more iterations goes on exactly where the file stopped, even after an interruption. If its
-    name ends in .json, the file holds the policy in words for other programs, as
-    {infoset: {action: probability}}, and cannot be resumed.
+    command with more iterations continues exactly where the file stopped, even after an interruption. A .json
+    file holds the policy in words for other programs, as {infoset: {action: probability}}, and cannot be
+    resumed.
 
     The public form takes games as large as liars_dice(dice=2,sides=6). It keeps the state of the run in a
     second file, OUTPUT.run, and writes the policy when the command ends.
@@ -215,7 +215,7 @@ def blueprint(
     if not as_json and in_words:
         stdout().print(f"written to {output}, in words")
     elif not as_json and output:
-        stdout().print(f"written to {output}; run the command again with more --iterations to go on")
+        stdout().print(f"written to {output}; run the command again with more --iterations to continue")
     if stopped == "interruption":
         raise SystemExit(asked.exit_code)
 
@@ -269,7 +269,7 @@ def _public_blueprint(
     _print_result(result, as_json)
     if output and not as_json:
         stdout().print(
-            f"written to {output}; run the command again with more --iterations to go on from "
+            f"written to {output}; run the command again with more --iterations to continue from "
             f"{run.run_file}, or delete that",
             soft_wrap=True,
         )

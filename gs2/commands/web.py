@@ -77,7 +77,7 @@ def _usual_folder() -> Path:
         "--data",
         "folder",
         type=RECORDS,
-        help="Folder where tables are kept, to go on with later.  [default: gs2/web in the user's data]",
+        help="Folder that keeps tables, to continue later.  [default: gs2/web in the user's data]",
     ),
     click.option(
         "--agent",
@@ -85,7 +85,7 @@ def _usual_folder() -> Path:
         type=FILLED,
         multiple=True,
         metavar="NAME",
-        help="A further agent that may be seated: a checkpoint, or one of your own, FILE.py:CLASS.",
+        help="A further agent that may be seated: a checkpoint, or your own class as FILE.py:CLASS.",
     ),
     click.option(
         "--game-agent",
@@ -196,7 +196,7 @@ def _url(address: Address, listening: socket.socket) -> str:
 
 def _announce(url: str, damaged: list[str], *, show: bool | None) -> None:
     for words in damaged:
-        stderr().print(f"left alone: {words}", markup=False)
+        stderr().print(f"left unchanged: {words}", markup=False)
     stderr().print(f"gs2 is at {url} ; Ctrl-C ends", markup=False, soft_wrap=True)
     if show or (show is None and (os.environ.get("DISPLAY") or os.name == "nt")):
         import webbrowser

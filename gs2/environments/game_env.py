@@ -112,7 +112,7 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
 
         seed: of this and all later rounds. options: `state`, a history to begin at instead of the root, [1]
             of the game's states; others are ignored, as PettingZoo's tests require.
-        Raises GameError if the state is no batch of one, or the game is over there.
+        Raises GameError if the state is no batch of one, or the game is over at this state.
         """
         if seed is not None:
             self._rng = np.random.default_rng(seed)
@@ -142,7 +142,9 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
                 f"{state.shape} of {state.dtype}; take a batch of one from the game"
             )
         if self.game.player(state)[0] == TERMINAL:
-            raise GameError(f"{self.game.name}: a round must begin before its end; the game is over there")
+            raise GameError(
+                f"{self.game.name}: a round must begin before its end; the game is over at this state"
+            )
         return state
 
     def _await(self) -> bool:

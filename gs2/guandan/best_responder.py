@@ -274,7 +274,7 @@ def _begin(last: Path) -> None:
     """
     if not SHIPPED.is_file():
         raise CheckpointError(
-            "checkpoint: no network comes with this installation; there is none to start from"
+            "checkpoint: this installation contains no network to start from; give a checkpoint"
         )
     tensors, description = read_checkpoint(SHIPPED)
     for word in ("export", "gate"):

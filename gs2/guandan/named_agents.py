@@ -284,7 +284,7 @@ def _found(text: str) -> tuple[AgentFamily, AgentSpec]:
     names = (*AGENT_NAMES, *entry_points_of(GROUP))
     hint = near(text.lower(), names, f"one of {', '.join(names)}")
     raise UnknownAgent(
-        f"there is no agent {text!r}; {hint}, or the path of a .safetensors checkpoint, or your own as "
+        f"no agent is called {text!r}; {hint}, or the path of a .safetensors checkpoint, or your own as "
         "FILE.py:NAME"
     )
 
@@ -381,7 +381,7 @@ def _check_file(spec: AgentSpec) -> None:
     path = spec.checkpoint
     if path is not None and not path.is_file():
         raise UnknownAgent(
-            f"agent {spec.text!r}: there is no file {str(path)!r}; give a checkpoint that exists"
+            f"agent {spec.text!r}: file {str(path)!r} does not exist; give a checkpoint that exists"
         )
 
 
@@ -389,7 +389,7 @@ def _network(spec: AgentSpec) -> Path:
     """Return the file of an agent's network."""
     path = spec.checkpoint or SHIPPED
     if not path.is_file():
-        raise UnknownAgent(f"agent {spec.text!r}: no network comes with this installation; name a checkpoint")
+        raise UnknownAgent(f"agent {spec.text!r}: this installation contains no network; name a checkpoint")
     return path
 
 

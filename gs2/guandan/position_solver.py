@@ -60,7 +60,9 @@ def solve_position(position: str, agent: Gs2Agent, *, listed: int = 8) -> Explan
     state, seat = parse_position(position)
     player = int(state["player"][0])
     if player < 0:
-        raise GameError("guandan: position: the round is over, nobody can act; take one before its end")
+        raise GameError(
+            "guandan: position: the round is over and no player can act; take a position before its end"
+        )
     if seat is not None and seat != player:
         raise GameError(
             f"guandan: position: seat {player} is to act but the hand shown is seat {seat}'s; "

@@ -184,7 +184,7 @@ def _on_a_tree(game: Game, text: str, seed: int) -> Blueprint:
         wanted = words.partition(":")[0]
         hint = near(wanted, search_names(), "") if plus and base else near(text, KNOWN, "")
         raise UnknownGameAgent(
-            f"there is no agent {text!r} of {game.name}; {hint}{' ' * bool(hint)}An agent is one of "
+            f"no agent of {game.name} is called {text!r}; {hint}{' ' * bool(hint)}An agent is one of "
             f"{', '.join(KNOWN)}, a file of a network or policy, FILE.py:NAME, or one of these with +PRESET "
             f"for search, PRESET one of {', '.join(search_names())}"
         )

@@ -43,7 +43,7 @@ class _Site:
     async def _table(self, request: Request | WebSocket) -> PersonTable:
         found = await self.house.table(request.path_params["id"])
         if found is None:
-            raise NoSuch("there is no such table; it may have been moved away")
+            raise NoSuch("no table has this address; it may have been removed")
         return found
 
     async def index(self, request: Request) -> Response:
@@ -84,7 +84,7 @@ class _Site:
         if game and not (game.isdecimal() and 1 <= int(game) <= games):
             raise Refused("wrong", f"a game is 1..{games}; got {game[:20]!r}")
         if table.people and not table.over:
-            raise Refused("closed", "the record shows every hand: it can be had when the last game is over")
+            raise Refused("closed", "the record shows every hand; it is available once the last game is over")
         text = table.account.record(int(game) - 1 if game else None)
         name = f'attachment; filename="gs2-{table.setup.id}.jsonl"'
         return PlainTextResponse(text, headers={"content-disposition": name})
@@ -160,7 +160,7 @@ class _Site:
     async def job(self, request: Request) -> Response:
         found = self.house.jobs.jobs.get(request.path_params["id"])
         if found is None:
-            raise NoSuch("there is no such job; ask for it again")
+            raise NoSuch("this job does not exist; request it again")
         if request.method == "DELETE":
             self.house.jobs.cancel(found)
         self.house.jobs.ask(found)

@@ -131,10 +131,16 @@ def accuracy_row(lost: NDArray[np.float64], found: NDArray[np.float64], seed: in
 
 
 @click.command()
-@click.option("--agent", default="greedy", show_default=True, help="Who is reviewed, by name.")
-@click.option("--deals", type=COUNT, default=100, show_default=True, help="Each played twice.")
+@click.option("--agent", default="greedy", show_default=True, help="Agent to review, by name.")
+@click.option("--deals", type=COUNT, default=100, show_default=True, help="Deals, each played twice.")
 @click.option("--preset", default="fast", show_default=True, help="fast or standard.")
-@click.option("--set", "changes", multiple=True, metavar="FIELD=NUMBER", help="Of the search; for ablations.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="FIELD=NUMBER",
+    help="Change a field of the search; for ablations.",
+)
 @click.option("--seed", type=SEED, default=11, show_default=True)
 def review_accuracy(agent: str, deals: int, preset: str, changes: tuple[str, ...], seed: int) -> None:
     """Compare the levels that a review finds lost with those that were, and print a line of JSON."""

@@ -157,13 +157,13 @@ def _known(network: FastMoves, player: Choose, rounds: int, seed: int) -> dict[s
 @click.command("opponent-hands")
 @click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--game", type=click.Choice(list(PAPER)), default="doudizhu", show_default=True)
-@click.option("--rounds", type=CountType(2), default=200, show_default=True, help="Held out.")
+@click.option("--rounds", type=CountType(2), default=200, show_default=True, help="Rounds held out.")
 @click.option(
     "--against",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A checkpoint to meet.  [default: the same, which does not hear its model]",
 )
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the cards.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the cards.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def opponent_hands(
     checkpoint: Path, game: str, rounds: int, against: Path | None, seed: int, as_json: bool

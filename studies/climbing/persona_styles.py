@@ -173,8 +173,8 @@ def _recognition(path: Path, inputs: MoveInputs, rounds: int, seed: int) -> list
 @click.command("persona-styles")
 @click.argument("checkpoint", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--game", type=click.Choice(GAMES), default=GAMES[0], show_default=True)
-@click.option("--rounds", type=CountType(2), default=200, show_default=True, help="Held out.")
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the cards.")
+@click.option("--rounds", type=CountType(2), default=200, show_default=True, help="Rounds held out.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the cards.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def persona_styles(checkpoint: Path | None, game: str, rounds: int, seed: int, as_json: bool) -> None:
     """Measure the personalities' rules, or how well CHECKPOINT plays in their manner."""

@@ -144,9 +144,9 @@ def playing_agent(inputs: MoveInputs, name: str, rng: np.random.Generator) -> Ch
 
 @click.command("pruning-shares")
 @click.option("--game", type=click.Choice(list(PAPER)), default="doudizhu", show_default=True)
-@click.option("--turns", type=COUNT, default=1_000_000, show_default=True, help="At least.")
+@click.option("--turns", type=COUNT, default=1_000_000, show_default=True, help="Least number of turns.")
 @click.option("--play", default="random", show_default=True, help="random, rule, or a checkpoint's file.")
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the cards.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the cards.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def pruning_shares(game: str, turns: int, play: str, seed: int, as_json: bool) -> None:
     """Print the share of moves that pruning takes away, beside the paper's."""

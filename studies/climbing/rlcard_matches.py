@@ -80,11 +80,11 @@ def play_rlcard(agent: str, model: str, rounds: int, seed: int, side: str) -> Rl
 @click.command("rlcard-matches")
 @click.argument("agent")
 @click.option("--against", default=RULE, show_default=True, help="A model of RLCard's.")
-@click.option("--rounds", type=CountType(2), default=1000, show_default=True, help="For each side.")
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the deals and the agents.")
+@click.option("--rounds", type=CountType(2), default=1000, show_default=True, help="Rounds for each side.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the deals and the agents.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def rlcard_matches(agent: str, against: str, rounds: int, seed: int, as_json: bool) -> None:
-    """Print how AGENT does at RLCard's DouDiZhu table, as landlord and as farmers."""
+    """Print the results of AGENT at RLCard's DouDiZhu table, as landlord and as farmers."""
     if importlib.util.find_spec("rlcard") is None:
         raise click.UsageError("RLCard is not installed; pip install 'rlcard>=1.2'")
     import torch

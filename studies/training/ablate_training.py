@@ -285,7 +285,13 @@ def ablate_blueprint() -> None:
 
 @ablate_blueprint.command("run")
 @click.argument("directory", type=OUTPUT_FOLDER)
-@click.option("--cpu-seconds", type=FiniteRange(1), default=120.0, show_default=True, help="For each arm.")
+@click.option(
+    "--cpu-seconds",
+    type=FiniteRange(1),
+    default=120.0,
+    show_default=True,
+    help="Processor seconds for each arm.",
+)
 @click.option("--seeds", type=COUNT, default=2, show_default=True)
 @click.option("--deals", type=CountType(2), default=400, show_default=True, help="Deals of each match.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")

@@ -188,7 +188,7 @@ def _microseconds(network: TorchNetwork, prune: int, seed: int) -> float:
 
 @click.command()
 @click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--rounds", type=CountType(2), default=200, show_default=True, help="Held out.")
+@click.option("--rounds", type=CountType(2), default=200, show_default=True, help="Rounds held out.")
 @click.option(
     "--prune",
     type=click.IntRange(-1, 27),
@@ -196,7 +196,7 @@ def _microseconds(network: TorchNetwork, prune: int, seed: int) -> float:
     show_default=True,
     help="Margin that is timed, in moves.",
 )
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the cards.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the cards.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def opponent_model(checkpoint: Path, rounds: int, prune: int, seed: int, as_json: bool) -> None:
     """Measure the opponent model in CHECKPOINT, and move pruning in its play."""

@@ -64,10 +64,16 @@ def _chosen(names: str | None) -> tuple[str, ...]:
 
 
 @click.command()
-@click.option("-o", "--output", type=OUTPUT_FOLDER, required=True, help="Folder of the runs, to go on with.")
+@click.option(
+    "-o", "--output", type=OUTPUT_FOLDER, required=True, help="Folder of the runs, new or to continue."
+)
 @click.option("--game", type=click.Choice(GAMES), default=GAMES[0], show_default=True)
 @click.option(
-    "--minutes", type=POSITIVE, default=WHOLE, show_default=True, help="Of the processor, a recipe."
+    "--minutes",
+    type=POSITIVE,
+    default=WHOLE,
+    show_default=True,
+    help="Minutes of processor time for each recipe.",
 )
 @click.option("--recipes", "names", help="Names, separated by commas.  [default: all]")
 @click.option("--turn", type=POSITIVE, default=10.0, show_default=True, help="Minutes of a turn, at most.")

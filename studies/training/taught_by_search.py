@@ -91,7 +91,7 @@ def _leaders(
 @click.option(
     "--before",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What TAUGHT was before, by default the shipped network.",
+    help="Network from which TAUGHT was trained. [default: the shipped one]",
 )
 def taught_by_search(taught: Path, positions: tuple[Path, ...], before: Path | None) -> None:
     """Print whether what TAUGHT learned from search holds at the POSITIONS of these files."""

@@ -152,8 +152,8 @@ def action_types(listener: Any) -> list[Accuracy]:
 
 @click.command()
 @click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--rounds", type=CountType(2), default=400, show_default=True, help="Held out.")
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Of cards and types.")
+@click.option("--rounds", type=CountType(2), default=400, show_default=True, help="Rounds held out.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of cards and types.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def type_recognition(checkpoint: Path, rounds: int, seed: int, as_json: bool) -> None:
     """Measure how well the network in CHECKPOINT tells types of play, and plays by them."""

@@ -95,7 +95,7 @@ def test_a_match_prints_what_it_came_to_and_goes_on(tmp_path: Path) -> None:
         ("match goofspiel(returns=total_points) uniform uniform", "choose other returns"),
         ("games --round 1", "--round chooses among recorded rounds"),
         ("games kuhn_poker --size --replay x.jsonl", "give one of them"),
-        ("games --replay x.jsonl", "there is none; check the path"),
+        ("games --replay x.jsonl", "none does; check the path"),
         ("train kuhn_poker", "Missing option '-o'"),
         ("train kuhn_poker -o x.npz", "must name a .safetensors file"),
         ("train kuhn_poker -o x.safetensors --set widht=3", "did you mean width"),

@@ -180,7 +180,7 @@ def test_options_of_the_other_kind_of_table_are_refused_by_name():
         (["--server", "ws://x", "--seed", "1"], "--seed needs a table of your own"),
         (["--server", "ws://x", "--with", "first"], "--with needs a table of your own"),
         (["--with", "first,first"], "one name, or three"),
-        (["--with", "human"], "one person sits at a terminal"),
+        (["--with", "human"], "only one person can play at a terminal"),
         (["--agent", "first", "--agent", "first"], "are given once"),
         (["--seat", "0", "--seat", "1"], "are given once"),
     ):

@@ -190,7 +190,9 @@ def test_a_game_of_ones_own_stands_in_front_of_a_match_and_in_what_training_says
 
 def test_a_game_without_decisions_is_not_solved(place: Path) -> None:
     done = gs2("solve", "parts.py:Decided")
-    assert done.exit_code == 2 and "somebody must decide in a game that is solved" in done.stderr, done.output
+    assert (
+        done.exit_code == 2 and "at least one player must have a decision in a game to solve" in done.stderr
+    ), done.output
 
 
 def test_a_grid_of_experiments_takes_ones_own_game_and_generator(place: Path) -> None:

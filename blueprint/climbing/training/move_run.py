@@ -125,7 +125,7 @@ def _begin(game: Game, place: RunPlace, config: ClimbingConfig | None, manner: R
         return MoveTrainer(game, config or ClimbingConfig(), threads=manner.threads, teacher=manner.teacher)
     if not manner.resume:
         raise CheckpointError(
-            f"{place.checkpoint}: there is a run already; --resume goes on with it, or give another"
+            f"{place.checkpoint}: a run already exists here; pass --resume to continue it, or give another"
         )
     trainer = MoveTrainer.load(place.checkpoint, game, threads=manner.threads, teacher=manner.teacher)
     if config is not None and config != trainer.config:

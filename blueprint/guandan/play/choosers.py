@@ -52,7 +52,7 @@ def load_chooser(name: str, rng: np.random.Generator) -> Chooser:
         return PersonalityAgent(name)
     if name != "blueprint" and Path(name).suffix != ".safetensors":
         hint = near(name.lower(), AGENTS, f"one of {', '.join(AGENTS)}")
-        raise UnknownAgent(f"there is no agent {name!r}; {hint}, or the path of a .safetensors checkpoint")
+        raise UnknownAgent(f"no agent is called {name!r}; {hint}, or the path of a .safetensors checkpoint")
     from blueprint.guandan.network.torch_network import load_any_network
 
     return InferenceAgent(load_any_network(None if name == "blueprint" else name))

@@ -52,7 +52,7 @@ class League:
             if name in YARDSTICKS and not (always and len(names) == 1):
                 raise ConfigError(f"TrainConfig: strangers: {name} is a yardstick, kept out of training")
         if len(set(names)) < len(names):
-            raise ConfigError(f"TrainConfig: strangers must be told once each; got {', '.join(names)}")
+            raise ConfigError(f"TrainConfig: each stranger must be named once; got {', '.join(names)}")
         self.names, self.by_loss = tuple(names), by_loss
         self.met = np.zeros(len(names), np.int64)
         self.won = np.zeros(len(names))

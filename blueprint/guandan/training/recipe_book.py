@@ -224,5 +224,5 @@ def named_recipe(name: str) -> Recipe:
     """Return the recipe of a name; raise ConfigError with near matches if there is none."""
     if name not in RECIPES:
         hint = near(name.lower(), RECIPES, f"one of {', '.join(RECIPES)}")
-        raise ConfigError(f"recipe: there is none called {name!r}; {hint}; --recipe help lists them")
+        raise ConfigError(f"recipe: no recipe is called {name!r}; {hint}; --recipe help lists them")
     return RECIPES[name]

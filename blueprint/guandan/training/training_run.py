@@ -185,12 +185,12 @@ def _begin(last: Path, run: RunConfig, network: NetworkConfig | None, config: Tr
         return Trainer(network, config or TrainConfig(), device=run.device, threads=run.threads)
     if not run.resume:
         raise CheckpointError(
-            f"{last}: there is a run already; --resume goes on with it, or give another directory"
+            f"{last}: a run already exists here; pass --resume to continue it, or give another directory"
         )
     trainer = Trainer.load(last, device=run.device, threads=run.threads, config=config)
     if network is not None and network != trainer.network_config:
         raise CheckpointError(
-            f"checkpoint: {last} holds {trainer.network_config}, asked for was {network}; "
+            f"checkpoint: {last} holds {trainer.network_config}, got {network}; "
             "leave the network's options out, or train in another directory"
         )
     return trainer

@@ -80,7 +80,7 @@ class PublicPlay:
         if (nodes < 0).any():
             state = states[int(np.argmax(nodes < 0))]
             raise PublicPolicyError(
-                f"{self.game.name}: a state must be one at which somebody has a choice, after the deal; got "
+                f"{self.game.name}: a state must be a decision after the deal; got "
                 f"{self.game.state_text(state)!r}; is the policy of this game?"
             )
         return nodes

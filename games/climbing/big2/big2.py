@@ -157,10 +157,11 @@ class Big2:
         bad = first_misfit(words, bytes_, moves, self._book)
         if bad >= 0:
             if after["player"][bad] == TERMINAL:
-                raise GameError("big2: the round is over, nobody can act; stop at player == TERMINAL")
+                raise GameError("big2: the round is over and no player can act; stop at player == TERMINAL")
             who = _actor(int(after["player"][bad]))
             raise GameError(
-                f"big2: {int(actions[bad]):#x} is no action of {who}, row {bad}; take one of actions(states)"
+                f"big2: {int(actions[bad]):#x} is not an action of {who}, row {bad}; take one of "
+                "actions(states)"
             )
         apply_all(words, bytes_, moves, self._book)
         return after

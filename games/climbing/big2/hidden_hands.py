@@ -78,7 +78,8 @@ def draw_deals(
     total = sum(case.deals for case in cases)
     if total == 0:
         raise GameError(
-            f"big2: some deal must agree with what seat {seat} knows; none does; check its hand and the line"
+            f"big2: at least one deal must agree with what seat {seat} knows; none does; check its "
+            "hand and the line"
         )
     share = np.array([case.deals / total for case in cases])
 

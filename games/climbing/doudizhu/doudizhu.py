@@ -224,7 +224,9 @@ class DouDizhu:
         bad = first_forbidden(*views, taken, self.rules, tables)
         if bad >= 0:
             if after["player"][bad] == TERMINAL:
-                raise GameError("doudizhu: the round is over, nobody can act; stop at player == TERMINAL")
+                raise GameError(
+                    "doudizhu: the round is over and no player can act; stop at player == TERMINAL"
+                )
             raise GameError(
                 f"doudizhu: action {taken[bad]} is not legal for {after['player'][bad]} in row {bad}; take "
                 "one from actions(states)"

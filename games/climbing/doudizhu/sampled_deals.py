@@ -179,7 +179,8 @@ def sample_lines(known: Known, n: int, rng: np.random.Generator, rules: int) -> 
     rooms = np.array([size, size, 3])
     if (copies < 0).any() or not _draw(needs, copies, rooms, uniforms, _FACTORIALS, shares):
         raise GameError(
-            f"doudizhu: some deal must agree with what seat {known.player} knows; none does; check its "
+            f"doudizhu: at least one deal must agree with what seat {known.player} knows; none does; "
+            "check its "
             "cards, the bottom and the moves of the others"
         )
     given = np.zeros((n, known.dealt, 3), np.int64)

@@ -188,8 +188,8 @@ def replay(record: Record) -> Iterator[tuple[Match, Event]]:
             if not expected:
                 raise RecordError(
                     f"{where}: waiting for {match.phase} of seat "
-                    f"{', '.join(str(due.seat) for due in match.pending()) or 'nobody'}; the record goes on "
-                    f"with {event_line(event, match.level)}"
+                    f"{', '.join(str(due.seat) for due in match.pending()) or 'nobody'}; "
+                    f"the record continues with {event_line(event, match.level)}"
                 )
         if isinstance(event, Dealt):
             level = event.level

@@ -328,7 +328,9 @@ class GuanDan:
         bad = first_unplayable(words, bytes_, moves)
         if bad >= 0:
             if after["player"][bad] == TERMINAL:
-                raise GameError("guandan: the round is over, nobody can act; stop at player == TERMINAL")
+                raise GameError(
+                    "guandan: the round is over and no player can act; stop at player == TERMINAL"
+                )
             raise GameError(
                 f"guandan: seat {after['player'][bad]} cannot play action {bad}: no such type, or cards not "
                 "in hand; take actions from actions(states)"
@@ -340,7 +342,7 @@ class GuanDan:
         """Raise GameError unless the action is legal, by (type, rank, cards), at one state."""
         row = np.atleast_1d(state)
         if row["player"][0] == TERMINAL:
-            raise GameError("guandan: the round is over, nobody can act; start a new one")
+            raise GameError("guandan: the round is over and no player can act; start a new one")
         moves = legal(row)[0]
         if not np.any(moves == np.asarray(action, ACTION)):
             same = moves[moves["type"] == action["type"]]

@@ -66,7 +66,7 @@ class LocalExecutor(Generic[State, Piece, Found]):
     def submit(self, key: Hashable, piece: Piece, names: tuple[str, ...] = ()) -> None:
         """Take on a piece; files that its names hold are read where they are."""
         if key in self._busy.values():
-            raise WorkError(f"a piece of work must have a key of its own; got {key!r} twice")
+            raise WorkError(f"a piece of work must have its own key; got {key!r} twice")
         if self._pool is None:
             self._others = set(multiprocessing.active_children())
             self._pool = ProcessPoolExecutor(

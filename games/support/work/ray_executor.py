@@ -89,7 +89,7 @@ class RayExecutor(Generic[State, Piece, Found]):
     def submit(self, key: Hashable, piece: Piece, names: tuple[str, ...] = ()) -> None:
         """Take on a piece; files that its names hold are read now and sent."""
         if key in self._keys:
-            raise WorkError(f"a piece of work must have a key of its own; got {key!r} twice")
+            raise WorkError(f"a piece of work must have its own key; got {key!r} twice")
         parcels = {name: self._packed(name) for name in names}
         self._begin(_Taken(key, self._cluster.ray.cloudpickle.dumps(piece), parcels))
 

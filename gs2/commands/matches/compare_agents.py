@@ -212,7 +212,7 @@ def match(
     An agent is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the path of a
     checkpoint, gs2, gs2-fast, gs2-deep (subgame solving), rollout, rollout-fast, rollout-deep (rollouts
     alone), gs2-paper (as published), any of these with settings and on another network,
-    NAME:FIELD=VALUE,…@CHECKPOINT, or one of your own, FILE.py:NAME. Intervals are bootstrapped over deals.
+    NAME:FIELD=VALUE,…@CHECKPOINT, or your own agent, FILE.py:NAME. Intervals are bootstrapped over deals.
     Whole games run from level 2 to A; they magnify the edge of a round and need far more of them. A searching
     agent's deadline runs by the clock: keep other work off the machine, or lift it (gs2-fast:deadline=60).
     """
@@ -313,7 +313,7 @@ def _print(result: ArenaResult, output: Path | None) -> None:
         pace = 60 * result.played / result.seconds
         out.print(f"{result.played:,} rounds in {result.seconds:.1f} s, {pace:,.0f} a minute.")
     if output is not None:
-        out.print(f"Results in {output}; the same command with more rounds goes on from there.")
+        out.print(f"Results in {output}; the same command with more rounds continues from there.")
 
 
 @click.command(cls=LadderCommand)

@@ -22,7 +22,7 @@ Found = TypeVar("Found", bound=_Rated)
 
 def end_interrupted(asked: Interruption, kept: Path | None) -> NoReturn:
     """Say what goes on from the results kept so far, and exit as interrupted commands do."""
-    hint = f"; the same command goes on from {kept}" if kept else "; --output lets it go on later"
+    hint = f"; the same command continues from {kept}" if kept else "; --output lets it continue later"
     stderr().print(f"interrupted{hint}", soft_wrap=True)
     raise SystemExit(asked.exit_code)
 

@@ -45,7 +45,7 @@ __all__ = ["ladder_game"]
     type=click.Choice(["points", "elo"]),
     default="points",
     show_default=True,
-    help="What to order and plot by.",
+    help="Order of the table and the plot.",
 )
 @click.option("--processes", type=CORES, help="Number of processes.  [default: 1; a cluster: all cores]")
 @ON

@@ -53,7 +53,7 @@ def match_game(
     """Play agents A and B of any game against each other on the same chance with the seats swapped.
 
     An agent is uniform, the file of a network (gs2 train GAME) or policy (gs2 blueprint), network:DECISIONS,
-    one of your own as FILE.py:NAME, or BASE+PRESET[:FIELD=VALUE,...]: search over one of these, as in
+    your own agent as FILE.py:NAME, or BASE+PRESET[:FIELD=VALUE,...]: search over one of these, as in
     leduc.safetensors+gs2+:k=5. Small games also have cfr:ITERATIONS, noise:EPSILON and dmc:GAMES. The first
     word may be the game instead of --game. Intervals are bootstrapped over pairs of games.
     """
@@ -115,7 +115,7 @@ def _print(result: MeetingResult, files: MatchFiles) -> None:
     )
     if files.results is not None:
         out.print(
-            f"Results in {files.results}; the same command with more --pairs goes on from there.",
+            f"Results in {files.results}; the same command with more --pairs continues from there.",
             soft_wrap=True,
         )
     if files.records is not None:

@@ -29,7 +29,7 @@ STYLES = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}
     type=click.Choice(["fast", "standard"]),
     default="fast",
     show_default=True,
-    help="How thoroughly to search.",
+    help="Effort of each search.",
 )
 @click.option("--round", "number", type=COUNT, help="Judge only this round, counted through the file.")
 @click.option("--seat", type=click.IntRange(0, 3), help="Show only this seat's decisions.")
@@ -39,7 +39,7 @@ STYLES = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}
 @click.option(
     "--cache/--no-cache", default=True, show_default=True, help="Keep reviews, and show those made before."
 )
-@click.option("--processes", type=CORES, help="For several files.  [default: 1; a cluster: all]")
+@click.option("--processes", type=CORES, help="Processes for several files.  [default: 1; a cluster: all]")
 @ON
 def review(
     files: tuple[Path, ...], seat: int | None, as_json: bool, html: Path | None, rows: int, **how: Any

@@ -43,7 +43,7 @@ def review_many(
     elif reviews:
         _print(reviews)
     if len(found) < len(files):
-        hint = "; the same command goes on from there" if how["cache"] else ""
+        hint = "; the same command continues from there" if how["cache"] else ""
         stderr().print(f"interrupted after {len(found)} of {len(files)} records{hint}")
         raise SystemExit(asked.exit_code)
 

@@ -36,7 +36,7 @@ ANY_GAP = 100.0
     "name",
     default="standard",
     show_default=True,
-    help="How to search: standard, fast, deep, rollout, rollout-fast, rollout-deep, paper or blueprint.",
+    help="Search preset: standard, fast, deep, rollout, rollout-fast, rollout-deep, paper or blueprint.",
 )
 @click.option("--seconds", "deadline", type=FiniteRange(min=0.001), help="Time limit.")
 @click.option(
@@ -47,10 +47,12 @@ ANY_GAP = 100.0
 )
 @click.option("--worlds", type=COUNT, help="Deals to sample.  [default: the preset's]")
 @click.option("-k", "k", type=COUNT, help="Deals kept in the subgame (preset paper).")
-@click.option("--generator", help="How: diverse, clusters, random or your own, FILE.py:NAME (preset paper).")
+@click.option(
+    "--generator", help="Choice of these deals: diverse, clusters, random or FILE.py:NAME (preset paper)."
+)
 @click.option("--gadget", help="auto, resolve, maxmargin or unsafe (preset paper).")
 @click.option("--rows", type=COUNT, default=6, show_default=True, help="Moves and deals shown.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of every random choice.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of every random choice.")
 @html_option("the moves and deals")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole explanation as JSON.")
 def guandan_solve(
@@ -64,7 +66,7 @@ def guandan_solve(
     as_json: bool,
     **changes: Any,
 ) -> None:
-    """Say what to play in a position of GuanDan, and why.
+    """Choose a move in a GuanDan position, and explain the choice.
 
     With no options: an example in which one may bomb or pass.
     """

@@ -79,13 +79,11 @@ class SolveCommand(click.Command):
 )
 @click.option("--methods", is_flag=True, help="List the methods and exit.")
 @click.option("-k", "k", type=COUNT, help="Number of histories to keep.  [default: the method's]")
-@click.option(
-    "--generator", help="How to choose the histories: all, random, diverse, clusters or FILE.py:NAME."
-)
+@click.option("--generator", help="Choice of the histories: all, random, diverse, clusters or FILE.py:NAME.")
 @click.option("--gadget", help="Gadget: unsafe, resolve, maxmargin, reach-maxmargin, path or FILE.py:NAME.")
 @click.option("--order", type=COUNT, help="Order of the knowledge set to consider.")
 @click.option(
-    "--source", help="Where histories come from: enumerated, sampled, or auto, which samples large games."
+    "--source", help="Source of the histories: enumerated, sampled, or auto, which samples large games."
 )
 @click.option("--samples", type=COUNT, help="Most histories of the infoset to draw, if they are drawn.")
 @click.option("--companions", type=CountType(0), help="Most histories of each opponent infoset to draw.")
@@ -111,8 +109,8 @@ class SolveCommand(click.Command):
 )
 @click.option(
     "--certificate",
-    help="What of the solution to keep: none, all of it; margin, all if no opponent infoset gains by it; "
-    "anchored, as large a share as lets none gain; shared, the same divided among searches of one level; "
+    help="Check of the solution before it is kept: none, keep all; margin, all if no opponent infoset gains; "
+    "anchored, the largest share that lets none gain; shared, the same divided among searches of one level; "
     "path, as large a share as the opponent gains nothing by in the whole game; statistical, all if paired "
     "games prove a gain.",
 )
@@ -333,7 +331,9 @@ def _example_infoset(game: Game, seed: int) -> Infoset:
             return first
     except GameError:
         return drawn_infoset(game, np.random.default_rng(seed))
-    raise click.UsageError(f"{game.name}: somebody must decide in a game that is solved; nobody does")
+    raise click.UsageError(
+        f"{game.name}: at least one player must have a decision in a game to solve; none has"
+    )
 
 
 def _list_methods(as_json: bool) -> None:

@@ -153,7 +153,9 @@ def _names(crew: Crew, own: Own) -> list[str]:
     if len(others) not in (1, 3):
         raise click.UsageError(f"--with takes one name, or three; got {len(others)}: {','.join(others)}")
     if "human" in others:
-        raise click.UsageError("one person sits at a terminal; for more of you run gs2 serve, or gs2 web")
+        raise click.UsageError(
+            "only one person can play at a terminal; for more people run gs2 serve, or gs2 web"
+        )
     seat = crew.seats[0] if crew.seats else 0
     names = [me[0]] * 4
     for step, name in enumerate(others * (3 // len(others)), 1):

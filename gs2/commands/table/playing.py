@@ -63,7 +63,8 @@ __all__ = ["play"]
         type=FILLED,
         multiple=True,
         metavar="NAME",
-        help="Who plays; at a server give it up to four times.  [default: human; with --server, gs2]",
+        help="Agent that plays; with --server, give it up to four times.  [default: human; with "
+        "--server, gs2]",
     ),
     click.option(
         "--seat",
@@ -88,7 +89,8 @@ __all__ = ["play"]
         "others",
         type=NAMES,
         metavar="NAME,…",
-        help="Who sits at your own table too: next, partner, previous; one name takes all three seats.  "
+        help="Agents of the other seats at your own table: next, partner, previous; one name takes "
+        "all three.  "
         "[default: gs2-fast]",
     ),
     click.option("--seed", type=SEED, help="Seed of the deals at your own table.  [default: a fresh one]"),
@@ -108,11 +110,11 @@ __all__ = ["play"]
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @verbose_option
 def play(where: Where, crew: Crew, own: Own, as_json: bool) -> None:
-    """Sit down at a table of GuanDan: your own, or one of a server.
+    """Play GuanDan at your own table, or at a server's.
 
-    Without --server you play here, with an agent as your partner against two others; help at the prompt says
-    what you may type. With --server each --agent takes one seat there: a name (gs2, blueprint, a rule agent,
-    human), a checkpoint, or a class of your own as MODULE:CLASS or FILE.py:CLASS.
+    Without --server you play here, with an agent as your partner against two others. Type help at the prompt
+    to list the commands. With --server, each --agent takes one seat there. It is a name (gs2, blueprint, a
+    rule agent, human), a checkpoint, or your own class as MODULE:CLASS or FILE.py:CLASS.
     """
     if where.url is None:
         for option in ("room", "token", "user", "dialect", "workers"):

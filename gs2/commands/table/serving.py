@@ -109,7 +109,7 @@ class Run:
         type=NAMES,
         default=(),
         metavar="NAME,…",
-        help="Who takes the seats that clients leave free, up to three; SEAT:NAME takes that very seat.",
+        help="Agents for up to three free seats; SEAT:NAME takes that seat.",
     ),
     click.option(
         "--rules",

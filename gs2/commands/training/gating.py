@@ -119,7 +119,7 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
         with Interruption() as asked:
             look = decide(asked_for, progress, asked)
         if look.verdict == "stopped":
-            hint = f"; the same command goes on from {output}, with the same {candidate}" if output else ""
+            hint = f"; the same command continues from {output}, with the same {candidate}" if output else ""
             stderr().print(f"interrupted after {look.deals} deals looked at{hint}", soft_wrap=True)
             raise SystemExit(asked.exit_code)
         found = {

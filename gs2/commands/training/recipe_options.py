@@ -137,7 +137,7 @@ def train_other_game(game: str, recipe: str | None, output: Path, asked: OtherRu
     if place.checkpoint.exists():
         if not asked.resume:
             raise click.UsageError(
-                f"{output} holds a run; --resume goes on with it, or give another directory"
+                f"{output} holds a run; pass --resume to continue it, or give another directory"
             )
         _, description = read_checkpoint(place.checkpoint, prefix="-")
         saved = described_config(place.checkpoint, description, loaded)
@@ -197,7 +197,9 @@ def run_configurations(
     if not last.exists():
         return network, config
     if not resume:
-        raise click.UsageError(f"{output} holds a run; --resume goes on with it, or give another directory")
+        raise click.UsageError(
+            f"{output} holds a run; pass --resume to continue it, or give another directory"
+        )
     wanted = network if preset is not None or sizes else None
     if not changes and recipe is None:
         return wanted, None

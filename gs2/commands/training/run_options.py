@@ -30,7 +30,7 @@ def run_options(settings: SettingType, every: float) -> Callable[[F], F]:
         click.option(
             "--decisions", type=COUNT, help="End after this many decisions, those of a resumed run included."
         ),
-        click.option("--resume", is_flag=True, help="Go on with the training of the output if there is one."),
+        click.option("--resume", is_flag=True, help="Continue the training of the output, if it exists."),
         click.option(
             "--set",
             "settings",
@@ -44,9 +44,9 @@ def run_options(settings: SettingType, every: float) -> Callable[[F], F]:
             type=POSITIVE,
             default=every,
             show_default=True,
-            help="Between checkpoints.",
+            help="Seconds between checkpoints.",
         ),
-        click.option("--seed", type=SEED, help="Of the network and self-play.  [default: 0]"),
+        click.option("--seed", type=SEED, help="Seed of the network and self-play.  [default: 0]"),
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     )
 

@@ -95,7 +95,7 @@ def _writes_network(args: list[str]) -> bool:
     type=OUTPUT_FOLDER,
     help="Directory of the run, where it is not the argument.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the run in the directory if there is one.")
+@click.option("--resume", is_flag=True, help="Continue the run in the directory, if one exists.")
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
 @click.option(
     "--preset", type=click.Choice(PRESETS), help="Network.  [default: ours, or that of the resumed run]"
@@ -210,7 +210,7 @@ def train(
         if as_json:
             print_json(found)
         else:
-            stdout().print(f"{found['output']}: {found['decisions']:,} decisions; --resume goes on")
+            stdout().print(f"{found['output']}: {found['decisions']:,} decisions; --resume continues")
         return
     from blueprint.guandan.play.choosers import load_chooser
     from blueprint.guandan.training.training_run import RunConfig, RunWatch
@@ -263,7 +263,7 @@ def train(
     else:
         stdout().print(training_table([last]))
         done = f"{last['decisions']:,} decisions, {last['hours']:.2f} hours"
-        stdout().print(f"{output / 'last.safetensors'}: {done}; the same command with --resume goes on")
+        stdout().print(f"{output / 'last.safetensors'}: {done}; the same command with --resume continues")
     if asked.stop:
         raise SystemExit(asked.exit_code)
 

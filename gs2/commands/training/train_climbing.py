@@ -84,10 +84,10 @@ def train_climbing_game(
 ) -> None:
     """Train a network for DouDiZhu or Big2 by Deep Monte Carlo self-play.
 
-    Their moves are too many for a column each: the network is shown what a move does. The checkpoint is an
-    agent of `gs2 match --game GAME`. It is saved every minute; the same command
-    with --resume goes on from there, also after Ctrl-C or a kill, and comes to what a run without a break
-    does. `--set target=win`, `--set state=512`, `--set hands=0.1` and so on change the training.
+    These games have too many moves for a column each, so the network sees the effect of a move. The
+    checkpoint is an agent of `gs2 match --game GAME`. It is saved every minute. The same command with
+    --resume continues from there, also after Ctrl-C or a kill, with the same result as a run without a break.
+    `--set target=win`, `--set state=512`, `--set hands=0.1` and so on change the training.
     """
     from blueprint.climbing.move_config import ClimbingConfig
     from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
@@ -95,7 +95,7 @@ def train_climbing_game(
     place = RunPlace.of(output)
     goes_on = resume and place.checkpoint.exists()
     if goes_on and settings:
-        raise click.UsageError("a resumed training keeps its settings; leave --set out, or train elsewhere")
+        raise click.UsageError("a resumed run keeps its settings; leave --set out, or train elsewhere")
     changes = OF_CLIMBING.changes(settings)
     if "recipe" in changes:
         raise click.UsageError(

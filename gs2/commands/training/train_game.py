@@ -73,7 +73,7 @@ def train_game(
     """Train a network for GAME by Deep Monte Carlo self-play; the game is never listed.
 
     The network is an agent of `gs2 match --game GAME` and a blueprint of `gs2 solve GAME`. It is saved every
-    half minute; the same command with --resume goes on from there, also after Ctrl-C or a kill.
+    half minute; the same command with --resume continues from there, also after Ctrl-C or a kill.
     `--set width=128`, `--set temperature=0.01` and so on change the training. GuanDan has another trainer:
     gs2 train DIRECTORY. So have DouDiZhu and Big2: gs2 train doudizhu --help.
     """
@@ -90,12 +90,10 @@ def train_game(
     click.get_current_context().with_resource(hold(output))
     goes_on = resume and state_file(output).exists()
     if goes_on and settings:
-        raise click.UsageError(
-            "a resumed training keeps its settings; leave --set out, or start another file"
-        )
+        raise click.UsageError("a resumed run keeps its settings; leave --set out, or start another file")
     if output.exists() and not goes_on:
-        hint = "it holds no training to go on with" if resume else "--resume goes on with it"
-        raise CheckpointError(f"{output}: there is a file already; {hint}, or give another")
+        hint = "it holds no training to continue" if resume else "--resume continues it"
+        raise CheckpointError(f"{output}: the file already exists; {hint}, or name another file")
     changes = OF_GAME.changes(settings)
     kept = state_file(output) if goes_on else None
     seed = chosen_seed(seed, changes, kept)

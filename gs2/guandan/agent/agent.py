@@ -133,7 +133,7 @@ class Gs2Agent:
         for state, actions, moves in situations:
             state = np.array(state, copy=True, ndmin=1)
             if state["player"][0] == TERMINAL:
-                raise GameError("guandan: the round is over, nobody can act; start a new one")
+                raise GameError("guandan: the round is over and no player can act; start a new one")
             if actions is None:
                 actions = legal(state, canonical=True).values
             if self.config.objective == "levels":

@@ -168,9 +168,9 @@ def train_beliefs(
 @click.command("train-beliefs")
 @click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint.")
-@click.option("--rounds", type=COUNT, default=24_000, show_default=True, help="Of self-play.")
-@click.option("--passes", type=POSITIVE, default=5.0, show_default=True, help="Over the positions.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the deals and the learning.")
+@click.option("--rounds", type=COUNT, default=24_000, show_default=True, help="Rounds of self-play.")
+@click.option("--passes", type=POSITIVE, default=5.0, show_default=True, help="Passes over the positions.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the learning.")
 def main(checkpoint: Path, output: Path, rounds: int, passes: float, seed: int) -> None:
     """Train the belief network over hidden cards on the self-play of CHECKPOINT."""
     from gs2.guandan.agent.evaluator import load_evaluator

@@ -188,9 +188,9 @@ def train_deals(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Belief network that draws deals.  [default: the shipped]",
 )
-@click.option("--rounds", type=COUNT, default=24_000, show_default=True, help="Of self-play.")
-@click.option("--passes", type=POSITIVE, default=1.1, show_default=True, help="Over the positions.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the deals and the learning.")
+@click.option("--rounds", type=COUNT, default=24_000, show_default=True, help="Rounds of self-play.")
+@click.option("--passes", type=POSITIVE, default=1.1, show_default=True, help="Passes over the positions.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the learning.")
 def main(checkpoint: Path, output: Path, beliefs: Path | None, rounds: int, passes: float, seed: int) -> None:
     """Train the network that weighs whole deals on the self-play of CHECKPOINT."""
     from gs2.guandan.agent.evaluator import load_evaluator

@@ -29,7 +29,7 @@ from gs2.commands.groups import run_alone
     type=COUNT,
     default=DistilConfig().decisions,
     show_default=True,
-    help="That are labelled.",
+    help="Decisions to label.",
 )
 @click.option(
     "--state",
@@ -45,7 +45,7 @@ from gs2.commands.groups import run_alone
     show_default=True,
     help="Width of the student's head.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the deals and the learning.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the learning.")
 def distil_network(
     checkpoint: Path | None, output: Path, decisions: int, state: int, action: int, seed: int
 ) -> None:

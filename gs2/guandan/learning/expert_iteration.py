@@ -192,12 +192,20 @@ def save_network(
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint.")
 @click.option(
-    "--passes", type=POSITIVE, default=ExpertConfig().passes, show_default=True, help="Over the positions."
+    "--passes",
+    type=POSITIVE,
+    default=ExpertConfig().passes,
+    show_default=True,
+    help="Passes over the positions.",
 )
 @click.option(
-    "--learning-rate", type=POSITIVE, default=ExpertConfig().learning_rate, show_default=True, help="Of Adam."
+    "--learning-rate",
+    type=POSITIVE,
+    default=ExpertConfig().learning_rate,
+    show_default=True,
+    help="Learning rate of Adam.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the learning.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the learning.")
 def main(
     checkpoint: Path,
     positions: tuple[Path, ...],

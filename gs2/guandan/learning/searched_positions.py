@@ -261,13 +261,13 @@ def seek_positions(
 @click.command("searched-positions")
 @click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
 @click.option("-o", "--output", type=NEW_FILE, required=True, help="A new file of positions.")
-@click.option("--minutes", type=POSITIVE, default=10.0, show_default=True, help="How long to search.")
+@click.option("--minutes", type=POSITIVE, default=10.0, show_default=True, help="Minutes of search.")
 @click.option(
     "--rounds",
     type=COUNT,
     default=SeekConfig().rounds,
     show_default=True,
-    help="Played at once.",
+    help="Rounds played at once.",
 )
 @click.option(
     "--set",
@@ -276,7 +276,7 @@ def seek_positions(
     metavar="FIELD=VALUE",
     help="Change a field of the search; repeatable.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the deals and the search.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the search.")
 def main(
     checkpoint: Path | None, output: Path, minutes: float, rounds: int, settings: tuple[str, ...], seed: int
 ) -> None:

@@ -202,7 +202,7 @@ class _Reader:
             told.plays.append(play)
         elif not again:
             raise TranscriptError(
-                f"{self.name}:{play[2]}: seat {label} is told another move than line "
+                f"{self.name}:{play[2]}: seat {label} receives another move than line "
                 f"{told.plays[stream.heard][2]} tells; leave one seat's messages out"
             )
         stream.heard += 1
@@ -275,7 +275,7 @@ def _whole(line: str) -> bool:
 def _round(told: _Told, before: _Told | None, name: str) -> RecordedRound:
     """Return a round: its start put together from all that was told, its moves followed."""
     if told.level is None:
-        raise TranscriptError(f"{name}:{told.line}: nothing says at what level this round is played")
+        raise TranscriptError(f"{name}:{told.line}: the level of this round is missing")
     hands, known = _hands(told, f"{name}:{told.line}")
     level = as_level(told.level)
     ranks = tuple(as_level(told.level if rank is None else rank) for rank in told.ranks)
@@ -286,7 +286,7 @@ def _round(told: _Told, before: _Told | None, name: str) -> RecordedRound:
             hands, level=level, first=first, levels=ranks, owner=owner, shown=_shown(told, level, hands)
         )
     except GameError as error:
-        raise TranscriptError(f"{name}:{told.line}: the round cannot begin so: {error}") from None
+        raise TranscriptError(f"{name}:{told.line}: the round cannot begin like this: {error}") from None
     # messages do not tell failures at A: none are counted
     start["fails"] = 0
     state, seats, actions, notes = start.copy(), [], [], []

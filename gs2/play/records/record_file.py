@@ -90,9 +90,7 @@ def read_rounds(path: str | Path) -> list[tuple[int, RoundRecord]]:
     try:
         text = read_bytes(path).decode("utf-8")
     except FileNotFoundError:
-        raise RoundRecordError(
-            f"{path}: a file of records must exist; there is none; check the path"
-        ) from None
+        raise RoundRecordError(f"{path}: a file of records must exist; none does; check the path") from None
     except UnicodeDecodeError as error:
         raise RoundRecordError(f"{path}: records must be UTF-8 text; {error}; name another file") from None
     *lines, cut = text.split("\n")

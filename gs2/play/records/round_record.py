@@ -158,7 +158,7 @@ def replay_round(record: RoundRecord, game: Game) -> Iterator[ReplayedMove]:
         if said is None:
             who = "chance" if player == CHANCE else f"P{player}"
             raise RoundRecordError(
-                f"{where}: the round must be played to its end; nothing is told of {who}; it was cut short"
+                f"{where}: the round must be played to its end; {who} never moved; it was cut short"
             )
         if count["play"] == 1 and player != CHANCE and record.start:
             _check_start(record.start, game.state_text(states[0]))

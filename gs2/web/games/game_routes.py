@@ -47,7 +47,7 @@ class _GameSite:
     async def _table(self, request: Request | WebSocket) -> GameTable:
         found = await self.house.table(request.path_params["id"])
         if found is None:
-            raise NoSuch("there is no such table; it may have been moved away")
+            raise NoSuch("no table has this address; it may have been removed")
         return found
 
     async def offers(self, request: Request) -> Response:

@@ -171,7 +171,7 @@ class GameTable:
 
     def _deal(self, order: tuple[int, ...]) -> None:
         if sorted(order) != list(range(len(self.setup.players))):
-            raise ValueError(f"everybody sits on one seat; got {order}")
+            raise ValueError(f"every player needs a different seat; got {order}")
         self._epoch += 1
         self.order = order
         self.number += 1

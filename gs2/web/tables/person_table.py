@@ -194,7 +194,7 @@ class PersonTable:
         if seat not in self.session.pending:
             raise Refused("not_your_turn", f"seat {seat} is not to act now")
         if self.waiting:
-            raise Refused("waiting", "the round is over; go on to the next one first")
+            raise Refused("waiting", "the round is over; start the next one first")
         choices = len(self.session.pending[seat].actions)
         if not 0 <= index < choices:
             raise Refused("no_choice", f"a choice is an index in 0..{choices - 1}; got {index}")

@@ -41,7 +41,7 @@ def run_plan(
         except Interrupted:
             found = None
         if found is None:
-            stderr().print("interrupted; the same command goes on from there")
+            stderr().print("interrupted; the same command continues from there")
             raise SystemExit(stop.exit_code)
         turns = {name: all_turns[name] for name in plan.names}
         text = "\n\n".join([*found.tables, *more(turns)])

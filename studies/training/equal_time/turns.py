@@ -152,8 +152,8 @@ def _check_begun(course: Course, plan: Plan, name: str, path: Path) -> None:
     for field in wanted:
         if field not in SCHEDULES and saved[field] != wanted[field]:
             raise click.UsageError(
-                f"{plan.folder}: {name} was begun with {field}={saved[field]}, and would go on with "
-                f"{wanted[field]}; use the --set that it was begun with, or name another folder"
+                f"{plan.folder}: {name} was begun with {field}={saved[field]}, and would continue "
+                f"with {wanted[field]}; use the --set that it was begun with, or name another folder"
             )
 
 

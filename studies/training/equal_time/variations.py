@@ -133,7 +133,7 @@ def _named_agents(beside: tuple[str, ...], taken: set[str]) -> dict[str, str]:
         if not (equals and agent and re.fullmatch(NAME, name)):
             raise ConfigError(f"--beside: an agent is NAME=AGENT; got {words!r}")
         if name in taken | found.keys():
-            raise ConfigError(f"--beside: there is a {name!r} already; choose another name")
+            raise ConfigError(f"--beside: the name {name!r} is taken; choose another")
         found[name] = agent
     return found
 
@@ -163,7 +163,9 @@ def _read(
 
 @click.command()
 @click.argument("checkpoint", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-o", "--output", type=OUTPUT_FOLDER, required=True, help="Folder of the runs, to go on with.")
+@click.option(
+    "-o", "--output", type=OUTPUT_FOLDER, required=True, help="Folder of the runs, new or to continue."
+)
 @click.option(
     "--try",
     "tries",
@@ -175,7 +177,13 @@ def _read(
 @click.option(
     "--beside", metavar="NAME=AGENT", multiple=True, help="Another agent of the ladder; repeatable."
 )
-@click.option("--minutes", type=POSITIVE, default=12.0, show_default=True, help="Of the processor, a way.")
+@click.option(
+    "--minutes",
+    type=POSITIVE,
+    default=12.0,
+    show_default=True,
+    help="Minutes of processor time for each way.",
+)
 @click.option("--turn", type=POSITIVE, default=3.0, show_default=True, help="Minutes of a turn, at most.")
 @click.option(
     "--rounds",

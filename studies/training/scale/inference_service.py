@@ -145,7 +145,9 @@ class Player:
 @click.option("--players", default="2,8", show_default=True, help="Processes that play.")
 @click.option("--tables", default="1,16,256", show_default=True, help="Rounds in lockstep, a player.")
 @click.option("--turns", type=COUNT, default=3, show_default=True)
-@click.option("--seconds", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="A turn.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Seconds of a turn."
+)
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def inference_service(

@@ -82,8 +82,10 @@ class _Host:
 
 @click.command("learner-limit")
 @click.option("--rates", default="1,10,30,100", show_default=True, help="Actor cores, separated by commas.")
-@click.option("--seconds", type=click.FloatRange(min=0.1), default=40.0, show_default=True, help="A rate.")
-@click.option("--rounds", type=COUNT, default=2048, show_default=True, help="A generation.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0.1), default=40.0, show_default=True, help="Seconds at each rate."
+)
+@click.option("--rounds", type=COUNT, default=2048, show_default=True, help="Rounds of a generation.")
 @click.option("--learner", type=click.Choice(("cpu", "host")), default="cpu", show_default=True)
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")

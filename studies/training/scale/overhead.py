@@ -87,8 +87,10 @@ def pace_ratio(
 
 @click.command("overhead")
 @click.option("--turns", type=CountType(2), default=6, show_default=True)
-@click.option("--seconds", type=click.FloatRange(min=0.1), default=40.0, show_default=True, help="A turn.")
-@click.option("--rounds", type=COUNT, default=2048, show_default=True, help="A generation.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0.1), default=40.0, show_default=True, help="Seconds of a turn."
+)
+@click.option("--rounds", type=COUNT, default=2048, show_default=True, help="Rounds of a generation.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def overhead(turns: int, seconds: float, rounds: int, seed: int, as_json: bool) -> None:

@@ -47,7 +47,7 @@ def read_samples(folder: Path) -> dict[str, list[dict[str, Any]]]:
 @click.argument("folder", type=OUTPUT_FOLDER)
 @click.option("--minutes", type=click.FloatRange(min=0), default=60.0, show_default=True)
 @click.option("--actors", type=CORES, default=2, show_default=True)
-@click.option("--rounds", type=COUNT, default=2048, show_default=True, help="A generation.")
+@click.option("--rounds", type=COUNT, default=2048, show_default=True, help="Rounds of a generation.")
 @click.option("--plot", type=OUTPUT_FILE, help="Draw what FOLDER holds there, and do not train.")
 def memory(folder: Path, minutes: float, actors: int, rounds: int, plot: Path | None) -> None:
     """Train in FOLDER by actors of a cluster, and sample the memory of every process."""

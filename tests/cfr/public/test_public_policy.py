@@ -127,7 +127,7 @@ def test_what_is_no_place_of_the_policy_is_refused_in_words() -> None:
     game, policy = forms.game, PublicPolicy.of(solver_of("kuhn_poker", 3))
     with pytest.raises(PublicPolicyError, match=r"a line must be legal, one of \[0 1\]; got 7"):
         policy.along([7])
-    with pytest.raises(PublicPolicyError, match="somebody has a choice, after the deal"):
+    with pytest.raises(PublicPolicyError, match="must be a decision after the deal"):
         policy.along([1, 1])
     with pytest.raises(PublicPolicyError, match=r"a node must be in .0, 4. and a player's; got 4"):
         policy.probs(4)

@@ -153,5 +153,5 @@ def test_what_cannot_be_solved_is_refused_in_words() -> None:
     game = both("kuhn_poker").game
     last = game.step(game.public_root(), np.zeros(1, np.int64), np.ones(1, np.int64))
     over = game.step(last, np.zeros(1, np.int64), np.ones(1, np.int64))
-    with pytest.raises(GameError, match="nobody has a choice below this public state"):
+    with pytest.raises(GameError, match="at least one player must have a choice below this public state"):
         grow_public(game, over)

@@ -85,7 +85,7 @@ def test_a_new_run_refuses_every_file_that_it_would_write_over(
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(NOTES)
     told = refused(*words, str(tmp_path / output), *(["--resume"] if resume else []))
-    assert any(words in told for words in (path.name, "holds a run; --resume", "keeps its settings"))
+    assert any(words in told for words in (path.name, "holds a run; pass --resume", "keeps its settings"))
     assert path.read_bytes() == NOTES
     left = {found for found in tmp_path.rglob("*") if not found.name.startswith(".")}
     assert left <= {path, path.parent}
@@ -153,7 +153,7 @@ def test_a_description_replaces_a_description_and_nothing_else(tmp_path: Path) -
 def test_a_curve_of_something_else_is_not_trimmed(lines: bytes, tmp_path: Path) -> None:
     curve = tmp_path / "curve.jsonl"
     curve.write_bytes(lines)
-    with pytest.raises(FileProblem, match="none of one"):
+    with pytest.raises(FileProblem, match="does not belong to one"):
         trim_generations(curve, 5)
     assert curve.read_bytes() == lines
 

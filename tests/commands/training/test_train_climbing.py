@@ -85,7 +85,7 @@ def test_a_file_is_a_checkpoint_with_its_curve_beside_it(game: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "kind", "message"),
     [
-        (("doudizhu", "-o", "RUN"), CheckpointError, "--resume goes on with it"),
+        (("doudizhu", "-o", "RUN"), CheckpointError, "pass --resume to continue it"),
         (("big2", "-o", "RUN", "--resume"), CheckpointError, "was trained on 'doudizhu'"),
         (("doudizhu", "-o", "RUN", "--resume", "--set", "rounds=3"), SystemExit, "keeps its settings"),
         (

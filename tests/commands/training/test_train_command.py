@@ -124,7 +124,7 @@ def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
 
 def test_an_existing_run_is_not_overwritten(run: Path) -> None:
     result = invoke("train", "--minutes", "0", "-o", str(run))
-    assert result.exit_code == 2 and "--resume goes on with it" in result.output
+    assert result.exit_code == 2 and "pass --resume to continue it" in result.output
 
 
 def test_another_network_is_not_resumed_into(run: Path) -> None:
@@ -312,7 +312,7 @@ def test_another_game_trains_by_a_recipe_and_goes_on(game: str, recipe: str, tmp
     found = json.loads(result.stdout)
     assert found["recipe"] == recipe and found["decisions"] > 0
     result = invoke("train", str(tmp_path), "--recipe", recipe, *words, *small)
-    assert result.exit_code == 2 and "holds a run; --resume goes on" in result.output
+    assert result.exit_code == 2 and "holds a run; pass --resume to continue" in result.output
     result = invoke("train", str(tmp_path), "--game", game, "--resume", "--minutes", "0.05", "--json")
     assert result.exit_code == 0, told(result)
     assert json.loads(result.stdout)["decisions"] > found["decisions"]

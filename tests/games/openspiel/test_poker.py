@@ -194,7 +194,7 @@ def test_a_deck_too_large_to_list_is_solved_on_its_public_tree() -> None:
 REFUSED = {
     "liars_dice(dice_sides=3)": "the payoffs depend on more",
     "tic_tac_toe": "must begin with chance dealing hands",
-    "leduc_poker(action_mapping=True)": "must tell its players what was bet",
+    "leduc_poker(action_mapping=True)": "must show its players the bets",
     "universal_poker(numRounds=3,numBoardCards=0 1 1,numSuits=2,numRanks=3,betting=limit,"
     "raiseSize=1 1 1,maxRaises=1 1 1,blind=1 1,firstPlayer=1 1 1)": "must show cards once",
 }

@@ -129,7 +129,7 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
         ("gs2-slow", "the preset must be one of"),
         ("gs2-fast@none.safetensors", "there is no file"),
         ("none.safetensors", "there is no file"),
-        ("", "there is no agent"),
+        ("", "no agent is called"),
     ],
 )
 def test_names_that_no_agent_has_are_refused(name: str, says: str) -> None:

@@ -177,7 +177,7 @@ class HumanAgent:
             except _CalledOff:
                 continue
             except EOFError:
-                raise SeatLeft("the input ended; nobody sits here any more") from None
+                raise SeatLeft("the input ended; this seat is empty now") from None
 
     def _answer(self, line: str, observation: Observation) -> int | None:
         """Return the choice that a line names; None if it was a question or a mistake."""

@@ -360,7 +360,7 @@ class TableServer:
         if self._closing:
             raise TableError("the server is about to stop; no new games")
         if len(self.rooms) >= self.config.rooms:
-            raise TableError(f"the server has its {self.config.rooms} rooms; wait until one is done")
+            raise TableError(f"all {self.config.rooms} rooms of the server are taken; wait until one is free")
         self._number += 1
         room = Room(
             self._number,

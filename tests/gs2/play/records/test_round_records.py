@@ -197,7 +197,7 @@ def test_a_file_of_several_games_is_replayed_and_bad_lines_are_named(tmp_path: P
     file.write_bytes(b"\xff\n")
     with pytest.raises(RoundRecordError, match="must be UTF-8"):
         read_rounds(file)
-    with pytest.raises(RoundRecordError, match="there is none; check the path"):
+    with pytest.raises(RoundRecordError, match="none does; check the path"):
         read_rounds(tmp_path / "none.jsonl")
 
 
