@@ -25,7 +25,7 @@ def check_form(game: Any, form: PokerForm, name: str, rng: np.random.Generator) 
     """Raise NotPoker if a history of OpenSpiel's is not as the tables have it.
 
     Cards and actions are drawn evenly. Held against them: hands, who acts, the actions, how likely the board
-    is, the payoffs, and that what a player is told names its hand, the betting and the board.
+    is, the payoffs, and that the text that a player sees names its hand, the betting and the board.
     """
     betting = form.betting
     children: list[dict[int, int]] = [{} for _ in range(len(betting))]
@@ -64,7 +64,7 @@ def check_form(game: Any, form: PokerForm, name: str, rng: np.random.Generator) 
             _require(name, state.legal_actions() == sorted(children[node]), "the actions")
             text = str(state.information_state_string(who))
             what = (node, held[who], board)
-            _require(name, said[who].setdefault(text, what) == what, "what a player is told")
+            _require(name, said[who].setdefault(text, what) == what, "the texts that players see")
             action = int(rng.choice(state.legal_actions()))
             state.apply_action(action)
             node = children[node][action]

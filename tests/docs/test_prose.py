@@ -1,11 +1,14 @@
-"""What pages say in passing is there too: options, names and files in running text, and a way to every page.
+"""Running text is true and plain: what pages speak of exists, and sentences are direct.
 
-Fenced blocks are run by `test_documented_commands`; here are the words between backticks around them.
+Fenced blocks are run by `test_documented_commands`; here are the words between backticks around them. Plain
+means, for pages, the web page, help and messages: no `told`, no clause with a question word as an opener.
 """
 
 from __future__ import annotations
 
+import ast
 import posixpath
+import random
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -15,6 +18,7 @@ import click
 import pytest
 
 from gs2.cli import main
+from tests.web.modules.page_words import page_words
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("games", "cfr", "blueprint", "gs2", "experiments", "studies", "tests", "docs", "examples")
@@ -143,3 +147,106 @@ def test_every_command_has_a_place_in_the_documents() -> None:
         if isinstance(command, click.Group):
             for part in command.list_commands(click.Context(command)):
                 assert re.search(rf"\b{name} {part}\b", text), f"gs2 {name} {part}"
+
+
+OPENERS = ("Who", "What", "Where", "Whoever", "Whatever", "Wherever", "Whose", "How")
+CLAUSE = re.compile(rf"(?:^|[.!?;:] +|\*\* +)(?:{'|'.join(OPENERS)})\b(?! to\b)[^?.!]*(?:[.!;]|$)")
+FORBIDDEN = re.compile(r"\btold\b|\bone's own\b|\bas well as it can\b", re.I)
+FRAGMENT = re.compile(r"(?:Of|That|Over|At|Between|Its) ")
+"""How a help text begins that leaves out what the option is."""
+
+
+def _fault(text: str) -> str | None:
+    """Return the part of a text that a colleague would not say, or None."""
+    found = FORBIDDEN.search(text) or CLAUSE.search(" ".join(text.split()))
+    return found[0] if found else None
+
+
+def _strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and text of the strings of a module that have a blank; of docstrings, only the commands'.
+
+    Parts of an f-string that are filled in are {}.
+    """
+    silent = set()
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        command = any("command" in ast.unparse(made) for made in getattr(node, "decorator_list", ()))
+        if isinstance(body, list) and not command:
+            silent |= {id(line.value) for line in body if isinstance(line, ast.Expr)}
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in silent:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            text = "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        else:
+            waiting += ast.iter_child_nodes(node)
+            continue
+        if " " in text.strip():
+            yield node.lineno, text
+
+
+def _sentences(page: str) -> Iterator[str]:
+    """Yield the paragraphs, items and cells of a page, with code taken out."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.S | re.M)
+    text = re.sub(r"`[^`]*`", "CODE", text)
+    for block in re.split(r"\n\n|\n *(?:[-*]|\d+\.) |\n?\|", text):
+        yield " ".join(block.split())
+
+
+@pytest.mark.parametrize("package", ["games", "cfr", "blueprint", "gs2", "experiments"])
+def test_messages_and_help_are_plain(package: str) -> None:
+    faults = [
+        f"{path}:{line}: {fault!r} in {text[:80]!r}"
+        for path in _files()
+        if path.startswith(f"/{package}/") and path.endswith(".py")
+        for line, text in _strings(ast.parse((ROOT / path[1:]).read_text(encoding="utf-8")))
+        if (fault := _fault(text))
+    ]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith(("README", "docs/"))])
+def test_pages_are_plain(page: str) -> None:
+    faults = [f"{fault!r} in {text[:100]!r}" for text in _sentences(page) if (fault := _fault(text))]
+    assert not faults, "\n".join(faults)
+
+
+def test_the_web_page_is_plain() -> None:
+    faults = {key: text for key, text in page_words()["en"].items() if _fault(text)}
+    assert not faults, faults
+
+
+def test_every_option_says_what_it_is() -> None:
+    def commands(command: click.Command) -> Iterator[click.Command]:
+        yield command
+        if isinstance(command, click.Group):
+            for name in command.list_commands(click.Context(command)):
+                part = command.get_command(click.Context(command), name)
+                assert part is not None
+                yield from commands(part)
+
+    for command in commands(main):
+        assert not _fault(command.help or ""), command.name
+        for option in command.params:
+            said = getattr(option, "help", None) or ""
+            assert not FRAGMENT.match(said) and not _fault(said), f"{command.name} {option.name}: {said}"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_sentence_that_opens_with_a_clause_is_found_wherever_it_stands(seed: int) -> None:
+    rng = random.Random(seed)
+    plain = ["The file must be new; got {path}.", "See what each method solves.", "What would gs2 do?"]
+    faulty = [f"{rng.choice(OPENERS)} asks, gets an answer.", "The player is told a number."]
+    text = [rng.choice(plain) for _ in range(rng.randrange(1, 5))]
+    assert _fault(" ".join(text)) is None
+    text.insert(rng.randrange(len(text) + 1), rng.choice(faulty))
+    made = " ".join(text)
+    assert _fault(made)
+    source = f"def refuse(path):\n    'Docstrings may: what is told.'\n    raise ValueError(f{made!r})\n"
+    ((line, found),) = _strings(ast.parse(source))
+    assert line == 3 and _fault(found)

@@ -369,12 +369,12 @@ def test_watchers_pause_step_and_hide_hands(server: Server, people: People) -> N
     assert table.moves == moves
     step.click()
     page.wait_for_function(f"() => document.querySelectorAll('.log-move').length === {moves + 1}")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     page.wait_for_function(f"() => document.querySelectorAll('.log-move').length > {moves + 2}")
     picture(page, "watch")
 
 
 def test_an_address_of_no_table_says_so(server: Server, people: People) -> None:
     page = people("/#/table/doesnotexist")
-    page.get_by_role("heading", name="There is no such table.").wait_for()
+    page.get_by_role("heading", name="This table does not exist.").wait_for()
     people.errors.clear()  # type: ignore[attr-defined] # a refused socket is an error of the browser's

@@ -178,7 +178,7 @@ def agent_tables(results: list[AgentSpeed]) -> list[Table]:
     wait = Table(title="Milliseconds a decision with a choice")
     for column in ("preset", "phase", "decisions", "median", "p99", "worst", "late"):
         wait.add_column(column, justify="left" if column in ("preset", "phase") else "right")
-    share = Table(title="Where the time goes")
+    share = Table(title="Share of the time by part")
     for column in ("preset", "stage", "share"):
         share.add_column(column, justify="right" if column == "share" else "left")
     for row in results:

@@ -211,7 +211,7 @@ def match(
 
     An agent is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the path of a
     checkpoint, gs2, gs2-fast, gs2-deep (subgame solving), rollout, rollout-fast, rollout-deep (rollouts
-    alone), gs2-paper (as published), any of these with settings and on another network,
+    alone), gs2-paper (our variant of GS2), any of these with settings and on another network,
     NAME:FIELD=VALUE,…@CHECKPOINT, or your own agent, FILE.py:NAME. Intervals are bootstrapped over deals.
     Whole games run from level 2 to A; they magnify the edge of a round and need far more of them. A searching
     agent's deadline runs by the clock: keep other work off the machine, or lift it (gs2-fast:deadline=60).

@@ -60,8 +60,8 @@ def ladder_game(
 
     Agents are named as in gs2 match --game; the first word may be the game instead of --game. Points are the
     payoff a game against an agent drawn from the ladder. Elo rates how often an agent wins, by Bradley and
-    Terry: 400 are odds of ten to one, a draw is half a win. Where each seat plays for itself, each agent is
-    once the one seat and once all the others, and the winner is one of the seats with odds by their strengths
+    Terry: 400 are odds of ten to one, a draw is half a win. If each seat plays for itself, each agent is once
+    the one seat and once all the others, and the winner is one of the seats with odds by their strengths
     (Luce). Intervals are bootstrapped over pairs of games.
     """
     from games.registry import game_string, load_game

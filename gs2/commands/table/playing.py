@@ -43,7 +43,7 @@ __all__ = ["play"]
         metavar="URL",
         help="ws://HOST:PORT of a server.  [default: a table of your own, in this process]",
     ),
-    dialect_option("What the server speaks."),
+    dialect_option("Dialect of the server."),
     click.option(
         "--games",
         type=COUNT,

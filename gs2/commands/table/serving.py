@@ -82,7 +82,7 @@ class Run:
 @grouped(
     Listening,
     "listening",
-    dialect_option("What clients speak."),
+    dialect_option("Dialect of the clients."),
     click.option(
         "--official", is_flag=True, help="Speak as the official OpenGuanDan server does, quirks included."
     ),

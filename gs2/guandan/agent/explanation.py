@@ -295,7 +295,7 @@ def _reason(decision: Decision, names: list[str]) -> str:
         swing = comparison.payoffs[:, i] - comparison.payoffs[:, 0]
         better, worse = np.count_nonzero(swing > EVEN), np.count_nonzero(swing < -EVEN)
         return (
-            f"Played on in {deals} deals it does better than {usual} in {better} and worse in {worse}; "
-            f"all told it is worth {comparison.mean[i]:+.2f} ± {comparison.error[i]:.2f} levels."
+            f"Played out in {deals} deals, it does better than {usual} in {better} and worse in {worse}; "
+            f"on average it is worth {comparison.mean[i]:+.2f} ± {comparison.error[i]:.2f} levels."
         )
-    return f"In {deals} deals nothing did better than the blueprint's own move."
+    return f"In {deals} deals no move did better than the blueprint's own."

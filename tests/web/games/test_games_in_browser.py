@@ -209,7 +209,7 @@ def test_another_browser_and_a_table_that_is_none_are_told_so(server: Server, pe
     table, _ = new_table(server, "kuhn_poker", ["person", "random"])
     for address, told in (
         (table, "This seat belongs to another browser."),
-        ("doesnotexist", "There is no such table."),
+        ("doesnotexist", "This table does not exist."),
     ):
         page = people(f"/#/games/{address}")
         page.get_by_role("heading", name=told).wait_for()
