@@ -39,7 +39,7 @@ def load_network(path: str | Path, game: Game) -> Blueprint:
     Raises CheckpointError if the file is missing, damaged, or another game's.
     """
     _, description = read_checkpoint(path, prefix="-")
-    kind = description.get("kind", description.get("game"))
+    kind = str(description.get("kind", description.get("game")))
     module, _, name = LOADERS.get(kind, LOADERS[KIND]).partition(":")
     load: Callable[[str | Path, Game], Blueprint] = getattr(importlib.import_module(module), name)
     return load(path, game)

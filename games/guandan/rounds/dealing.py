@@ -143,17 +143,22 @@ def parse_dealing(text: str, root: Rows) -> tuple[Rows, int] | None:
         return None
     if not isinstance(told, dict) or "dealt" not in told:
         return None
-    dealt, seat = told["dealt"], told.get("seat")
-    whole = type(dealt) is int and 0 <= dealt <= NUM_CARDS and type(seat) is int and 0 <= seat < 4
-    if not whole or set(told) - {"game", "dealt", "seat", "hand"}:
+    dealt, seat, hand = told["dealt"], told.get("seat"), told.get("hand", "")
+    if (
+        type(dealt) is not int
+        or type(seat) is not int
+        or type(hand) is not str
+        or not (0 <= dealt <= NUM_CARDS and 0 <= seat < 4)
+        or set(told) - {"game", "dealt", "seat", "hand"}
+    ):
         raise GameError(
             f"guandan: under the deal an infoset has dealt (0..{NUM_CARDS}), seat (0..3) and hand; got {told}"
         )
-    counts = parse_cards(told.get("hand", ""))
-    if counts[dealt:].any() or counts.sum() > HAND_SIZE or 2 * dealt - counts.sum() > 3 * HAND_SIZE:
+    counts = parse_cards(hand)
+    if counts[dealt:].any() or counts.sum() > HAND_SIZE or 2 * dealt - int(counts.sum()) > 3 * HAND_SIZE:
         raise GameError(
             f"guandan: hand must be of the first {dealt} kinds of cards, which fit four hands of "
-            f"{HAND_SIZE}; got {told['hand']}"
+            f"{HAND_SIZE}; got {hand}"
         )
     state = np.array(root, STATE)
     state["hand"][0, seat] = pack(counts)

@@ -135,3 +135,19 @@ def test_an_infoset_named_by_its_record_can_be_drawn_and_one_by_its_key_cannot()
     with pytest.raises(GameError, match="its key alone"):
         drawn(GAME.parse_infoset(GAME.infoset_text(states[0], 0)), 1, rng)
     assert GuanDan("canonical").sample_histories is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"dealt": 55, "seat": 0}, "dealt"),
+        ({"dealt": 3, "hand": "H2"}, "seat"),
+        ({"dealt": 3, "seat": 0, "hand": ["H2"]}, "hand"),
+        ({"dealt": 3, "seat": 0, "level": "2"}, "under the deal"),
+        ({"dealt": 1, "seat": 0, "hand": "HR"}, "first 1 kinds"),
+        ({"dealt": 54, "seat": 0, "hand": ""}, "fit four hands"),
+    ],
+)
+def test_infosets_under_the_deal_that_cannot_be_are_refused(fields: dict, says: str) -> None:
+    with pytest.raises(GameError, match=says):
+        GAME.parse_infoset(json.dumps({"game": "guandan"} | fields))
