@@ -268,7 +268,7 @@ def test_a_run_keeps_its_recipe_goes_on_by_it_and_plays(odmc: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--recipe", "pdhq"), "there is none called 'pdhq'; did you mean pdhqn"),
+        (("--recipe", "pdhq"), "no recipe is called 'pdhq'; did you mean pdhqn"),
         (("--recipe", "pdhqn", "--preset", "ours"), "got --preset ours as well; leave one of them out"),
         (("--recipe", "pdhqn", "--network", "kind=ours"), "parts stay, kind=danzero; got kind=ours"),
         (

@@ -85,7 +85,7 @@ def test_every_recipe_says_where_it_is_from_and_what_is_claimed_for_it() -> None
 
 
 def test_an_unknown_recipe_is_refused_with_the_nearest_ones() -> None:
-    with pytest.raises(ConfigError, match=r"there is none called 'pdhq'; did you mean pdhqn"):
+    with pytest.raises(ConfigError, match=r"no recipe is called 'pdhq'; did you mean pdhqn"):
         named_recipe("pdhq")
     with pytest.raises(ConfigError, match=r"one of danzero, danzero\+, sdmc, pdhqn, odmc, ours"):
         named_recipe("xxxxxxx")
