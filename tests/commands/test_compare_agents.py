@@ -103,9 +103,9 @@ def test_ones_own_agent_is_named_by_its_file(tmp_path: Path) -> None:
     [
         (("match", "gredy", "random"), "did you mean greedy"),
         (("match", "greedy", "blue print"), "did you mean blueprint"),
-        (("match", "greedy", "none.safetensors"), "there is no file"),
+        (("match", "greedy", "none.safetensors"), "does not exist"),
         (("match", "gs2-quick", "greedy"), "the preset must be one of"),
-        (("match", "gs2@none.safetensors", "greedy"), "there is no file"),
+        (("match", "gs2@none.safetensors", "greedy"), "does not exist"),
         (("match", "greedy"), "Missing argument"),
         (("match", "greedy", "random", "--rounds", "0"), "rounds or games"),
         (("match", "greedy", "random", "--level", "11"), "level"),

@@ -276,7 +276,7 @@ def test_a_leaf_on_another_scale_is_refused_before_the_work(leaf: str, says: str
     ("words", "says"),
     [
         (("solve", "kuhn_poker", "--leaf", "parts.py:oracle"), "leaf needs a depth"),
-        (("games", "missing.py:Mine"), "there is no file 'missing.py'"),
+        (("games", "missing.py:Mine"), "file 'missing.py' does not exist"),
         (("games", "parts.py:Yours"), "parts.py must define Yours"),
         (("games", "broken.py:Mine"), "No module named 'nothing_of_this_name'"),
         (("games", "parts.py:needs"), "cannot be made without arguments"),
@@ -300,7 +300,7 @@ def test_an_agent_of_ones_own_is_loaded_the_same_way(place: Path) -> None:
     assert load_agent("parts.py:Agent").act(None) == 0  # type: ignore[arg-type]
     with pytest.raises(AgentError, match="no method act"):
         load_agent("parts.py:Mine")
-    with pytest.raises(AgentError, match="there is no file"):
+    with pytest.raises(AgentError, match="does not exist"):
         load_agent("missing.py:Agent")
 
 

@@ -219,7 +219,7 @@ def test_what_is_wrong_in_a_file_is_said_with_its_line(text: str, message: str, 
 
 
 def test_files_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
-    for path, message in ((tmp_path / "none.efg", "there is no file"), (tmp_path, "folder")):
+    for path, message in ((tmp_path / "none.efg", "does not exist"), (tmp_path, "folder")):
         with pytest.raises(GameError, match=message):
             load_game(f"gambit:{path}")
 

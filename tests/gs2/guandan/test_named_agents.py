@@ -127,8 +127,8 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
         ("stong", "did you mean strong"),
         ("xyz", "one of random, greedy"),
         ("gs2-slow", "the preset must be one of"),
-        ("gs2-fast@none.safetensors", "there is no file"),
-        ("none.safetensors", "there is no file"),
+        ("gs2-fast@none.safetensors", "does not exist"),
+        ("none.safetensors", "does not exist"),
         ("", "no agent is called"),
     ],
 )

@@ -153,7 +153,7 @@ def test_ones_own_agent_for_batches_sits_at_a_table_too(own: Path) -> None:
     ("name", "says"),
     [
         ("own.py:Nobody", "own.py must define Nobody"),
-        ("none.py:Nobody", "there is no file 'none.py'"),
+        ("none.py:Nobody", "file 'none.py' does not exist"),
         ("own.py:number", "must be a class or function; got int"),
     ],
 )

@@ -154,7 +154,7 @@ def test_what_is_exported_is_what_was_gated_though_the_file_is_replaced_meanwhil
     ("words", "told"),
     [
         ((str(SHIPPED), "--game", "leduc_poker", "--against", "uniform"), "leduc_poker"),
-        (("BIG2", "--against", "nobody"), "there is no agent 'nobody'"),
+        (("BIG2", "--against", "nobody"), "is called 'nobody'"),
         (("BIG2", "--game", "doudizhu"), "was trained on 'big2', not on 'doudizhu'"),
         (("BIG2", "--game", "leduc_poker"), "leduc_poker"),
     ],

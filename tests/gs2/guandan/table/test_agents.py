@@ -158,7 +158,7 @@ def test_agents_are_loaded_by_name_by_module_and_by_file(tmp_path):
         ("tests.gs2.guandan.table.test_agents:NoAgent", "has no method act"),
         ("tests.gs2.guandan.table.test_agents:Nothing", "cannot be made"),
         ("no.such.module:Agent", "cannot be made"),
-        (f"{tmp_path / 'none.py'}:Mine", "there is no file"),
+        (f"{tmp_path / 'none.py'}:Mine", "does not exist"),
     ):
         with pytest.raises(AgentError, match=word):
             load_agent(name)
