@@ -198,7 +198,7 @@ def _sentences(page: str) -> Iterator[str]:
         yield " ".join(block.split())
 
 
-@pytest.mark.parametrize("package", ["games", "cfr", "blueprint", "gs2", "experiments"])
+@pytest.mark.parametrize("package", ["games", "cfr", "blueprint", "gs2", "experiments", "studies"])
 def test_messages_and_help_are_plain(package: str) -> None:
     faults = [
         f"{path}:{line}: {fault!r} in {text[:80]!r}"

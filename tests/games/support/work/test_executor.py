@@ -78,7 +78,7 @@ def test_a_process_that_dies_is_told(tmp_path) -> None:
 def test_a_key_belongs_to_one_piece_at_a_time() -> None:
     with executor_at(where_of(2), Task(pieces.factor, (1,), pieces.times)) as executor:
         executor.submit("k", 1)
-        with pytest.raises(WorkError, match="a key of its own; got 'k' twice"):
+        with pytest.raises(WorkError, match="its own key; got 'k' twice"):
             executor.submit("k", 2)
 
 
