@@ -174,7 +174,7 @@ def test_a_damaged_file_is_read_or_refused_in_words(kind: str, tmp_path: Path) -
     ("text", "message"),
     [
         ("", "line 1: EFG or NFG"),
-        ("\x00\x01", "line 1: a file of Gambit's must begin with EFG or NFG"),
+        ("\x00\x01", "line 1: a Gambit file must begin with EFG or NFG"),
         ('EFG 1 R "" { "A" }', "line 1: version 2, the only one of EFG files that is read"),
         ('EFG 2 R "" { }\nt "" 0', "line 1: a game must have at least one player"),
         (HEAD + 'c "" 1 "" { "x" 1/2 "y" 1/3 } 0', "line 2: the probabilities of chance must sum.*5/6"),
