@@ -20,6 +20,7 @@ from games.game import CHANCE, TERMINAL, Game, GameError
 from games.infosets import infoset_at
 from games.infosets.check_sampling import check_sampling
 from games.infosets.factored import FactoredGame, check_factored
+from games.infosets.private_moves import PrivateMovesGame, check_private_moves
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -146,6 +147,8 @@ def check_game(
             pairs = game.private_states()[0] * game.private_states()[1]
             if pairs <= MOST_PAIRS:
                 check_factored(game, rng, width=max(1, min(max_width, PAIRS_PER_LEVEL // pairs)))
+        if isinstance(game, PrivateMovesGame):
+            check_private_moves(game, rng)
     infosets = tuple(sum(legal is not None for _, legal, _ in met.values()) for met in seen.met)
     return CheckReport(complete, histories, terminals, infosets)
 

@@ -78,6 +78,8 @@ _BUILT_IN = {
     "leduc_poker": "games.research.leduc_poker:LeducPoker",
     "liars_dice": "games.research.liars_dice:LiarsDice",
     "goofspiel": "games.research.goofspiel:Goofspiel",
+    "phantom_ttt": "games.research.phantom:PhantomTicTacToe",
+    "dark_hex": "games.research.phantom:DarkHex",
     "doudizhu": "games.climbing.doudizhu.doudizhu:DouDizhu",
     "big2": "games.climbing.big2.big2:Big2",
     "guandan": "games.guandan.rounds.round:GuanDan",
