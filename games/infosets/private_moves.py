@@ -1,8 +1,8 @@
 """Private moves: an exact form of games whose players place stones and see their own tries alone.
 
-A try on a free cell places a stone. A try on a cell that the opponent holds fails, and the player learns that.
-Nobody sees the opponent's tries. A game offers the form by a `placements` attribute; `check_game` holds it
-against the game's own functions.
+A try on a free cell places a stone. A try on a cell that the opponent holds fails, and the player learns
+that. Nobody sees the opponent's tries. A game offers the form by a `placements` attribute; `check_game` holds
+it against the game's own functions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Phantom tic-tac-toe and dark hex: nobody sees the opponent's stones until it tries to place one there.
 
-A try on a cell that the opponent holds fails. In the classical form the player tries again; in the abrupt form
-its turn is over. Moves, turns and payoffs are those of OpenSpiel's `phantom_ttt` and `dark_hex`; infosets
+A try on a cell that the opponent holds fails. In the classical form the player tries again; in the abrupt
+form its turn is over. Moves, turns and payoffs are those of OpenSpiel's `phantom_ttt` and `dark_hex`; infosets
 remember the order of a player's own tries, as OpenSpiel's dark hex does not.
 """
 
@@ -36,8 +36,8 @@ ABRUPT = Bool(name="abrupt", default=False, doc="whether a failed try ends the t
 class PhantomGame(TwoPlayerGame):
     """A game of hidden stones on a board of a few rows, by the rules in `placements`.
 
-    Cells have a letter for the column and a number for the row, as in `b3`; an infoset lists the player's tries,
-    failed ones with `-taken`: `P0 b2 a1-taken c3`.
+    Cells have a letter for the column and a number for the row, as in `b3`; an infoset lists the player's
+    tries, failed ones with `-taken`: `P0 b2 a1-taken c3`.
     """
 
     payoff_range = (-1.0, 1.0)

@@ -1,0 +1,316 @@
+"""The form of a game with private moves: each player's infosets, and exact values of policies on them.
+
+    form = list_private_moves(load_game("phantom_ttt"))
+    form.evaluate(form.uniform()).exploitability
+
+A policy is one array a player, a probability for each slot of that player's infosets.
+"""
+
+from __future__ import annotations
+
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.private_moves.kernels import FULL, bad_row, best_values, fill_reaches, list_infosets, walk
+from cfr.public.array_file import raw_bytes
+from cfr.public.public_solver import Evaluation
+from cfr.public.sweeper import usable_cores
+from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
+from games.game import GameError
+from games.infosets.private_moves import PrivateMovesGame
+
+__all__ = ["Both", "PrivateMovesError", "PrivateMovesForm", "Tries", "list_private_moves"]
+
+Both: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""A number for each slot, of both players."""
+SUM_TOLERANCE = 1e-6
+"""How far the probabilities of an infoset may be from 1 together."""
+STACK = 1 << 20
+"""Entries of the stacks while infosets are listed; phantom tic-tac-toe needs about a thousand."""
+SMALLEST, LISTED_BYTES = 1 << 16, 40
+"""Infosets that are made room for at first; bytes of an infoset and its slots while they are listed."""
+SLOTS_EACH = 3
+"""Slots of an infoset on average, at most, in a large game: late infosets have few."""
+
+
+class PrivateMovesError(ValueError):
+    """A policy that is none on this game's infosets: the rule, the row and the next step."""
+
+
+@dataclass(frozen=True)
+class Tries:
+    """One player's infosets, parents before children, and their slots (see `cfr.private_moves.kernels`).
+
+    first: [infosets + 1] int32. legal: [infosets] uint16. parent: [infosets] int32, edges. child: [2 * slots]
+    int32. Slot 0 is the empty sequence.
+    """
+
+    first: NDArray[np.int32]
+    legal: NDArray[np.uint16]
+    parent: NDArray[np.int32]
+    child: NDArray[np.int32]
+
+    @property
+    def n_infosets(self) -> int:
+        """Return how many infosets the player decides at."""
+        return len(self.parent)
+
+    @property
+    def n_slots(self) -> int:
+        """Return how many slots there are, the empty sequence's included."""
+        return len(self.child) // 2
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes that the arrays take."""
+        return self.first.nbytes + self.legal.nbytes + self.parent.nbytes + self.child.nbytes
+
+    def cells(self, infoset: int) -> list[int]:
+        """Return the actions of an infoset, in the order of its slots."""
+        mask = int(self.legal[infoset])
+        return [cell for cell in range(16) if mask >> cell & 1]
+
+    def tries(self, infoset: int) -> list[tuple[int, bool]]:
+        """Return what the player has tried before an infoset, and whether it failed."""
+        found = []
+        while self.parent[infoset] > 0:
+            slot, failed = divmod(int(self.parent[infoset]), 2)
+            infoset = int(np.searchsorted(self.first, slot, side="right")) - 1
+            found.append((self.cells(infoset)[slot - int(self.first[infoset])], bool(failed)))
+        return found[::-1]
+
+    def infoset(self, tries: list[tuple[int, bool]]) -> int:
+        """Return the infoset after these tries; KeyError if the player never decides there."""
+        at = 0
+        for cell, failed in tries:
+            cells = self.cells(at)
+            edge = 2 * (int(self.first[at]) + cells.index(cell)) + failed if cell in cells else 0
+            at = int(self.child[edge]) if edge else -1
+            if at < 0:
+                raise KeyError(tries)
+        return at
+
+
+class PrivateMovesForm:
+    """A game's form of private moves.
+
+    game: whose it is. sides: both players' infosets.
+    """
+
+    def __init__(self, game: PrivateMovesGame, sides: tuple[Tries, Tries], height: int) -> None:
+        self.game, self.sides = game, sides
+        self._height = height
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes that the infosets take."""
+        return sum(side.nbytes for side in self.sides)
+
+    @property
+    def n_slots(self) -> int:
+        """Return the slots of both players."""
+        return sum(side.n_slots for side in self.sides)
+
+    def digest(self) -> str:
+        """Return a fingerprint of the infosets."""
+        found = 0
+        for side in self.sides:
+            found = zlib.crc32(raw_bytes(side.parent), zlib.crc32(raw_bytes(side.legal), found))
+        return f"{found:08x}"
+
+    def uniform(self) -> Both:
+        """Return the policies that choose every action alike."""
+
+        def even(side: Tries) -> NDArray[np.float64]:
+            counts = np.diff(side.first)
+            return np.concatenate([[1.0], np.repeat(1.0 / counts, counts)])
+
+        return even(self.sides[0]), even(self.sides[1])
+
+    def infoset_text(self, player: int, infoset: int) -> str:
+        """Return the name of an infoset, as `parse_infoset` of the game reads it."""
+        game, states = self.game, self.game.root()
+        states = np.repeat(states, 1)
+        tries, base = 0, 2 * game.placements.cells + 1
+        for cell, failed in self.sides[player].tries(infoset):
+            tries = tries * base + 2 * cell + failed + 1
+        states["tries"][0, player], states["turn"] = tries, player
+        return game.infoset_text(states[0], player)
+
+    def rows(self, policy: NDArray[np.float64], player: int) -> NDArray[np.float64]:
+        """Return a policy as a table, [infosets, cells], 0 where an action is illegal."""
+        side = self.sides[player]
+        table = np.zeros((side.n_infosets, self.game.placements.cells))
+        table[self._legal(player)] = policy[1:]
+        return table
+
+    def from_rows(self, table: NDArray[np.float64], player: int) -> NDArray[np.float64]:
+        """Return the policy of a table, [infosets, cells], in the order of `sides`.
+
+        Raises PrivateMovesError with the name of the row if it has mass on an illegal action, NaN, a negative
+        number, or does not sum to 1; or if rows are missing.
+        """
+        legal = self._legal(player)
+        if table.shape != legal.shape:
+            raise PrivateMovesError(
+                f"policy of player {player}: it must have a row for each infoset, {legal.shape}; got "
+                f"{table.shape}; ask at every infoset"
+            )
+        wrong = np.flatnonzero((np.where(legal, 0.0, table) != 0).any(1))
+        if len(wrong):
+            row = int(wrong[0])
+            raise PrivateMovesError(
+                f"policy at {self.infoset_text(player, row)!r}: a cell tried before must have probability 0; "
+                f"got {table[row].tolist()}; mend this row"
+            )
+        policy = np.concatenate([[1.0], table[legal].astype(np.float64)])
+        self._check(policy, player)
+        return policy
+
+    def check(self, policy: Both) -> None:
+        """Raise PrivateMovesError with the row's name unless these are policies."""
+        for player in (0, 1):
+            self._check(policy[player], player)
+
+    def evaluate(self, policy: Both, *, threads: int | None = None) -> Evaluation:
+        """Return the value of policies and both best responses. threads: by default all cores.
+
+        Raises PrivateMovesError with the name of a row that is no distribution.
+        """
+        self.check(policy)
+        reach = self.reaches(policy)
+        gains = self.gains(reach, threads=threads)
+        value = float(np.dot(gains[0], reach[0]))
+        for side, gain in zip(self.sides, gains, strict=True):
+            best_values(side.first, side.parent, gain)
+        return Evaluation(value, (float(gains[0][0]), float(gains[1][0])))
+
+    def reaches(self, policy: Both) -> Both:
+        """Return the reach of every slot by its own player's policy."""
+        none = np.zeros(0)
+        reach = np.empty(len(policy[0])), np.empty(len(policy[1]))
+        for player, side in enumerate(self.sides):
+            fill_reaches(side.first, side.parent, policy[player], reach[player], 0.0, none)
+        return reach
+
+    def gains(
+        self, reach: Both, *, wanted: int = 3, out: Both | None = None, threads: int | None = None
+    ) -> Both:
+        """Return what each slot pays its player at the game's end times the other's reach, [slots] each.
+
+        wanted: a mask of players; the gains of others stay 0. out: arrays to fill.
+        """
+        gain = out or (np.empty(len(reach[0])), np.empty(len(reach[1])))
+        for array in gain:
+            array[:] = 0.0
+        rules = self.game.placements
+        cells, rule = rules.cells, (rules.cells, int(rules.abrupt), wanted)
+
+        def task(first: int, second: int) -> None:
+            sums = np.zeros((4 * cells + 2) * (cells + 1))
+            one, two = (
+                (
+                    np.empty(self._height, np.int32),
+                    sums,
+                    side.first,
+                    side.legal,
+                    side.child,
+                    reach[player],
+                    gain[player],
+                    rules.wins[player],
+                )
+                for player, side in enumerate(self.sides)
+            )
+            one[0][0], two[0][0] = 2 * (1 + first), 2 * (1 + second) + (first == second)
+            reached = float(reach[0][1 + first]), float(reach[1][1 + second])
+            tops, span, stone = (1, 1, 0), (0, 1, 0, 1), 1 << first
+            if first != second:
+                walk(one, two, rule, 0, (stone, 1 << second), span, tops, reached)
+            elif rules.abrupt:
+                walk(one, two, rule, 0, (stone, 0), span, tops, reached)
+            else:
+                walk(two, one, rule, 1, (0, stone), span, tops, reached[::-1])
+
+        # In a round no two tasks share a first try of either player, so no two write to one slot.
+        task(0, 0)  # alone: it compiles
+        with ThreadPoolExecutor(threads or usable_cores()) as pool:
+            for shift in range(cells):
+                begun = [
+                    pool.submit(task, first, (first + shift) % cells)
+                    for first in range(cells)
+                    if shift or first
+                ]
+                for future in begun:
+                    future.result()
+        return gain
+
+    def _legal(self, player: int) -> NDArray[np.bool_]:
+        cells = np.arange(self.game.placements.cells, dtype=np.uint16)
+        return (self.sides[player].legal[:, None] >> cells & 1).astype(bool)
+
+    def _check(self, policy: NDArray[np.float64], player: int) -> None:
+        side = self.sides[player]
+        if policy.shape != (side.n_slots,):
+            raise PrivateMovesError(
+                f"policy of player {player}: it must have {side.n_slots:,} probabilities, slot 0 included; "
+                f"got shape {policy.shape}; make it on this game's form"
+            )
+        row = bad_row(side.first, policy, SUM_TOLERANCE)
+        if row >= 0:
+            got = policy[side.first[row] : side.first[row + 1]].tolist()
+            raise PrivateMovesError(
+                f"policy at {self.infoset_text(player, row)!r}: probabilities must be at least 0 and sum to "
+                f"1; got {got}; mend this row"
+            )
+
+
+def list_private_moves(game: PrivateMovesGame) -> PrivateMovesForm:
+    """Return a game's form of private moves; its infosets are listed by one walk over all placements.
+
+    Raises GameError for a game that has none, TooLarge if the infosets do not fit.
+    """
+    if not isinstance(game, PrivateMovesGame):
+        raise GameError(
+            f"{getattr(game, 'name', game)}: a game of private moves must have `placements`; it has none; "
+            "see games.infosets.private_moves"
+        )
+    rules = game.placements
+    room = SMALLEST
+    while True:
+        if 2 * room * LISTED_BYTES > memory_limit():
+            raise TooLarge(
+                f"{game.name}: its infosets must fit into {words_of_bytes(memory_limit())} of memory; "
+                f"more than {room // 8:,} of a player do not; allow more with --memory or GS2_MEMORY"
+            )
+        sides = [_room(room, rules.wins[player]) for player in (0, 1)]
+        rule, nothing = (rules.cells, int(rules.abrupt)), (0, 0)
+        height = list_infosets(sides[0], sides[1], rule, nothing, (0, 1, 0, 1), (1, 1))
+        if height != FULL:
+            break
+        room *= 8
+    first, second = (_trimmed(side) for side in sides)
+    return PrivateMovesForm(game, (first, second), height + 1)
+
+
+def _room(infosets: int, wins: NDArray[np.bool_]) -> tuple[Any, ...]:
+    """Return empty arrays for so many infosets; the system gives memory as they are filled."""
+    slots = SLOTS_EACH * infosets + 64
+    lists, child = np.empty(STACK, np.int32), np.empty(2 * slots, np.int32)
+    lists[0], child[:2] = 0, -1
+    first, legal, parent = (np.empty(infosets + 1, kind) for kind in (np.int32, np.uint16, np.int32))
+    return lists, first, legal, parent, child, np.empty(slots, np.int32), np.array([0, 1]), wins
+
+
+def _trimmed(side: tuple[Any, ...]) -> Tries:
+    _, first, legal, parent, child, _, (infosets, slots), _ = side
+    return Tries(
+        first[: infosets + 1].copy(),
+        legal[:infosets].copy(),
+        parent[:infosets].copy(),
+        child[: 2 * slots].copy(),
+    )

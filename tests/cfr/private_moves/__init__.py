@@ -1,0 +1,1 @@
+"""Tests of vector-form CFR on public trees."""
