@@ -21,7 +21,7 @@ from cfr.public.array_file import raw_bytes
 from cfr.public.public_solver import Evaluation
 from cfr.public.sweeper import usable_cores
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
-from games.game import GameError
+from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
 
 __all__ = ["Both", "PrivateMovesError", "PrivateMovesForm", "Tries", "list_private_moves"]
@@ -269,14 +269,14 @@ class PrivateMovesForm:
             )
 
 
-def list_private_moves(game: PrivateMovesGame) -> PrivateMovesForm:
+def list_private_moves(game: Game) -> PrivateMovesForm:
     """Return a game's form of private moves; its infosets are listed by one walk over all placements.
 
     Raises GameError for a game that has none, TooLarge if the infosets do not fit.
     """
     if not isinstance(game, PrivateMovesGame):
         raise GameError(
-            f"{getattr(game, 'name', game)}: a game of private moves must have `placements`; it has none; "
+            f"{game.name}: a game of private moves must have `placements`; it has none; "
             "see games.infosets.private_moves"
         )
     rules = game.placements

@@ -1,8 +1,8 @@
 """Phantom tic-tac-toe and dark hex: nobody sees the opponent's stones until it tries to place one there.
 
 A try on a cell that the opponent holds fails. In the classical form the player tries again; in the abrupt
-form its turn is over. Moves, turns and payoffs are those of OpenSpiel's `phantom_ttt` and `dark_hex`; infosets
-remember the order of a player's own tries, as OpenSpiel's dark hex does not.
+form its turn is over. Moves, turns and payoffs are those of OpenSpiel's `phantom_ttt` and `dark_hex`.
+Infosets remember the order of a player's own tries, as OpenSpiel's dark hex does not.
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from cfr.public.policies.public_policy import PublicPolicy
     from cfr.variants import Variant
     from games.game import Game
-    from gs2.public.whole_game import Settings
+    from gs2.policies.private_moves import PrivateRun
+    from gs2.public.whole_game import PublicRun, Settings
 
 __all__ = ["Limits", "blueprint", "exploitability", "print_measured"]
 
@@ -62,11 +63,12 @@ LISTEN_EVERY = 0.2
 @click.option("--fresh", is_flag=True, help="Start over even if the output holds an unfinished run.")
 @click.option(
     "--form",
-    type=click.Choice(("auto", "listed", "public")),
+    type=click.Choice(("auto", "listed", "public", "private")),
     default="auto",
     show_default=True,
-    help="Solve the listed game, or the public tree of one that deals its secrets at the start; auto takes "
-    "the public tree where the listed one does not fit.",
+    help="Solve the listed game, the public tree of one that deals its secrets at the start, or the private "
+    "moves of one whose players see their own alone; auto takes what the game has where the listed one does "
+    "not fit.",
 )
 @click.option(
     "--precision",
@@ -79,7 +81,7 @@ LISTEN_EVERY = 0.2
     type=click.Choice(("16", "32")),
     help="Bits of a probability in a public policy file.  [default: 32]",
 )
-@click.option("--threads", type=CORES, help="Threads in the public form.  [default: all cores]")
+@click.option("--threads", type=CORES, help="Threads in the public and private forms.  [default: all cores]")
 @lock_options
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -104,7 +106,8 @@ def blueprint(
     resumed.
 
     The public form takes games as large as liars_dice(dice=2,sides=6). It keeps the state of the run in a
-    second file, OUTPUT.run, and writes the policy when the command ends.
+    second file, OUTPUT.run, and writes the policy when the command ends. The private form takes phantom_ttt
+    and dark_hex.
 
     --lock solves the rest of the game around a fixed part. The policy includes that part; its exploitability
     is that of the locked game, in which nobody can deviate there.
@@ -112,6 +115,7 @@ def blueprint(
     from cfr.policies.lock import LockedTree
     from cfr.policies.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
     from cfr.policies.policy_words import policy_words, save_policy_json
+    from cfr.private_moves.saved_run import is_private_run
     from cfr.sequence_form import is_two_sided, sequence_form
     from cfr.solver import Solver
     from cfr.tree import grow
@@ -119,13 +123,14 @@ def blueprint(
     from cfr.tree_cfr import TreeSolver
     from cfr.variants import variant as variant_row
     from games.infosets.factored import is_factored
+    from games.infosets.private_moves import PrivateMovesGame
     from games.support.locks import hold
     from gs2.policies.profile_worth import no_promise, shifted, solved_worth
     from gs2.public.whole_game import forget_run, is_public_output
 
     row = variant_row(variant)
     if lock is not None:
-        if form == "public":
+        if form in ("public", "private"):
             raise click.UsageError("--lock fixes infosets of a listed game; use --form listed")
         form = "listed"
     in_words = output is not None and output.suffix == ".json"
@@ -140,17 +145,28 @@ def blueprint(
         if form == "listed" and not fresh:
             raise PolicyError(f"{output}: its run is on the public tree; use --form public, or --fresh")
         form = "public" if form == "auto" else form
-    if form == "public" and in_words:
+    if output is not None and not fresh and is_private_run(output):
+        if form in ("listed", "public"):
+            raise PolicyError(f"{output}: its run is on private moves; use --form private, or --fresh")
+        form = "private"
+    if form in ("public", "private") and in_words:
         raise click.UsageError(
             "a JSON policy needs the listed form; name another output, or take --form listed"
         )
     tree = None
-    if form != "public":
+    if form in ("auto", "listed"):
         try:
             tree = grow(game, keep_states=in_words or lock is not None)
         except TooLarge:
-            if form == "listed" or in_words or not is_factored(game):
+            private = isinstance(game, PrivateMovesGame)
+            if form == "listed" or in_words or not (private or is_factored(game)):
                 raise
+            form = "private" if private else "public"
+    if form == "private":
+        if public["precision"] is not None or public["bits"] is not None:
+            raise click.UsageError("--precision and --bits need the public form; leave them out")
+        _private_blueprint(game, row, limits, output, fresh, public["threads"], as_json)
+        return
     if tree is None:
         from gs2.public.whole_game import Settings
 
@@ -241,11 +257,41 @@ def _public_blueprint(
     as_json: bool,
 ) -> None:
     """Compute a strategy on the game's public tree."""
-    from gs2.policies.profile_worth import worth_of_two
     from gs2.public.whole_game import PublicRun
 
     with working(f"growing the public tree of {game.name} …"):
         run = PublicRun.begin(game, row, settings, output)
+    _long_run(game, row, limits, run, output, as_json)
+
+
+def _private_blueprint(
+    game: Game,
+    row: Variant,
+    limits: Limits,
+    output: Path | None,
+    fresh: bool,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Compute a strategy on the game's form of private moves."""
+    from gs2.policies.private_moves import PrivateRun
+
+    with working(f"listing the infosets of {game.name} …"):
+        run = PrivateRun.begin(game, row, output, threads=threads, fresh=fresh)
+    _long_run(game, row, limits, run, output, as_json)
+
+
+def _long_run(
+    game: Game,
+    row: Variant,
+    limits: Limits,
+    run: PublicRun | PrivateRun,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Take a run that saves its state beside or with the policy to its first limit; print what it came to."""
+    from gs2.policies.profile_worth import worth_of_two
+
     if run.resumed:
         stderr().print(f"resuming {run.run_file} at iteration {run.iteration:,}")
     began = time.perf_counter()
@@ -256,7 +302,7 @@ def _public_blueprint(
     found = run.evaluate()
     result = {
         "game": game.name,
-        "form": "public",
+        "form": run.form,
         "precision": run.precision,
         "variant": row.name,
         "iterations": run.iteration,
@@ -270,7 +316,7 @@ def _public_blueprint(
     if output and not as_json:
         stdout().print(
             f"written to {output}; run the command again with more --iterations to continue from "
-            f"{run.run_file}, or delete that",
+            f"{run.run_file}{'' if run.run_file == output else ', or delete that'}",
             soft_wrap=True,
         )
     if stopped == "interruption":
@@ -285,7 +331,7 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
         print_json(result)
         return
     out = stdout()
-    form = " on the public tree" if result["form"] == "public" else ""
+    form = {"public": " on the public tree", "private": " on private moves"}.get(result["form"], "")
     out.print(
         f"{result['game']}: {result['variant']}{form}, {result['iterations']:,} iterations in "
         f"{result['seconds']:.2f} s (stopped by {result['stopped']})"
@@ -355,16 +401,26 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
     """Measure POLICY on GAME exactly: its value, each player's best response, NashConv, exploitability.
 
     POLICY is a file written by `gs2 blueprint`, or a name such as uniform, cfr:100 or noise:0.25. A policy on
-    a public tree is measured there. A name is computed and measured there where the listed tree does not fit.
+    a public tree, or on private moves, is measured there. A name is computed and measured there where the
+    listed tree does not fit.
     With --lock it is measured in the locked game: everyone plays as the lock has it, and nobody can deviate
     there.
     """
+    from cfr.private_moves.saved_run import is_private_run
     from cfr.public.policies.policy_file import is_public_policy
+    from gs2.policies.private_moves import is_computed_privately, measured_privately
 
     if is_public_policy(policy):
         if lock is not None:
             raise click.UsageError("--lock fixes infosets of a listed game; POLICY is on a public tree")
         print_measured(game, policy, as_json)
+        return
+    if is_private_run(policy):
+        if lock is not None:
+            raise click.UsageError("--lock fixes infosets of a listed game; POLICY is on private moves")
+        with working(f"measuring {policy} on the private moves of {game.name} …") as tell:
+            found = measured_privately(game, policy, tell)
+        _print_measured(game, policy, found, as_json)
         return
     from cfr.best_response import best_response_values, expected_value
     from cfr.policies.lock import LockedTree
@@ -382,9 +438,12 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
             # a network is asked at states, and a lock may be in words
             tree = grow(game, keep_states=policy.endswith(".safetensors") or lock is not None)
         except TooLarge:
-            if lock is not None or not is_computed_there(game, policy):
+            if lock is None and is_computed_privately(game, policy):
+                found = measured_privately(game, policy, tell)
+            elif lock is not None or not is_computed_there(game, policy):
                 raise
-            opened = computed_policy(policy, game, tell)
+            else:
+                opened = computed_policy(policy, game, tell)
         else:
             form = sequence_form(tree, game) if is_two_sided(tree) else None
             tell(f"computing {policy} …")
@@ -429,7 +488,8 @@ def _print_measured(game: Game, policy: str, found: dict[str, Any], as_json: boo
         print_json({"game": game.name, "policy": policy, **found, "payoff_range": [low, high]})
         return
     out = stdout()
-    how = "on the public tree" if "form" in found else "perfect recall checked"
+    forms = {"public": "on the public tree", "private": "on private moves"}
+    how = forms.get(found.get("form", ""), "perfect recall checked")
     out.print(f"{game.name}: {policy}   (payoffs {low:g} to {high:g}, {how})")
     out.print(f"  value to player 0                    {figure(found['value'])}")
     for line in worth_lines(found):

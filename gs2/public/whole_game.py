@@ -65,6 +65,8 @@ class PublicRun:
     run_file: where its state is saved; None where nothing is. resumed: whether it goes on from there.
     """
 
+    form = "public"
+
     def __init__(self, solver: PublicSolver, settings: Settings, output: Path | None) -> None:
         self._solver, self._settings, self._output = solver, settings, output
         self.run_file = None if output is None else run_file(output)

@@ -1,4 +1,4 @@
-"""The form of private moves agrees with the listed game and OpenSpiel, and with published sizes and figures."""
+"""The form of private moves agrees with the listed game, OpenSpiel, and published sizes and figures."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_tables_come_back_as_they_were() -> None:
 
 def test_a_game_without_private_moves_is_refused() -> None:
     with pytest.raises(GameError, match="must have `placements`"):
-        list_private_moves(load_game("kuhn_poker"))  # type: ignore[arg-type]
+        list_private_moves(load_game("kuhn_poker"))
 
 
 def first_wins_at_random(wins: np.ndarray) -> float:

@@ -1,0 +1,147 @@
+"""Strategies on the form of private moves: by name, from a file, and by runs that are resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from cfr.policies.policy import PolicyError
+from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
+from cfr.private_moves.saved_run import (
+    is_private_run,
+    load_private_policy,
+    load_private_run,
+    save_private_run,
+)
+from cfr.private_moves.solver import PrivateMovesSolver
+from cfr.public.public_solver import Evaluation
+from cfr.variants import VARIANTS, Variant
+from games.game import Game, GameError
+from games.infosets.private_moves import PrivateMovesGame
+from gs2.policies.policy_spec import NOISE_BASE_ITERATIONS, check_policy_spec
+from gs2.policies.profile_worth import worth_of_two
+
+__all__ = ["PrivateRun", "is_computed_privately", "measured_privately", "private_policy"]
+
+
+def is_computed_privately(game: Game, spec: str) -> TypeGuard[PrivateMovesGame]:
+    """Return whether a text stands for a strategy on this game's form of private moves."""
+    word, colon, _ = spec.partition(":")
+    known = (*VARIANTS, "noise") if colon else ("uniform",)
+    return isinstance(game, PrivateMovesGame) and (word.strip().lower() in known or is_private_run(spec))
+
+
+def private_policy(
+    spec: str, form: PrivateMovesForm, tell: Callable[[str], None] = lambda words: None
+) -> Both:
+    """Return the strategy that `uniform`, `VARIANT:ITERATIONS`, `noise:EPSILON` or a run's file stands for.
+
+    tell: hears of the progress.
+    Raises PolicySpecError for another name, StateError for another game's file.
+    """
+    check_policy_spec(spec)
+    if is_private_run(spec):
+        return load_private_policy(spec, form)
+    word, _, amount = (part.strip().lower() for part in spec.partition(":"))
+    if word == "uniform":
+        return form.uniform()
+    last = NOISE_BASE_ITERATIONS if word == "noise" else int(amount)
+    solver = PrivateMovesSolver(form, "dcfr" if word == "noise" else word)
+    while solver.iteration < last:
+        solver.run(1)
+        tell(f"computing {spec}, iteration {solver.iteration:,} of {last:,} …")
+    average = solver.average_policy()
+    if word == "noise":
+        for ours, even in zip(average, form.uniform(), strict=True):
+            ours *= 1 - float(amount)
+            ours += float(amount) * even
+    return average
+
+
+def measured_privately(
+    game: Game, spec: str, tell: Callable[[str], None] = lambda words: None
+) -> dict[str, Any]:
+    """Return what a strategy is worth on a game's form of private moves, as JSON says it.
+
+    Raises what `list_private_moves` and `private_policy` do.
+    """
+    tell(f"listing the infosets of {game.name} …")
+    form = list_private_moves(game)
+    policy = private_policy(spec, form, tell)
+    tell(f"measuring {spec} on the private moves of {game.name} …")
+    found = form.evaluate(policy)
+    infosets = [side.n_infosets for side in form.sides]
+    return {"form": "private", "infosets": infosets, **worth_of_two(found.value, found.best_response)}
+
+
+class PrivateRun:
+    """A run under way.
+
+    run_file: where its state is saved, and the policy with it; None where nothing is. resumed: whether it
+    goes on from there.
+    """
+
+    precision = 64
+    form = "private"
+
+    def __init__(self, solver: PrivateMovesSolver, output: Path | None) -> None:
+        self._solver, self.run_file, self.resumed = solver, output, False
+        self._evaluated: tuple[int, Evaluation] | None = None
+
+    @classmethod
+    def begin(
+        cls, game: Game, row: Variant, output: Path | None, *, threads: int | None, fresh: bool
+    ) -> PrivateRun:
+        """Return a run, resumed if its file is there and `fresh` does not forbid it.
+
+        Raises GameError for a game without private moves, TooLarge for one that does not fit, PolicyError for
+        an output that holds no such run, StateError for another game's or variant's.
+        """
+        if not isinstance(game, PrivateMovesGame):
+            raise GameError(
+                f"{game.name}: the private form is of games whose players see their own tries alone; "
+                "this one has no `placements`; use --form listed (see games.infosets.private_moves)"
+            )
+        there = output is not None and output.exists() and not fresh
+        if there and not is_private_run(str(output)):
+            raise PolicyError(
+                f"{output}: it holds no run on the form of private moves; use --fresh to replace it"
+            )
+        run = cls(PrivateMovesSolver(list_private_moves(game), row, threads=threads), output)
+        if there and output is not None:
+            load_private_run(output, run._solver)
+            run.resumed = True
+        else:
+            run.save()
+        return run
+
+    @property
+    def iteration(self) -> int:
+        """Return the iterations done so far."""
+        return self._solver.iteration
+
+    def run(self, n: int) -> None:
+        """Run `n` more iterations."""
+        self._solver.run(n)
+
+    def evaluate(self) -> Evaluation:
+        """Return what the average policies are worth now."""
+        if self._evaluated is None or self._evaluated[0] != self.iteration:
+            self._evaluated = self.iteration, self._solver.evaluate()
+        return self._evaluated[1]
+
+    def exploitability(self) -> float:
+        """Return the average policies' NashConv / 2, in payoffs."""
+        return self.evaluate().exploitability
+
+    def save(self) -> None:
+        """Save the state."""
+        if self.run_file is not None:
+            save_private_run(self.run_file, self._solver)
+
+    def finish(self, tell: Callable[[str], None] = lambda words: None) -> None:
+        """Save the state, which the policy is part of."""
+        if self.run_file is not None:
+            tell(f"saving {self.run_file} …")
+            self.save()
