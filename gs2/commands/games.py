@@ -181,6 +181,7 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
     from cfr.tree.duration import CFR_SECONDS, seconds_per_history, words_of_seconds
     from cfr.tree.memory import CFR_BYTES, SEARCH_BYTES, bytes_per_history, memory_limit, words_of_bytes
     from games.infosets.factored import FactoredGame
+    from games.infosets.private_moves import PrivateMovesGame
     from games.size import Count, estimate_size
 
     size = estimate_size(game, seed=seed)
@@ -249,6 +250,11 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
     if public is not None and tree * size.histories.mean > limit and public.float32_bytes.mean <= limit:
         stdout().print(
             f"\nIts tree does not fit, its public tree does: gs2 blueprint '{game.name}' -o FILE solves that",
+            soft_wrap=True,
+        )
+    elif tree * size.histories.mean > limit and isinstance(game, PrivateMovesGame):
+        stdout().print(
+            f"\nIts tree does not fit, its private moves do: gs2 blueprint '{game.name}' -o FILE",
             soft_wrap=True,
         )
     elif tree * size.histories.mean > limit:
