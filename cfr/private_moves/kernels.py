@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.support.array_types import Ints
 from games.support.kernel import kernel
 
 __all__ = [
@@ -39,10 +38,11 @@ FULL = -1
 """An array was too short for what a kernel had to write."""
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int32]
 
 
 @kernel(nogil=True)
-def list_infosets(mine: Any, theirs: Any, rule: Any, masks: Any, span: Any, tops: Any) -> int:
+def list_infosets(mine: Any, theirs: Any, rule: Any, masks: Any, span: Any, tops: Any) -> Any:
     """List the infosets at and below some placements; return the height of the stacks, FULL if too short.
 
     mine: (lists, first, legal, parent, child, owner, count, wins) of the player who acts; owner: the infoset
@@ -239,7 +239,7 @@ def walk(mine: Any, theirs: Any, rule: Any, me: int, masks: Any, span: Any, tops
 
 @kernel(nogil=True)
 def fill_reaches(
-    first: Ints, parent: Ints, policy: Floats, reach: Floats, weight: float, sums: Floats
+    first: Indices, parent: Indices, policy: Floats, reach: Floats, weight: float, sums: Floats
 ) -> None:
     """Write the reach of each slot by the player's own policy; add weight times that to `sums` unless 0."""
     reach[0] = 1.0
@@ -252,7 +252,7 @@ def fill_reaches(
 
 
 @kernel(nogil=True)
-def best_values(first: Ints, parent: Ints, gain: Floats) -> None:
+def best_values(first: Indices, parent: Indices, gain: Floats) -> None:
     """Add the best value of each infoset to its parent's slot; gain[0] becomes the whole game's."""
     for infoset in range(len(parent) - 1, -1, -1):
         best = gain[first[infoset]]
@@ -262,7 +262,9 @@ def best_values(first: Ints, parent: Ints, gain: Floats) -> None:
 
 
 @kernel(nogil=True)
-def add_regrets(first: Ints, parent: Ints, gain: Floats, policy: Floats, regret: Floats, rule: Any) -> None:
+def add_regrets(
+    first: Indices, parent: Indices, gain: Floats, policy: Floats, regret: Floats, rule: Any
+) -> None:
     """Turn gains into values of the policy and into regrets; `gain` becomes the instantaneous regrets.
 
     rule: (factor of positive regrets, factor of negative ones, whether to clip).
@@ -280,7 +282,7 @@ def add_regrets(first: Ints, parent: Ints, gain: Floats, policy: Floats, regret:
 
 
 @kernel(nogil=True)
-def match(first: Ints, regret: Floats, expected: Floats, policy: Floats, rule: Any) -> None:
+def match(first: Indices, regret: Floats, expected: Floats, policy: Floats, rule: Any) -> None:
     """Write the policy that regrets call for, uniform where none is positive.
 
     expected: predictions; none where it is empty. rule: (factor of positive regrets, of negative ones, what
@@ -304,7 +306,7 @@ def match(first: Ints, regret: Floats, expected: Floats, policy: Floats, rule: A
 
 
 @kernel(nogil=True)
-def normalize(first: Ints, sums: Floats, policy: Floats) -> None:
+def normalize(first: Indices, sums: Floats, policy: Floats) -> None:
     """Divide the sums of each infoset by their total into `policy`, which stays where that is 0."""
     for infoset in range(len(first) - 1):
         total = 0.0
@@ -316,7 +318,7 @@ def normalize(first: Ints, sums: Floats, policy: Floats) -> None:
 
 
 @kernel(nogil=True)
-def bad_row(first: Ints, policy: Floats, tolerance: float) -> int:
+def bad_row(first: Indices, policy: Floats, tolerance: float) -> int:
     """Return the first infoset whose probabilities are negative, NaN, or do not sum to 1; -1 if none is."""
     for infoset in range(len(first) - 1):
         total = 0.0

@@ -19,7 +19,7 @@ from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER
 from games.infosets.private_moves import Placements
 from games.parameters import Bool, Int, canonical_name
 from games.ragged import Ragged
-from games.support.array_types import Array, Row
+from games.support.array_types import Array
 
 __all__ = ["DarkHex", "PhantomGame", "PhantomTicTacToe"]
 
@@ -138,7 +138,7 @@ class PhantomGame(TwoPlayerGame):
     def _cell(self, cell: int) -> str:
         return f"{chr(ord('a') + cell % self._columns)}{cell // self._columns + 1}"
 
-    def _tried(self, state: Row, player: int) -> str:
+    def _tried(self, state: Array, player: int) -> str:
         words, left = [], int(state["tries"][player])
         while left:
             left, digit = divmod(left, int(self._base))
