@@ -175,6 +175,12 @@ STRENGTHS = ("cfr:100", "uniform", "cfr:10", "cfr:2", "dmc:100000")
 SAME_K = "gs2+:whole=0,k=3"
 """GS2+ made to keep k histories in full, however small the closure, to set beside GS2-R and GS2-D."""
 GENERATED = (*(f"{name}:k={k}" for k in (2, 3, 5, 10) for name in ("gs2-r", "gs2-d")), SAME_K)
+STRATA = (
+    *(f"gs2-s:{few}{draws}".rstrip(":,") for few in ("", "k=3,") for draws in ("draws=5", "")),
+    *(f"gs2-s:k=3,generator={name},draws=5" for name in ("belief", "random", "diverse")),
+)
+"""One step from weighted histories: the preset and the same with three, by single draws and their mixture, and
+other generators inside it."""
 ABLATION = (
     "gs2+",
     *(f"gs2+:whole=0,k={k}" for k in (3, 2, 5)),
@@ -282,6 +288,14 @@ GRIDS = {
             methods=ALONG_THE_FAMILY,
             iterations=(300,),
             seeds=1,
+        ),
+        Grid(
+            "generation",
+            games=("leduc_poker", SIDES[1], "goofspiel(cards=4,turns=3)"),
+            blueprints=("uniform", "cfr:2", "cfr:10", "cfr:100"),
+            methods=STRATA,
+            modes=("independent",),
+            seeds=5,
         ),
         Grid(
             "closures",

@@ -1,11 +1,65 @@
-"""One step of magnetic mirror descent at an infoset: the baseline without a subgame that search must beat."""
+"""One step of magnetic mirror descent at an infoset, from all or a weighted few of its histories."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["mirror_descent_step"]
+__all__ = ["LEAST_DEVIATION", "KeptValues", "mirror_descent_step"]
+
+PRIOR = 0.3
+"""Standard deviation that advantages are taken to have over histories before any is seen, as a share of the
+payoff's: a few histories that agree are no proof. Our measurement: docs/measurements/generation.md."""
+LEAST_DEVIATION = 0.01
+"""Least deviation of payoffs that a step reckons with, as a share of the payoff range: where strategies never
+hesitate, nothing deviates."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptValues:
+    """What n histories kept of an infoset say of its actions.
+
+    values: [n, a] float64, payoff to the player of each action at each history when everyone goes on as
+        before, by rising value to the opponent. squares: [n] float64, expected squared payoff at each.
+    carried: [n] float64, share of the infoset's reach that each carries; they add up to 1.
+    unkept: [n] float64, how much of that belongs to histories left out, in [0, 1].
+    """
+
+    values: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    carried: NDArray[np.float64]
+    unkept: NDArray[np.float64]
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Return the action values, [a] float64; without bias if the histories are a weighted sample."""
+        found: NDArray[np.float64] = self.carried @ self.values
+        return found
+
+    def deviation(self, policy: NDArray[np.float64]) -> float:
+        """Return the standard deviation of the payoff from the infoset on. policy: [a] float64."""
+        return float(np.sqrt(max(self.carried @ self.squares - (self.mean @ policy) ** 2, 0.0)))
+
+    def noise_share(self, policy: NDArray[np.float64], deviation: float) -> float:
+        """Return the squared error of the actions' advantages over their square, both weighed by the policy.
+
+        An action's error counts a history as a draw from its stratum, whose variance is that between
+        neighbours by value to the opponent, and as much again as `PRIOR` says. 0 if everything was kept.
+        """
+        variance = self.carried**2 * self.unkept
+        if not variance.any():
+            return 0.0
+        advantage = self.values - (self.values @ policy)[:, None]
+        if len(advantage) == 1:
+            spread = advantage**2
+        else:
+            between = np.diff(advantage, axis=0) ** 2 / 2
+            spread = np.concatenate([between[:1], (between[1:] + between[:-1]) / 2, between[-1:]])
+        noise = float((variance @ spread) @ policy + (PRIOR * deviation) ** 2 * variance.sum())
+        signal = float((self.carried @ advantage) ** 2 @ policy)
+        return noise / max(signal, np.finfo(float).tiny ** 0.5)
 
 
 def mirror_descent_step(
