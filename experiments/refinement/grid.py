@@ -179,8 +179,8 @@ STRATA = (
     *(f"gs2-s:{few}{draws}".rstrip(":,") for few in ("", "k=3,") for draws in ("draws=5", "")),
     *(f"gs2-s:k=3,generator={name},draws=5" for name in ("belief", "random", "diverse")),
 )
-"""One step from weighted histories: the preset and the same with three, by single draws and their mixture, and
-other generators inside it."""
+"""One step from weighted histories: the preset and the same with three, by single draws and by their mixture,
+and other generators inside it."""
 ABLATION = (
     "gs2+",
     *(f"gs2+:whole=0,k={k}" for k in (3, 2, 5)),

@@ -22,21 +22,16 @@ from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.entry import LIVE
-from gs2.search.generation import generate
 from gs2.search.histories.enumerated import Considered
 from gs2.search.histories.source import ConsideredT, HistorySource, KeptT, LeftAlone, Log, ProblemT_co
 from gs2.search.histories.tree_source import NOTHING, TreeSource
 from gs2.search.result import Kept, Refinement
 from gs2.search.safety import Proposal, certify, with_certified
-from gs2.search.solve.mirror_descent import LEAST_DEVIATION, KeptValues, mirror_descent_step
+from gs2.search.solve.mirror_descent import KeptValues, keep, step_from
 from gs2.search.solve.subgame import SubgameSolution, solve_subgame
 from gs2.search.strategy import Strategy
 
 __all__ = ["Searched", "action_values", "check_asked", "keep_few", "refine_infoset", "search"]
-
-
-ROUNDING = 1e-9
-"""Share of a history's weight below which nothing was left out for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,15 +289,7 @@ def keep_few(
     nodes, weight = _weighed(context, strategy, considered.infoset)
     here = _rows_of(context, nodes, considered)
     alternative = considered.alternative[considered.group[here]]
-    assert config.generation.k is not None  # SearchConfig requires it with a generator that chooses
-    chosen, carried = generate(config.generation.generator, alternative, weight, config.generation.k, rng)
-    by_value = np.argsort(alternative[chosen], kind="stable")
-    rows, carried, own = chosen[by_value], carried[by_value], weight[chosen[by_value]]
-    if not carried.sum() > LIVE:
-        carried = np.ones(len(rows))
-    carried = carried / carried.sum()
-    unkept = 1 - np.divide(own, carried, out=np.ones(len(rows)), where=carried > 0)
-    unkept = np.where(unkept > ROUNDING, unkept, 0.0)
+    rows, carried, unkept = keep(alternative, weight, config.generation, rng)
     none = np.zeros(len(rows), bool)
     kept = Kept(here[rows], none, none, here[np.sort(rows)])
     return kept, _valued(strategy, nodes[rows], carried, unkept)
@@ -343,10 +330,6 @@ def _mirror_descent(
     else:
         kept, seen = keep_few(context, strategy, considered, config, rng)
     log.lap("generation")
-    deviation = max(seen.deviation(old), LEAST_DEVIATION * span)
-    step = config.solve.step / (deviation if config.solve.unit == "deviation" else span)
-    if config.solve.caution > 0:
-        step /= 1 + config.solve.caution * seen.noise_share(old, deviation)
-    probs = mirror_descent_step(old, seen.mean, step=step, magnet=config.solve.magnet * span)
+    probs = step_from(seen, old, config.solve, span)
     log.lap("solve")
     return _untouched(context, strategy, considered, kept, log, probs)

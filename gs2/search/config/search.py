@@ -199,8 +199,8 @@ class SearchConfig(StagedConfiguration):
         weighted = self.generation.generator in WEIGHTED_GENERATORS
         if weighted and self.solve.solver != "mirror-descent":
             raise ConfigError(
-                "solver must be mirror-descent with the generators strata and belief, whose weights it reads; "
-                f"got {self.solve.solver}; choose random, diverse or clusters for a subgame"
+                "solver must be mirror-descent with the generators strata and belief, whose weights it "
+                f"reads; got {self.solve.solver}; choose random, diverse or clusters for a subgame"
             )
         if self.histories.source == "sampled":
             self.require_sampled()

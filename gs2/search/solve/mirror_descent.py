@@ -7,7 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST_DEVIATION", "KeptValues", "mirror_descent_step"]
+from gs2.search.config.stages import GenerationConfig, SolveConfig
+from gs2.search.gadget.entry import LIVE
+from gs2.search.generation import generate
+
+__all__ = ["KeptValues", "keep", "mirror_descent_step", "step_from"]
 
 PRIOR = 0.3
 """Standard deviation that advantages are taken to have over histories before any is seen, as a share of the
@@ -15,6 +19,31 @@ payoff's: a few histories that agree are no proof. Our measurement: docs/measure
 LEAST_DEVIATION = 0.01
 """Least deviation of payoffs that a step reckons with, as a share of the payoff range: where strategies never
 hesitate, nothing deviates."""
+
+ROUNDING = 1e-9
+"""Share of a history's weight below which nothing was left out for it."""
+
+
+def keep(
+    alternative: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    config: GenerationConfig,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the histories of an infoset that a generator keeps, and `KeptValues.carried` and `unkept`, [n].
+
+    They come by rising value to the opponent. alternative: [m] float64, that value at each history. weight:
+    [m] float64, the share of the infoset's reach that each has. config: its generator is not "all".
+    """
+    assert config.k is not None  # SearchConfig requires it with a generator that chooses
+    chosen, carried = generate(config.generator, alternative, weight, config.k, rng)
+    by_value = np.argsort(alternative[chosen], kind="stable")
+    rows, carried = chosen[by_value], carried[by_value]
+    if not carried.sum() > LIVE:
+        carried = np.ones(len(rows))
+    carried = carried / carried.sum()
+    unkept = 1 - np.divide(weight[rows], carried, out=np.ones(len(rows)), where=carried > 0)
+    return rows, carried, np.where(unkept > ROUNDING, unkept, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +89,20 @@ class KeptValues:
         noise = float((variance @ spread) @ policy + (PRIOR * deviation) ** 2 * variance.sum())
         signal = float((self.carried @ advantage) ** 2 @ policy)
         return noise / max(signal, np.finfo(float).tiny ** 0.5)
+
+
+def step_from(
+    seen: KeptValues, old: NDArray[np.float64], config: SolveConfig, span: float
+) -> NDArray[np.float64]:
+    """Return the policy after one step from what some histories say, [a] float64.
+
+    old: [a] float64, the policy now. span: the game's payoff range.
+    """
+    deviation = max(seen.deviation(old), LEAST_DEVIATION * span)
+    step = config.step / (deviation if config.unit == "deviation" else span)
+    if config.caution > 0:
+        step /= 1 + config.caution * seen.noise_share(old, deviation)
+    return mirror_descent_step(old, seen.mean, step=step, magnet=config.magnet * span)
 
 
 def mirror_descent_step(
