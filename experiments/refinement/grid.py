@@ -79,7 +79,8 @@ def differs_by_seed(blueprint: str) -> bool:
 def _mode(method: str, mode: str) -> str | None:
     """Return the mode that a method runs in where a grid asks for one; None where it cannot.
 
-    A method whose searches add up one after another alone is nested in that way, and never independent.
+    A method whose searches add up one after another alone is nested in that way, and never independent; one
+    whose searches each start from the blueprint is always so.
     """
     if len(passes := split_passes(split_draws(method)[0])) > 1:
         found = {_mode(one, mode) for one in passes}
@@ -87,7 +88,7 @@ def _mode(method: str, mode: str) -> str | None:
     config = method_config(passes[0])
     if mode == "independent" and (config.mode == "sequential" or config.safety.certificate == "shared"):
         return None
-    return "sequential" if config.mode == "sequential" else mode
+    return mode if config.mode == "nested" else config.mode
 
 
 @dataclass(frozen=True)
@@ -294,7 +295,6 @@ GRIDS = {
             games=("leduc_poker", SIDES[1], "goofspiel(cards=4,turns=3)"),
             blueprints=("uniform", "cfr:2", "cfr:10", "cfr:100"),
             methods=STRATA,
-            modes=("independent",),
             seeds=5,
         ),
         Grid(

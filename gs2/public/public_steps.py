@@ -73,7 +73,7 @@ def pair_values(strategy: PublicStrategy) -> PairValues:
 
 
 def _share(strategy: PublicStrategy, node: int, number: int) -> NDArray[np.float64] | float:
-    """Return how likely an edge is taken by each pair, to multiply [n0, n1] with; chance is in the weights."""
+    """Return how likely each pair takes an edge, to multiply [n0, n1] with; weights hold chance."""
     seat = int(strategy.tree.player[node])
     if seat == CHANCE:
         return 1.0
@@ -128,7 +128,8 @@ def _alternatives(strategy: PublicStrategy, found: PairValues, opponent: int) ->
             for weight, reach in zip(found.weight, found.reach[other], strict=True)
         ]
     )
-    return np.divide(out, mass, out=np.zeros_like(out), where=mass > LIVE)
+    worth: NDArray[np.float64] = np.divide(out, mass, out=np.zeros_like(out), where=mass > LIVE)
+    return worth
 
 
 def step_everywhere(

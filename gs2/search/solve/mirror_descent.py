@@ -69,7 +69,8 @@ class KeptValues:
 
     def deviation(self, policy: NDArray[np.float64]) -> float:
         """Return the standard deviation of the payoff from the infoset on. policy: [a] float64."""
-        return float(np.sqrt(max(self.carried @ self.squares - (self.mean @ policy) ** 2, 0.0)))
+        variance = float(self.carried @ self.squares - (self.mean @ policy) ** 2)
+        return float(np.sqrt(max(variance, 0.0)))
 
     def noise_share(self, policy: NDArray[np.float64], deviation: float) -> float:
         """Return the squared error of the actions' advantages over their square, both weighed by the policy.
