@@ -249,7 +249,9 @@ def action_values(context: SearchContext, strategy: Strategy, infoset: int) -> N
 
     Histories count by the reach of chance and the opponent; all alike where that is zero.
     """
-    return _valued(strategy, *_weighed(context, strategy, infoset)).mean
+    nodes, weight = _weighed(context, strategy, infoset)
+    found: NDArray[np.float64] = weight @ _after_each(strategy, nodes)
+    return found
 
 
 def _weighed(
@@ -271,11 +273,17 @@ def _valued(
     unkept: NDArray[np.float64] | None = None,
 ) -> KeptValues:
     """Return what the actions are worth at histories of one infoset when everyone goes on by the strategy."""
-    tree = strategy.tree
-    player = int(tree.player[nodes[0]])
-    children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
+    squares = strategy.squares[nodes, int(strategy.tree.player[nodes[0]])]
     none = np.zeros(len(nodes)) if unkept is None else unkept
-    return KeptValues(strategy.values[children, player], strategy.squares[nodes, player], carried, none)
+    return KeptValues(_after_each(strategy, nodes), squares, carried, none)
+
+
+def _after_each(strategy: Strategy, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the value of each action at histories of one infoset to its player, [n, a]."""
+    tree = strategy.tree
+    children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
+    found: NDArray[np.float64] = strategy.values[children, int(tree.player[nodes[0]])]
+    return found
 
 
 def keep_few(
