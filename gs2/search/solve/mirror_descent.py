@@ -15,7 +15,7 @@ __all__ = ["KeptValues", "keep", "mirror_descent_step", "step_from"]
 
 PRIOR = 0.3
 """Standard deviation that advantages are taken to have over histories before any is seen, as a share of the
-payoff's: a few histories that agree are no proof. Our choice, of 0 and 0.3: docs/measurements/generation.md."""
+payoff's: a few histories that agree are no proof. Of 0 and 0.3: docs/measurements/generation.md."""
 LEAST_DEVIATION = 0.01
 """Least deviation of payoffs that a step reckons with, as a share of the payoff range: where strategies never
 hesitate, nothing deviates."""
