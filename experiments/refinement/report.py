@@ -205,7 +205,7 @@ def _left_out(kind: str, summaries: Sequence[CellSummary]) -> str:
         return f"{FEW_BLUEPRINTS} blueprints or more are compared by their strength instead"
     if kind == "game":
         some = {row.method for row in summaries} & HEADLINES.keys()
-        several = len({row.game for row in summaries}) > 1 and some
+        several = len({row.game for row in summaries}) > 1 and bool(some)
         return "" if several else f"it takes several games, and one of the methods {', '.join(HEADLINES)}"
     several = len({base_and_k(row.method)[1] for row in summaries} - {None}) > 1
     return "" if several else "it takes methods with several k, such as gs2-d:k=1 and gs2-d:k=3"

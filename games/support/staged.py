@@ -149,7 +149,8 @@ class StagedConfiguration(Configuration):
 
 def staged_types(kind: type[StagedConfiguration]) -> dict[str, Kinds]:
     """Return the types that each field of all stages may have, by its name among them (see `field_types`)."""
-    types = {OWN: field_types(kind)} | {name: field_types(stage) for name, stage in kind.stages().items()}
+    stages: dict[str, type[Any]] = {OWN: kind, **kind.stages()}
+    types = {name: field_types(stage) for name, stage in stages.items()}
     return {name: types[stage][field] for name, (stage, field) in kind.places().items()}
 
 
