@@ -160,8 +160,8 @@ def _read_header(
             raise TypeError(_META)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise ArrayFileError(
-            f"{path}: it is no file of arrays that gs2 wrote, or its header is damaged; name another, or "
-            "make it again"
+            f"{path}: the file must be an array file written by gs2; it is not, or its header is damaged; "
+            "name another, or make it again"
         ) from None
     return meta, about
 

@@ -150,7 +150,7 @@ class StagedConfiguration(Configuration):
 def staged_types(kind: type[StagedConfiguration]) -> dict[str, Kinds]:
     """Return the types that each field of all stages may have, by its name among them (see `field_types`)."""
     stages: dict[str, type[Any]] = {OWN: kind, **kind.stages()}
-    types = {name: field_types(stage) for name, stage in stages.items()}
+    types = {name: field_types(stage) for name, stage in stages.items()}  # type: ignore[arg-type]
     return {name: types[stage][field] for name, (stage, field) in kind.places().items()}
 
 

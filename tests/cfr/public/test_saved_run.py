@@ -243,5 +243,5 @@ def test_headers_that_lie_are_refused(tmp_path: Path) -> None:
     for head in (b"", b"\xff" * 8, b"\0" * 8, b"\2" + b"\0" * 7 + b"[]", b"PK\3\4aaaaaaaa"):
         path.write_bytes(head)
         assert not is_array_file(path, "mine")
-        with pytest.raises(ArrayFileError, match="no file of arrays that gs2 wrote"):
+        with pytest.raises(ArrayFileError, match="must be an array file written by gs2"):
             ArrayFile.open(path, "mine", 1)

@@ -124,7 +124,7 @@ def test_a_game_with_a_column_for_each_action_is_trained_as_before(tmp_path: Pat
     found = train.make_context("train", ["kuhn_poker", "-o", str(tmp_path / "k.safetensors")])
     assert found.command.name == "train" and "width" in str(found.command.help)
     found = train.make_context("train", ["doudizhu", "-o", str(tmp_path / "d.safetensors")])
-    assert "what a move does" in str(found.command.help)
+    assert "effect of a move" in str(found.command.help)
     with pytest.raises(ValueError, match="ranks must be"):
         train.make_context("train", ["doudizhu(ranks=99)", "-o", str(tmp_path / "d.safetensors")])
 

@@ -129,7 +129,7 @@ def test_an_existing_run_is_not_overwritten(run: Path) -> None:
 
 def test_another_network_is_not_resumed_into(run: Path) -> None:
     result = invoke("train", "--minutes", "0", "-o", str(run), "--resume", "--preset", "danzero")
-    assert isinstance(result.exception, CheckpointError) and "asked for was" in str(result.exception)
+    assert isinstance(result.exception, CheckpointError) and ", got NetworkConfig" in str(result.exception)
 
 
 def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:

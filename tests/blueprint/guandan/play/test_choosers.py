@@ -53,7 +53,7 @@ def test_a_checkpoint_is_an_agent_by_its_path(tmp_path: Path) -> None:
     )
     agent = load_chooser(str(path), np.random.default_rng(0))
     assert agent.name == "mine@5"  # type: ignore[attr-defined]
-    with pytest.raises(CheckpointError, match="there is none"):
+    with pytest.raises(CheckpointError, match="none exists there"):
         load_chooser(str(tmp_path / "other.safetensors"), np.random.default_rng(0))
 
 

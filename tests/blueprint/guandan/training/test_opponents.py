@@ -146,5 +146,5 @@ def test_yardsticks_are_not_met_in_training_unless_a_responder_to_them_learns(na
     with pytest.raises(ConfigError, match="yardstick"):
         Trainer(SMALL, TrainConfig(strangers=name, strangers_share=0.5), threads=1)
     assert Trainer(SMALL, TrainConfig(strangers=name, strangers_share=1.0), threads=1).league.names == (name,)
-    with pytest.raises(ConfigError, match="once each"):
+    with pytest.raises(ConfigError, match="must be named once"):
         Trainer(SMALL, TrainConfig(strangers="strong,strong", strangers_share=0.5), threads=1)

@@ -210,9 +210,9 @@ def test_the_same_seed_plays_the_same_rounds() -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ((), "big2: 0x0 is no action of seat 0"),
-        (("D3", "pass", "pass", "pass", "H3 C5"), "no action of seat 0"),
-        (("D3", "D5"), "no action of seat 1"),
+        ((), "big2: 0x0 is not an action of seat 0"),
+        (("D3", "pass", "pass", "pass", "H3 C5"), "not an action of seat 0"),
+        (("D3", "D5"), "not an action of seat 1"),
     ],
 )
 def test_what_cannot_be_done_is_refused(words: tuple[str, ...], complaint: str) -> None:

@@ -121,7 +121,7 @@ def damage(row: dict[str, Any], game: Game) -> list[tuple[dict[str, Any], str]]:
     ]
     if row["chance"]:
         found.append(({"chance": ["nonsense", *row["chance"][1:]]}, "must be legal"))
-        found.append(({"chance": row["chance"][:-1]}, "nothing is told of chance"))
+        found.append(({"chance": row["chance"][:-1]}, "chance never moved"))
     return [({**row, **change}, says) for change, says in found]
 
 
