@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Any, Generic, TypeVar
 
-from games.support.interruption import Interrupted, breaking
+from games.support.interruption import Interrupted, Interruption, breaking
 from games.support.work.executor import Executor, Stop, Task, available_cores
 from games.support.work.local_executor import LocalExecutor
 from games.support.work.where import Place
@@ -65,6 +65,8 @@ class _Here(Generic[State, Piece, Found]):
                 return [(key, self._task.work(self._state, piece))]
         except Interrupted:
             self.cancel()
+            if not isinstance(stop, Interruption):
+                raise  # an outer piece is interrupted, and must not end with a part of its own
             return []
 
     def cancel(self) -> None:

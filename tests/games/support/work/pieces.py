@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 
 from games.support.work.carried import name_here
+from games.support.work.engines import executor_at
+from games.support.work.executor import Task, in_order
+from games.support.work.where import where_of
 
 
 def factor(by: int) -> int:
@@ -53,3 +57,15 @@ def reads(by: int, name: str) -> str:
 def remembers(by: int, name: str) -> str:
     """Return a variable of the environment."""
     return os.environ.get(name, "")
+
+
+def in_parts(state: int, piece: int) -> list[int]:
+    """Return three parts, done by an executor within the piece; piece 2 meets Ctrl-C midway."""
+
+    def part(_: int, number: int) -> int:
+        if (piece, number) == (2, 1):
+            signal.raise_signal(signal.SIGINT)
+        return number
+
+    with executor_at(where_of(1), Task(factor, (1,), part)) as inner:
+        return list(in_order(inner, range(3)))

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from games.support.interruption import Interruption
 from games.support.work.engines import executor_at
 from games.support.work.executor import Task, WorkerLost, in_order, on_one_core, results
 from games.support.work.gs2_build import build_differences, this_build
@@ -48,6 +49,12 @@ def test_work_that_is_stopped_keeps_what_was_handed_out_and_the_executor_goes_on
             found.append(key)
         assert 5 <= len(found) < 100 and executor.waiting == 0
         assert list(in_order(executor, [4, 2])) == [4, 2]
+
+
+def test_a_piece_that_is_interrupted_within_its_own_pieces_is_dropped_whole() -> None:
+    with Interruption() as asked, executor_at(where_of(1), Task(pieces.factor, (1,), pieces.in_parts)) as one:
+        assert list(results(one, ((k, k) for k in range(5)), stop=asked)) == [(0, [0, 1, 2]), (1, [0, 1, 2])]
+    assert asked.stop
 
 
 def test_no_more_pieces_are_taken_on_than_keep_the_processes_busy() -> None:
