@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from cfr.public.policies.public_policy import PublicPolicy
     from cfr.variants import Variant
     from games.game import Game
-    from gs2.policies.private_moves import PrivateRun
-    from gs2.public.whole_game import PublicRun, Settings
+    from gs2.policies.solver_run import SolverRun
+    from gs2.public.whole_game import Settings
 
 __all__ = ["Limits", "blueprint", "exploitability", "print_measured"]
 
@@ -285,7 +285,7 @@ def _long_run(
     game: Game,
     row: Variant,
     limits: Limits,
-    run: PublicRun | PrivateRun,
+    run: SolverRun[Any],
     output: Path | None,
     as_json: bool,
 ) -> None:

@@ -15,12 +15,12 @@ from cfr.private_moves.saved_run import (
     save_private_run,
 )
 from cfr.private_moves.solver import PrivateMovesSolver
-from cfr.public.public_solver import Evaluation
 from cfr.variants import VARIANTS, Variant
 from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
 from gs2.policies.policy_spec import NOISE_BASE_ITERATIONS, check_policy_spec
 from gs2.policies.profile_worth import worth_of_two
+from gs2.policies.solver_run import SolverRun
 
 __all__ = ["PrivateRun", "is_computed_privately", "measured_privately", "private_policy"]
 
@@ -75,19 +75,10 @@ def measured_privately(
     return {"form": "private", "infosets": infosets, **worth_of_two(found.value, found.best_response)}
 
 
-class PrivateRun:
-    """A run under way.
+class PrivateRun(SolverRun[PrivateMovesSolver]):
+    """A run on private moves. Its policy is saved with its state."""
 
-    run_file: where its state is saved, and the policy with it; None where nothing is. resumed: whether it
-    goes on from there.
-    """
-
-    precision = 64
     form = "private"
-
-    def __init__(self, solver: PrivateMovesSolver, output: Path | None) -> None:
-        self._solver, self.run_file, self.resumed = solver, output, False
-        self._evaluated: tuple[int, Evaluation] | None = None
 
     @classmethod
     def begin(
@@ -117,23 +108,9 @@ class PrivateRun:
         return run
 
     @property
-    def iteration(self) -> int:
-        """Return the iterations done so far."""
-        return self._solver.iteration
-
-    def run(self, n: int) -> None:
-        """Run `n` more iterations."""
-        self._solver.run(n)
-
-    def evaluate(self) -> Evaluation:
-        """Return what the average policies are worth now."""
-        if self._evaluated is None or self._evaluated[0] != self.iteration:
-            self._evaluated = self.iteration, self._solver.evaluate()
-        return self._evaluated[1]
-
-    def exploitability(self) -> float:
-        """Return the average policies' NashConv / 2, in payoffs."""
-        return self.evaluate().exploitability
+    def precision(self) -> int:
+        """Return the bits of a number."""
+        return 64
 
     def save(self) -> None:
         """Save the state."""

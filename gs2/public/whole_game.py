@@ -13,13 +13,14 @@ from cfr.policies.policy import PolicyError
 from cfr.public.array_file import is_array_file
 from cfr.public.policies.policy_file import is_public_policy, save_public_policy
 from cfr.public.public_size import require_memory, solver_bytes
-from cfr.public.public_solver import Evaluation, PublicSolver
+from cfr.public.public_solver import PublicSolver
 from cfr.public.saved_run import CHECKPOINT, load_checkpoint, save_checkpoint, saved_dtype
 from cfr.public.tree import grow_public
 from cfr.tree.memory import memory_limit
 from cfr.variants import Variant
 from games.game import Game, GameError
 from games.infosets.factored import FactoredGame
+from gs2.policies.solver_run import SolverRun
 
 __all__ = ["PublicRun", "Settings", "forget_run", "is_public_output", "run_file"]
 
@@ -59,20 +60,15 @@ def forget_run(output: Path) -> None:
         run_file(output).unlink()
 
 
-class PublicRun:
-    """A run under way.
-
-    run_file: where its state is saved; None where nothing is. resumed: whether it goes on from there.
-    """
+class PublicRun(SolverRun[PublicSolver]):
+    """A run on a public tree. Its policy has a file of its own, written last."""
 
     form = "public"
 
     def __init__(self, solver: PublicSolver, settings: Settings, output: Path | None) -> None:
-        self._solver, self._settings, self._output = solver, settings, output
-        self.run_file = None if output is None else run_file(output)
-        self.resumed = False
+        super().__init__(solver, None if output is None else run_file(output))
+        self._settings, self._output = settings, output
         self._saved_at, self._saving = time.perf_counter(), 0.0
-        self._evaluated: tuple[int, Evaluation] | None = None
 
     @classmethod
     def begin(cls, game: Game, row: Variant, settings: Settings, output: Path | None) -> PublicRun:
@@ -113,28 +109,9 @@ class PublicRun:
         return run
 
     @property
-    def iteration(self) -> int:
-        """Return the iterations done so far."""
-        return self._solver.iteration
-
-    @property
     def precision(self) -> int:
         """Return the bits of a number."""
         return 8 * int(self._solver.dtype.itemsize)
-
-    def run(self, n: int) -> None:
-        """Run `n` more iterations."""
-        self._solver.run(n)
-
-    def evaluate(self) -> Evaluation:
-        """Return what the average policies are worth now."""
-        if self._evaluated is None or self._evaluated[0] != self.iteration:
-            self._evaluated = self.iteration, self._solver.evaluate()
-        return self._evaluated[1]
-
-    def exploitability(self) -> float:
-        """Return the average policies' NashConv / 2, in payoffs."""
-        return self.evaluate().exploitability
 
     def save(self) -> None:
         """Save the state, unless saves would take more than a small share of the time."""
