@@ -20,8 +20,6 @@ from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 
 __all__ = ["PrivateMovesSolver", "solver_bytes"]
 
-PAYOFF_SCALE = 1.0
-
 
 def solver_bytes(form: PrivateMovesForm, row: Variant) -> int:
     """Return the bytes that a solver and its form take, the average policy for an evaluation included."""
@@ -112,7 +110,7 @@ class PrivateMovesSolver:
         expected = self.prediction[player]
         if row.predictive:
             expected[:] = gain
-        match(side.first, regret, expected, policy, (later[0], later[1], REGRET_NOISE * PAYOFF_SCALE))
+        match(side.first, regret, expected, policy, (later[0], later[1], REGRET_NOISE))
         self._follow(player, 0.0)
 
     def _average(self, t: int, player: int) -> None:
