@@ -47,7 +47,7 @@ def test_a_friend_can_read_where_to_sit_down_and_the_host_what_is_waited_for(
     table, key = server.table(["person", "greedy", "person", "greedy"], seed=9, name="Ann")
     host, friend = people(), people(f"/#/table/{table}", width=390, height=844, color_scheme=theme)
     TablePage.sit(host, table, key)
-    host.get_by_text("Waiting for somebody to take the open seat").wait_for()
+    host.get_by_text("Waiting for a player to take the open seat").wait_for()
     button = friend.get_by_role("button", name="Sit down here")
     assert button.evaluate(CONTRAST) > 4.5
     button.click()
