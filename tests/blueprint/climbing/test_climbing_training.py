@@ -259,7 +259,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_is_not_begun_over_another(trained: Path) -> None:
-    with pytest.raises(CheckpointError, match="there is a run already"):
+    with pytest.raises(CheckpointError, match="a run already exists here"):
         run(load_game("doudizhu"), trained, 2)
     with pytest.raises(CheckpointError, match="keeps its settings"):
         train_climbing(

@@ -241,7 +241,7 @@ def test_processes_give_the_same_results_as_one(tmp_path: Path) -> None:
         one = arena.play("greedy", "balanced", Schedule(8))
     with Arena(NamedAgents(), processes=2) as arena:
         two = arena.play("greedy", "balanced", Schedule(8))
-        with pytest.raises(ValueError, match="no agent 'nobody'"):
+        with pytest.raises(ValueError, match="no agent is called 'nobody'"):
             arena.play("nobody", "greedy", Schedule(1))
     assert np.array_equal(one.payoffs, two.payoffs)
 
