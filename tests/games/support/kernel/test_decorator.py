@@ -33,6 +33,19 @@ def quotient(a: float, b: float) -> float:
 @kernel(inline="always", fastmath=True)
 def half(a: float) -> float:
     return a / 2
+
+
+@kernel
+def power(a: int, times: int, negative: bool) -> int:
+    found = 1
+    for _ in range(times):
+        found *= a
+    return -found if negative else found
+
+
+@kernel
+def polynomial(a: int) -> int:
+    return power(a, 1, False) + power(a, 2, True) + power(a, times=3, negative=False)
 '''
 
 
@@ -43,6 +56,13 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
     monkeypatch.syspath_prepend(tmp_path)
     yield importlib.import_module("written_kernels")
     del sys.modules["written_kernels"]
+
+
+def test_calls_with_different_constants_share_one_compilation(written: ModuleType) -> None:
+    assert written.polynomial(3) == 3 - 9 + 27
+    assert len(written.power.signatures) == 1
+    assert written.power(2, 5, True) == -32
+    assert len(written.power.signatures) == 1
 
 
 def test_a_kernel_is_compiled_and_keeps_its_name_and_docstring(written: ModuleType) -> None:
