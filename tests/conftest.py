@@ -10,6 +10,7 @@ import pytest
 
 from games.support.compiling import VARIABLE
 from gs2.commands import progress
+from tests.patience import LONG
 
 os.environ[VARIABLE] = ""  # a command that finds it set does not say that it compiles: stderr is compared
 progress.FIRST = progress.EVERY
@@ -21,6 +22,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --long, which runs the tests that take minutes."""
     parser.addoption("--long", action="store_true", help="run the long tests too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell the tests, before they are imported, whether they try all that they can."""
+    if config.getoption("--long"):
+        os.environ[LONG] = "1"
 
 
 OUTSIDE = frozenset({"chromium", "people", "server", "own_server", "cluster"})
@@ -43,6 +50,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "long" in item.keywords:
             item.add_marker(skip)
+    for cases in _cases(items):
+        wanted = cases[0].get_closest_marker("some").args[0]
+        kept = {round(k * (len(cases) - 1) / max(wanted - 1, 1)) for k in range(wanted)}
+        for k, item in enumerate(cases):
+            if k not in kept:
+                item.add_marker(skip)
+
+
+def _cases(items: list[pytest.Item]) -> list[list[pytest.Item]]:
+    """Return the cases of each test that is marked to run some of them, in their order."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("some"):
+            cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+    return list(cases.values())
 
 
 @pytest.fixture

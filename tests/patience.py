@@ -1,4 +1,13 @@
 """How long a test waits for an event: so long that only one that never comes takes it."""
 
+import os
+
 PATIENCE = 900.0
 """Seconds. Kernels may have to be compiled first, beside other tests, on a busy machine."""
+LONG = "GS2_LONG_TESTS"
+"""The variable that is set where long tests run."""
+
+
+def amount(many: int) -> int:
+    """Return how many generated cases a test tries: `many` with --long, otherwise a third (8 or more)."""
+    return many if LONG in os.environ else max(min(many, 8), many // 3)

@@ -36,6 +36,7 @@ def test_every_variant_converges_on_kuhn_poker(name: str, alternating: bool) -> 
 
 
 @pytest.mark.parametrize(("game", "name"), oracle_games(""))
+@pytest.mark.some(4)
 def test_long_runs_enclose_the_published_value(game: str, name: str) -> None:
     solution = solve(tree_of(game), variant="cfr+", iterations=300)
     low, high = -solution.best_response[1], solution.best_response[0]

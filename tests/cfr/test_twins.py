@@ -87,6 +87,7 @@ def assert_each_iteration_agrees(solver: Solver | TreeSolver, twin: PlainCfr, it
     ("game", "iterations"),
     [("kuhn", 100), ("dice", 40), ("goofspiel", 60), ("random order", 100), ("leduc", 5)],
 )
+@pytest.mark.some(35)
 def test_kernel_and_twin_agree_while_running_freely(
     name: str, alternating: bool, game: str, iterations: int
 ) -> None:
@@ -131,6 +132,7 @@ def test_each_of_a_hundred_iterations_of_the_kernel_is_the_plain_one(
 @ROWS
 @MODES
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.some(21)
 def test_random_forests_are_solved_as_plainly_described(name: str, alternating: bool, seed: int) -> None:
     tree = random_tree(seed)
     row = variant(name, alternating=alternating)

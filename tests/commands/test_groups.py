@@ -44,6 +44,7 @@ def test_every_module_that_runs_by_itself_has_the_boundary() -> None:
         ("learning_curve", ("-o", "/proc/none/x"), "/proc/none"),
     ],
 )
+@pytest.mark.some(1)
 def test_what_is_refused_is_one_line(module: str, words: tuple[str, ...], says: str) -> None:
     done = run(f"experiments.{module}", *words)
     assert done.returncode == 2, (done.stdout, done.stderr)

@@ -151,6 +151,7 @@ def check_deals(path: Path, deals: int) -> None:
         *(pytest.param(slow, marks=pytest.mark.long) for slow in ("gate", "train", "ladder")),
     ],
 )
+@pytest.mark.some(2)
 def test_two_writers_at_once_lose_and_double_nothing(
     command: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -260,6 +261,7 @@ def test_a_killed_blueprint_loses_no_more_than_the_pause_between_saves(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.some(1)
 def test_a_signal_saves_a_blueprint_at_once(tmp_path: Path, number: int) -> None:
     path = tmp_path / "p.npz"
     process = started(("blueprint", "leduc_poker", "--seconds", str(HANGS), "-o", str(path)), tmp_path)
@@ -309,6 +311,7 @@ QUICK = ("exploitability dmc", "match, processes", "blueprint")
 
 
 @pytest.mark.parametrize("command", [*QUICK, *(pytest.param(c, marks=pytest.mark.long) for c in LONG)])
+@pytest.mark.some(5)
 def test_ctrl_c_ends_a_command_with_130_and_a_word(command: str, tmp_path: Path) -> None:
     words, wait = LONG[command]
     process = subprocess.Popen(

@@ -109,6 +109,7 @@ class Hides:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of a terminal")
 @pytest.mark.parametrize("moment", ["asked", "Slow", "Hides"])
+@pytest.mark.some(1)
 def test_ctrl_c_leaves_with_one_line_at_any_moment(moment, tmp_path):
     agents = "first"
     if moment != "asked":

@@ -23,6 +23,7 @@ from games.check import WIDTH_OF_LONG
 from games.research.kuhn_poker import BETTING, LINES, KuhnPoker
 from games.support.array_types import Array
 from tests.games.random_games import RandomGame
+from tests.patience import amount
 
 SMALL = (
     "kuhn_poker",
@@ -77,7 +78,7 @@ def test_small_games_keep_the_contract_at_every_history(name: str) -> None:
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_games_keep_the_contract_at_random_histories(name: str) -> None:
-    report = check_game(load_game(name), np.random.default_rng(1), max_width=NARROW.get(name, 120))
+    report = check_game(load_game(name), np.random.default_rng(1), max_width=NARROW.get(name, amount(120)))
     assert not report.complete
     assert report.terminals > 0
 

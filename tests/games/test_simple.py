@@ -152,6 +152,7 @@ def test_a_poker_written_simply_is_the_native_one(game: SimpleGame, native: str)
 
 
 @pytest.mark.parametrize("public", [True, False])
+@pytest.mark.some(1)
 def test_generated_games_written_simply_have_the_same_trees(public: bool) -> None:
     for seed in range(5):
         nodes = RandomGame(seed, public=public)

@@ -144,6 +144,7 @@ def refusal(result: Result) -> str:
 
 
 @pytest.mark.parametrize("name", ["parts.py:Mine", "parts.py:ready"])
+@pytest.mark.some(1)
 def test_every_command_that_takes_a_game_takes_ones_own(name: str, place: Path) -> None:
     assert json.loads(gs2("games", name, "--json").stdout)["game"] == "my_poker"
     assert "P0 holds" in gs2("infosets", name).stdout
@@ -264,6 +265,7 @@ def test_a_leaf_of_ones_own_is_asked_by_every_search_and_sent_to_workers(place: 
         ("missing", "parts.py must define missing"),
     ],
 )
+@pytest.mark.some(2)
 def test_a_leaf_on_another_scale_is_refused_before_the_work(leaf: str, says: str, place: Path) -> None:
     assert says in refusal(
         gs2("solve", "kuhn_poker", "--method", "maxmargin", "--depth", "1", "--leaf", f"parts.py:{leaf}")
@@ -292,6 +294,7 @@ def test_a_leaf_on_another_scale_is_refused_before_the_work(leaf: str, says: str
         (("solve", "--generator", "parts.py"), "generator must be one of all, random"),
     ],
 )
+@pytest.mark.some(4)
 def test_what_cannot_be_loaded_is_one_line(words: tuple[str, ...], says: str, place: Path) -> None:
     assert says in refusal(gs2(*words))
 

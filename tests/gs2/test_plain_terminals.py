@@ -48,6 +48,7 @@ for words in {lines!a}:
         ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, FEW),
     ],
 )
+@pytest.mark.some(1)
 def test_every_character_is_printed_or_spelled(settings: dict[str, str], lines: Sequence[int]) -> None:
     code = CODE.format(lines=tuple(LINES[k] for k in lines))
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONIOENCODING", "LC_ALL")}

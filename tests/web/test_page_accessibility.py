@@ -90,6 +90,7 @@ def test_review_has_no_grave_fault(server: Server, page: Any) -> None:
     assert faults(page) == []
 
 
+@pytest.mark.some(1)
 def test_explore_has_no_grave_fault(page: Any) -> None:
     page.get_by_role("link", name="Explore", exact=True).click()
     page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=1000 * PATIENCE)

@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from gs2.web.guard import Guard
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, amount
 from tests.web.serving import Server
 
 FOREIGN = ("http://evil.example", "null", "https://127.0.0.1:1", "http://[", "file://")
@@ -54,7 +54,7 @@ def test_pages_of_other_sites_reach_nothing(server: Server, origin: str) -> None
     assert list(handshake(server, Origin=server.url)), "its own page is let in"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=amount(100), deadline=None)
 @given(
     path=st.sampled_from([*PATHS, "/api/games/leduc_poker/infosets", "/ws/tables/x"]),
     site=st.sampled_from(["cross-site", "same-site", "same-origin", "none", "Cross-Site", "else"])
@@ -141,7 +141,7 @@ OTHERS = st.one_of(
 """Cookies that other servers of this host have set."""
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(60), deadline=None)
 @given(before=st.lists(OTHERS, max_size=3), after=st.lists(OTHERS, max_size=3), token=st.text(max_size=9))
 def test_cookies_of_others_neither_let_in_nor_lock_out(
     before: list[str], after: list[str], token: str
@@ -199,7 +199,7 @@ def test_paths_lead_nowhere_else(server: Server, path: str) -> None:
     assert b"import" not in answer and b"root:" not in answer
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=JSON)
 def test_nonsense_is_answered_in_words(server: Server, data: object) -> None:
     for path in ("/api/tables", "/api/tables/none/seat", "/api/solve"):
@@ -213,7 +213,7 @@ def test_nonsense_is_answered_in_words(server: Server, data: object) -> None:
         assert answer.status_code in (201, 400), answer.text
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(field=st.sampled_from(["seats", "games", "seed", "pace", "name"]), value=JSON)
 def test_tables_that_cannot_be_are_refused_in_words(server: Server, field: str, value: object) -> None:
     data = {"seats": ["random"] * 4, "pace": 10, field: value}
@@ -225,7 +225,7 @@ def test_tables_that_cannot_be_are_refused_in_words(server: Server, field: str, 
         assert field != "seats"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     messages=st.lists(
         st.text(max_size=60)

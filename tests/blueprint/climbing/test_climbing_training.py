@@ -139,6 +139,7 @@ def run(
     ("name", "config"),
     [("doudizhu", SMALL), ("big2(players=3,ranks=8,suits=3)", SMALL), ("doudizhu", POLICY)],
 )
+@pytest.mark.some(1)
 def test_a_resumed_run_ends_where_one_without_a_break_does(
     name: str, config: ClimbingConfig, tmp_path: Path
 ) -> None:
@@ -211,6 +212,7 @@ def test_players_in_threads_play_the_same_rounds(tmp_path: Path, monkeypatch: py
         ),
     ],
 )
+@pytest.mark.some(1)
 def test_what_was_learned_beats_play_at_random(change: dict[str, float]) -> None:
     game = load_game("doudizhu(ranks=4)")
     config = SMALL.replace(rounds=256, target="win", learning_rate=5e-3, average=0.0, **change)
@@ -233,6 +235,7 @@ def test_what_was_learned_beats_play_at_random(change: dict[str, float]) -> None
 
 @pytest.mark.parametrize("config", [SMALL, SMALL.replace(critic=0, target="win"), SMALL.replace(guide=1e6)])
 @pytest.mark.parametrize("name", [GAMES[0], pytest.param(GAMES[1], marks=pytest.mark.long)])
+@pytest.mark.some(2)
 def test_a_checkpoint_is_a_blueprint_by_its_path(name: str, config: ClimbingConfig, tmp_path: Path) -> None:
     game = load_game(name)
     teacher = load_game_agent(game, "uniform") if config.guide else None

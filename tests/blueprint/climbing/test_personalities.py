@@ -159,6 +159,7 @@ def test_seats_play_their_round_by_their_type(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["doudizhu", "big2"])
+@pytest.mark.some(1)
 def test_a_head_learns_whose_move_it_was_and_runs_resume_to_the_bit(name: str, tmp_path: Path) -> None:
     game = load_game(name)
     config = SMALL.replace(rounds=48, learning_rate=5e-3)

@@ -89,6 +89,7 @@ def test_best_responses_keep_the_lock_as_brute_force_does(public: bool) -> None:
 
 
 @pytest.mark.parametrize("public", [True, False])
+@pytest.mark.some(1)
 def test_a_locked_game_is_solved_to_its_value_and_nobody_gains_within_the_lock(public: bool) -> None:
     for seed in range(9):
         rng = np.random.default_rng(seed)

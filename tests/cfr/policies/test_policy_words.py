@@ -56,6 +56,7 @@ ADAPTED = [
 
 
 @pytest.mark.parametrize("name", [*OURS, *ADAPTED])
+@pytest.mark.some(5)
 def test_openspiel_finds_our_policy_as_exploitable_as_we_do(name: str) -> None:
     pyspiel = pytest.importorskip("pyspiel")
     game = load_game(name)

@@ -188,6 +188,7 @@ def go_through_arrays(folder: str) -> None:
 
 
 @pytest.mark.parametrize("through", ["headers", "arrays"])
+@pytest.mark.some(1)
 def test_no_changed_number_ends_the_process(through: str, tmp_path: Path) -> None:
     code = f"from {__name__} import go_through_{through}; go_through_{through}({str(tmp_path)!r})"
     ended = subprocess.run(

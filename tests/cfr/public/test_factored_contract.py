@@ -24,6 +24,7 @@ def test_registered_factored_games_keep_the_contract(name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.some(2)
 def test_random_factored_games_keep_both_contracts(seed: int) -> None:
     game = RandomFactored(seed)
     check_game(game, np.random.default_rng(seed))

@@ -180,6 +180,7 @@ def rejected(game: Game, trail: Trail, play: Play, count: int, draw: np.random.G
 
 
 @pytest.mark.parametrize("text", ["P1 holds Ks | raise", "P0 holds Qh | check raise call | board Jh"])
+@pytest.mark.some(1)
 def test_samples_are_as_likely_as_rejection_has_them(text: str) -> None:
     game, play = load_game("leduc_poker"), Play(5)
     trail = find_trail(game, game.parse_infoset(text), rng(0))

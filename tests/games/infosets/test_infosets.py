@@ -29,6 +29,7 @@ GAMES = (
 
 
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(5)
 def test_every_listed_infoset_is_unique_and_read_back(name: str) -> None:
     game = load_game(name)
     listed = list(decision_infosets(game))

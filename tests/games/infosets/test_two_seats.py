@@ -51,11 +51,13 @@ def at_random(game: Game, tree: FlatTree, count: int, seed: int) -> list[Trail]:
 @pytest.mark.parametrize(
     "teams", [*TEAMS[2:4], *(pytest.param(t, marks=pytest.mark.long) for t in TEAMS[:2] + TEAMS[4:])]
 )
+@pytest.mark.some(2)
 def test_the_random_games_keep_the_contract(teams: tuple[int, ...]) -> None:
     assert check_game(SeatedGame(len(teams), teams, turns=3), rng(0)).complete
 
 
 @pytest.mark.parametrize("teams", [TEAMS[1], pytest.param(TEAMS[2], marks=pytest.mark.long)])
+@pytest.mark.some(1)
 def test_a_view_from_two_seats_keeps_the_contract_of_a_game(teams: tuple[int, ...]) -> None:
     game = SeatedGame(7, teams, turns=3)
     for at, seen in enumerate(views(game, RandomPlay(1, zeros=0.3))[::3]):
@@ -87,6 +89,7 @@ def test_a_profile_is_worth_in_the_view_what_it_is_worth_in_the_game(teams: tupl
 
 
 @pytest.mark.parametrize("kind", [SeatedGame, SelfDrawnGame])
+@pytest.mark.some(1)
 def test_drawn_histories_weigh_as_much_as_nature_and_chance_let_them(kind: type[SeatedGame]) -> None:
     for seed in range(2):
         game, play = kind(seed, (0, 1, 1)), RandomPlay(seed, zeros=0.3)

@@ -72,6 +72,7 @@ def test_a_game_step_by_step_is_the_expanded_one(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", LARGE)
+@pytest.mark.some(1)
 def test_large_games_load_by_name_and_keep_the_contract(text: str) -> None:
     game = load_game(f"openspiel:{text}")
     assert isinstance(game, DirectOpenSpielGame)

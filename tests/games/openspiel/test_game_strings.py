@@ -89,6 +89,7 @@ def test_names_of_generated_games_keep_every_parameter_and_read_back(tmp_path: P
         FLAT[4],
     ],
 )
+@pytest.mark.some(3)
 def test_games_that_lose_their_parameters_keep_them_here(text: str, tmp_path: Path) -> None:
     game = load_game("openspiel:" + text.format(rps=rps(tmp_path)))
     assert load_game(game.name).name == game.name == pickle.loads(pickle.dumps(game)).name

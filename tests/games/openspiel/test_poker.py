@@ -78,6 +78,7 @@ def raw(game: OpenSpielPoker, actions: list[int]) -> Any:
 
 
 @pytest.mark.parametrize("text", SMALL)
+@pytest.mark.some(3)
 def test_poker_games_keep_both_contracts(text: str) -> None:
     game, rng = poker(text), np.random.default_rng(0)
     check_game(game, rng, max_width=100)

@@ -79,6 +79,7 @@ def decided(batch: int, most: int, runs: int, shift: float = 0.0) -> int:
 @pytest.mark.parametrize(
     ("batch", "most", "runs"), [(1, 40, 60), (1, 240, 60), (5, 300, 120), (10, 400, 120), (100, 300, 30)]
 )
+@pytest.mark.some(2)
 def test_however_often_one_looks_equals_are_seldom_told_apart(batch: int, most: int, runs: int) -> None:
     promised = 0.05 * runs
     assert decided(batch, most, runs) <= promised + 3 * promised**0.5

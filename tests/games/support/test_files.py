@@ -33,7 +33,7 @@ from games.support.files import (
     write_text,
 )
 from games.support.locks import LockHeld, hold, lock_path
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, amount
 
 ROOT = Path(__file__).parents[3]
 
@@ -174,7 +174,7 @@ def test_a_disk_that_is_really_full_is_one_line(tmp_path: Path) -> None:
         subprocess.run(["umount", str(small)], check=False)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(60), deadline=None)
 @given(
     lines=st.lists(st.text("ab,1", max_size=6), max_size=6),
     cut=st.integers(0, 60),

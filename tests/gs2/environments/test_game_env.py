@@ -114,6 +114,7 @@ def test_generated_games_are_played_as_they_are(seed: int) -> None:
 
 @pytest.mark.parametrize("game", GAMES[:-1])
 @pytest.mark.parametrize("kind", ["auto", "key", "words"])
+@pytest.mark.some(8)
 def test_an_observation_tells_a_seat_nothing_that_its_infoset_does_not(game: str, kind: str) -> None:
     """What is hidden from a seat is dealt anew, and every seat, acting or waiting, sees the same."""
     env, rng = env_of(game, observation=kind), np.random.default_rng(3)

@@ -23,6 +23,7 @@ from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.strategy import Strategy
 from tests.games.random_games import RandomGame
+from tests.patience import amount
 
 ROUNDED = 1e-6
 """Of numbers that a page writes with seven digits."""
@@ -135,7 +136,7 @@ def check_picture(found: SearchedGame, most: int = 600) -> dict[str, Any]:
     return made
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=amount(25), deadline=None)
 @given(st.integers(0, 40), st.booleans(), st.sampled_from(METHODS[:-1]), st.integers(0, 1000))
 def test_a_picture_of_a_random_game_agrees_with_its_search(
     seed: int, public: bool, method: str, draw: int
@@ -145,6 +146,7 @@ def test_a_picture_of_a_random_game_agrees_with_its_search(
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.some(12)
 def test_a_picture_of_a_small_game_agrees_with_its_search(name: str, method: str) -> None:
     found = searched(small_game(name), method, 3)
     made = check_picture(found)

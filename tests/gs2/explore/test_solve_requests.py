@@ -13,6 +13,7 @@ from cfr.tree.memory import TooLarge
 from gs2.explore import prepared_games
 from gs2.explore.requests import explorable_games, infoset_names, solve_request
 from gs2.search.config.presets import PRESETS
+from tests.patience import amount
 
 KUHN = {"game": "kuhn_poker", "infoset": "P1 holds Q | bet"}
 
@@ -94,7 +95,7 @@ FIELDS = (
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=amount(80), deadline=None)
 @given(st.dictionaries(st.one_of(st.sampled_from(FIELDS), st.text(max_size=8)), ANY, max_size=4))
 def test_any_request_is_answered_or_refused(changes: dict[str, Any]) -> None:
     request: dict[str, Any] = {**KUHN, **changes}

@@ -85,6 +85,7 @@ def test_two_agents_of_one_policy_are_even_in_large_games(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("duplicate", [True, False])
+@pytest.mark.some(3)
 def test_mean_payoffs_are_the_exact_ones_on_random_games(seed: int, duplicate: bool) -> None:
     game = RandomGame(100 + seed, public=seed % 2 == 0)
     tree = grow(game)

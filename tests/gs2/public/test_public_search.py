@@ -77,6 +77,7 @@ def infosets_of(context: SearchContext) -> list[Infoset]:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(8)
 def test_a_search_is_the_listed_one(name: str, method: str) -> None:
     game = load_game(name)
     context, strategy = SearchContext(game), blueprint(name)
@@ -154,6 +155,7 @@ def test_no_certified_search_raises_the_exploitability_of_any_strategy(name: str
 @pytest.mark.parametrize("certificate", ("margin", "anchored"))
 @pytest.mark.parametrize("scope", ("infoset", "subtree", "block"))
 @pytest.mark.parametrize("freeze", ("none", "outside"))
+@pytest.mark.some(4)
 def test_no_accepted_certificate_lets_the_opponent_gain(freeze: str, scope: str, certificate: str) -> None:
     # With nothing frozen a block replaces the policy of hands that meet others than the infoset's own does.
     strategy = blueprint("leduc_poker", 30)

@@ -22,6 +22,7 @@ from gs2.search.histories.enumerated import consider_histories
 from gs2.search.pipeline import refine_infoset
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, context, form, random_policy
+from tests.patience import amount
 
 EXACT = 1e-7
 """What the linear programme may be off, in payoffs."""
@@ -94,7 +95,7 @@ def opponent_gain(name: str, config: SearchConfig, seed: int) -> float:
 
 @pytest.mark.parametrize("method", ["resolve", "maxmargin", "reach-maxmargin", "path"])
 @given(st.sampled_from([KUHN, LIARS_DICE, GOOFSPIEL]), st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=amount(25), deadline=None)
 def test_safe_gadgets_solved_exactly_never_raise_the_opponents_best_response_value(method, name, seed):
     config = preset(method, solver="lp", entry_floor=0.0)
     assert opponent_gain(name, config, seed) <= EXACT

@@ -18,6 +18,7 @@ from gs2.search.generation import (
     gap_cost,
     generator,
 )
+from tests.patience import amount
 from tests.reference.diverse import diverse_subset_as_printed, diverse_subset_by_brute_force
 
 ROUNDING = 1e-12
@@ -27,7 +28,7 @@ ROUNDING = 1e-12
     st.lists(st.floats(-10, 10, allow_nan=False).map(lambda x: round(x, 1)), min_size=3, max_size=10),
     st.integers(2, 8),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=amount(150), deadline=None)
 def test_the_diverse_subset_costs_as_little_as_the_best_of_all_subsets(values, k):
     values = np.array(values)
     k = min(k, len(values) - 1)

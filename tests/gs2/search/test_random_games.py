@@ -26,6 +26,7 @@ from gs2.search.pipeline import refine_infoset
 from gs2.search.refine import RefineOptions, refine_policy
 from gs2.search.strategy import Strategy
 from tests.games.random_games import RandomGame
+from tests.patience import amount
 
 ROUNDING = 1e-9
 BLUEPRINTS = ("uniform", "dirichlet", "one-hot", "sparse", "best response", "cfr")
@@ -66,9 +67,11 @@ random_searches = given(seed=st.integers(0, 10**6), public=st.booleans(), kind=s
 
 
 def at_random(test):
-    """Run a test on some fifty random games, of both orders of turns and all blueprints."""
+    """Run a test on random games, of both orders of turns and all blueprints."""
     quiet = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-    return settings(max_examples=50, deadline=None, suppress_health_check=quiet)(random_searches(test))
+    return settings(max_examples=amount(50), deadline=None, suppress_health_check=quiet)(
+        random_searches(test)
+    )
 
 
 def exploitabilities(
@@ -283,6 +286,6 @@ def test_what_chance_and_the_player_never_lead_to_is_left_out_where_infosets_are
 
 
 @given(seed=st.integers(0, 10**6), public=st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=amount(30), deadline=None)
 def test_the_random_games_keep_the_contract(seed, public):
     check_game(RandomGame(seed, public=public), np.random.default_rng(seed))

@@ -24,6 +24,7 @@ from tests.gs2.search.setting import (
     form,
     random_policy,
 )
+from tests.patience import amount
 
 ROUNDING = 1e-9
 
@@ -61,7 +62,7 @@ def gains(name: str, config, seed: int) -> tuple[float, float]:
     "config", RISKY, ids=lambda c: f"{c.name}-{c.safety.certificate}-{c.generation.k}-{c.subgame.whole}"
 )
 @given(st.sampled_from([KUHN, LIARS_DICE, GOOFSPIEL]), st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=amount(25), deadline=None)
 def test_a_certified_search_never_raises_the_opponents_best_response_value(config, name, seed):
     assert gains(name, config, seed)[0] <= ROUNDING
 
@@ -81,6 +82,7 @@ def test_a_certificate_still_lets_improvements_through():
 
 @pytest.mark.parametrize("name", [KUHN, LIARS_DICE, pytest.param(GOOFSPIEL, marks=pytest.mark.long)])
 @pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.some(2)
 def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_are(name, k, monkeypatch):
     monkeypatch.setattr("gs2.search.histories.tree_source._too_large", lambda *_: True)
     prepared = context(name)

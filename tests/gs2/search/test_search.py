@@ -37,7 +37,7 @@ from tests.gs2.search.setting import (
     form,
     random_policy,
 )
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, amount
 
 NEVER_ABOVE = 1e-9
 
@@ -242,7 +242,7 @@ def test_a_warm_start_begins_at_the_blueprint():
 @given(
     seed=st.integers(0, 10**6), rounds=st.integers(1, 3), scope=st.sampled_from(["both", "block", "subtree"])
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=amount(20), deadline=None)
 def test_searches_of_several_steps_never_change_the_callers_strategy(seed, rounds, scope):
     prepared = context(KUHN)
     policy = random_policy(KUHN, np.random.default_rng(seed))

@@ -25,6 +25,7 @@ from gs2.search.safety import with_certified
 from gs2.search.strategy import Strategy
 from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, LIARS_DICE, blueprint, context, random_policy
+from tests.patience import amount
 
 ROUNDING = 1e-9
 
@@ -61,7 +62,7 @@ def assert_derived_anew(strategy: Strategy) -> None:
 
 
 @given(seed=st.integers(0, 10**6), public=st.booleans(), changes=st.integers(1, 4), ask=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=amount(40), deadline=None)
 def test_what_follows_from_a_strategy_is_right_after_any_changes(seed, public, changes, ask):
     prepared = SearchContext(RandomGame(seed, public=public))
     tree = prepared.tree
@@ -209,7 +210,7 @@ def interrupt(patch: pytest.MonkeyPatch, at: int, late: bool) -> None:
 @example(seed=3, public=True, at=8, late=True, method="gs2+path", depth=None)
 @example(seed=0, public=False, at=0, late=False, method="1-klss", depth=1)  # the infoset lies below the limit
 @example(seed=101206, public=False, at=0, late=False, method="gs2+", depth=1)  # one leaf infoset, two entries
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(60), deadline=None)
 def test_an_interrupted_search_leaves_the_callers_strategy_as_it_was(seed, public, at, late, method, depth):
     prepared = SearchContext(RandomGame(seed, public=public))
     tree = prepared.tree

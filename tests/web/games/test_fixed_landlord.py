@@ -25,6 +25,7 @@ def progress(done: int, of: int) -> None:
 
 
 @pytest.mark.parametrize("options", ["", ",spring=true", ",ranks=7"])
+@pytest.mark.some(1)
 def test_hands_moves_and_points_are_the_same_when_seats_are_turned(options: str) -> None:
     game = load_game(f"doudizhu(landlord=bid{options})", general_sum=True)
     assert isinstance(game, DouDizhu)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,15 @@ const { say, setLanguage } = await import("gs2/words.js");
 
 def sources() -> dict[str, str]:
     return {name: path.read_text() for name, path in MODULES.items() if "vendor" not in path.parts}
+
+
+def test_every_text_has_one_place() -> None:
+    texts = [re.findall(r'"(\w+\.[\w.\-]+)": "', text) for text in sources().values() if "addWords({" in text]
+    assert sum(map(len, texts)) > 1000
+    modules = Counter(key for keys in texts for key in set(keys))
+    assert [key for key, n in modules.items() if n > 1] == []
+    # once in each language
+    assert [key for keys in texts for key, n in Counter(keys).items() if n > 2] == []
 
 
 def test_one_of_a_thing_is_never_several() -> None:

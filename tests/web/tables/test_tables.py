@@ -65,6 +65,7 @@ def test_nobody_sees_the_hands_of_others_while_people_play(server: Server) -> No
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.some(1)
 def test_a_cut_connection_and_a_killed_server_lose_nothing(
     own_server: Callable[..., Server], seed: int
 ) -> None:

@@ -97,7 +97,7 @@ addWords({
     "reviewed.round": "第 {round} 副",
     "reviewed.gameRound": "第 {game} 场第 {round} 副",
     "reviewed.level": "打 {level}",
-    "reviewed.mistakes": "{count} 处可看",
+    "reviewed.mistakes": "{count} 处值得看",
     "reviewed.won": "{names} 胜 {gain}",
     "reviewed.unfinished": "未打完",
     "reviewed.curve": "{names} 一方的局面值，逐手变化",
@@ -152,7 +152,7 @@ addWords({
     "reviewed.returned": "还牌：{giver} 给 {taker} {card}",
     "reviewed.anti": "{names} 持有大王，抗贡",
     "reviewed.cardLoss": "{name} 可以给 {best}：网络认为那手牌多值 {loss} 级",
-    "reviewed.none": "此处没有可看的失误",
+    "reviewed.none": "此处没有失误",
     "reviewed.behind": "比网络自己的选择少 {levels}",
   },
 });

@@ -108,7 +108,7 @@ export class Lobby {
       h("label", { class: "field" }, h("span", {}, say("lobby.name")), f.name),
       h("fieldset", { class: "seats" }, h("legend", {}, say("lobby.seats")), this.place.seats),
       (this.more = h("details", { open: this.more?.open ?? false }, h("summary", {}, say("lobby.more")),
-        h("label", { class: "field" }, h("span", {}, say("lobby.games")), f.games),
+        h("label", { class: "field" }, h("span", {}, say("lobby.matches")), f.games),
         h("label", { class: "field" }, h("span", {}, say("lobby.pace")), f.pace),
         h("label", { class: "field" }, h("span", {}, say("lobby.seed")), f.seed))),
       this.place.start);

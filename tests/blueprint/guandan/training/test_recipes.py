@@ -43,6 +43,7 @@ def played(trainer: Trainer) -> bytes:
 
 
 @pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.some(2)
 def test_a_recipe_trains_and_goes_on_from_its_checkpoint_as_without_a_break(
     name: str, tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ def random_states(game: Big2, rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
+@pytest.mark.some(3)
 def test_infosets_are_read_back_from_their_words(options: dict[str, Any]) -> None:
     game = Big2(**options)
     states = random_states(game, np.random.default_rng(1), 6)

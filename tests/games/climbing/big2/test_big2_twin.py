@@ -38,6 +38,7 @@ def compare_rounds(options: dict[str, Any], rng: np.random.Generator, positions:
 
 
 @pytest.mark.parametrize("number", range(len(VARIANTS)))
+@pytest.mark.some(3)
 def test_rounds_go_as_the_slow_twin_plays_them(number: int) -> None:
     compare_rounds(VARIANTS[number], np.random.default_rng([1, number]), 150)
 

@@ -26,6 +26,7 @@ def test_an_endgame_keeps_the_contract_in_every_history() -> None:
 
 
 @pytest.mark.parametrize("ranks", [4, 13])
+@pytest.mark.some(1)
 def test_whole_decks_keep_the_contract_in_random_histories(ranks: int) -> None:
     report = check_game(DouDizhu(ranks=ranks), np.random.default_rng(1), max_width=5)
     assert not report.complete and report.terminals > 0

@@ -50,6 +50,7 @@ def played_out(start: tuple, rules: Rules, n: int, rng: np.random.Generator) -> 
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
+@pytest.mark.some(1)
 def test_chances_are_the_shares_of_matches_played_out(preset: str) -> None:
     rules = as_rules(preset)
     chances = solve_chances(SOME, rules)

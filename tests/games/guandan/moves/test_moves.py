@@ -26,6 +26,7 @@ from games.guandan.combos import beats, strength
 from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import parse_action
 from tests.games.guandan.positions import action_ids, cards_of, move_id, names, random_hand
+from tests.patience import amount
 from tests.reference.guandan import guandan_moves as reference
 from tests.reference.guandan.guandan_canonical import least_costs
 
@@ -60,7 +61,7 @@ def compare_with_reference(n: int, seed: int) -> None:
 
 
 def test_moves_equal_the_reference_enumerator_on_random_positions() -> None:
-    compare_with_reference(2500, seed=1)
+    compare_with_reference(amount(2500), seed=1)
 
 
 @pytest.mark.long

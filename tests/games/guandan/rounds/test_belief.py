@@ -81,6 +81,7 @@ def consistent_deals(hidden: list[str], sizes: tuple[int, ...], keep) -> Counter
         ({1: "Q"}, {1: "SA"}),
     ],
 )
+@pytest.mark.some(2)
 def test_every_consistent_deal_is_equally_likely(cap: dict[int, str], known: dict[int, str]) -> None:
     states, hidden = small_position()
     order = level_order(as_level("2"))

@@ -86,6 +86,7 @@ def test_states_under_the_deal_and_at_play_go_together_in_one_batch() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.some(1)
 def test_drawn_histories_come_as_often_as_chance_deals_them(seed: int) -> None:
     rng = np.random.default_rng(seed)
     trail, state = met(rng, 5)

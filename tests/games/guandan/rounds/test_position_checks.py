@@ -20,6 +20,7 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS, as_rules
 from games.support.array_types import Row
 from tests.games.guandan.rounds.test_round import random_choice
+from tests.patience import amount
 
 GAME = GuanDan()
 
@@ -31,12 +32,13 @@ def states_of_rounds(rng: np.random.Generator) -> Iterator[Row]:
     teams = rng.integers(0, NUM_RANKS, (NUM_RANKS, 2))
     teams[levels, owner] = levels
     whole = deal(NUM_RANKS, rng, level=levels, levels=teams, owner=owner)
-    hands = unpack(deal(40, rng)["hand"])
-    sizes = rng.integers(1, 6, (40, 4))
+    n = amount(40)
+    hands = unpack(deal(n, rng)["hand"])
+    sizes = rng.integers(1, 6, (n, 4))
     for counts, size in zip(hands.reshape(-1, 54), sizes.ravel(), strict=True):
         kept = rng.permutation(np.repeat(np.arange(54), counts))[:size]
         counts[:] = np.bincount(kept, minlength=54)
-    small = from_hands(hands, level=rng.integers(0, NUM_RANKS, 40), first=rng.integers(0, 4, 40))
+    small = from_hands(hands, level=rng.integers(0, NUM_RANKS, n), first=rng.integers(0, 4, n))
     for states, share in ((whole, 0.02), (small, 1.0)):
         while len(states):
             yield from states[rng.random(len(states)) < share]

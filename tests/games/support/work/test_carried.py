@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from games.support.work import carried
 from games.support.work.carried import files_seen, name_here, parcel_of, unpack_parcels
 from games.support.work.where import WorkError
+from tests.patience import amount
 
 
 @pytest.fixture
@@ -113,7 +114,7 @@ def test_a_folder_that_others_may_write_is_refused(elsewhere: Path, tmp_path: Pa
 WORDS = st.lists(st.sampled_from(["gs2", "fast", "k=5", "0.25", "x", "cfr"]), min_size=1, max_size=3)
 
 
-@settings(max_examples=60)
+@settings(max_examples=amount(60))
 @given(
     before=WORDS,
     after=WORDS,

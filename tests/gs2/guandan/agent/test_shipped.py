@@ -57,6 +57,7 @@ def assert_told(decision: Decision, config: GuanDanConfig) -> None:
 
 @pytest.mark.parametrize("known", [True, False], ids=["with moves", "without"])
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.some(5)
 def test_presets_play_a_round(name: str, known: bool, networks: Gs2Agent) -> None:
     agent = agent_of(name, networks)
     other = Gs2Agent(networks.evaluator, "blueprint")
@@ -95,6 +96,7 @@ def positions(n: int, seed: int) -> list[tuple[np.ndarray, PlayedMoves]]:
 
 @pytest.mark.parametrize("known", [True, False], ids=["with moves", "without"])
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.some(4)
 def test_hidden_cards_dealt_otherwise_change_nothing(name: str, known: bool, networks: Gs2Agent) -> None:
     rng = np.random.default_rng(7)
     searched = 0

@@ -19,6 +19,7 @@ from gs2.guandan.review.game_files import ReviewError, parse_game, read_game_tex
 from gs2.guandan.review.recorded_rounds import RecordedGame
 from gs2.guandan.review.wire_transcripts import TranscriptError
 from tests.gs2.guandan.review.spoken import bare, heard_of, labelled, played_events, record_text
+from tests.patience import amount
 
 OFFICIAL = Path(__file__).parents[3] / "data" / "openguandan_transcript.jsonl.gz"
 ROUNDS = 3
@@ -84,7 +85,7 @@ def test_of_a_round_that_is_not_over_one_seats_transcript_tells_its_own_hand():
     assert (unpack(found.states()["hand"]).sum(2) == found.states()["left"]).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(60), deadline=None)
 @given(
     dialect=st.sampled_from(["openguandan", "official", "njupt"]),
     seed=st.integers(1, 3),
@@ -208,7 +209,7 @@ _PLACES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(60), deadline=None)
 @given(st.booleans(), _PLACES)
 def test_damaged_input_is_read_or_refused_never_a_crash(spoken, places):
     try:
@@ -220,7 +221,7 @@ def test_damaged_input_is_read_or_refused_never_a_crash(spoken, places):
         assert sum(len(played.actions) for played in found.rounds) > 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=amount(40), deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=8),

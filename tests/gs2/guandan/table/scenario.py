@@ -76,4 +76,16 @@ async def answer(socket: ClientConnection, seat: int, act: dict[str, Any], index
 
 
 def run(scenario: Any, seconds: float = 300) -> Any:
-    return asyncio.run(asyncio.wait_for(scenario, seconds))
+    """Run a scenario; what hangs is shown with the place where each of its tasks waits."""
+    return asyncio.run(_watched(scenario, seconds))
+
+
+async def _watched(scenario: Any, seconds: float) -> Any:
+    task = asyncio.ensure_future(scenario)
+    done, _ = await asyncio.wait({task}, timeout=seconds)
+    if not done:
+        for waiting in asyncio.all_tasks():
+            waiting.print_stack()
+        task.cancel()
+        raise TimeoutError(f"the scenario took more than {seconds:g} s; its tasks are printed above")
+    return task.result()

@@ -55,6 +55,7 @@ def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 @pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
+@pytest.mark.some(1)
 def test_four_agents_from_one_command_play_at_a_served_table(tmp_path, dialect):
     options = ("--dialect", dialect, "--record", str(tmp_path), "--sessions", "1", "--games", "1", "--json")
     options = (*options, "--seed", "5")
@@ -98,6 +99,7 @@ def test_a_served_table_is_filled_with_agents_and_ends_on_a_signal():
 
 @pytest.mark.parametrize("agents", ["random", "blueprint"])
 @pytest.mark.parametrize("moment", ["before it listens", "as it listens"])
+@pytest.mark.some(1)
 def test_ctrl_c_ends_a_server_and_its_agents_processes_at_any_moment(agents, moment):
     command = [sys.executable, "-m", "gs2.cli", "serve", "--port", "0", "--agents", agents, "--workers", "1"]
     process = subprocess.Popen(
@@ -143,6 +145,7 @@ class First:
 
 
 @pytest.mark.parametrize(("kind", "word"), [("Killed", "died"), ("Ends", "died"), ("Fails", "no weights")])
+@pytest.mark.some(1)
 def test_an_agent_that_cannot_be_loaded_is_one_line(tmp_path, kind, word):
     (tmp_path / "mine.py").write_text(DIES)
     done = CliRunner().invoke(main, ["serve", "--port", "0", "--agents", f"{tmp_path}/mine.py:{kind}"])

@@ -102,6 +102,7 @@ class Wire:
 
 
 @pytest.mark.parametrize("dialect", [OpenGuanDan(), OpenGuanDan(official=True), Njupt()])
+@pytest.mark.some(1)
 def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
     wire = Wire(dialect)
     session = wire.session = Session(wire, games=1, rules=wire.rules, seed=12)
@@ -144,6 +145,7 @@ def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
 @pytest.mark.parametrize("dialect", [OpenGuanDan(), OpenGuanDan(official=True), Njupt()])
 @pytest.mark.parametrize("withheld", [(), ("gameOver",), ("gameResult",), ("gameOver", "gameResult")])
 @pytest.mark.parametrize("away", [False, True])
+@pytest.mark.some(6)
 def test_the_owner_of_the_level_is_right_through_several_games(dialect, withheld, away):
     wire = Wire(dialect, withheld)
     session = wire.session = Session(wire, games=3, seed=4)
@@ -177,6 +179,7 @@ def test_the_owner_of_the_level_is_right_through_several_games(dialect, withheld
 
 
 @pytest.mark.parametrize("dialect", [OpenGuanDan(), OpenGuanDan(official=True), Njupt()])
+@pytest.mark.some(1)
 def test_failures_at_ace_are_counted_though_no_message_tells_them(dialect):
     wire = Wire(dialect)
     session = wire.session = Session(wire, games=3, rules=wire.rules, seed=8, levels=(12, 9), owner=0)

@@ -38,6 +38,7 @@ def drawn(name: str, infoset: int, policy: np.ndarray, **changes: Any) -> Sample
 
 
 @pytest.mark.parametrize("samples", (1, 2))
+@pytest.mark.some(1)
 def test_few_histories_prove_no_gain_that_is_none(samples: int) -> None:
     there = context(LEDUC)
     kept = losing = gaining = 0
@@ -127,6 +128,7 @@ def test_the_blueprint_is_played_wherever_the_strategies_do_not_differ_from_it()
         {"explore": 0.0, "slip": 0.1},
     ],
 )
+@pytest.mark.some(2)
 def test_a_statistical_certificate_judges_what_goes_beyond_the_tree(changes: dict[str, Any]) -> None:
     there, policy = context(LEDUC), random_policy(LEDUC, rng(7), sharpness=2.0)
     config = {"source": "sampled", "samples": 3, "companions": 2, "certificate": "statistical", "trials": 60}

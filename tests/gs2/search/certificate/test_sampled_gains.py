@@ -52,6 +52,7 @@ def keep_rate(draw, n: int, rule: GainRule, *, weights: int = 1, columns: int = 
 
 @NOTHING
 @pytest.mark.parametrize("n", [20, 150])
+@pytest.mark.some(3)
 def test_what_gains_nothing_is_kept_no_oftener_than_allowed(draw, n: int) -> None:
     assert keep_rate(draw, n, RULE) <= LEVEL + SLACK
 

@@ -16,6 +16,7 @@ from gs2.search.histories.cover import Cover
 from gs2.search.pipeline import refine_infoset
 from gs2.search.strategy import Strategy
 from tests.games.random_games import Node, NodeGame, RandomGame, hidden_move
+from tests.patience import amount
 
 
 def root_of(tree, nodes: np.ndarray) -> np.ndarray:
@@ -51,7 +52,7 @@ def check_cover(context: SearchContext, player: int, infoset: int, cover: Cover,
 
 
 @given(seed=st.integers(0, 10**6), public=st.booleans(), whole=st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=amount(150), deadline=None)
 def test_covers_of_random_games_satisfy_the_lemma(seed, public, whole):
     context = SearchContext(RandomGame(seed, public=public))
     infoset = seed % context.tree.n_infosets

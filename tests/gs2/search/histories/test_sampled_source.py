@@ -120,6 +120,7 @@ def test_a_block_is_certified_by_all_who_may_notice_it_where_histories_are_drawn
 
 
 @pytest.mark.parametrize("private", range(2, 12))
+@pytest.mark.some(4)
 def test_parts_of_games_with_a_private_order_of_turns_can_be_searched_or_are_refused_by_name(
     private: int,
 ) -> None:
@@ -171,6 +172,7 @@ def test_a_part_of_the_histories_refines_a_strategy_too(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["gs2+", "1-klss", "maxmargin"])
+@pytest.mark.some(1)
 def test_without_exploration_a_pure_blueprint_is_searched_or_refused_by_name(method: str) -> None:
     there = context(LEDUC)
     offset = there.tree.infoset_offset

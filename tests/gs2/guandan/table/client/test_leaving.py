@@ -136,6 +136,7 @@ def test_a_person_is_told_within_ten_seconds_by_default():
 
 @pytest.mark.skipif(os.name == "nt", reason="input that can be called off")
 @pytest.mark.parametrize("typed", [b"quit\n", b""])
+@pytest.mark.some(1)
 def test_quit_and_the_end_of_the_input_leave_the_table_with_success(typed):
     """A question that the server has replaced by another is not answered any more."""
     closed = asyncio.Event()
@@ -194,6 +195,7 @@ def test_quit_and_the_end_of_the_input_leave_the_table_with_success(typed):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of a terminal")
 @pytest.mark.parametrize("agent", ["human", "random"])
+@pytest.mark.some(1)
 def test_one_ctrl_c_leaves_the_table(agent):
     """The person is asked, presses Ctrl-C once, and is out: no traceback, and the server sees a close."""
     asked, closed = asyncio.Event(), asyncio.Event()

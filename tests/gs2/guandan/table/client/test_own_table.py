@@ -66,6 +66,7 @@ def situation(observation: Observation) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("seat", [0, 3])
+@pytest.mark.some(1)
 def test_choices_taken_back_lead_to_the_very_situation_before_them_and_change_no_outcome(seat, tmp_path):
     plain, often = Scripted(), Scripted(undo=0.02, seed=seat)
     table, _ = own_table(plain, seat=seat, seed=5, games=2)

@@ -33,6 +33,7 @@ from tests.gs2.guandan.table.scenario import (
     table,
     tell,
 )
+from tests.patience import amount
 
 
 def test_a_client_that_never_answers_is_decided_for_and_told():
@@ -91,7 +92,7 @@ class Ear:
     queue = send
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(60), deadline=None)
 @given(
     decision=st.floats(1, 100),
     reconnect=st.floats(0, 100),

@@ -87,6 +87,7 @@ def test_a_token_that_is_empty_or_cannot_be_shown_is_refused_by_server_and_clien
 
 
 @pytest.mark.parametrize(("token", "by"), [("", "variable"), (" ", "option"), ("  \r\n ", "variable")])
+@pytest.mark.some(1)
 def test_the_commands_refuse_an_empty_token_wherever_it_comes_from(token, by):
     for command, arguments in ((serve, ["--port", "0"]), (play, ["--server", "ws://127.0.0.1:1"])):
         given = ["--token", token] if by == "option" else []

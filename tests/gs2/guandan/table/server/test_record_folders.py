@@ -50,6 +50,7 @@ def a_server(folder: Path) -> TableServer:
 
 
 @pytest.mark.parametrize("same_word", [False, True])
+@pytest.mark.some(1)
 def test_two_servers_at_once_and_a_third_after_them_leave_each_other_their_records(
     tmp_path, monkeypatch, same_word
 ):
@@ -153,6 +154,7 @@ def _serve_until_killed(folder: str, pipe: Any) -> None:
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
+@pytest.mark.some(1)
 def test_servers_killed_one_after_the_other_leave_whole_lines_and_lose_nothing(tmp_path, kills):
     context = multiprocessing.get_context("spawn")
     rng = random.Random(3)

@@ -68,6 +68,7 @@ async def play(folder: Path, dialect: str, games: int, rules: str = "ruling") ->
 
 
 @pytest.mark.parametrize("rules", ["ruling", "njupt", "openguandan", "paper"])
+@pytest.mark.some(2)
 def test_recorded_games_replay_to_the_same_result(tmp_path, rules):
     decisions = asyncio.run(play(tmp_path, "njupt" if rules == "njupt" else "openguandan", 2, rules))
     check_folder(tmp_path, 2, decisions)

@@ -46,6 +46,7 @@ def client(server: TableServer, user: str, *, room: int | None = None, games: in
     ("dialect", "official"),
     [pytest.param("openguandan", False, marks=pytest.mark.long), ("openguandan", True), ("njupt", False)],
 )
+@pytest.mark.some(1)
 def test_four_strangers_play_two_games_and_every_message_fits_the_schemas(dialect, official):
     async def scenario():
         config = ServerConfig(dialect=dialect, official=official, port=0, games=2, seed=5)
@@ -73,6 +74,7 @@ def test_four_strangers_play_two_games_and_every_message_fits_the_schemas(dialec
 
 
 @pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
+@pytest.mark.some(1)
 def test_two_of_our_clients_and_two_strangers_play_a_game(dialect):
     async def scenario():
         async with TableServer(ServerConfig(dialect=dialect, port=0, seed=8)) as server:
@@ -100,6 +102,7 @@ def test_two_of_our_clients_and_two_strangers_play_a_game(dialect):
 @pytest.mark.parametrize(
     ("dialect", "official"), [("openguandan", False), ("openguandan", True), ("njupt", False)]
 )
+@pytest.mark.some(1)
 def test_our_clients_count_every_game_of_three_whatever_words_end_them(dialect, official):
     async def scenario():
         config = ServerConfig(dialect=dialect, official=official, port=0, seed=8, games=3)
@@ -122,6 +125,7 @@ def test_our_clients_count_every_game_of_three_whatever_words_end_them(dialect, 
 
 @pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
 @pytest.mark.parametrize("agents", [("random",), ("random", "first"), ("first", "random", "first")])
+@pytest.mark.some(2)
 def test_agents_fill_the_seats_that_clients_leave(dialect, agents):
     async def scenario():
         hosts = {name: host for name in set(agents) for host in [InstantHost(RandomAgent)]}

@@ -19,7 +19,7 @@ from gs2.guandan.table.server.place import RoomConfig, TableError
 from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.wire import messages as m
 from tests.gs2.guandan.table.protocol import until
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, amount
 
 ROOT = Path(__file__).parents[5]
 PAGE = ROOT / "docs" / "how-to" / "table.md"
@@ -131,7 +131,7 @@ def test_each_message_on_the_page_is_read() -> None:
             ), message
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=amount(40), deadline=None)
 @given(st.data())
 def test_all_that_a_message_lacks_is_said_at_once(data: st.DataObject) -> None:
     message = json.loads(json.dumps(data.draw(st.sampled_from(shown()))))
