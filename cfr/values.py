@@ -146,14 +146,17 @@ def reach(tree: FlatTree, policy: NDArray[np.float64]) -> Reach:
     return Reach(players, chance)
 
 
-def node_values(tree: FlatTree, policy: NDArray[np.float64]) -> NDArray[np.float64]:
+def node_values(
+    tree: FlatTree, policy: NDArray[np.float64], payoffs: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Return each player's expected payoff from each node on, given that it is reached, [N, players].
 
+    payoffs: [terminals, players] float64, in place of the game's returns.
     Raises ValueError for a policy of another size.
     """
     policy = check_policy(tree, policy)
     out = np.zeros((tree.n_nodes, tree.n_players))
-    out[tree.terminal] = tree.returns
+    out[tree.terminal] = tree.returns if payoffs is None else payoffs
     _back_up(
         tree.parent,
         tree.first_child,

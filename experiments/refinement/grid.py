@@ -79,7 +79,8 @@ def differs_by_seed(blueprint: str) -> bool:
 def _mode(method: str, mode: str) -> str | None:
     """Return the mode that a method runs in where a grid asks for one; None where it cannot.
 
-    A method whose searches add up one after another alone is nested in that way, and never independent.
+    A method whose searches add up one after another alone is nested in that way, and never independent; one
+    whose searches each start from the blueprint is always so.
     """
     if len(passes := split_passes(split_draws(method)[0])) > 1:
         found = {_mode(one, mode) for one in passes}
@@ -87,7 +88,7 @@ def _mode(method: str, mode: str) -> str | None:
     config = method_config(passes[0])
     if mode == "independent" and (config.mode == "sequential" or config.safety.certificate == "shared"):
         return None
-    return "sequential" if config.mode == "sequential" else mode
+    return mode if config.mode == "nested" else config.mode
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,12 @@ STRENGTHS = ("cfr:100", "uniform", "cfr:10", "cfr:2", "dmc:100000")
 SAME_K = "gs2+:whole=0,k=3"
 """GS2+ made to keep k histories in full, however small the closure, to set beside GS2-R and GS2-D."""
 GENERATED = (*(f"{name}:k={k}" for k in (2, 3, 5, 10) for name in ("gs2-r", "gs2-d")), SAME_K)
+STRATA = (
+    *(f"gs2-s:{few}{draws}".rstrip(":,") for few in ("", "k=3,") for draws in ("draws=5", "")),
+    *(f"gs2-s:k=3,generator={name},draws=5" for name in ("belief", "random", "diverse")),
+)
+"""One step from weighted histories: the preset and the same with three, by single draws and by their mixture,
+and other generators inside it."""
 ABLATION = (
     "gs2+",
     *(f"gs2+:whole=0,k={k}" for k in (3, 2, 5)),
@@ -282,6 +289,13 @@ GRIDS = {
             methods=ALONG_THE_FAMILY,
             iterations=(300,),
             seeds=1,
+        ),
+        Grid(
+            "generation",
+            games=("leduc_poker", SIDES[1], "goofspiel(cards=4,turns=3)"),
+            blueprints=("uniform", "cfr:2", "cfr:10", "cfr:100"),
+            methods=STRATA,
+            seeds=5,
         ),
         Grid(
             "closures",

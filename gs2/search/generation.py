@@ -3,12 +3,15 @@
 A generator sees one value per history (the opponent's alternative value there, or a vector of them when
 there are several opponents) and says which histories to keep. `diverse` is the one that gives generative
 subgame solving its name in print: values evenly spread between the two extremes, found by an exact dynamic
-programme over the sorted values.
+programme over the sorted values. `strata` and `belief` are weighted samples: each history kept also carries
+the reach of those left out for it, so that a weighted sum over the kept is that over all without bias.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -21,14 +24,19 @@ __all__ = [
     "GENERATORS",
     "GenerationError",
     "Generator",
+    "WeightedSample",
     "all_histories",
+    "belief_sample",
     "check_generator",
     "cluster_histories",
     "diverse_histories",
     "diverse_subset",
     "gap_cost",
+    "generate",
     "generator",
     "random_histories",
+    "strata_bounds",
+    "strata_sample",
 ]
 
 
@@ -129,12 +137,120 @@ def cluster_histories(
     return np.flatnonzero(taken).astype(np.int64)
 
 
+def strata_sample(
+    values: NDArray[np.float64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return one history of each of k strata of similar values, and the reach that it carries, [min(k, m)].
+
+    The strata are those of `strata_bounds`. A history is drawn from its stratum by its weight and carries
+    the weight of the stratum. Histories of weight zero enter only when there are fewer than k others, and
+    carry none. Source: stratified sampling, Cochran 1977, chapter 5.
+    """
+    _check(values, weights, k)
+    if values.ndim != 1:
+        raise GenerationError(
+            f"strata: needs one value per history; got an array of shape {values.shape}; "
+            "use the generator 'belief' for vector values"
+        )
+    live = rng.permutation(np.flatnonzero(weights > 0))
+    if len(live) <= k:
+        return _with_dead(live, weights, k, rng)
+    ordered = live[np.argsort(values[live], kind="stable")]
+    mass = weights[ordered]
+    bounds = strata_bounds(values[ordered], mass, k)
+    rows, carried = np.empty(k, np.int64), np.empty(k)
+    for number, (start, end) in enumerate(pairwise(bounds.tolist())):
+        upto = np.cumsum(mass[start:end])
+        carried[number] = upto[-1]
+        drawn = np.searchsorted(upto, rng.random() * upto[-1], side="right")
+        rows[number] = ordered[start + min(int(drawn), end - start - 1)]
+    rising = np.argsort(rows)
+    return rows[rising], carried[rising]
+
+
+def belief_sample(
+    values: NDArray[np.float64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return k histories drawn in proportion to their weights, and the reach that each carries, [min(k, m)].
+
+    Histories with more than a k-th of what is left are kept for certain and carry their own; the others carry
+    equal parts of the rest. Source: systematic sampling in random order, Madow 1949. `values` are not read.
+    """
+    _check(values, weights, k)
+    live = rng.permutation(np.flatnonzero(weights > 0))
+    if len(live) <= k:
+        return _with_dead(live, weights, k, rng)
+    certain = np.zeros(len(live), bool)
+    mass = weights[live]
+    while True:
+        each = float(mass[~certain].sum()) / (k - int(certain.sum()))
+        large = ~certain & (mass >= each)
+        if not large.any() or int(certain.sum() + large.sum()) >= k:
+            break
+        certain |= large
+    rest, n = live[~certain], k - int(certain.sum())
+    at = np.searchsorted(np.cumsum(weights[rest]), (rng.random() + np.arange(n)) * each, side="right")
+    # Two points never fall into one history but by rounding.
+    step = np.arange(n)
+    at = np.minimum(np.maximum.accumulate(at - step) + step, len(rest) - n + step)
+    rows = np.concatenate([live[certain], rest[at]])
+    carried = np.concatenate([mass[certain], np.full(n, each)])
+    rising = np.argsort(rows)
+    return rows[rising].astype(np.int64), carried[rising]
+
+
+def _with_dead(
+    live: NDArray[np.int64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return all histories of some weight, filled up to k with others, and their own weights."""
+    dead = np.flatnonzero(weights <= 0)
+    fill = rng.choice(dead, size=min(k - len(live), len(dead)), replace=False)
+    rows = np.sort(np.concatenate([live, fill])).astype(np.int64)
+    return rows, weights[rows]
+
+
+@dataclass(frozen=True)
+class WeightedSample:
+    """A generator whose histories carry the reach of others as well.
+
+    draw: returns the indices, as `Generator` says, and the reach that each carries, [min(k, m)] float64; it
+        adds up to that of all, and in the mean over draws every history's carries its own.
+    """
+
+    draw: Callable[
+        [NDArray[np.float64], NDArray[np.float64], int, np.random.Generator],
+        tuple[NDArray[np.int64], NDArray[np.float64]],
+    ]
+
+    def __call__(
+        self, values: NDArray[np.float64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return the indices alone."""
+        return self.draw(values, weights, k, rng)[0]
+
+
 GENERATORS: dict[str, Generator] = {
     "all": all_histories,
     "random": random_histories,
     "diverse": diverse_histories,
     "clusters": cluster_histories,
+    "strata": WeightedSample(strata_sample),
+    "belief": WeightedSample(belief_sample),
 }
+
+
+def generate(
+    name: str, values: NDArray[np.float64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the histories that a generator chooses, and the reach that each carries: its own if unweighted.
+
+    Arguments as of `Generator`.
+    """
+    chooser = generator(name)
+    if isinstance(chooser, WeightedSample):
+        return chooser.draw(values, weights, k, rng)
+    rows = chooser(values, weights, k, rng)
+    return rows, weights[rows]
 
 
 def generator(name: str) -> Generator:
@@ -183,6 +299,56 @@ def diverse_subset(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     picked = np.empty(k, np.int64)
     _spread(x - x[0], k, np.empty((k, m), np.int32), np.empty((2, m)), np.empty(m, np.int32), picked)
     return order[picked]
+
+
+def strata_bounds(values: NDArray[np.float64], weights: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Return where each of k strata of rising values begins, and the end of the last, [k + 1] int64.
+
+    They minimise the variance of the weighted sum when one value of each stratum, drawn by weight, carries
+    the weight of all of it: the sum over strata of (weight of the stratum)² · (variance within).
+
+    values: [m] float64, rising. weights: [m] float64 > 0. k: at most m. O(m² k) time, O(m k) memory.
+    """
+    m = len(values)
+    sums = np.zeros((3, m + 1))
+    centred = values - values.mean()
+    for row, part in zip(sums, (weights, weights * centred, weights * centred**2), strict=True):
+        np.cumsum(part, out=row[1:])
+    bounds = np.empty(k + 1, np.int64)
+    _partition(sums, k, np.full((2, m + 1), np.inf), np.zeros((k + 1, m + 1), np.int32), bounds)
+    return bounds
+
+
+@kernel
+def _partition(
+    sums: NDArray[np.float64],
+    k: int,
+    cost: NDArray[np.float64],
+    cut: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+) -> None:
+    """Write into `bounds` the k consecutive strata of least variance.
+
+    sums: [3, m + 1], weight, first and second moment before each position. cost: two rows, used in turn, of
+    infinity. cut[j, i]: where the last of j strata before position i begins.
+    """
+    m = sums.shape[1] - 1
+    cost[0, 0] = 0.0
+    for j in range(1, k + 1):
+        old = cost[(j - 1) & 1]
+        new = cost[j & 1]
+        new[:] = np.inf
+        for i in range(j, m - k + j + 1):
+            for start in range(j - 1, i):
+                mass = sums[0, i] - sums[0, start]
+                first = sums[1, i] - sums[1, start]
+                total = old[start] + max(mass * (sums[2, i] - sums[2, start]) - first * first, 0.0)
+                if total < new[i]:
+                    new[i] = total
+                    cut[j, i] = start
+    bounds[k] = m
+    for j in range(k, 0, -1):
+        bounds[j - 1] = cut[j, bounds[j]]
 
 
 @kernel

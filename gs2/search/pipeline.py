@@ -27,11 +27,11 @@ from gs2.search.histories.source import ConsideredT, HistorySource, KeptT, LeftA
 from gs2.search.histories.tree_source import NOTHING, TreeSource
 from gs2.search.result import Kept, Refinement
 from gs2.search.safety import Proposal, certify, with_certified
-from gs2.search.solve.mirror_descent import mirror_descent_step
+from gs2.search.solve.mirror_descent import KeptValues, keep, step_from
 from gs2.search.solve.subgame import SubgameSolution, solve_subgame
 from gs2.search.strategy import Strategy
 
-__all__ = ["Searched", "action_values", "check_asked", "refine_infoset", "search"]
+__all__ = ["Searched", "action_values", "check_asked", "keep_few", "refine_infoset", "search"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ def _one_step(
     log = Log()
     source = TreeSource(context, strategy, infoset, config, options, log)
     if config.solve.solver == "mirror-descent":
-        return _mirror_descent(context, strategy, config, source.consider(), log)
+        return _mirror_descent(context, strategy, config, source.consider(), rng, log)
     found = search(source, rng, log)
     considered, kept = found.considered, found.kept or NOTHING
     if found.solved is None:
@@ -249,15 +249,76 @@ def action_values(context: SearchContext, strategy: Strategy, infoset: int) -> N
 
     Histories count by the reach of chance and the opponent; all alike where that is zero.
     """
-    tree = context.tree
-    player = int(tree.infoset_player[infoset])
+    nodes, weight = _weighed(context, strategy, infoset)
+    found: NDArray[np.float64] = weight @ _after_each(strategy, nodes)
+    return found
+
+
+def _weighed(
+    context: SearchContext, strategy: Strategy, infoset: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the histories of an infoset, and the share of its reach that each has, [n]."""
+    player = int(context.tree.infoset_player[infoset])
     graph = context.graph(player)
     nodes = graph.nodes[graph.of_infoset(infoset)]
     known = strategy.reach_at(nodes)
     weight = known.chance * known.players[:, 1 - player]
-    weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(nodes), 1 / len(nodes))
+    return nodes, weight / weight.sum() if weight.sum() > LIVE else np.full(len(nodes), 1 / len(nodes))
+
+
+def _valued(
+    strategy: Strategy,
+    nodes: NDArray[np.int32],
+    carried: NDArray[np.float64],
+    unkept: NDArray[np.float64] | None = None,
+) -> KeptValues:
+    """Return what the actions are worth at histories of one infoset when everyone goes on by the strategy."""
+    squares = strategy.squares[nodes, int(strategy.tree.player[nodes[0]])]
+    none = np.zeros(len(nodes)) if unkept is None else unkept
+    return KeptValues(_after_each(strategy, nodes), squares, carried, none)
+
+
+def _after_each(strategy: Strategy, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the value of each action at histories of one infoset to its player, [n, a]."""
+    tree = strategy.tree
     children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
-    found: NDArray[np.float64] = weight @ strategy.values[children, player]
+    found: NDArray[np.float64] = strategy.values[children, int(tree.player[nodes[0]])]
+    return found
+
+
+def keep_few(
+    context: SearchContext,
+    strategy: Strategy,
+    considered: Considered,
+    config: SearchConfig,
+    rng: np.random.Generator,
+) -> tuple[Kept, KeptValues]:
+    """Return the histories of the infoset that the generator keeps, and what they say of its actions."""
+    nodes, weight = _weighed(context, strategy, considered.infoset)
+    here = _rows_of(context, nodes, considered)
+    alternative = considered.alternative[considered.group[here]]
+    rows, carried, unkept = keep(alternative, weight, config.generation, rng)
+    none = np.zeros(len(rows), bool)
+    kept = Kept(here[rows], none, none, here[np.sort(rows)])
+    return kept, _valued(strategy, nodes[rows], carried, unkept)
+
+
+def _rows_of(context: SearchContext, nodes: NDArray[np.int32], considered: Considered) -> NDArray[np.int64]:
+    """Return the row of each history of the infoset among those considered, [n]; 0 where chance never leads.
+
+    Where a later confusion of the opponent's is considered as well, a history stands for those below it.
+    """
+    order = np.argsort(considered.nodes)
+    there = considered.nodes[order]
+    at, found = nodes.astype(np.int64), np.zeros(len(nodes), np.int64)
+    missing = np.ones(len(nodes), bool)
+    while missing.any():
+        place = np.minimum(np.searchsorted(there, at), len(there) - 1)
+        met = missing & (there[place] == at)
+        found[met] = order[place[met]]
+        missing &= ~met
+        at[missing] = context.tree.parent[at[missing]]
+        missing &= at >= 0
     return found
 
 
@@ -266,15 +327,17 @@ def _mirror_descent(
     strategy: Strategy,
     config: SearchConfig,
     considered: Considered,
+    rng: np.random.Generator,
     log: Log,
 ) -> Refinement:
     infoset = considered.infoset
+    old = strategy.probs[context.tree.slots(infoset)]
     span = payoff_span(context.game)
-    probs = mirror_descent_step(
-        strategy.probs[context.tree.slots(infoset)],
-        action_values(context, strategy, infoset),
-        step=config.solve.step / span,
-        magnet=config.solve.magnet * span,
-    )
+    if config.generation.generator == "all":
+        kept, seen = NOTHING, _valued(strategy, *_weighed(context, strategy, infoset))
+    else:
+        kept, seen = keep_few(context, strategy, considered, config, rng)
+    log.lap("generation")
+    probs = step_from(seen, old, config.solve, span)
     log.lap("solve")
-    return _untouched(context, strategy, considered, NOTHING, log, probs)
+    return _untouched(context, strategy, considered, kept, log, probs)

@@ -105,6 +105,7 @@ class _Derived:
     reach: Reach | None = None
     until: int = 0
     values: NDArray[np.float64] | None = None
+    squares: NDArray[np.float64] | None = None
     best: dict[int, NDArray[np.float64]] = field(default_factory=dict)
     gifts: dict[int, NDArray[np.float64]] = field(default_factory=dict)
     opponent: dict[int, OpponentValues] = field(default_factory=dict)
@@ -223,6 +224,14 @@ class Strategy:
         if known.values is None:
             known.values = _read_only(node_values(self.tree, self.raw))
         return known.values
+
+    @property
+    def squares(self) -> NDArray[np.float64]:
+        """Return the expected squares of the payoffs at each node, [N, P] float64."""
+        known = self._derived
+        if known.squares is None:
+            known.squares = _read_only(node_values(self.tree, self.raw, self.tree.returns**2))
+        return known.squares
 
     def exact_leaf(self, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the payoffs expected at nodes of the tree under this strategy, [n, P] float64."""

@@ -79,7 +79,10 @@ class SolveCommand(click.Command):
 )
 @click.option("--methods", is_flag=True, help="List the methods and exit.")
 @click.option("-k", "k", type=COUNT, help="Number of histories to keep.  [default: the method's]")
-@click.option("--generator", help="Choice of the histories: all, random, diverse, clusters or FILE.py:NAME.")
+@click.option(
+    "--generator",
+    help="Choice of the histories: all, random, diverse, clusters, strata, belief or FILE.py:NAME.",
+)
 @click.option("--gadget", help="Gadget: unsafe, resolve, maxmargin, reach-maxmargin, path or FILE.py:NAME.")
 @click.option("--order", type=COUNT, help="Order of the knowledge set to consider.")
 @click.option(

@@ -16,6 +16,7 @@ from games.support.configuration import ConfigError, integer, one_of, real, text
 from games.support.staged import StagedConfiguration
 from gs2.search.config.stages import (
     MODE_NAMES,
+    WEIGHTED_GENERATORS,
     GadgetConfig,
     GenerationConfig,
     HistoriesConfig,
@@ -47,7 +48,7 @@ DETAILS = frozenset(
     {
         *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
         *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
-        *("step", "magnet", "temperature", "opponent_temperature", "doubt", "branches"),
+        *("step", "unit", "caution", "magnet", "temperature", "opponent_temperature", "doubt", "branches"),
         *("confidence", "trials", "against", "tolerance"),
         *("shrink", "gap", "samples", "companions", "belief", "slip", "explore", "playing"),
     }
@@ -98,9 +99,18 @@ def _unread(values: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     solver = values["solver"]
     if solver == "mirror-descent":
-        found |= dict.fromkeys(OF_A_SUBGAME, "a subgame, solver = cfr, lp or anchored (it is mirror-descent)")
+        without = set(OF_A_SUBGAME) - {"generator"}
+        if values["generator"] == "all":
+            found["caution"] = "a generator that chooses (it is all, which leaves no noise)"
+        else:
+            without.discard("alternative")
+        if values["source"] == "sampled":
+            without -= {"branches", "depth"}
+        needs = "a subgame, solver = cfr, lp or anchored (it is mirror-descent)"
+        found |= {name: needs for name in OF_A_SUBGAME if name in without}
     else:
-        found |= dict.fromkeys(("step", "magnet"), f"solver = mirror-descent (it is {solver})")
+        needs = f"solver = mirror-descent (it is {solver})"
+        found |= dict.fromkeys(("step", "unit", "caution", "magnet"), needs)
     if solver != "cfr":
         needs = f"solver = cfr (it is {solver})"
         found |= dict.fromkeys(("variant", "gamma", "warm_start"), needs)
@@ -185,6 +195,12 @@ class SearchConfig(StagedConfiguration):
             raise ConfigError(
                 f"companions must be at least 1 with certificate = {judge}, which judges by what the "
                 "opponents may hold; got 0; draw some, or choose statistical or none"
+            )
+        weighted = self.generation.generator in WEIGHTED_GENERATORS
+        if weighted and self.solve.solver != "mirror-descent":
+            raise ConfigError(
+                "solver must be mirror-descent with the generators strata and belief, whose weights it "
+                f"reads; got {self.solve.solver}; choose random, diverse or clusters for a subgame"
             )
         if self.histories.source == "sampled":
             self.require_sampled()

@@ -12,6 +12,7 @@ __all__ = [
     "GADGET_NAMES",
     "GENERATOR_NAMES",
     "LEAF_NAMES",
+    "WEIGHTED_GENERATORS",
     "GadgetConfig",
     "GenerationConfig",
     "HistoriesConfig",
@@ -21,7 +22,9 @@ __all__ = [
 ]
 
 GADGET_NAMES = ["unsafe", "resolve", "maxmargin", "reach-maxmargin", "path"]
-GENERATOR_NAMES = ["all", "random", "diverse", "clusters"]
+GENERATOR_NAMES = ["all", "random", "diverse", "clusters", "strata", "belief"]
+WEIGHTED_GENERATORS = ("strata", "belief")
+"""Those whose histories carry the reach of others as well."""
 SOURCES = ("auto", "enumerated", "sampled")
 ALTERNATIVE_NAMES = ("best-response", "profile", "value")
 LEAF_NAMES = ["exact", "value", "rollout", "continuations", "multi-valued", "play-on"]
@@ -29,6 +32,7 @@ LEAF_NAMES = ["exact", "value", "rollout", "continuations", "multi-valued", "pla
 MODE_NAMES = ("independent", "nested", "sequential")
 REST = ("drop", "summary")
 ENTRY_PRIORS = ("uniform", "reach", "mixed")
+UNITS = ("range", "deviation")
 SOLVERS = ("cfr", "lp", "anchored", "mirror-descent")
 PLAYING = ("blueprint", "greedy")
 CHOOSERS = ("opponents", "everyone")
@@ -88,7 +92,8 @@ class HistoriesConfig(Configuration):
 class GenerationConfig(Configuration):
     """Which of the histories considered enter the subgame.
 
-    generator: all, random, diverse, clusters, or one's own (`gs2.parts`).
+    generator: all, random, diverse, clusters, or one's own (`gs2.parts`); strata or belief, weighted samples
+        whose histories carry the reach of those left out, with solver = mirror-descent.
     k: how many, at least 1; None with the generator `all`.
     close: complete every opponent infoset that a chosen history belongs to (GS2, algorithm 1).
     fallback_k: most histories kept by the search made instead where a closure cannot be solved in the time:
@@ -182,7 +187,8 @@ class SolveConfig(Configuration):
     """How the subgame with its gadget is solved.
 
     solver: cfr, lp (exact, by linear programming), anchored (magnetic mirror descent towards the strategy
-        refined, `cfr.anchored`), or mirror-descent (one step, without a subgame).
+        refined, `cfr.anchored`), or mirror-descent (one step on the action values at the histories kept,
+        without a subgame).
     variant: a row of `cfr.variants.VARIANTS`. gamma: its averaging exponent, None for the row's own.
         Default: PCFR+ with exponent 5, 300 iterations, our measurement on small gadgets.
     iterations: most iterations of cfr or anchored.
@@ -194,7 +200,12 @@ class SolveConfig(Configuration):
         temperature: what may be luck moves the strategy little.
     warm_start: iterations' worth of regrets with which CFR starts out at the strategy being refined (see
         `cfr.engine.warm_start`); 0 starts from uniform play.
-    step: step size of mirror-descent, in inverse payoffs times the game's payoff range.
+    step: step size of mirror-descent, in inverse payoffs times its unit: the price of a nat is unit / step.
+    unit: "range", the game's payoff range; "deviation", the standard deviation of the payoff from the infoset
+        on when everyone goes on as before, which needs no scale of a game's payoffs.
+    caution: of mirror-descent from some of the histories: the price of a nat is multiplied by
+        1 + caution · noise² / signal², the squares of the action values' standard errors and of what they
+        say (`gs2.search.solve.mirror_descent.noise_share`); where all are kept the noise is 0.
     magnet: pull of mirror-descent towards uniform play, in payoffs over the payoff range.
     """
 
@@ -207,6 +218,8 @@ class SolveConfig(Configuration):
     )
     warm_start: float = attrs.field(default=0.0, validator=real(0, unit="iterations"))
     step: float = attrs.field(default=10.0, validator=real(0, above=True))
+    unit: str = attrs.field(default="range", validator=one_of(UNITS))
+    caution: float = attrs.field(default=0.0, validator=real(0))
     magnet: float = attrs.field(default=0.0, validator=real(0))
     temperature: float = attrs.field(default=0.02, validator=real(0))
     opponent_temperature: float = attrs.field(default=0.0, validator=real(0))

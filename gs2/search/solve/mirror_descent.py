@@ -1,11 +1,109 @@
-"""One step of magnetic mirror descent at an infoset: the baseline without a subgame that search must beat."""
+"""One step of magnetic mirror descent at an infoset, from all or a weighted few of its histories."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["mirror_descent_step"]
+from gs2.search.config.stages import GenerationConfig, SolveConfig
+from gs2.search.gadget.entry import LIVE
+from gs2.search.generation import generate
+
+__all__ = ["KeptValues", "keep", "mirror_descent_step", "step_from"]
+
+PRIOR = 0.3
+"""Standard deviation that advantages are taken to have over histories before any is seen, as a share of the
+payoff's: a few histories that agree are no proof. Of 0 and 0.3: docs/measurements/generation.md."""
+LEAST_DEVIATION = 0.01
+"""Least deviation of payoffs that a step reckons with, as a share of the payoff range: where strategies never
+hesitate, nothing deviates."""
+
+ROUNDING = 1e-9
+"""Share of a history's weight below which nothing was left out for it."""
+
+
+def keep(
+    alternative: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    config: GenerationConfig,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the histories of an infoset that a generator keeps, and `KeptValues.carried` and `unkept`, [n].
+
+    They come by rising value to the opponent. alternative: [m] float64, that value at each history. weight:
+    [m] float64, the share of the infoset's reach that each has. config: its generator is not "all".
+    """
+    assert config.k is not None  # SearchConfig requires it with a generator that chooses
+    chosen, carried = generate(config.generator, alternative, weight, config.k, rng)
+    by_value = np.argsort(alternative[chosen], kind="stable")
+    rows, carried = chosen[by_value], carried[by_value]
+    if not carried.sum() > LIVE:
+        carried = np.ones(len(rows))
+    carried = carried / carried.sum()
+    unkept = 1 - np.divide(weight[rows], carried, out=np.ones(len(rows)), where=carried > 0)
+    return rows, carried, np.where(unkept > ROUNDING, unkept, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptValues:
+    """What n histories kept of an infoset say of its actions.
+
+    values: [n, a] float64, payoff to the player of each action at each history when everyone goes on as
+        before, by rising value to the opponent. squares: [n] float64, expected squared payoff at each.
+    carried: [n] float64, share of the infoset's reach that each carries; they add up to 1.
+    unkept: [n] float64, how much of that belongs to histories left out, in [0, 1].
+    """
+
+    values: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    carried: NDArray[np.float64]
+    unkept: NDArray[np.float64]
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Return the action values, [a] float64; without bias if the histories are a weighted sample."""
+        found: NDArray[np.float64] = self.carried @ self.values
+        return found
+
+    def deviation(self, policy: NDArray[np.float64]) -> float:
+        """Return the standard deviation of the payoff from the infoset on. policy: [a] float64."""
+        variance = float(self.carried @ self.squares - (self.mean @ policy) ** 2)
+        return float(np.sqrt(max(variance, 0.0)))
+
+    def noise_share(self, policy: NDArray[np.float64], deviation: float) -> float:
+        """Return the squared error of the actions' advantages over their square, both weighed by the policy.
+
+        An action's error counts a history as a draw from its stratum, whose variance is that between
+        neighbours by value to the opponent, and as much again as `PRIOR` says. 0 if everything was kept.
+        """
+        variance = self.carried**2 * self.unkept
+        if not variance.any():
+            return 0.0
+        advantage = self.values - (self.values @ policy)[:, None]
+        if len(advantage) == 1:
+            spread = advantage**2
+        else:
+            between = np.diff(advantage, axis=0) ** 2 / 2
+            spread = np.concatenate([between[:1], (between[1:] + between[:-1]) / 2, between[-1:]])
+        noise = float((variance @ spread) @ policy + (PRIOR * deviation) ** 2 * variance.sum())
+        signal = float((self.carried @ advantage) ** 2 @ policy)
+        return noise / max(signal, np.finfo(float).tiny ** 0.5)
+
+
+def step_from(
+    seen: KeptValues, old: NDArray[np.float64], config: SolveConfig, span: float
+) -> NDArray[np.float64]:
+    """Return the policy after one step from what some histories say, [a] float64.
+
+    old: [a] float64, the policy now. span: the game's payoff range.
+    """
+    deviation = max(seen.deviation(old), LEAST_DEVIATION * span)
+    step = config.step / (deviation if config.unit == "deviation" else span)
+    if config.caution > 0:
+        step /= 1 + config.caution * seen.noise_share(old, deviation)
+    return mirror_descent_step(old, seen.mean, step=step, magnet=config.magnet * span)
 
 
 def mirror_descent_step(

@@ -36,6 +36,7 @@ from gs2.search.config.stages import (
     SCOPES,
     SOLVERS,
     SOURCES,
+    UNITS,
     GenerationConfig,
     SolveConfig,
 )
@@ -90,6 +91,8 @@ VALUES: dict[str, tuple] = {
     "mode": MODE_NAMES,
     "rounds": (1, 2),
     "step": (10.0, 0.5),
+    "unit": UNITS,
+    "caution": (0.0, 4.0),
     "magnet": (0.0, 0.2),
     "temperature": (0.02, 0.0, 0.5),
     "opponent_temperature": (0.0, 0.1),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from games.support.contract import ContractError
+from gs2.search.config.stages import WEIGHTED_GENERATORS
 from gs2.search.generation import (
     GENERATORS,
     GenerationError,
@@ -16,7 +19,9 @@ from gs2.search.generation import (
     diverse_histories,
     diverse_subset,
     gap_cost,
+    generate,
     generator,
+    strata_bounds,
 )
 from tests.patience import amount
 from tests.reference.diverse import diverse_subset_as_printed, diverse_subset_by_brute_force
@@ -90,3 +95,59 @@ def test_bad_input_names_the_rule_and_the_value():
         diverse_histories(np.zeros((4, 2)), np.ones(4), 2, np.random.default_rng(0))
     with pytest.raises(GenerationError, match="one of all, random"):
         generator("nearest")
+
+
+def drawn_cases(n: int) -> list[tuple[np.ndarray, np.ndarray, int]]:
+    """Return values with ties, weights with zeros and a dominant one, and numbers of histories to keep."""
+    rng = np.random.default_rng(11)
+    found = []
+    for _ in range(n):
+        m = int(rng.integers(2, 9))
+        values = np.round(rng.normal(size=m), int(rng.integers(0, 3)))
+        weights = rng.random(m) ** int(rng.integers(1, 6)) * (rng.random(m) < 0.85)
+        weights[int(rng.integers(m))] += 0.1
+        found.append((values, weights, int(rng.integers(1, m + 1))))
+    return found
+
+
+@pytest.mark.parametrize("name", WEIGHTED_GENERATORS)
+def test_weighted_samples_carry_the_reach_of_all_without_bias(name):
+    draws = 1500
+    for values, weights, k in drawn_cases(12):
+        rng = np.random.default_rng(3)
+        carried = np.zeros((draws, len(values)))
+        for row in carried:
+            rows, row_carried = generate(name, values, weights, k, rng)
+            row[rows] = row_carried
+            assert len(rows) == min(k, len(values))
+            assert row.sum() == pytest.approx(weights.sum())
+        # Five standard errors, and what 1,500 draws may never meet.
+        error = 5 * carried.std(axis=0) / np.sqrt(draws) + 5 * weights.sum() / draws
+        assert np.all(np.abs(carried.mean(axis=0) - weights) <= error)
+        whole = generate(name, values, weights, len(values), rng)[1]
+        assert np.array_equal(whole, weights)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_strata_have_the_least_variance_of_all_consecutive_ones(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(3, 9))
+    values, weights = np.sort(rng.normal(size=m).round(1)), rng.random(m) + 0.01
+    k = int(rng.integers(1, m + 1))
+
+    def variance(bounds):
+        parts = [slice(start, end) for start, end in itertools.pairwise(bounds)]
+        means = [np.average(values[part], weights=weights[part]) for part in parts]
+        return sum(
+            weights[part].sum() * (weights[part] @ (values[part] - mean) ** 2)
+            for part, mean in zip(parts, means, strict=True)
+        )
+
+    inner = itertools.combinations(range(1, m), k - 1)
+    least = min(variance((0, *cuts, m)) for cuts in inner)
+    assert variance(strata_bounds(values, weights, k)) == pytest.approx(least, rel=1e-9, abs=ROUNDING)
+
+
+def test_strata_ask_for_one_value_a_history():
+    with pytest.raises(GenerationError, match="use the generator 'belief'"):
+        generate("strata", np.zeros((3, 2)), np.ones(3), 2, np.random.default_rng(0))

@@ -1,0 +1,47 @@
+"""A step at every infoset of a public tree is the step at every infoset of the listed game."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cfr.best_response import exploitability
+from cfr.public.policies.public_policy import PublicPolicy
+from cfr.public.tree import grow_public
+from games.registry import load_game
+from gs2.public.pairs import PublicSearchError
+from gs2.public.public_steps import mixed_strategies, step_everywhere
+from gs2.search.config.presets import preset
+from gs2.search.context import SearchContext
+from gs2.search.refine import refine_both
+from tests.gs2.public.test_public_search import random_strategy
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker(cards=4)", "leduc_poker", "liars_dice(dice=2,sides=2)"])
+@pytest.mark.parametrize("changes", [{"generator": "all"}, {"k": 1000}])
+def test_a_step_on_the_public_tree_is_that_on_the_listed_one(name, changes):
+    game = load_game(name)
+    strategy = random_strategy(grow_public(game), np.random.default_rng(3))
+    config = preset("gs2-s", **changes)
+    listed = SearchContext(game)
+    rows = [strategy.probs[seat][:, : strategy.tree.n_private[seat]] for seat in (0, 1)]
+    found = refine_both(listed, PublicPolicy(strategy.tree, (rows[0], rows[1])), config)
+    public = step_everywhere(strategy, config, np.random.default_rng(0))
+    assert public.exploitability() == pytest.approx(exploitability(listed.tree, found.policy), rel=1e-9)
+    assert public.exploitability() != pytest.approx(strategy.exploitability(), rel=1e-3)
+
+
+def test_the_mixture_of_draws_is_never_worse_than_their_mean():
+    game = load_game("leduc_poker")
+    strategy = random_strategy(grow_public(game), np.random.default_rng(1))
+    drawn = [step_everywhere(strategy, preset("gs2-s", k=1), np.random.default_rng(s)) for s in range(3)]
+    alone = [one.exploitability() for one in drawn]
+    assert len(set(alone)) == 3
+    assert mixed_strategies(drawn).exploitability() <= np.mean(alone) + 1e-9
+    assert mixed_strategies(drawn[:1]).exploitability() == pytest.approx(alone[0], rel=1e-9)
+
+
+def test_a_subgame_everywhere_is_refused():
+    strategy = random_strategy(grow_public(load_game("kuhn_poker")), np.random.default_rng(0))
+    with pytest.raises(PublicSearchError, match="solver must be mirror-descent"):
+        step_everywhere(strategy, preset("maxmargin"), np.random.default_rng(0))

@@ -1,0 +1,75 @@
+"""A step from a few weighted histories, on random games: unbiased, careful, and exact where all are kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from gs2.search.config.presets import preset
+from gs2.search.config.stages import WEIGHTED_GENERATORS
+from gs2.search.context import NO_OPTIONS
+from gs2.search.histories.enumerated import consider_histories
+from gs2.search.pipeline import action_values, keep_few, refine_infoset
+from gs2.search.solve.mirror_descent import KeptValues
+from gs2.search.strategy import Strategy
+from tests.gs2.search.setting import LEDUC, context, random_policy
+from tests.gs2.search.test_random_games import blueprint, prepared, random_searches
+
+ALL = 10_000
+"""More histories than any infoset here has."""
+DRAWS = 300
+
+
+@settings(max_examples=20, deadline=None)
+@random_searches
+def test_a_step_from_all_histories_is_the_exact_one_whatever_the_caution(seed, public, kind):
+    game, form = prepared(seed, public)
+    strategy = Strategy(game.tree, blueprint(game, form, kind, seed))
+    for infoset in np.random.default_rng(seed).choice(game.tree.n_infosets, 2).tolist():
+        rng = np.random.default_rng(seed)
+        exact = refine_infoset(game, strategy, infoset, preset("gs2-s", generator="all"), rng).probs
+        for name in WEIGHTED_GENERATORS:
+            config = preset("gs2-s", generator=name, k=ALL, caution=1e6)
+            found = refine_infoset(game, strategy, infoset, config, rng)
+            assert found.probs == pytest.approx(exact, abs=1e-9)
+            few = refine_infoset(game, strategy, infoset, config.replace(k=1), rng)
+            assert len(few.kept.rows) == 1 and few.probs.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", WEIGHTED_GENERATORS)
+def test_action_values_of_a_few_histories_are_right_in_the_mean(name):
+    game = context(LEDUC)
+    strategy = Strategy(game.tree, random_policy(LEDUC, np.random.default_rng(4)))
+    config = preset("gs2-s", generator=name, k=2)
+    for infoset in np.random.default_rng(1).choice(game.tree.n_infosets, 6, replace=False).tolist():
+        considered = consider_histories(game, strategy, infoset, config, NO_OPTIONS)
+        rng = np.random.default_rng(infoset)
+        drawn = [keep_few(game, strategy, considered, config, rng)[1] for _ in range(DRAWS)]
+        values = np.array([one.mean for one in drawn])
+        error = values.std(axis=0) / np.sqrt(DRAWS)
+        assert np.all(
+            np.abs(values.mean(axis=0) - action_values(game, strategy, infoset)) <= 5 * error + 1e-9
+        )
+        assert all(one.carried.sum() == pytest.approx(1.0) for one in drawn)
+        policy = strategy.probs[game.tree.slots(infoset)]
+        assert min(one.noise_share(policy, one.deviation(policy)) for one in drawn) > 0
+
+
+def test_caution_moves_the_strategy_less_and_less():
+    game = context(LEDUC)
+    strategy = Strategy(game.tree, random_policy(LEDUC, np.random.default_rng(0)))
+    moved = []
+    for caution in (0.0, 1.0, 100.0, 1e9):
+        config = preset("gs2-s", k=2, caution=caution)
+        found = refine_infoset(game, strategy, 400, config, np.random.default_rng(2))
+        moved.append(np.abs(found.probs - strategy.probs[found.slots]).sum())
+    assert moved == sorted(moved, reverse=True) and moved[0] > 0.01 > moved[-1]
+
+
+def test_histories_that_agree_by_luck_are_doubted_as_well():
+    same = KeptValues(np.array([[1.0, 0.0]] * 2), np.ones(2), np.full(2, 0.5), np.full(2, 0.5))
+    policy = np.array([0.5, 0.5])
+    assert same.noise_share(policy, 1.0) > 0.0
+    kept = KeptValues(same.values, same.squares, same.carried, np.zeros(2))
+    assert kept.noise_share(policy, 1.0) == 0.0
