@@ -198,8 +198,7 @@ class _Draw:
             if groups is not None:
                 return self._joined(own, groups, _on_tree(config), True)
         companions = config.histories.companions
-        # A step without a subgame asks the opponent nothing; what it keeps is chosen on the tree.
-        if companions == 0 or config.solve.solver == "mirror-descent":
+        if companions == 0:
             return self._joined(own, [], _of_a_part(config, len(own), 1.0), False)
         # Those of the infoset itself are among them, and are known already.
         drawn = SPARE * companions

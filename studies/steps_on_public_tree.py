@@ -1,6 +1,6 @@
 """A step from few weighted histories at every infoset of a game too large to list, measured exactly.
 
-    python -m experiments.refinement.steps_on_public_tree --game "liars_dice(dice=2,sides=4)" -o runs/steps
+    python -m studies.steps_on_public_tree --game "liars_dice(dice=2,sides=4)" -o runs/steps
 
 Every blueprint is CFR on the public tree. A method is a preset without a subgame, such as `gs2-s:k=3`. Single
 draws and their mixture of realization plans are measured by best responses on the whole public tree.
@@ -37,7 +37,7 @@ ROWS = "rows.jsonl"
 class StepRows(JsonRows):
     """One row for each blueprint and method: what is left of the exploitability, by draw and mixed."""
 
-    FORMAT, SOURCE, ROW = "steps-1", "experiments.refinement.steps_on_public_tree", "a method's row"
+    FORMAT, SOURCE, ROW = "steps-1", "studies.steps_on_public_tree", "a method's row"
     FAULT = SplicingError
 
     def is_row(self, row: Row) -> bool:
