@@ -204,6 +204,7 @@ def test_infosets_out_of_reach_have_no_normalised_value() -> None:
 @pytest.mark.parametrize(
     ("game", "name"), oracle_games("leduc", "liars_dice_5", "liars_dice_6", "goofspiel_5")
 )
+@pytest.mark.some(4)
 def test_lp_values_are_the_published_ones(game: str, name: str) -> None:
     form = sequence_form(tree_of(game))
     solution = solve_lp(form)

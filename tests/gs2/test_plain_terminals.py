@@ -43,12 +43,12 @@ for words in {lines!a}:
 @pytest.mark.parametrize(
     ("settings", "lines"),
     [
-        ({"PYTHONIOENCODING": "ascii"}, range(len(LINES))),
+        ({"PYTHONIOENCODING": "ascii"}, FEW),
+        pytest.param({"PYTHONIOENCODING": "ascii"}, range(len(LINES)), marks=pytest.mark.long),
         ({"PYTHONIOENCODING": "latin-1"}, FEW),
         ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, FEW),
     ],
 )
-@pytest.mark.some(1)
 def test_every_character_is_printed_or_spelled(settings: dict[str, str], lines: Sequence[int]) -> None:
     code = CODE.format(lines=tuple(LINES[k] for k in lines))
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONIOENCODING", "LC_ALL")}

@@ -3,8 +3,8 @@ import { clear, h } from "gs2/dom.js";
 import { say } from "gs2/words.js";
 
 /** Methods as `gs2 solve --methods` lists them; those with a k keep some histories. */
-export const METHODS = ["gs2+", "gs2+path", "gs2-d", "gs2-r", "gs2-clusters", "gs2", "rollout", "1-klss", "2-klss", "3-klss", "kluss", "maxmargin", "reach-maxmargin", "resolve", "path", "unsafe", "mirror-descent"];
-const WITH_K = new Set(["gs2+", "gs2+path", "gs2-d", "gs2-r", "gs2-clusters"]);
+export const METHODS = ["gs2+", "gs2+path", "gs2-d", "gs2-r", "gs2-clusters", "gs2-s", "gs2", "rollout", "1-klss", "2-klss", "3-klss", "kluss", "maxmargin", "reach-maxmargin", "resolve", "path", "unsafe", "mirror-descent"];
+const WITH_K = new Set(["gs2+", "gs2+path", "gs2-d", "gs2-r", "gs2-clusters", "gs2-s"]);
 const GADGETS = ["unsafe", "resolve", "maxmargin", "reach-maxmargin", "path"];
 const VARIANTS = ["cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "uniform"];
 const WAIT = 250;

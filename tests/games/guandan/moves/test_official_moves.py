@@ -50,8 +50,10 @@ def positions() -> list[tuple[dict, list[Id], set[Id]]]:
 def is_heart_straight(move: Id, level: str) -> bool:
     """Return whether a move is a plain straight of hearts alone with a wild card among them."""
     kind, _, cards = move
+    if TYPE_NAMES[kind] != "Straight":
+        return False
     held = [name for c, name in enumerate(CARD_NAMES) if cards >> (2 * c if c < 28 else 2 * c + 8) & 3]
-    return TYPE_NAMES[kind] == "Straight" and all(name[0] == "H" for name in held) and "H" + level in held
+    return all(name[0] == "H" for name in held) and "H" + level in held
 
 
 def test_official_lists_and_heart_straights_are_exactly_ours(positions) -> None:

@@ -141,6 +141,7 @@ def test_matches_ladders_and_refinements_have_the_same_rows_as_here(place: Place
     assert found[0] == found[1] and len(found[0]) == 2
 
 
+@pytest.mark.long
 def test_nodes_come_and_go_and_nothing_is_lost_or_counted_twice(
     cluster: Any, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def processes(crew: Any) -> list[int]:
     return [int(actor.place.rpartition(" ")[2]) for actor in crew._actors]
 
 
+@pytest.mark.long
 def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
     machines: Any, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +140,7 @@ def test_a_run_on_actors_ends_at_ctrl_c_with_its_last_whole_generation(
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.long
 def test_what_fails_on_an_actor_is_told_with_its_piece_and_place(cluster: Cluster) -> None:
     from blueprint.guandan.training.actors.ray_crew import RayCrew
 
