@@ -53,6 +53,8 @@ def chromium() -> Iterator[Any]:
     )
     with api.sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+        # Parts of the browser's own window, which nobody sees here, are pages that are drawn as well.
+        flags += ["--disable-extensions", "--disable-features=InitialWebUI,WebUIReloadButton,SidePanel"]
         try:
             browser = playwright.chromium.launch(executable_path=found, args=flags)
         except api.Error as error:

@@ -32,6 +32,7 @@ def page(people: People, request: pytest.FixtureRequest) -> Any:
     return people(color_scheme=request.param)
 
 
+@pytest.mark.some(1)
 def test_the_lobby_has_no_grave_fault(server: Server, page: Any) -> None:
     server.table(["person", "random", "person", "strong"])
     page.reload()
@@ -62,6 +63,7 @@ def test_a_table_its_hint_and_its_dialogs_have_no_grave_fault(server: Server, pa
     assert faults(page) == []
 
 
+@pytest.mark.some(1)
 def test_watching_has_no_grave_fault(server: Server, page: Any) -> None:
     table = server.table(["random", "greedy", "blueprint", "strong"], seed=2, pace=0.2)
     TablePage.sit(page, *table)
@@ -71,6 +73,7 @@ def test_watching_has_no_grave_fault(server: Server, page: Any) -> None:
     assert faults(page) == []
 
 
+@pytest.mark.some(1)
 def test_review_has_no_grave_fault(server: Server, page: Any) -> None:
     page.get_by_role("link", name="Review", exact=True).click()
     page.get_by_label("Record file").wait_for()

@@ -155,6 +155,7 @@ def test_big2_with_four_seats_by_the_keyboard_alone(server: Server, people: Peop
 
 
 @pytest.mark.parametrize("width", [360, 390, 1440])
+@pytest.mark.some(2)
 def test_tables_of_games_fit_their_screen_in_both_languages(
     server: Server, people: People, width: int
 ) -> None:
@@ -183,6 +184,7 @@ def test_tables_of_games_fit_their_screen_in_both_languages(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.some(1)
 def test_pages_of_games_have_no_grave_fault(server: Server, people: People, scheme: str) -> None:
     page = people("/#/games", color_scheme=scheme)
     page.locator(".game-select").wait_for()

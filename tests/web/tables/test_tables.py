@@ -88,6 +88,7 @@ def test_a_cut_connection_and_a_killed_server_lose_nothing(
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.some(1)
 def test_undo_goes_back_to_just_before_the_last_own_choice(server: Server, seed: int) -> None:
     rng = random.Random(seed)
     table, key = server.table(["random", "random", "person", "greedy"], seed=seed)
