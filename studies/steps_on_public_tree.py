@@ -26,8 +26,8 @@ from games.support.files import check_folder
 from games.support.json_rows import JsonRows, Row
 from gs2.commands.common import COUNT
 from gs2.commands.groups import run_alone
-from gs2.public.public_steps import mixed_strategies, pair_values, step_everywhere
 from gs2.public.public_strategy import PublicStrategy
+from studies.public_steps import mixed_strategies, pair_values, step_everywhere
 
 __all__ = ["StepRows", "main"]
 

@@ -36,9 +36,10 @@ SERVERS = ("tests/gs2/guandan/table/", "tests/web/")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run a test of a browser, a server or a cluster once more if it fails; skip long tests unless asked for.
+    """Run a test of a browser, a server or a cluster once more if it fails.
 
-    A repeat is listed at the end (`-rR`): it is a fault to mend, not a way to pass.
+    A repeat is listed at the end (`-rR`): it is a fault to mend, not a way to pass. Long tests, and cases
+    beyond those that a test wants, are skipped unless all are asked for.
     """
     for item in items:
         outside = OUTSIDE.intersection(getattr(item, "fixturenames", ()))
@@ -59,10 +60,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _cases(items: list[pytest.Item]) -> list[list[pytest.Item]]:
-    """Return the cases of each test that is marked to run some of them, in their order."""
+    """Return the cases of each test that is marked to run some of them, in order, long ones left out."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("some"):
+        if item.get_closest_marker("some") and "long" not in item.keywords:
             cases.setdefault(item.nodeid.split("[")[0], []).append(item)
     return list(cases.values())
 

@@ -8,6 +8,8 @@ LONG = "GS2_LONG_TESTS"
 """The variable that is set where long tests run."""
 
 
-def amount(many: int) -> int:
-    """Return how many generated cases a test tries: `many` with --long, otherwise a third (8 or more)."""
-    return many if LONG in os.environ else max(min(many, 8), many // 3)
+def amount(many: int, few: int | None = None) -> int:
+    """Return how many cases a test tries: `many` with --long, otherwise `few`, by default a third or 8."""
+    if LONG in os.environ:
+        return many
+    return max(min(many, 8), many // 3) if few is None else few

@@ -20,6 +20,7 @@ from safetensors.numpy import save
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from cfr.policies.policy import PolicyError, load_policy
 from gs2.cli import main
+from tests.patience import amount
 
 ONE = ("--processes", "1")
 TINY = (
@@ -215,10 +216,8 @@ def check_reading(kind: str, number: int, originals: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_damaged_files_are_a_line_and_no_traceback(
-    kind: str, originals: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    for number in range(24 if request.config.getoption("--long") else 2):
+def test_damaged_files_are_a_line_and_no_traceback(kind: str, originals: Path, tmp_path: Path) -> None:
+    for number in range(amount(24, few=2)):
         check_reading(kind, number, originals, tmp_path)
 
 

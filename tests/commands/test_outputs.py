@@ -23,6 +23,7 @@ from games.support.locks import hold
 from gs2.cli import main
 from gs2.commands.common import SEED, FiniteRange
 from gs2.commands.groups import LazyGroup
+from tests.patience import amount
 
 ONE = ("--processes", "1")
 TINY = (
@@ -152,10 +153,8 @@ def check_deals(path: Path, deals: int) -> None:
     ],
 )
 @pytest.mark.some(2)
-def test_two_writers_at_once_lose_and_double_nothing(
-    command: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    for repetition in range(20 if request.config.getoption("--long") else 1):
+def test_two_writers_at_once_lose_and_double_nothing(command: str, tmp_path: Path) -> None:
+    for repetition in range(amount(20, few=1)):
         place = tmp_path / str(repetition) / "out"
         place.parent.mkdir()
         words = (*WRITERS[command], str(place))
@@ -229,7 +228,7 @@ def iteration(path: Path) -> int:
 
 
 def test_a_killed_blueprint_loses_no_more_than_the_pause_between_saves(
-    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "p.npz"
     code = (
@@ -239,7 +238,7 @@ def test_a_killed_blueprint_loses_no_more_than_the_pause_between_saves(
     words = ["blueprint", "leduc_poker", "--seconds", str(HANGS), "-o", str(path)]
     rng = random.Random(0)
     saved = -1
-    for _ in range(12 if request.config.getoption("--long") else 3):
+    for _ in range(amount(12, few=3)):
         with subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE, text=True) as run:
             seen: list[int] = []
             while len(seen) < 3:  # it saves again and again

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -48,6 +49,7 @@ from gs2.search.refine import RefineOptions, refine_policy
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import KUHN, context, random_policy
+from tests.patience import LONG, amount
 
 ROWS = Path(__file__).parents[3] / "experiments" / "results" / "rows"
 VALUES: dict[str, tuple] = {
@@ -129,10 +131,6 @@ def configurations(draw: st.DrawFn) -> SearchConfig:
     return config
 
 
-def examples(config: pytest.Config, few: int, many: int) -> int:
-    return many if config.getoption("--long") else few
-
-
 class Reads:
     """Notes which fields a search reads; checks and copies of a configuration do not count."""
 
@@ -203,21 +201,19 @@ def with_fields(config: SearchConfig, **changes: object) -> SearchConfig:
     return SearchConfig.of(**config.to_json() | changes)
 
 
-def test_what_is_set_in_an_accepted_configuration_is_read(
-    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_set_in_an_accepted_configuration_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     reads = Reads(monkeypatch)
 
     @settings(
-        max_examples=examples(pytestconfig, 15, 300),
+        max_examples=amount(300, few=15),
         deadline=None,
-        derandomize=not pytestconfig.getoption("--long"),
+        derandomize=LONG not in os.environ,
         suppress_health_check=list(HealthCheck),
     )
     @given(configurations(), st.sampled_from(list(VALUES)), st.data())
     def check(config: SearchConfig, first: str, data: st.DataObject) -> None:
         names = [first, *(name for name in VALUES if name != first)]
-        for name in names[: 8 if not pytestconfig.getoption("--long") else None]:
+        for name in names[: amount(len(names), few=8)]:
             others = [value for value in VALUES[name] if value != config.to_json()[name]]
             value = data.draw(st.sampled_from(others))
             try:
@@ -231,11 +227,11 @@ def test_what_is_set_in_an_accepted_configuration_is_read(
     check()
 
 
-def test_an_accepted_configuration_runs(pytestconfig: pytest.Config) -> None:
+def test_an_accepted_configuration_runs() -> None:
     @settings(
-        max_examples=examples(pytestconfig, 40, 1000),
+        max_examples=amount(1000, few=40),
         deadline=None,
-        derandomize=not pytestconfig.getoption("--long"),
+        derandomize=LONG not in os.environ,
         suppress_health_check=list(HealthCheck),
     )
     @given(configurations(), st.integers(0, 10_000))
