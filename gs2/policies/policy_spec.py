@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,16 @@ from games.support.counts import count_in
 from gs2.policies.monte_carlo import monte_carlo_q, soft_policy
 from gs2.policies.tabulate import policy_of
 
-__all__ = ["PolicySpecError", "check_policy_file", "check_policy_spec", "is_policy_spec", "policy_from_spec"]
+__all__ = [
+    "Computed",
+    "PolicySpecError",
+    "check_policy_file",
+    "check_policy_spec",
+    "computed_by",
+    "is_computed",
+    "is_policy_spec",
+    "policy_from_spec",
+]
 
 NOISE_BASE_ITERATIONS = 2_000
 """DCFR iterations behind `noise`: exploitability below 1e-3 of the payoff range on all research games."""
@@ -33,11 +43,53 @@ class PolicySpecError(ValueError):
     """A text that names no strategy."""
 
 
+@dataclass(frozen=True)
+class Computed:
+    """A strategy that a solver computes on any exact form of a game.
+
+    It is the average policy of `iterations` of a CFR variant, mixed at every infoset with a share `even` of
+    uniform play; no iteration gives uniform play itself.
+    """
+
+    variant: str
+    iterations: int
+    even: float = 0.0
+
+
+def is_computed(spec: str) -> bool:
+    """Return whether a text is the name of a strategy that a solver computes, its number unread."""
+    word, colon, _ = spec.partition(":")
+    return word.strip().lower() in ((*VARIANTS, "noise") if colon else ("uniform",))
+
+
+def computed_by(spec: str) -> Computed:
+    """Return what computes the strategy that `uniform`, `VARIANT:ITERATIONS` or `noise:EPSILON` names.
+
+    Raises PolicySpecError for another name, or a number that is none.
+    """
+    if not is_computed(spec):
+        names = f"uniform, noise:EPSILON or VARIANT:ITERATIONS with one of {', '.join(VARIANTS)}"
+        raise PolicySpecError(f"strategy must be {names}; got {spec!r}; give one of these")
+    word, _, amount = spec.partition(":")
+    word = word.strip().lower()
+    if word == "uniform":
+        return Computed("dcfr", 0)
+    if word == "noise":
+        try:
+            epsilon = float(amount)
+        except ValueError:
+            epsilon = -1.0
+        if not 0 <= epsilon <= 1:
+            raise PolicySpecError(f"noise: epsilon must be a number in [0, 1]; got {amount!r}")
+        return Computed("dcfr", NOISE_BASE_ITERATIONS, epsilon)
+    return Computed(word, count_in(amount, f"{word}: iterations", PolicySpecError))
+
+
 def is_policy_spec(spec: str) -> bool:
     """Return whether a text looks like the name of a strategy, or is a file that may hold one."""
     word, colon, _ = spec.partition(":")
     word = word.strip().lower()
-    named = word in VARIANTS or word in TRAINED or word == "noise" if colon else word == "uniform"
+    named = is_computed(spec) or (bool(colon) and word in TRAINED)
     return named or Path(spec).is_file()
 
 
@@ -45,18 +97,11 @@ def check_policy_spec(spec: str) -> None:
     """Raise PolicySpecError unless a text names a strategy, or a file that is there; no game is looked at."""
     word, colon, amount = spec.partition(":")
     word = word.strip().lower()
-    if word == "uniform" and not colon:
+    if is_computed(spec):
+        computed_by(spec)
         return
-    if colon and (word in VARIANTS or word in TRAINED):
-        count_in(amount, f"{word}: {TRAINED.get(word, 'iterations')}", PolicySpecError)
-        return
-    if colon and word == "noise":
-        try:
-            epsilon = float(amount)
-        except ValueError:
-            epsilon = -1.0
-        if not 0 <= epsilon <= 1:
-            raise PolicySpecError(f"noise: epsilon must be a number in [0, 1]; got {amount!r}")
+    if colon and word in TRAINED:
+        count_in(amount, f"{word}: {TRAINED[word]}", PolicySpecError)
         return
     if not Path(spec).is_file():
         raise PolicySpecError(
@@ -90,23 +135,21 @@ def policy_from_spec(
     check_policy_spec(spec)
     word, colon, amount = spec.partition(":")
     word = word.strip().lower()
-    if word == "uniform" and not colon:
-        return uniform_policy(tree)
-    if colon and (word in VARIANTS or word in TRAINED):
-        if word == "dmc":
-            q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
-            return soft_policy(tree, q, SOFTNESS * payoff_span(game))
-        if word == "network":
-            from blueprint.research.research_training import Budget, train_research_blueprint
+    if is_computed(spec):
+        wanted = computed_by(spec)
+        if wanted.iterations == 0:
+            return uniform_policy(tree)
+        base = solve(form or tree, variant=wanted.variant, iterations=wanted.iterations).policy
+        return (1 - wanted.even) * base + wanted.even * uniform_policy(tree) if wanted.even else base
+    if colon and word == "dmc":
+        q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
+        return soft_policy(tree, q, SOFTNESS * payoff_span(game))
+    if colon and word == "network":
+        from blueprint.research.research_training import Budget, train_research_blueprint
 
-            rng = np.random.default_rng(seed)
-            trained = train_research_blueprint(game, rng, Budget(int(amount)))
-            return trained.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
-        return solve(form or tree, variant=word, iterations=int(amount)).policy
-    if colon and word == "noise":
-        epsilon = float(amount)
-        base = solve(form or tree, variant="dcfr", iterations=NOISE_BASE_ITERATIONS).policy
-        return (1 - epsilon) * base + epsilon * uniform_policy(tree)
+        rng = np.random.default_rng(seed)
+        trained = train_research_blueprint(game, rng, Budget(int(amount)))
+        return trained.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
     if spec.endswith(".safetensors"):
         from blueprint.research.named_network import load_network
         from blueprint.research.research_network import ResearchBlueprint

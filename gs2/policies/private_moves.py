@@ -15,10 +15,10 @@ from cfr.private_moves.saved_run import (
     save_private_run,
 )
 from cfr.private_moves.solver import PrivateMovesSolver
-from cfr.variants import VARIANTS, Variant
+from cfr.variants import Variant
 from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
-from gs2.policies.policy_spec import NOISE_BASE_ITERATIONS, check_policy_spec
+from gs2.policies.policy_spec import computed_by, is_computed
 from gs2.policies.profile_worth import worth_of_two
 from gs2.policies.solver_run import SolverRun
 
@@ -27,9 +27,7 @@ __all__ = ["PrivateRun", "is_computed_privately", "measured_privately", "private
 
 def is_computed_privately(game: Game, spec: str) -> TypeGuard[PrivateMovesGame]:
     """Return whether a text stands for a strategy on this game's form of private moves."""
-    word, colon, _ = spec.partition(":")
-    known = (*VARIANTS, "noise") if colon else ("uniform",)
-    return isinstance(game, PrivateMovesGame) and (word.strip().lower() in known or is_private_run(spec))
+    return isinstance(game, PrivateMovesGame) and (is_computed(spec) or is_private_run(spec))
 
 
 def private_policy(
@@ -40,22 +38,20 @@ def private_policy(
     tell: hears of the progress.
     Raises PolicySpecError for another name, StateError for another game's file.
     """
-    check_policy_spec(spec)
     if is_private_run(spec):
         return load_private_policy(spec, form)
-    word, _, amount = (part.strip().lower() for part in spec.partition(":"))
-    if word == "uniform":
+    wanted = computed_by(spec)
+    if wanted.iterations == 0:
         return form.uniform()
-    last = NOISE_BASE_ITERATIONS if word == "noise" else int(amount)
-    solver = PrivateMovesSolver(form, "dcfr" if word == "noise" else word)
-    while solver.iteration < last:
+    solver = PrivateMovesSolver(form, wanted.variant)
+    while solver.iteration < wanted.iterations:
         solver.run(1)
-        tell(f"computing {spec}, iteration {solver.iteration:,} of {last:,} …")
+        tell(f"computing {spec}, iteration {solver.iteration:,} of {wanted.iterations:,} …")
     average = solver.average_policy()
-    if word == "noise":
+    if wanted.even:
         for ours, even in zip(average, form.uniform(), strict=True):
-            ours *= 1 - float(amount)
-            ours += float(amount) * even
+            ours *= 1 - wanted.even
+            ours += wanted.even * even
     return average
 
 

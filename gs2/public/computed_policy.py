@@ -12,19 +12,16 @@ from cfr.public.public_size import require_memory, solver_bytes
 from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import grow_public
 from cfr.tree.memory import memory_limit
-from cfr.variants import VARIANTS
 from games.game import Game
 from games.infosets.factored import FactoredGame
-from gs2.policies.policy_spec import NOISE_BASE_ITERATIONS, check_policy_spec
+from gs2.policies.policy_spec import computed_by, is_computed
 
 __all__ = ["computed_policy", "is_computed_there"]
 
 
 def is_computed_there(game: Game, spec: str) -> TypeGuard[FactoredGame]:
     """Return whether a name stands for a strategy that the public tree of this game can compute."""
-    word, colon, _ = spec.partition(":")
-    known = (*VARIANTS, "noise") if colon else ("uniform",)
-    return isinstance(game, FactoredGame) and word.strip().lower() in known
+    return isinstance(game, FactoredGame) and is_computed(spec)
 
 
 def computed_policy(
@@ -36,24 +33,24 @@ def computed_policy(
     progress.
     Raises PolicySpecError for another name, TooLarge if the public tree or its solver does not fit.
     """
-    check_policy_spec(spec)
-    word, _, amount = (part.strip().lower() for part in spec.partition(":"))
-    variant = word if word in VARIANTS else "dcfr"
-    last = int(amount) if word in VARIANTS else NOISE_BASE_ITERATIONS if word == "noise" else 0
+    wanted = computed_by(spec)
     tree = grow_public(game)
-    fits = solver_bytes(tree, variant, np.float64) <= memory_limit()
+    fits = solver_bytes(tree, wanted.variant, np.float64) <= memory_limit()
     dtype = np.dtype(np.float64 if fits else np.float32)
     blueprint = "a policy file that `gs2 blueprint --form public --precision 16` wrote, "
-    require_memory(tree, variant, dtype, blueprint)
-    solver = PublicSolver(tree, variant, dtype=dtype)
-    while solver.iteration < last:
+    require_memory(tree, wanted.variant, dtype, blueprint)
+    solver = PublicSolver(tree, wanted.variant, dtype=dtype)
+    uniform = PublicPolicy.of(solver) if wanted.even else None
+    while solver.iteration < wanted.iterations:
         solver.run(1)
-        tell(f"computing {spec} on the public tree, iteration {solver.iteration:,} of {last:,} …")
+        tell(
+            f"computing {spec} on the public tree, iteration {solver.iteration:,} of {wanted.iterations:,} …"
+        )
     policy = PublicPolicy.of(solver)
-    if word != "noise":
+    if uniform is None:
         return policy
-    uniform, epsilon = PublicPolicy.of(PublicSolver(tree, variant, dtype=dtype)), float(amount)
     first, second = (
-        (1 - epsilon) * ours + epsilon * even for ours, even in zip(policy.rows, uniform.rows, strict=True)
+        (1 - wanted.even) * ours + wanted.even * even
+        for ours, even in zip(policy.rows, uniform.rows, strict=True)
     )
     return PublicPolicy(tree, (first, second), policy.index, note=spec)

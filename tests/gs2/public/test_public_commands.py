@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from cfr.public.policies.policy_file import open_public_policy
 from gs2.cli import main
-from gs2.public import computed_policy as computed_policies
+from gs2.policies import policy_spec as policy_specs
 from gs2.public.computed_policy import computed_policy
 from tests.cfr.public.setting import both
 from tests.patience import PATIENCE
@@ -182,7 +182,7 @@ def test_a_noisy_equilibrium_on_the_public_tree_is_the_mixture_that_its_name_say
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     game = both(GAME).game
-    monkeypatch.setattr(computed_policies, "NOISE_BASE_ITERATIONS", 20)
+    monkeypatch.setattr(policy_specs, "NOISE_BASE_ITERATIONS", 20)
     base, uniform = computed_policy("dcfr:20", game), computed_policy("uniform", game)
     mixed = computed_policy("noise:0.25", game)
     for player in (0, 1):
