@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -28,6 +29,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Tell the tests, before they are imported, whether they try all that they can."""
     if config.getoption("--long"):
         os.environ[LONG] = "1"
+    gc.set_threshold(100_000, 50, 50)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected out of what the garbage collector walks."""
+    gc.collect()
+    gc.freeze()
 
 
 OUTSIDE = frozenset({"chromium", "people", "server", "own_server", "cluster"})

@@ -246,7 +246,7 @@ class House:
                     continue
                 found += [f"{module.path}: {target}.{name}" for name in names if _is_private(name)]
                 aliases |= {name: f"{target}.{name}" for name in names if f"{target}.{name}" in self.by_name}
-            for node in ast.walk(module.tree):
+            for node in ast.walk(module.tree) if aliases else ():
                 if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
                     continue
                 if _is_private(node.attr) and node.value.id in aliases:
@@ -362,11 +362,15 @@ def _imports(nodes: list[ast.stmt], kind: str) -> Iterator[tuple[str, tuple[str,
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
-    """Yield every function with whether it is a method."""
-    for parent in ast.walk(tree):
-        for node in ast.iter_child_nodes(parent):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield node, isinstance(parent, ast.ClassDef)
+    """Yield every function with whether it is a method; statements are walked, expressions hold none."""
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        parent, is_class = waiting.pop()
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            for node in getattr(parent, block, ()):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield node, is_class
+                waiting.append((node, isinstance(node, ast.ClassDef)))
 
 
 def _is_private(name: str) -> bool:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args, get_type_hints
@@ -43,38 +44,39 @@ HEAVY = {
 }
 
 
+@cache
+def _read(path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the modules that a file imports anywhere, by their full names, and its words of one line."""
+    modules, words = set(), set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            modules.add(node.module)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
+            words.add(node.value)
+    return frozenset(modules), frozenset(words)
+
+
+def imported_modules(path: Path) -> frozenset[str]:
+    """Return the modules that a file imports anywhere, by their full names."""
+    return _read(path)[0]
+
+
 def imported_packages(path: Path) -> set[str]:
     """Return the top-level packages that a file imports anywhere."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            found.add(node.module.split(".")[0])
-    return found
-
-
-def imported_modules(path: Path) -> set[str]:
-    """Return the modules that a file imports anywhere, by their full names."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            found.add(node.module)
-    return found
+    return {name.split(".")[0] for name in imported_modules(path)}
 
 
 def named_packages(path: Path) -> set[str]:
     """Return the top-level packages of modules that a file names as text, as if to import them."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            module = node.value.partition(":")[0]
-            place = ROOT / module.replace(".", "/")
-            dotted = re.fullmatch(r"\w+(\.\w+)+", module) is not None
-            if module == "experiments" or (dotted and (place.is_dir() or place.with_suffix(".py").is_file())):
-                found.add(module.split(".")[0])
+    for word in _read(path)[1]:
+        module = word.partition(":")[0]
+        place = ROOT / module.replace(".", "/")
+        dotted = re.fullmatch(r"\w+(\.\w+)+", module) is not None
+        if module == "experiments" or (dotted and (place.is_dir() or place.with_suffix(".py").is_file())):
+            found.add(module.split(".")[0])
     return found
 
 

@@ -177,6 +177,7 @@ def test_the_same_seed_trains_the_same_network() -> None:
     assert np.array_equal(one, two)
 
 
+@pytest.mark.long
 def test_a_rival_is_exploited() -> None:
     """Somebody who always bets loses more than half of what the exact best response wins, and never more."""
 

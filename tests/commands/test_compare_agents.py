@@ -123,6 +123,7 @@ def test_bad_input_is_refused_with_a_hint(words: tuple[str, ...], says: str) -> 
 
 
 @pytest.mark.parametrize("named", [("--game", "guandan"), ("--game=GuanDan",)])
+@pytest.mark.some(1)
 def test_guandan_is_a_game_that_can_be_named(named: tuple[str, ...]) -> None:
     for words in (("match", "random", "greedy"), ("ladder", "random", "greedy")):
         more = ("--rounds", "2", "--json", *ONE)
@@ -132,6 +133,7 @@ def test_guandan_is_a_game_that_can_be_named(named: tuple[str, ...]) -> None:
     assert "is for other games" in refusal(gs2("match", *named, "random", "greedy", "--pairs", "2"))
 
 
+@pytest.mark.long
 def test_a_ladder_rates_and_draws(tmp_path: Path) -> None:
     words = ("ladder", "random", "greedy", "balanced", "--rounds", "20", *ONE, "-o", str(tmp_path / "out"))
     result = gs2(*words, "--plot", str(tmp_path / "ladder.svg"))

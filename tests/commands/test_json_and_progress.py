@@ -92,6 +92,7 @@ def test_long_work_prints_a_line_now_and_then_without_a_terminal(
         (("match", "greedy", "random", "--rounds", "3000", "--processes", "1"), "of 3,000"),
     ],
 )
+@pytest.mark.some(2)
 def test_a_long_command_says_how_far_it_is(
     words: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

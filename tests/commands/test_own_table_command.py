@@ -138,6 +138,7 @@ def test_ctrl_c_leaves_with_one_line_at_any_moment(moment, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="a terminal of Unix")
 @pytest.mark.parametrize("colours", [True, False])
+@pytest.mark.some(1)
 def test_a_terminal_shows_signs_in_colours_unless_it_wants_none(colours):
     import pty
 

@@ -81,6 +81,7 @@ def test_a_network_is_trained_and_trained_further(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "last.safetensors").is_file()
 
 
+@pytest.mark.long
 def test_the_training_script_takes_its_minutes_from_the_command_line() -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / "train_guandan.py"), "--help"],

@@ -146,6 +146,7 @@ def test_every_size_is_estimated_however_large(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.some(12)
 def test_research_games_have_the_recorded_sizes(name: str) -> None:
     game = load_game(name)
     counted = sizes(game)

@@ -196,6 +196,7 @@ def test_a_game_without_decisions_is_not_solved(place: Path) -> None:
     ), done.output
 
 
+@pytest.mark.long
 def test_a_grid_of_experiments_takes_ones_own_game_and_generator(place: Path) -> None:
     words = ["--game", "parts.py:Mine", "--method", "gs2-d:generator=parts.py:first,k=1", "--seeds", "1"]
     words += ["--iterations", "5", "--workers", "1", "--blueprint", "uniform", "-o", "out"]
@@ -228,6 +229,7 @@ def test_the_exploitability_of_a_depth_limited_search_with_ones_own_leaf_is_one_
     assert rows[0] < 2e-3 and rows[2] < 2e-3 < 0.02 < rows[1]
 
 
+@pytest.mark.long
 def test_a_leaf_of_ones_own_is_asked_by_every_search_and_sent_to_workers(place: Path) -> None:
     same = (
         "solve",

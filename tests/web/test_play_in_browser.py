@@ -311,6 +311,7 @@ def test_cards_are_chosen_by_drawing_over_them_and_by_touch(server: Server, peop
     assert touched.chosen == []
 
 
+@pytest.mark.long
 def test_the_keyboard_alone_suffices(server: Server, people: People) -> None:
     page = people()
     page.locator("button[type=submit]:enabled").wait_for()

@@ -41,6 +41,7 @@ def table_of(seat: int, **round_: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.some(1)
 def test_a_friend_can_read_where_to_sit_down_and_the_host_what_is_waited_for(
     server: Server, people: People, theme: str
 ) -> None:
@@ -73,6 +74,7 @@ def test_the_list_of_moves_begins_at_its_end(server: Server, people: People) -> 
 
 
 @pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.some(1)
 def test_a_table_fits_its_screen_in_both_languages_and_themes(
     server: Server, people: People, width: int
 ) -> None:
@@ -100,6 +102,7 @@ def test_a_table_fits_its_screen_in_both_languages_and_themes(
 
 
 @pytest.mark.parametrize(("width", "height"), [(844, 390), (667, 375)])
+@pytest.mark.some(1)
 def test_a_phone_held_sideways_shows_felt_and_hand_at_once(
     server: Server, people: People, width: int, height: int
 ) -> None:

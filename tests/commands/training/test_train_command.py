@@ -377,6 +377,7 @@ def test_the_same_minutes_again_go_on_in_every_game(minutes: str, tmp_path: Path
     assert result.exit_code == 2 and "keeps its seed, 0; got --set seed=3" in result.output
 
 
+@pytest.mark.long
 def test_a_network_of_a_game_with_an_auction_is_gated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ def test_every_figure_of_a_game_is_measured() -> None:
     assert len(cfr_tables(result)) == 4
 
 
+@pytest.mark.long
 def test_tables_are_written_as_markdown_with_their_figures(tmp_path: Path) -> None:
     work = CfrWork(("dcfr",), iterations=5, limit=20, repeats=1)
     result = measure_cfr(["kuhn_poker"], work, openspiel=False)

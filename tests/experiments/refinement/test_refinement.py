@@ -108,6 +108,7 @@ def test_the_family_stands_in_one_table_by_depth_continuations_and_temperature()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.some(1)
 def test_a_run_has_a_row_for_every_cell(tmp_path: Path, workers: int) -> None:
     run_grid(GRID, tmp_path, workers=workers)
     rows = read_rows(tmp_path / ROWS)

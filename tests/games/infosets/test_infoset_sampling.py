@@ -343,6 +343,7 @@ def test_check_game_refuses_samplers_that_are_wrong(kind: type[LeducPoker], word
         check_game(kind(), rng(0))
 
 
+@pytest.mark.long
 def test_check_game_refuses_a_private_order_of_turns_that_is_not_said() -> None:
     game = RandomGame(2, public=False)
     check_game(game, rng(0))

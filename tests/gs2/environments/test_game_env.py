@@ -65,6 +65,7 @@ def play(env: GameEnv, rng: np.random.Generator, **reset: object) -> tuple[dict[
 
 
 @pytest.mark.parametrize("game", GAMES)
+@pytest.mark.some(2)
 def test_it_passes_pettingzoos_own_tests(game: str) -> None:
     with warnings.catch_warnings():
         # dictionaries with a mask are what PettingZoo documents for card games; its test still frowns

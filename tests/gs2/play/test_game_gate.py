@@ -124,6 +124,7 @@ def test_a_gate_goes_on_for_the_same_network_under_another_name(
 
 
 @pytest.mark.parametrize("game", CANDIDATES)
+@pytest.mark.some(1)
 def test_what_is_exported_is_what_was_gated_though_the_file_is_replaced_meanwhile(
     game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,7 @@ def test_cfr_solves_what_the_lp_solves_and_its_limits_are_read_from_the_problem(
 
 
 @pytest.mark.parametrize("changes", [{"rounds": 1}, {"rounds": 3}, BOTH, {**BOTH, "rounds": 2}])
+@pytest.mark.some(2)
 def test_several_searches_in_a_row_say_together_what_they_kept(changes: dict[str, Any]) -> None:
     there, policy = context(LEDUC), blueprint(LEDUC, 30)
     kept = []

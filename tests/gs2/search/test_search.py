@@ -130,6 +130,7 @@ def lowest_index(values, weights, k, rng):
     return np.arange(min(k, len(values)))
 
 
+@pytest.mark.long
 def test_workers_are_sent_parts_of_ones_own_and_give_the_same_strategy():
     prepared = context(LIARS_DICE)
     policy = blueprint(LIARS_DICE)
@@ -257,6 +258,7 @@ def test_searches_of_several_steps_never_change_the_callers_strategy(seed, round
 
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=3, deadline=None)
+@pytest.mark.long
 def test_passes_of_a_refinement_are_made_one_after_the_other(seed):
     prepared = context(LIARS_DICE)
     policy = random_policy(LIARS_DICE, np.random.default_rng(seed))

@@ -318,6 +318,7 @@ def test_only_the_browser_with_the_key_has_the_seat(server: Server) -> None:
     assert server.http.get("/api/game-tables/none/record").status_code == 404
 
 
+@pytest.mark.long
 def test_agents_of_the_command_line_are_offered_by_their_file_name_only(
     own_server: Callable[..., Server], tmp_path: Path
 ) -> None:

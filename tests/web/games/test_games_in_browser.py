@@ -125,6 +125,7 @@ def test_a_round_of_doudizhu_from_the_entry_page_on(server: Server, people: Peop
     page.locator(".seat.mine", has_text="Landlord").wait_for()
 
 
+@pytest.mark.long
 def test_big2_with_four_seats_by_the_keyboard_alone(server: Server, people: People) -> None:
     page = people()
     sit(page, new_table(server, "big2", ["rules", "person", "random", "rules+search"], seed=6, name="Ann"))

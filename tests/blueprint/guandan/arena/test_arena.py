@@ -236,6 +236,7 @@ def test_a_stopped_comparison_returns_what_it_has() -> None:
     assert not result.complete and len(result.payoffs) == 2
 
 
+@pytest.mark.long
 def test_processes_give_the_same_results_as_one(tmp_path: Path) -> None:
     with Arena(NamedAgents(), processes=1) as arena:
         one = arena.play("greedy", "balanced", Schedule(8))

@@ -76,6 +76,7 @@ def test_pairs_that_are_missing_are_refused() -> None:
         rate("abc", payoffs, np.random.default_rng(0))
 
 
+@pytest.mark.long
 def test_a_ladder_is_played_resumed_and_drawn(tmp_path: Path) -> None:
     agents = ("random", "greedy", "balanced")
     played = []

@@ -193,6 +193,7 @@ def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
     assert all(torch.allclose(slow, torch.tensor(1.0)) for slow in learner.mean_network.parameters())
 
 
+@pytest.mark.long
 def test_a_run_without_means_goes_on_with_them_and_back(tmp_path: Path) -> None:
     bare = FAST.replace(average=0.0)
     train(tmp_path, RunConfig(minutes=0.001), network=SMALL, config=bare)

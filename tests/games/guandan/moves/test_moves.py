@@ -110,6 +110,7 @@ def straight_flushes_left(counts: np.ndarray, level: int) -> int:
     return worth
 
 
+@pytest.mark.long
 def test_canonical_groups_keep_the_most_straight_flushes() -> None:
     """For one rank's cards the rule's sum over cards is exact up to its order, so it must never do worse."""
     compared = 0

@@ -62,6 +62,7 @@ def test_official_lists_and_heart_straights_are_exactly_ours(positions) -> None:
         assert set(official) | hearts == ours, position["i"]
 
 
+@pytest.mark.long
 def test_the_official_generator_omits_straights_of_hearts_with_a_wild_card(positions) -> None:
     """It asks whether all cards share a suit before it looks for wild cards, themselves hearts.
 

@@ -177,6 +177,7 @@ def test_the_features_of_moves_tell_every_two_of_them_apart() -> None:
     assert len(kinds) >= 8
 
 
+@pytest.mark.long
 def test_an_agent_learns_from_observations_alone_to_beat_random_play() -> None:
     path = Path(__file__).parents[4] / "examples" / "guandan_masked_agent.py"
     example = runpy.run_path(str(path))

@@ -199,6 +199,7 @@ print(top(1.0))
     [(("made_low", "+ LOW", "- LOW"), 7.0), (("made_helper", "1.0", "2.0"), 10.0)],
     ids=["a kernel", "a module that an intrinsic uses"],
 )
+@pytest.mark.some(1)
 def test_an_edit_under_a_running_program_passes_no_old_code_for_the_new(
     change: tuple[str, str, str], after: float, tmp_path: Path
 ) -> None:
@@ -271,6 +272,7 @@ def test_functions_run_where_no_code_can_be_kept(monkeypatch: pytest.MonkeyPatch
     assert double(3) == 6
 
 
+@pytest.mark.long
 def test_code_of_an_installed_package_is_kept_in_the_users_cache_folder(tmp_path: Path) -> None:
     folder = tmp_path / "site-packages"
     write(folder)

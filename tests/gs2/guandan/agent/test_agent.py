@@ -230,6 +230,7 @@ def paired_gain(config, deals: int, seed: int) -> tuple[float, float]:
     return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(deals))
 
 
+@pytest.mark.long
 def test_search_beats_a_weak_blueprint_on_paired_deals() -> None:
     gain, error = paired_gain(
         agent_preset("rollout-fast").replace(worlds=12, wave=6, depth=None, deadline=30.0), 12, 1

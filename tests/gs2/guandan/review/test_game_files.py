@@ -94,6 +94,7 @@ def test_of_a_round_that_is_not_over_one_seats_transcript_tells_its_own_hand():
     labels=st.booleans(),
     others=st.booleans(),
 )
+@pytest.mark.long
 def test_a_client_that_came_back_heard_its_round_twice_and_it_counts_once(
     dialect, seed, seat, share, labels, others
 ):

@@ -49,6 +49,7 @@ class Watched(ThreadCrew):
 
 
 @pytest.mark.parametrize("staleness", [0, 2])
+@pytest.mark.some(1)
 def test_the_same_pieces_are_learned_from_alike_by_any_number_of_threads(staleness: int) -> None:
     found = []
     for threads in (1, 2, 4):

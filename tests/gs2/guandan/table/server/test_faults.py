@@ -159,6 +159,7 @@ def test_rooms_are_refused_when_full_unknown_taken_or_too_many():
     run(scenario())
 
 
+@pytest.mark.long
 def test_a_thousand_rooms_open_and_close():
     async def scenario():
         async with TableServer(ServerConfig(port=0)) as server:

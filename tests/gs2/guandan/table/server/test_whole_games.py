@@ -146,6 +146,7 @@ def test_agents_fill_the_seats_that_clients_leave(dialect, agents):
         assert {names[0], names[2]} == {"c0", "c1"}
 
 
+@pytest.mark.long
 def test_a_server_plays_many_tables_at_once():
     async def scenario():
         async with TableServer(ServerConfig(dialect="njupt", port=0, seed=4)) as server:
