@@ -9,7 +9,7 @@ LONG = "GS2_LONG_TESTS"
 
 
 def amount(many: int, few: int | None = None) -> int:
-    """Return how many cases a test tries: `many` with --long, otherwise `few`, by default a third or 8."""
+    """Return how many cases a test tries: `many` with --long, otherwise `few`, by default a sixth or 5."""
     if LONG in os.environ:
         return many
-    return max(min(many, 8), many // 3) if few is None else few
+    return max(min(many, 5), many // 6) if few is None else few

@@ -79,6 +79,7 @@ main(["play", "--with", "first", "--seed", "1"])
 """
 
 
+@pytest.mark.long
 def test_it_needs_no_extra_of_the_wire_not_even_for_a_hint():
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_EXTRA],

@@ -62,6 +62,7 @@ def test_solve_without_options_explains_itself_on_leduc() -> None:
         assert words in result.stdout
 
 
+@pytest.mark.long
 def test_many_histories_are_counted_whole_and_shown_where_asked_for() -> None:
     shown = gs2("solve", "leduc_poker(ranks=9)", "--iterations", "5")
     assert "Histories: 306 considered, 306 generated, 306 kept" in shown.stdout

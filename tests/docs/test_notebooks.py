@@ -20,6 +20,7 @@ NEEDS = [name for name in ("nbclient", "ipykernel", "matplotlib") if find_spec(n
 
 @pytest.mark.skipif(bool(NEEDS), reason="needs gs2[test]")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.some(1)
 def test_a_notebook_runs_and_prints_what_it_shows(path: Path) -> None:
     import nbformat
 

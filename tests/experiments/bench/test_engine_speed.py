@@ -24,6 +24,7 @@ def result():
     return measure_engine(seconds=0.02, processes=1, seed=3)
 
 
+@pytest.mark.long
 def test_every_figure_is_there_and_prints(result) -> None:
     assert [speed.moves for speed in result.speeds] == ["full", "canonical"]
     for speed in result.speeds:

@@ -51,7 +51,7 @@ def at_random(game: Game, tree: FlatTree, count: int, seed: int) -> list[Trail]:
 @pytest.mark.parametrize(
     "teams", [*TEAMS[2:4], *(pytest.param(t, marks=pytest.mark.long) for t in TEAMS[:2] + TEAMS[4:])]
 )
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 def test_the_random_games_keep_the_contract(teams: tuple[int, ...]) -> None:
     assert check_game(SeatedGame(len(teams), teams, turns=3), rng(0)).complete
 

@@ -71,6 +71,7 @@ def test_search_without_a_method_plays_as_its_blueprint(checkpoints: list[str]) 
     assert np.mean(payoffs[:, 0] == -payoffs[:, 1]) >= 0.75  # a tie may be rounded either way
 
 
+@pytest.mark.long
 def test_a_searching_agent_plays_a_match_of_a_few_deals_at_once(checkpoints: list[str]) -> None:
     name = f"gs2-fast@{checkpoints[0]}"
     assert not is_batched(name) and 1 < deals_at_once(name) < 50

@@ -54,6 +54,7 @@ def test_numbers_out_of_range_are_refused(batch: int, confidence: float) -> None
         GameChallenge(Meeting("kuhn_poker", "uniform", "uniform", pairs=10), batch, confidence)
 
 
+@pytest.mark.long
 def test_the_command_knows_the_game_of_a_checkpoint_and_exports_what_passes(tmp_path: Path) -> None:
     run, small = tmp_path / "run.safetensors", tmp_path / "small.safetensors"
     trained = CliRunner().invoke(main, ["train", "big2", "-o", str(run), *TINY])

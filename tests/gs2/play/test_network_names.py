@@ -76,6 +76,7 @@ def test_a_way_to_play_is_that_of_the_loaders(styled: Path) -> None:
     assert ((soft > 0) & (soft < 1)).any() and np.isin(answers["network"], (0, 1)).all()
 
 
+@pytest.mark.long
 def test_every_way_to_play_ends_its_games_and_searches_where_it_has_values(styled: Path) -> None:
     game = load_game("big2")
     persona = f"network:persona=aggressive@{styled}"

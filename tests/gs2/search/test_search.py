@@ -204,6 +204,7 @@ def test_bad_configurations_name_the_field_the_value_and_the_next_step():
     assert preset("7-klss").histories.order == 7
 
 
+@pytest.mark.long
 def test_a_warm_start_makes_little_time_enough():
     # Three iterations from uniform play are worse than the blueprint, which then stands; from the blueprint
     # they improve on it.

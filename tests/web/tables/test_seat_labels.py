@@ -37,6 +37,7 @@ def test_agents_are_called_by_their_names_without_folders() -> None:
     }
 
 
+@pytest.mark.long
 def test_a_page_is_not_told_the_folders_of_this_machine(
     own_server: Callable[..., Server], tmp_path: Path
 ) -> None:

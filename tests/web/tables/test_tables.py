@@ -280,6 +280,7 @@ def test_watchers_see_open_hands_and_steer_tables_of_agents(server: Server) -> N
     assert server.http.get(f"/api/tables/{table}/record").status_code == 200
 
 
+@pytest.mark.long
 def test_a_folder_serves_one_server_and_a_damaged_table_is_left_alone(
     own_server: Callable[..., Server],
 ) -> None:

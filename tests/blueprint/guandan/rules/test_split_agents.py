@@ -109,6 +109,7 @@ def test_a_straight_of_one_suit_is_led_as_a_straight_flush() -> None:
     assert led(StrongAgent(), "S3 S4 S5 S6 S7") == (STRAIGHT_FLUSH, 1)
 
 
+@pytest.mark.long
 def test_the_agents_stand_in_their_known_order() -> None:
     deals = duplicate_deals(np.arange(40), 3)
     ladder: list[Chooser] = [StrongAgent(), MinCombinationAgent(), PersonalityAgent("balanced")]

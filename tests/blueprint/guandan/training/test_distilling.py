@@ -58,6 +58,7 @@ def test_parts_join_and_rows_are_taken_with_their_moves() -> None:
         assert np.array_equal(some.advantages[mine], part.advantages[low:high])
 
 
+@pytest.mark.long
 def test_a_teacher_agrees_with_itself_and_a_student_comes_nearer(tmp_path) -> None:
     teacher = load_inference(critic=False)
     rng = np.random.default_rng(5)

@@ -81,7 +81,7 @@ def compare_canonical_with_reference(n: int, seed: int) -> None:
 
 
 def test_canonical_moves_are_one_legal_move_of_each_effect_and_cost_least() -> None:
-    compare_canonical_with_reference(500, seed=3)
+    compare_canonical_with_reference(amount(500), seed=3)
 
 
 @pytest.mark.long

@@ -32,7 +32,7 @@ def states_of_rounds(rng: np.random.Generator) -> Iterator[Row]:
     teams = rng.integers(0, NUM_RANKS, (NUM_RANKS, 2))
     teams[levels, owner] = levels
     whole = deal(NUM_RANKS, rng, level=levels, levels=teams, owner=owner)
-    n = amount(40)
+    n = amount(40, 13)
     hands = unpack(deal(n, rng)["hand"])
     sizes = rng.integers(1, 6, (n, 4))
     for counts, size in zip(hands.reshape(-1, 54), sizes.ravel(), strict=True):

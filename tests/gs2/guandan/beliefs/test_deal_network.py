@@ -144,6 +144,7 @@ def test_deals_are_guessed_for_the_seat_to_act() -> None:
         assert np.array_equal(deals[4 * j], deal_inputs(states[row : row + 1], int(seats[row]))[0])
 
 
+@pytest.mark.long
 def test_training_tells_true_deals_from_guessed_ones() -> None:
     rng = np.random.default_rng(6)
     config = DealConfig(rounds=10, share=1.0, negatives=3, width=16, batch=64, passes=4.0, dropout=0.0)

@@ -109,6 +109,7 @@ def test_the_loss_is_that_of_a_plain_walk(seed: int) -> None:
         assert got[j] == pytest.approx(least, abs=1e-3)
 
 
+@pytest.mark.long
 def test_a_network_moves_towards_the_targets_and_keeps_its_values(positions, tmp_path) -> None:
     network = trainable_network()
     kept = {name: value.clone() for name, value in network.state_dict().items()}

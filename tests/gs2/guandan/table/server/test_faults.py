@@ -213,6 +213,7 @@ def test_wrong_indices_are_asked_again_until_the_limit():
     run(scenario())
 
 
+@pytest.mark.long
 def test_a_client_that_reads_nothing_is_cut_off_before_it_fills_the_memory():
     async def scenario():
         limits = WireLimits(backlog=100_000)
