@@ -27,6 +27,12 @@ class GameLockstep:
         self.players: NDArray[np.int8] = np.empty(0, np.int8)
         self.actions = Ragged(np.zeros(1, np.int64), np.empty(0, np.int64))
 
+    @classmethod
+    def begun(cls, game: Game, n: int, rng: np.random.Generator) -> GameLockstep:
+        """Return n games from the start, past what chance opens with where the game has a shortcut."""
+        deals = getattr(game, "sample_deals", None)
+        return cls(game, np.repeat(game.root(), n, axis=0) if deals is None else deals(n, rng))
+
     def go_on(self) -> bool:
         """Settle what is over; return whether any game goes on, and look who acts there and how."""
         players = self.game.player(self.states)

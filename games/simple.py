@@ -115,6 +115,22 @@ class SimpleGame(TwoPlayerGame):
     def root(self) -> Array:
         return np.zeros(1, self._dtype)
 
+    def sample_deals(self, n: int, rng: np.random.Generator) -> Array:
+        """Return n histories past all that chance opens with; what seats see on the way is not asked."""
+        states = np.repeat(self.root(), n)
+        for row in states:
+            state, line = self._answer("start", b""), b""
+            while self._answer("turn", line, state) == CHANCE and row["length"] < self.max_length:
+                choices, probs = self._choices(state, line)
+                place = min(int(np.searchsorted(np.cumsum(probs), rng.random(), "right")), len(probs) - 1)
+                state = self._answer("after", line, state, choices[place])
+                row["moves"][row["length"]] = place
+                row["length"] += 1
+                line = row.tobytes()
+            if line and line not in self._known:
+                self._remember(line, self._look(state, line))
+        return states
+
     def player(self, states: Array) -> NDArray[np.int8]:
         return np.array([position.turn for position in self._positions(states)], np.int8)
 

@@ -59,7 +59,7 @@ def play_generation(
     layout, game = network.layout, network.layout.game
     teams = np.array(game.teams)
     side = np.arange(n) % len(set(game.teams))  # the network's team where it does not play all seats
-    games = GameLockstep(game, np.repeat(game.root(), n, axis=0))
+    games = GameLockstep.begun(game, n, rng)
     own: list[tuple[Array, Array, Array, int]] = []
     seen: list[tuple[Array, Array, int]] = []
     while games.go_on():

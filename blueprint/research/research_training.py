@@ -61,7 +61,7 @@ def sample_games(
     `epsilon` by a uniformly random action.
     """
     game = infosets.game
-    games = GameLockstep(game, np.repeat(game.root(), n))
+    games = GameLockstep.begun(game, n, rng)
     log: list[tuple[Array, Array, Array, Array]] = []
     views: list[tuple[Array, Array, int]] = []
     while games.go_on():

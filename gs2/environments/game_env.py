@@ -22,7 +22,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
+from blueprint.game_lockstep import GameLockstep
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import pick_by
 from games.registry import load_game
@@ -81,8 +81,6 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         self.render_mode = render_mode
         self.move_space = move_space(self.game, moves, max_moves=max_moves, looks=looks)
         self.view = seat_view(self.game, observation)
-        as_inputs = bool(getattr(self.game, "moves_are_inputs", False))
-        self._inputs: MoveInputs | None = move_inputs(self.game) if as_inputs else None
         self.possible_agents = [f"seat_{seat}" for seat in range(self.game.num_players)]
         self.agents: list[str] = []
         self.observation_spaces = {agent: self._space() for agent in self.possible_agents}
@@ -119,10 +117,8 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         given = (options or {}).get("state")
         if given is not None:
             root = self._checked(given)
-        elif self._inputs is not None:  # dealt all at once, as chance deals card by card
-            root = self._inputs.deal(1, self._rng)
         else:
-            root = self.game.root()
+            root = GameLockstep.begun(self.game, 1, self._rng).states
         self.state_rows: Array = root
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -225,14 +226,24 @@ def test_the_pages_show_commands() -> None:
     assert ("docs/commands.md", "gs2 train runs/mine --minutes 60") in DOCUMENTED
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        pytest.param(command, marks=[pytest.mark.long] if LONG.search(command) else [], id=command)
-        for _, command in DOCUMENTED
-        if command.startswith("gs2 ") and not GUARDS.search(command)
-    ],
-)
+def _shape(command: str) -> tuple[str, ...]:
+    """Return the command and the options of a line, its values left out."""
+    words = shlex.split(command)
+    at = next((k for k, word in enumerate(words) if not re.fullmatch(r"[a-z][a-z0-9-]*", word)), len(words))
+    return (*words[: min(at, 3)], *sorted({word for word in words if word.startswith("-")}))
+
+
+def _run_here() -> Iterator[Any]:
+    """Yield the commands to run; those that cost much, or are like one before, only with --long."""
+    seen: set[tuple[str, ...]] = set()
+    for _, command in DOCUMENTED:
+        if command.startswith("gs2 ") and not GUARDS.search(command):
+            long = bool(LONG.search(command)) or _shape(command) in seen
+            seen |= set() if long else {_shape(command)}
+            yield pytest.param(command, marks=[pytest.mark.long] if long else [], id=command)
+
+
+@pytest.mark.parametrize("command", _run_here())
 def test_a_documented_command_runs(command: str, place: Path) -> None:
     if "--plot" in command and find_spec("matplotlib") is None:
         pytest.skip("needs gs2[plots]")

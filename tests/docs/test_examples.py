@@ -99,6 +99,15 @@ def test_an_agent_learns_big2_from_the_environment_alone() -> None:
     assert points.mean() > 2.326 * points.std() / len(points) ** 0.5  # by chance once in a hundred tries
 
 
+def test_a_strangers_card_game_goes_from_its_rules_to_a_replayed_record(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = load("own_card_game").main(300, 20)
+    assert found["match"] > 0  # the rule agent against random play
+    assert found["rounds"] == 60 and sum(found["refined"].values()) == pytest.approx(1)
+    assert "chips a game" in capsys.readouterr().out
+
+
 @pytest.mark.long
 def test_a_strangers_large_game_goes_from_nothing_to_a_searched_move(
     capsys: pytest.CaptureFixture[str],
