@@ -82,6 +82,15 @@ class Sevens(games.SimpleGame):
         said = ", ".join(f"P{seat} {card}" for seat, card in table.played)
         return f"card {table.dealt} holds {held} | {said}"
 
+    def shows(self, table: Table, player: int) -> list[float]:
+        """What a network is shown: own cards, cards played, how many others hold, and who has passed."""
+        out = {card for _, card in table.played}
+        passed = {seat for seat, card in table.played if card == PASS}
+        seats = [(player + k) % SEATS for k in range(1, SEATS)]
+        cards = [float(card in held) for held in (table.hands[player], out) for card in DECK]
+        others = [len(table.hands[seat]) / 8 for seat in seats] + [float(seat in passed) for seat in seats]
+        return cards + others
+
 
 class Keeper:
     """A rule agent: it plays cards that open the way to its own, or to nobody's, before all others."""

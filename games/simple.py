@@ -1,8 +1,9 @@
 """A game written one state at a time: plain Python methods on one state become a batched `Game`.
 
-A row of the batched game is the line of choices that leads to a history. The states themselves are kept for
-the lines met last, and made again from the line for others, so that rows can be saved and sent to processes.
-It is slower than a game on arrays: some 30,000 histories a second.
+A row of the batched game is the line of choices that leads to a history. An action is a number that stands
+for the words of a choice, the same wherever they are, so that networks learn what it does. The states
+themselves are kept for the lines met last, and made again from the line for others, so that rows can be saved
+and sent to processes. It is slower than a game on arrays: some 30,000 histories a second.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from math import isfinite
 from typing import Any, NoReturn
@@ -38,13 +39,15 @@ SUM_TOLERANCE = 1e-9
 class _Position:
     """One history, and all that the author's methods say of it.
 
-    key: the key of each seat's infoset, 16 bytes each, in the order of the seats.
+    numbers: the actions that stand for `texts`. key: the key of each seat's infoset, 16 bytes each, in the
+        order of the seats.
     """
 
     state: Any
     turn: int
     choices: tuple[Any, ...]
     texts: tuple[str, ...]
+    numbers: tuple[int, ...]
     probs: tuple[float, ...]
     payoffs: tuple[float, ...]
     seen: tuple[str, ...]
@@ -60,7 +63,9 @@ class SimpleGame(TwoPlayerGame):
     """A game by seven plain methods on one state, which may be any Python object.
 
     A subclass gives `start`, `turn`, `choices`, `after`, `payoff` and `sees`, and `payoff_range`. `chances`
-    and `words` have defaults. Infoset keys, batches and the reading of names are made from these.
+    and `words` have defaults. Infoset keys, batches and the reading of names are made from these. It may give
+    `shows(state, player)` as well: numbers of about 0 to 1 of what the player sees, as many at every history;
+    networks learn better from them than from the words of `sees`.
 
     name: by default the name of the class. num_players, teams: as of `Game`; by default two seats.
     max_length: choices of the longest history, chance's included; a row takes two bytes for each.
@@ -71,8 +76,10 @@ class SimpleGame(TwoPlayerGame):
     max_length: int = 64
 
     def __init_subclass__(cls) -> None:
-        """Name the game after its class."""
+        """Name the game after its class; one that has `shows` has features."""
         super().__init_subclass__()
+        if hasattr(cls, "shows"):
+            cls.features = SimpleGame._features  # type: ignore[attr-defined]
         if "name" not in vars(cls):
             cls.name = cls.__name__
 
@@ -135,10 +142,10 @@ class SimpleGame(TwoPlayerGame):
         return np.array([position.turn for position in self._positions(states)], np.int8)
 
     def actions(self, states: Array) -> Ragged:
-        """Return the places of the choices among those of `choices`."""
-        counts = np.array([len(position.choices) for position in self._positions(states)], np.int64)
-        before = np.repeat(np.cumsum(counts) - counts, counts)
-        return Ragged.from_counts(counts, np.arange(len(before)) - before)
+        """Return the numbers of the choices, in the order of `choices`."""
+        positions = self._positions(states)
+        numbers = np.array([number for position in positions for number in position.numbers], np.int64)
+        return Ragged.from_counts(np.array([len(p.choices) for p in positions], np.int64), numbers)
 
     def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
         return np.array([prob for position in self._positions(states) for prob in position.probs], np.float64)
@@ -152,12 +159,14 @@ class SimpleGame(TwoPlayerGame):
                 f"included; this one continues after {self.state_text(after[int(length.argmax())])}; "
                 "raise max_length if it ends"
             )
-        after["moves"][np.arange(len(after)), length] = actions
-        after["length"] = length + 1
         positions = self._positions(states)
-        for line, row, action in zip(_lines(after), rows.tolist(), np.asarray(actions).tolist(), strict=True):
+        taken = zip(rows.tolist(), np.asarray(actions).tolist(), strict=True)
+        places = [positions[row].numbers.index(action) for row, action in taken]
+        after["moves"][np.arange(len(after)), length] = places
+        after["length"] = length + 1
+        for line, row, place in zip(_lines(after), rows.tolist(), places, strict=True):
             if line not in self._known:
-                self._remember(line, self._next(positions[row], action, line))
+                self._remember(line, self._next(positions[row], place, line))
         return after
 
     def returns(self, states: Array) -> NDArray[np.float64]:
@@ -168,8 +177,17 @@ class SimpleGame(TwoPlayerGame):
         keys = b"".join(position.key[player] for position in self._positions(states))
         return np.frombuffer(keys, "<u8").reshape(-1, 2).astype(np.uint64)
 
+    def _features(self, states: Array, player: int) -> Array:
+        """Return what `shows` says, [n, width] float32."""
+        positions = zip(self._positions(states), _lines(states), strict=True)
+        told = [self._answer("shows", line, position.state, player) for position, line in positions]
+        if len({np.shape(numbers) for numbers in told}) > 1 or np.ndim(told[0]) != 1:
+            self._refuse("shows", "must be a list of numbers, as long at every history", _lines(states)[0])
+        return np.array(told, np.float32)
+
     def action_text(self, state: Array, action: Array) -> str:
-        return self._position(state).texts[int(action)]
+        position = self._position(state)
+        return position.texts[position.numbers.index(int(action))]
 
     def state_text(self, state: Array) -> str:
         return self._history(_lines(np.asarray(state).reshape(1))[0])
@@ -264,7 +282,8 @@ class SimpleGame(TwoPlayerGame):
         key = tuple(blake2b(text.encode(), digest_size=16).digest() for text in seen)
         if turn >= 0:
             self._meet(int(turn), seen[turn], key[turn], texts, line)
-        return _Position(state, int(turn), choices, texts, probs, payoffs, tuple(seen), key)
+        numbers = tuple(map(_number, texts))
+        return _Position(state, int(turn), choices, texts, numbers, probs, payoffs, tuple(seen), key)
 
     def _choices(self, state: Any, line: bytes) -> tuple[tuple[Any, ...], tuple[float, ...]]:
         """Return the choices and their probabilities; outcomes that cannot happen are left out."""
@@ -321,7 +340,7 @@ class SimpleGame(TwoPlayerGame):
         except GameError:
             raise
         except Exception as error:
-            if vars(SimpleGame)[method] is getattr(type(self), method):
+            if vars(SimpleGame).get(method) is getattr(type(self), method):
                 raise GameError(
                     f"{self.name}: a SimpleGame must have start, turn, choices, after, payoff and sees; "
                     f"it lacks {method}; see games/simple.py"
@@ -348,6 +367,12 @@ class SimpleGame(TwoPlayerGame):
         except Exception:
             said.append("…")
         return ", ".join(said) or "the start"
+
+
+@lru_cache(1 << 16)
+def _number(text: str) -> int:
+    """Return the action that stands for a choice's words, of 62 bits."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little") >> 2
 
 
 def _lines(states: Array) -> list[bytes]:

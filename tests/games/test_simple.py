@@ -290,3 +290,45 @@ def test_two_histories_that_conflict_are_named() -> None:
                 if "where it did" not in str(error):
                     assert (first in words[one]) != (second in words[one])
     assert named > 15
+
+
+def test_deals_are_past_chance_and_as_likely_as_their_steps() -> None:
+    game = SimpleKuhn()
+    deals = game.sample_deals(3000, np.random.default_rng(0))
+    assert np.all(game.player(deals) == 0)
+    texts, counts = np.unique([game.state_text(deal) for deal in deals], return_counts=True)
+    assert len(texts) == 6 and np.all(np.abs(counts - 500) < 5 * np.sqrt(500))
+
+
+def test_an_action_is_one_number_wherever_its_words_are() -> None:
+    game, rng = Listed(RandomGame(3, public=True)), np.random.default_rng(0)
+    numbers: dict[str, set[int]] = {}
+    states = game.root()
+    while len(states):
+        actions = game.actions(states)
+        for row, number in zip(actions.rows, actions.values.tolist(), strict=True):
+            numbers.setdefault(game.action_text(states[row], number), set()).add(number)
+        states = game.step(states, actions.rows, actions.values)
+        states = rng.permutation(states[game.player(states) != TERMINAL])[:200]
+    assert len(numbers) > 1 and all(len(known) == 1 for known in numbers.values())
+    assert len(set.union(*numbers.values())) == len(numbers)
+
+
+def test_what_a_network_is_shown_are_as_many_numbers_everywhere() -> None:
+    class Shown(SimpleKuhn):
+        def shows(self, state: Any, player: int) -> list[float]:
+            return [float(state[0][player : player + 1] == card) for card in "JQK"]
+
+    class Uneven(SimpleKuhn):
+        def shows(self, state: Any, player: int) -> list[float]:
+            return [0.0] * (1 + len(state[1]))
+
+    deals = Shown().sample_deals(4, np.random.default_rng(0))
+    assert Shown().features(deals, 0).sum(1).tolist() == [1.0] * 4  # type: ignore[attr-defined]
+    assert not hasattr(SimpleKuhn(), "features")
+    game = Uneven()
+    first = game.sample_deals(1, np.random.default_rng(0))
+    actions = game.actions(first)
+    both = np.concatenate([first, game.step(first, actions.rows, actions.values)])
+    with pytest.raises(GameError, match=r"shows must be a list of numbers, as long at every history"):
+        game.features(both, 0)  # type: ignore[attr-defined]
