@@ -49,6 +49,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     A repeat is listed at the end (`-rR`): it is a fault to mend, not a way to pass. Long tests, and cases
     beyond those that a test wants, are skipped unless all are asked for.
     """
+    _pages_together(items)
     for item in items:
         outside = OUTSIDE.intersection(getattr(item, "fixturenames", ()))
         if outside or item.nodeid.startswith(SERVERS) or "test_ray" in item.nodeid:
@@ -65,6 +66,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for k, item in enumerate(cases):
             if k not in kept:
                 item.add_marker(skip)
+
+
+def _pages_together(items: list[pytest.Item]) -> None:
+    """Put the tests of pages where the last of three processes begins.
+
+    It starts their server and browser, and what others take over from it later needs none.
+    """
+    pages = [item for item in items if item.nodeid.startswith("tests/web/")]
+    rest = [item for item in items if not item.nodeid.startswith("tests/web/")]
+    at = min(len(rest), 2 * len(items) // 3)
+    items[:] = rest[:at] + pages + rest[at:]
 
 
 def _cases(items: list[pytest.Item]) -> list[list[pytest.Item]]:

@@ -24,6 +24,8 @@ PRELOADED = (
     *("rich.table", "rich.progress", "gs2.commands.common"),
 )
 """What is imported before forking; `torch._dynamo` is what the first optimiser imports."""
+OWN = ("cfr", "games", "gs2.policies", "gs2.public", "gs2.search", "gs2.play", "blueprint.research")
+"""Packages of ours whose modules are imported as well, where their extras are installed."""
 PATIENCE = 900.0
 """Seconds that a command may take; only one that hangs takes them."""
 _server: subprocess.Popen[str] | None = None
@@ -105,12 +107,18 @@ def _serve() -> None:
     """Fork a child for each line on standard input and answer with its exit code."""
     import gc
     import importlib
+    import pkgutil
     import signal
     import time
+    from contextlib import suppress
 
     sys.path[0] = str(ROOT)
     for name in PRELOADED:
         importlib.import_module(name)
+    for name in OWN:
+        for found in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
+            with suppress(ImportError):
+                importlib.import_module(found.name)
     sys.modules["numba"].njit(lambda x: x)(0)  # fills Numba's registries
     gc.freeze()  # so that children copy none of it
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")

@@ -310,7 +310,7 @@ QUICK = ("exploitability dmc", "match, processes", "blueprint")
 
 
 @pytest.mark.parametrize("command", [*QUICK, *(pytest.param(c, marks=pytest.mark.long) for c in LONG)])
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 def test_ctrl_c_ends_a_command_with_130_and_a_word(command: str, tmp_path: Path) -> None:
     words, wait = LONG[command]
     process = subprocess.Popen(

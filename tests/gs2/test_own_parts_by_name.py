@@ -171,6 +171,7 @@ def test_a_file_may_import_what_lies_beside_it_and_a_module_may_lie_here(
     assert load_game("gs2_own_module_here:Mine").name == "my_poker"
 
 
+@pytest.mark.long
 def test_a_game_of_ones_own_stands_in_front_of_a_match_and_in_what_training_says_to_try(place: Path) -> None:
     few, two = ("--pairs", "40", "--json"), ("--processes", "2")
     done = gs2("match", "parts.py:Mine", "uniform", "cfr:5", *few)

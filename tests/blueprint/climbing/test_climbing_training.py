@@ -235,7 +235,7 @@ def test_what_was_learned_beats_play_at_random(change: dict[str, float]) -> None
 
 @pytest.mark.parametrize("config", [SMALL, SMALL.replace(critic=0, target="win"), SMALL.replace(guide=1e6)])
 @pytest.mark.parametrize("name", [GAMES[0], pytest.param(GAMES[1], marks=pytest.mark.long)])
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 def test_a_checkpoint_is_a_blueprint_by_its_path(name: str, config: ClimbingConfig, tmp_path: Path) -> None:
     game = load_game(name)
     teacher = load_game_agent(game, "uniform") if config.guide else None

@@ -304,7 +304,7 @@ def test_a_run_goes_on_by_its_own_recipe_alone(odmc: Path) -> None:
 
 
 @pytest.mark.parametrize(("game", "recipe"), [("doudizhu", "danzero+"), ("big2", "pdhqn")])
-@pytest.mark.some(1)
+@pytest.mark.long
 def test_another_game_trains_by_a_recipe_and_goes_on(game: str, recipe: str, tmp_path: Path) -> None:
     words = ("--game", game, "--minutes", "0.001", "--threads", "1", "--json")
     small = ("--set", "rounds=4", "--set", "batch=32", "--network", "state=8", "--network", "action=8")

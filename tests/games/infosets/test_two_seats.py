@@ -57,7 +57,7 @@ def test_the_random_games_keep_the_contract(teams: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("teams", [TEAMS[1], pytest.param(TEAMS[2], marks=pytest.mark.long)])
-@pytest.mark.some(1)
+@pytest.mark.long
 def test_a_view_from_two_seats_keeps_the_contract_of_a_game(teams: tuple[int, ...]) -> None:
     game = SeatedGame(7, teams, turns=3)
     for at, seen in enumerate(views(game, RandomPlay(1, zeros=0.3))[::3]):

@@ -111,6 +111,7 @@ def test_a_search_is_the_listed_one(name: str, method: str) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(2)
 def test_every_decision_is_found_on_the_tree(name: str) -> None:
     game = load_game(name)
     context, tree = SearchContext(game), grow_public(game)

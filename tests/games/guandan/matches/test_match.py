@@ -217,7 +217,7 @@ def test_max_rounds_ends_a_match_without_a_winner() -> None:
 
 
 @pytest.mark.parametrize("rules", PRESETS)
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 def test_matches_in_lockstep_are_those_at_single_tables(rules: str) -> None:
     """Same seeds and choices: same deals, tribute, moves and results."""
     summary = simulate_matches(6, 11, rules=rules, batch=4)

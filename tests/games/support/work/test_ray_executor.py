@@ -112,6 +112,7 @@ def test_another_gs2_is_refused_by_name(place: Place, monkeypatch: pytest.Monkey
             other.check_nodes()
 
 
+@pytest.mark.long
 def test_matches_ladders_and_refinements_have_the_same_rows_as_here(place: Place, tmp_path: Path) -> None:
     def rows(file: Path) -> list[str]:
         return sorted(file.read_text().splitlines())

@@ -40,6 +40,7 @@ def positions() -> SearchedPositions:
     return seek_positions(agent, 6, rng, SeekConfig(rounds=6, share=0.5, kept=0.5))
 
 
+@pytest.mark.long
 def test_every_move_has_a_target_and_what_nobody_searched_keeps_the_networks_value(positions) -> None:
     table = legal(positions.states, canonical=True)
     assert np.array_equal(table.offsets, positions.actions.offsets)

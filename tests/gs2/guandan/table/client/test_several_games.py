@@ -85,7 +85,7 @@ OFTEN = [(OpenGuanDan, official_words), (Njupt, njupt_words)]
         for kind, words in ENDINGS
     ],
 )
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 def test_every_game_is_counted_with_its_rounds_and_its_winner(words, dialect, monkeypatch):
     kind = Njupt if dialect == "njupt" else OpenGuanDan
     monkeypatch.setattr(kind, "game_over", lambda self, count: words(count))

@@ -191,6 +191,7 @@ def test_a_hint_shows_the_candidates_their_values_and_the_deals():
     assert without.act(seen) == 0 and "no hints" in without.text
 
 
+@pytest.mark.long
 def test_a_hint_of_search_itself_is_shown():
     from gs2.guandan.table.hints import hint
 
