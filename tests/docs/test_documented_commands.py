@@ -243,7 +243,7 @@ def _run_here() -> Iterator[Any]:
             yield pytest.param(command, marks=[pytest.mark.long] if long else [], id=command)
 
 
-@pytest.mark.parametrize("command", _run_here())
+@pytest.mark.parametrize("command", [*_run_here()])
 def test_a_documented_command_runs(command: str, place: Path) -> None:
     if "--plot" in command and find_spec("matplotlib") is None:
         pytest.skip("needs gs2[plots]")
