@@ -62,6 +62,7 @@ def test_the_interval_holds_a_size_that_no_tree_could(name: str) -> None:
     assert np.mean([size.histories.mean for size in sizes]) == pytest.approx(KNOWN[name], rel=0.25)
 
 
+@pytest.mark.long
 def test_the_interval_holds_the_size_of_most_random_games(tmp_path: Path) -> None:
     pytest.importorskip("pyspiel")
     held = total = 0

@@ -95,7 +95,7 @@ def train_climbing_game(
     place = RunPlace.of(output)
     goes_on = resume and place.checkpoint.exists()
     if goes_on and settings:
-        raise click.UsageError("a resumed run keeps its settings; leave --set out, or train elsewhere")
+        raise click.UsageError("a resumed run keeps its settings, so --set must not be given; leave it out")
     changes = OF_CLIMBING.changes(settings)
     if "recipe" in changes:
         raise click.UsageError(

@@ -90,7 +90,7 @@ def train_game(
     click.get_current_context().with_resource(hold(output))
     goes_on = resume and state_file(output).exists()
     if goes_on and settings:
-        raise click.UsageError("a resumed run keeps its settings; leave --set out, or start another file")
+        raise click.UsageError("a resumed run keeps its settings, so --set must not be given; leave it out")
     if output.exists() and not goes_on:
         hint = "it holds no training to continue" if resume else "--resume continues it"
         raise CheckpointError(f"{output}: the file already exists; {hint}, or name another file")

@@ -53,11 +53,12 @@ class RecordFolder:
                 pass
         except OSError as error:
             raise RecordFolderError(
-                f"records go to a folder that can be written to; {str(path)!r}: {error.strerror or error}"
+                f"--record must name a folder that can be written to; got {str(path)!r}: "
+                f"{error.strerror or error}; name another"
             ) from None
         results = path / self.RESULTS
         if results.exists() and not results.is_file():
-            raise RecordFolderError(f"results go to a file; {str(results)!r} is none; choose another folder")
+            raise RecordFolderError(f"results must go to a file; got {str(results)!r}; choose another folder")
 
     def begin(self, name: str, match: Match, names: Sequence[str], **extra: Any) -> GameRecorder:
         """Return the recorder of a game in a new file, `{run}-{name}.jsonl`."""
