@@ -24,7 +24,6 @@ def test_names_of_a_configuration_are_those_there_are():
     assert list(GENERATORS) == GENERATOR_NAMES
 
 
-@pytest.mark.long
 def test_the_page_runs_and_its_parts_are_used(parts_forgotten, capsys):
     found: dict = {}
     for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):

@@ -97,7 +97,6 @@ def test_a_folder_may_be_called_like_a_way_to_play(tmp_path: Path, monkeypatch: 
     assert seat_labels(["al@secret/net.safetensors"]) == {"al@secret/net.safetensors": "net.safetensors"}
 
 
-@pytest.mark.long
 def test_a_table_that_cannot_be_made_names_no_folder(
     own_server: Callable[..., Server], tmp_path: Path
 ) -> None:

@@ -53,7 +53,7 @@ class RecordFolder:
                 pass
         except OSError as error:
             raise RecordFolderError(
-                f"--record must name a folder that can be written to; got {str(path)!r}: "
+                f"records must go to a folder that can be written to; got {str(path)!r}: "
                 f"{error.strerror or error}; name another"
             ) from None
         results = path / self.RESULTS

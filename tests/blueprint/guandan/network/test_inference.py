@@ -139,7 +139,6 @@ def test_every_half_is_widened_exactly(instruction: bool, monkeypatch: pytest.Mo
     assert np.array_equal(out, bits.view(np.float16).astype(np.float32))
 
 
-@pytest.mark.long
 def test_the_shipped_network_is_small_and_loads_without_training_code() -> None:
     assert SHIPPED.stat().st_size <= LIMIT
     import subprocess

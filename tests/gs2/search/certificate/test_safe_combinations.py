@@ -119,7 +119,6 @@ def worst_rise(games: range, each: int) -> float:
     return worst
 
 
-@pytest.mark.long
 def test_every_certificate_scope_gadget_and_generator_is_among_the_combinations() -> None:
     every = combinations()
     for name, values in (

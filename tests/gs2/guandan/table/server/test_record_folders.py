@@ -154,7 +154,6 @@ def _serve_until_killed(folder: str, pipe: Any) -> None:
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
-@pytest.mark.long
 def test_servers_killed_one_after_the_other_leave_whole_lines_and_lose_nothing(tmp_path, kills):
     context = multiprocessing.get_context("spawn")
     rng = random.Random(3)
