@@ -130,7 +130,7 @@ def _begin(game: Game, place: RunPlace, config: ClimbingConfig | None, manner: R
     trainer = MoveTrainer.load(place.checkpoint, game, threads=manner.threads, teacher=manner.teacher)
     if config is not None and config != trainer.config:
         raise CheckpointError(
-            f"{place.checkpoint}: a resumed run keeps its settings; they must not be given again; leave them out"
+            f"{place.checkpoint}: a resumed run keeps its settings; leave them out, or train elsewhere"
         )
     return trainer
 
