@@ -11,7 +11,7 @@ import pytest
 
 from games.support.compiling import VARIABLE
 from gs2.commands import progress
-from tests.patience import LONG
+from tests.patience import LIMIT, LONG
 
 os.environ[VARIABLE] = ""  # a command that finds it set does not say that it compiles: stderr is compared
 progress.FIRST = progress.EVERY
@@ -44,18 +44,23 @@ SERVERS = ("tests/gs2/guandan/table/", "tests/web/")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run a test of a browser, a server or a cluster once more if it fails.
+    """Run a test of a browser, a server or a cluster once more if it fails, and any other if it hangs.
 
-    A repeat is listed at the end (`-rR`): it is a fault to mend, not a way to pass. Long tests, and cases
-    beyond those that a test wants, are skipped unless all are asked for.
+    A repeat is listed at the end (`-rR`): it is a fault to mend, not a way to pass. What hangs is ended, with
+    the stacks of its threads. Long tests, and cases beyond those that a test wants, are skipped unless all
+    are asked for.
     """
     _pages_together(items)
     for item in items:
         outside = OUTSIDE.intersection(getattr(item, "fixturenames", ()))
         if outside or item.nodeid.startswith(SERVERS) or "test_ray" in item.nodeid:
             item.add_marker(pytest.mark.flaky(reruns=1))
+        elif not config.getoption("--long"):
+            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=["from pytest-timeout"]))
     if config.getoption("--long"):
         return
+    for item in items:
+        item.add_marker(pytest.mark.timeout(LIMIT))
     skip = pytest.mark.skip(reason="takes minutes; run with --long")
     for item in items:
         if "long" in item.keywords:

@@ -26,7 +26,7 @@ PRELOADED = (
 """What is imported before forking; `torch._dynamo` is what the first optimiser imports."""
 OWN = ("cfr", "games", "gs2.policies", "gs2.public", "gs2.search", "gs2.play", "blueprint.research")
 """Packages of ours whose modules are imported as well, where their extras are installed."""
-PATIENCE = 900.0
+PATIENCE = 300.0
 """Seconds that a command may take; only one that hangs takes them."""
 _server: subprocess.Popen[str] | None = None
 

@@ -2,8 +2,11 @@
 
 import os
 
-PATIENCE = 900.0
+PATIENCE = 300.0
 """Seconds. Kernels may have to be compiled first, beside other tests, on a busy machine."""
+LIMITED = "GS2_TEST_SECONDS"
+LIMIT = float(os.environ.get(LIMITED, "600"))
+"""Seconds that a test may take in all, without --long: the slowest takes a twentieth of them."""
 LONG = "GS2_LONG_TESTS"
 """The variable that is set where long tests run."""
 
