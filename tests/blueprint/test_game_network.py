@@ -224,6 +224,7 @@ def test_against_a_rival_only_the_networks_own_decisions_teach() -> None:
     assert set(np.unique(against.gain)) <= set(np.unique(alone.gain))
 
 
+@pytest.mark.long
 def test_training_that_was_killed_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "killed.safetensors"
     words = [sys.executable, "-m", "gs2", "train", "leduc_poker", "-o", str(path)]

@@ -216,6 +216,7 @@ def check_reading(kind: str, number: int, originals: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", READERS)
+@pytest.mark.some(2)
 def test_damaged_files_are_a_line_and_no_traceback(kind: str, originals: Path, tmp_path: Path) -> None:
     for number in range(amount(24, few=2)):
         check_reading(kind, number, originals, tmp_path)

@@ -58,6 +58,7 @@ def test_its_help_names_the_module() -> None:
     assert done.stdout.startswith("Usage: python -m experiments.refinement.which_histories")
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_it_as_it_ends_gs2() -> None:
     words = ["liars_dice(sides=4)", "-k", "3", "--ranks", "9", "--iterations", "500"]
     process = subprocess.Popen(

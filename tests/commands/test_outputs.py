@@ -227,6 +227,7 @@ def iteration(path: Path) -> int:
     return -1 if state is None else int(state["iteration"])
 
 
+@pytest.mark.long
 def test_a_killed_blueprint_loses_no_more_than_the_pause_between_saves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,7 +212,7 @@ def test_players_in_threads_play_the_same_rounds(tmp_path: Path, monkeypatch: py
         ),
     ],
 )
-@pytest.mark.some(1)
+@pytest.mark.long
 def test_what_was_learned_beats_play_at_random(change: dict[str, float]) -> None:
     game = load_game("doudizhu(ranks=4)")
     config = SMALL.replace(rounds=256, target="win", learning_rate=5e-3, average=0.0, **change)

@@ -182,6 +182,7 @@ def test_a_poker_game_can_be_sent_to_workers() -> None:
     assert sent.state_text(sent.public_state(sent.root())[0]) == "the start"
 
 
+@pytest.mark.long
 def test_a_deck_too_large_to_list_is_solved_on_its_public_tree() -> None:
     game = poker("universal_poker(betting=limit,numRanks=5,numSuits=3,maxRaises=1 1,numHoleCards=2)")
     tree = grow_public(game)

@@ -199,7 +199,7 @@ print(top(1.0))
     [(("made_low", "+ LOW", "- LOW"), 7.0), (("made_helper", "1.0", "2.0"), 10.0)],
     ids=["a kernel", "a module that an intrinsic uses"],
 )
-@pytest.mark.some(1)
+@pytest.mark.long
 def test_an_edit_under_a_running_program_passes_no_old_code_for_the_new(
     change: tuple[str, str, str], after: float, tmp_path: Path
 ) -> None:

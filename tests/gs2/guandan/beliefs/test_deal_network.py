@@ -107,6 +107,7 @@ def test_a_network_survives_saving_and_a_foreign_file_is_refused(tmp_path) -> No
         load_deal_network(DEFAULT)
 
 
+@pytest.mark.long
 def test_the_shipped_network_finds_the_true_deal_among_those_of_the_belief() -> None:
     rng = np.random.default_rng(4)
     beliefs, network = load_beliefs(), load_deal_network()

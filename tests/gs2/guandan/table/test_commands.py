@@ -221,6 +221,7 @@ sys.meta_path.insert(0, Absent())
 """
 
 
+@pytest.mark.long
 def test_without_the_extra_games_in_this_process_work_and_the_commands_say_what_to_install():
     games = (
         "from gs2.guandan.table import play_games, load_agent\n"

@@ -102,7 +102,7 @@ def test_two_of_our_clients_and_two_strangers_play_a_game(dialect):
 @pytest.mark.parametrize(
     ("dialect", "official"), [("openguandan", False), ("openguandan", True), ("njupt", False)]
 )
-@pytest.mark.some(1)
+@pytest.mark.long
 def test_our_clients_count_every_game_of_three_whatever_words_end_them(dialect, official):
     async def scenario():
         config = ServerConfig(dialect=dialect, official=official, port=0, seed=8, games=3)
