@@ -19,7 +19,7 @@ from gs2.guandan.agent.explanation import explain_decision, move_text
 from gs2.guandan.position_solver import example_positions, read_position, solve_position
 from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator
 
-QUICK = agent_preset("standard").replace(worlds=8, wave=4, depth=4, gap=0.5, deadline=20.0)
+QUICK = agent_preset("standard").replace(worlds=8, wave=4, depth=4, gap=0.5, deadline=600.0)
 
 
 def test_the_examples_hide_the_other_hands_and_cover_what_players_meet() -> None:
@@ -56,7 +56,7 @@ def test_every_example_is_explained_by_its_best_move_and_sampled_deals() -> None
 
 def test_a_solved_subgame_is_explained_by_its_size_and_margins() -> None:
     config = agent_preset("paper").replace(
-        sample=20, k=3, room=60, iterations=20, deadline=20.0, leaf="value", subgame_depth=3, crowd_depth=3
+        sample=20, k=3, room=60, iterations=20, deadline=600.0, leaf="value", subgame_depth=3, crowd_depth=3
     )
     agent = Gs2Agent(CountBlueprint(), config, np.random.default_rng(0))
     told = solve_position(read_position("follow"), agent)
@@ -68,7 +68,7 @@ def test_a_solved_subgame_is_explained_by_its_size_and_margins() -> None:
 
 def test_a_decision_game_is_explained_by_its_policy_and_all_deals_compared() -> None:
     config = agent_preset("standard").replace(
-        worlds=16, wave=16, depth=2, leaf_worlds=3, deadline=20.0, gap=100.0, confidence=9.0
+        worlds=16, wave=16, depth=2, leaf_worlds=3, deadline=600.0, gap=100.0, confidence=9.0
     )
     agent = Gs2Agent(CountEvaluator(noise=0.1), config, np.random.default_rng(0))
     decision = agent.decide(parse_position(read_position("lead"))[0])

@@ -18,7 +18,7 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig
 from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator, midgame, random_choice
 from tests.gs2.guandan.test_endgame import endgames
 
-QUICK = agent_preset("rollout-fast").replace(worlds=8, wave=4, depth=4, deadline=5.0, gap=1.0)
+QUICK = agent_preset("rollout-fast").replace(worlds=8, wave=4, depth=4, deadline=600.0, gap=1.0)
 STYLED = QUICK.replace(method="subgame", leaf_worlds=6)
 PLIES = QUICK.replace(method="subgame", leaf="value", k=3, sample=10, subgame_depth=2, crowd_depth=2)
 
@@ -57,9 +57,9 @@ def quick(config: GuanDanConfig) -> GuanDanConfig:
     if config.method == "none":
         return config
     if config.compares:
-        return config.replace(worlds=4, wave=2, depth=2, deadline=20.0)
+        return config.replace(worlds=4, wave=2, depth=2, deadline=600.0)
     small = {"sample": 20, "k": 3, "room": 60, "iterations": 10, "subgame_depth": 3, "crowd_depth": 2}
-    return config.replace(leaf="value", deadline=20.0, **small)
+    return config.replace(leaf="value", deadline=600.0, **small)
 
 
 def is_legal(decision: Decision) -> bool:
@@ -194,7 +194,7 @@ def test_the_same_seed_plays_the_same_round() -> None:
 
 def test_endgames_of_two_are_decided_exactly() -> None:
     rng = np.random.default_rng(8)
-    agent = Gs2Agent(CountBlueprint(noise=0.5), agent_preset("standard").replace(deadline=20.0), rng)
+    agent = Gs2Agent(CountBlueprint(noise=0.5), agent_preset("standard").replace(deadline=600.0), rng)
     stages = []
     for state in endgames(25, rng, most=16):
         decision = agent.decide(state, legal(state).values)
@@ -233,7 +233,7 @@ def paired_gain(config, deals: int, seed: int) -> tuple[float, float]:
 @pytest.mark.long
 def test_search_beats_a_weak_blueprint_on_paired_deals() -> None:
     gain, error = paired_gain(
-        agent_preset("rollout-fast").replace(worlds=12, wave=6, depth=None, deadline=30.0), 12, 1
+        agent_preset("rollout-fast").replace(worlds=12, wave=6, depth=None, deadline=600.0), 12, 1
     )
     assert gain > 2 * error, (gain, error)
 

@@ -147,7 +147,7 @@ def test_deals_are_drawn_in_proportion_and_listed_ones_weighed() -> None:
 
 def test_an_agent_that_weighs_by_reach_plays_whole_rounds() -> None:
     config = agent_preset("rollout-fast").replace(
-        replay=True, pool=12, worlds=6, wave=3, depth=2, gap=1.0, deadline=30.0
+        replay=True, pool=12, worlds=6, wave=3, depth=2, gap=1.0, deadline=600.0
     )
     agent = Gs2Agent(CountEvaluator(), config, np.random.default_rng(0))
     state = deal(1, np.random.default_rng(2))

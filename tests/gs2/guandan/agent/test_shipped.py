@@ -34,7 +34,7 @@ def networks() -> Gs2Agent:
 
 
 def agent_of(name: str, networks: Gs2Agent, seed: int = 0) -> Gs2Agent:
-    config = CONFIGS[name].replace(deadline=60.0)
+    config = CONFIGS[name].replace(deadline=600.0)
     rng = np.random.default_rng(seed)
     return Gs2Agent(networks.evaluator, config, rng, beliefs=networks.beliefs, deals=networks.deals)
 

@@ -32,7 +32,7 @@ from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.gs2.guandan.test_endgame import endgames
 
 PAPER = agent_preset("paper").replace(
-    sample=60, k=5, subgame_depth=4, crowd_depth=3, leaf="value", room=300, iterations=60, deadline=60.0
+    sample=60, k=5, subgame_depth=4, crowd_depth=3, leaf="value", room=300, iterations=60, deadline=600.0
 )
 
 
