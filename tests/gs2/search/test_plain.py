@@ -39,6 +39,8 @@ def compare(context: SearchContext, sigma: np.ndarray, infoset: int, generation:
     Returns False, and compares nothing, where too much lies below for the plain one.
     """
     tree = context.tree
+    if context.nodes_below(np.flatnonzero(tree.infoset == infoset)) > MOST:
+        return False
     config = preset("gs2-d" if generation == "diverse" else "gs2-r", k=k, iterations=ITERATIONS)
     found = refine_infoset(
         context, Strategy(tree, sigma), infoset, config, np.random.default_rng([infoset, k])
