@@ -1,6 +1,6 @@
-"""Generative subgame solving as its paper prints it: Algorithms 1 and 2 and the gadget, for one reading.
+"""Generative subgame solving as its paper prints it: Algorithms 1 and 2 and the gadget, in one sitting.
 
-`gs2.solve_infoset` runs the same search by the presets `gs2-d` and `gs2-r`, faster; tests hold it to this.
+`gs2.solve_infoset` runs the same search faster, by the presets `gs2-d` and `gs2-r`. Tests hold it to this.
 
     >>> from cfr import grow, uniform_policy
     >>> from games import load_game
