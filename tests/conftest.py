@@ -13,6 +13,9 @@ from games.support.compiling import VARIABLE
 from gs2.commands import progress
 from tests.patience import LIMIT, LONG
 
+# Torch is not imported yet. Its threads would wait for each other in loops, which costs processes beside them
+# more than they gain.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ[VARIABLE] = ""  # a command that finds it set does not say that it compiles: stderr is compared
 progress.FIRST = progress.EVERY
 # A shell that runs the tests in the background ignores Ctrl-C for them, and for the commands that they start.

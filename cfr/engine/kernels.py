@@ -19,10 +19,10 @@ from cfr.engine.borrowed import borrow
 from cfr.engine.bundles import BASE, FIELDS, MEMBERS, ROWS, WIDE
 from cfr.engine.simd import add_fours, four_zeros, load, select_positive, splat, store, total, width
 from cfr.engine.sweeps.downward import sweep_down
-from cfr.engine.sweeps.upward import sweep_best, sweep_up
+from cfr.engine.sweeps.upward import respond, sweep_up
 from games.support.kernel import kernel
 
-__all__ = ["average", "discount_table", "evaluate", "iterate", "pay"]
+__all__ = ["average", "discount_table", "iterate", "pay", "respond"]
 
 
 @kernel(lazy=True)
@@ -92,21 +92,22 @@ def iterate(
     sides, boxes: `arrays` of the layout; boxes[s] pay side s. states: (regret, prediction, policy,
     strategy_sum, stamp) of each side; works: (plan, reach, value, marked).
     """
-    side0, side1 = borrow_side(sides[0]), borrow_side(sides[1])
-    boxes0, boxes1 = borrow_boxes(boxes[0]), borrow_boxes(boxes[1])
-    state0, state1 = borrow_state(states[0]), borrow_state(states[1])
-    work0, work1 = borrow_work(works[0]), borrow_work(works[1])
+    # Each sweep is called at one place, and so compiled once.
+    side = borrow_side(sides[0]), borrow_side(sides[1])
+    box = borrow_boxes(boxes[0]), borrow_boxes(boxes[1])
+    state = borrow_state(states[0]), borrow_state(states[1])
+    work = borrow_work(works[0]), borrow_work(works[1])
     discounts = borrow(discount)
     alternating = variant[5] > 0
     for t in range(t0 + 1, t0 + n + 1):
         weight = float(t) ** variant[2]
-        sweep_down(side1, boxes0, state1[2], work1, work0, weight, state1[3])
-        if not alternating:
-            sweep_down(side0, boxes1, state0[2], work0, work1, weight, state0[3])
-        sweep_up(t, variant, discounts, side0, work0, state0)
-        if alternating:
-            sweep_down(side0, boxes1, state0[2], work0, work1, weight, state0[3])
-        sweep_up(t, variant, discounts, side1, work1, state1)
+        for s in range(2):
+            # Side 0 learns from what side 1 plays; then, where they take turns, side 1 from its answer.
+            for down in range(1, -1, -1):
+                if s == (0 if down == 1 or not alternating else 1):
+                    policy, sums = state[down][2], state[down][3]
+                    sweep_down(side[down], box[1 - down], policy, work[down], work[1 - down], weight, sums)
+            sweep_up(t, variant, discounts, side[s], work[s], state[s])
 
 
 @kernel
@@ -114,25 +115,3 @@ def pay(side: Side, boxes: BoxArrays, policy: NDArray[np.float64], work: Work, o
     """Fill the other side's values with the payoffs against `policy`, and `work`'s plan."""
     mine, theirs = borrow_work(work), borrow_work(other_work)
     sweep_down(borrow_side(side), borrow_boxes(boxes), borrow(policy), mine, theirs, 0.0, mine[0])
-
-
-@kernel
-def evaluate(
-    sides: tuple[Side, Side],
-    boxes: tuple[BoxArrays, BoxArrays],
-    policies: tuple[NDArray[np.float64], NDArray[np.float64]],
-    works: tuple[Work, Work],
-) -> tuple[float, float, float]:
-    """Return (value to side 0 of two policies, best-response value of side 0, of side 1).
-
-    The plans in `works` must be zero.
-    """
-    pay(sides[1], boxes[0], policies[1], works[1], works[0])
-    pay(sides[0], boxes[1], policies[0], works[0], works[1])
-    plan, value = works[0][0], works[0][2]
-    expected = 0.0
-    for p in range(len(plan)):
-        expected += plan[p] * value[p]
-    best_0 = sweep_best(borrow_side(sides[0]), borrow_work(works[0]))
-    best_1 = sweep_best(borrow_side(sides[1]), borrow_work(works[1]))
-    return expected, best_0, best_1

@@ -89,7 +89,12 @@ class FormArrays:
 
     def evaluate(self, policies: Pair) -> tuple[float, float, float]:
         """Return (value to side 0, best-response value of side 0, of side 1) of policies by position."""
-        return kernels.evaluate(self.sides, self.boxes, policies, self.work())
+        work = self.work()
+        for side in (1, 0):
+            other = 1 - side
+            kernels.pay(self.sides[side], self.boxes[other], policies[side], work[side], work[other])
+        (value, best_0), (_, best_1) = (kernels.respond(self.sides[s], work[s]) for s in range(2))
+        return value, best_0, best_1
 
     def payoffs(self, policy: ArrayLike, side: int) -> NDArray[np.float64]:
         """Return the utility of each position of `side` when the other follows `policy` (on slots)."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,6 +15,7 @@ from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from cfr.values import reach, root_values
 from tests.cfr.trees import random_policy, tree_of
+from tests.patience import amount
 
 pyspiel = pytest.importorskip("pyspiel")
 
@@ -63,6 +67,13 @@ def tables(tree: FlatTree, game) -> dict[int, str]:
             assert names.setdefault(int(tree.infoset[node]), name) == name
         stack += [(state.child(a), int(tree.first_child[node]) + k) for k, a in enumerate(actions)]
     return names
+
+
+@cache
+def side_by_side(ours: str) -> tuple[FlatTree, Any, dict[int, str]]:
+    """Return our tree of a game, OpenSpiel's game, and its names of our infosets."""
+    tree, game = tree_of(ours), pyspiel.load_game((GAMES | LARGE)[ours])
+    return tree, game, tables(tree, game)
 
 
 def tree_from(game) -> FlatTree:
@@ -141,9 +152,9 @@ def their_policy(tree: FlatTree, game, names: dict[int, str], probs: np.ndarray)
 
 
 @pytest.mark.parametrize("ours", [*GAMES, *(pytest.param(ours, marks=pytest.mark.long) for ours in LARGE)])
+@pytest.mark.some(4)
 def test_values_and_nash_conv_are_openspiels(ours: str) -> None:
-    tree, game = tree_of(ours), pyspiel.load_game((GAMES | LARGE)[ours])
-    names = tables(tree, game)
+    tree, game, names = side_by_side(ours)
     assert len(names) == tree.n_infosets
     assert len(set(zip(tree.infoset_player.tolist(), names.values(), strict=False))) == len(names)
     for probs in (
@@ -186,16 +197,15 @@ def average_of(tree: FlatTree, policies: list[np.ndarray], weights: list[int]) -
 def test_the_first_players_average_is_openspiels_an_iteration_later_the_seconds_is_openspiels(
     ours: str, name: str
 ) -> None:
-    tree, game = tree_of(ours), pyspiel.load_game(GAMES[ours])
-    names = tables(tree, game)
+    tree, game, names = side_by_side(ours)
     theirs = getattr(pyspiel, SOLVERS[name])(game)
-    solver = Solver(tree, name)
+    solver, iterations = Solver(tree, name), amount(15, 8)
     policies = [their_probs(tree, names, theirs.current_policy())]
-    for _ in range(15):
+    for _ in range(iterations):
         theirs.evaluate_and_update_policy()
         solver.run(1)
         policies.append(their_probs(tree, names, theirs.current_policy()))
-    weights = [1] * 15 if name == "cfr" else list(range(1, 16))
+    weights = [1] * iterations if name == "cfr" else list(range(1, iterations + 1))
     before, after = average_of(tree, policies[:-1], weights), average_of(tree, policies[1:], weights)
     first = tree.slot_player == 0
     ours_average = solver.average_policy()
@@ -213,11 +223,10 @@ def test_the_first_players_average_is_openspiels_an_iteration_later_the_seconds_
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("ours", sorted(set(GAMES) - TIED))
 def test_every_current_policy_on_the_way_is_that_of_openspiels_solver(ours: str, name: str) -> None:
-    tree, game = tree_of(ours), pyspiel.load_game(GAMES[ours])
-    names = tables(tree, game)
+    tree, game, names = side_by_side(ours)
     theirs = getattr(pyspiel, SOLVERS[name])(game)
-    solver = Solver(tree, name)
-    for _ in range(15):
+    solver, iterations = Solver(tree, name), amount(15, 8)
+    for _ in range(iterations):
         theirs.evaluate_and_update_policy()
         solver.run(1)
         probs = their_probs(tree, names, theirs.current_policy())

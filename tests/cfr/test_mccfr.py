@@ -12,6 +12,7 @@ from cfr.plain import PlainCfr
 from cfr.values import best_response_value, root_values
 from cfr.variants import variant
 from tests.cfr.trees import random_policy, random_tree, tree_of
+from tests.patience import amount
 
 BOTH = pytest.mark.parametrize("sampling", SAMPLING)
 
@@ -27,7 +28,7 @@ def test_sampled_regrets_are_unbiased(sampling: str, teams: tuple[int, ...]) -> 
     plain.measure(seat)
     exact = plain.on_slots(plain.gain)
     rng = np.random.default_rng(0)
-    samples = np.empty((4000, tree.n_slots))
+    samples = np.empty((amount(4000, 2000), tree.n_slots))
     for k in range(len(samples)):
         solver = MonteCarloSolver(tree, rng, sampling=sampling)
         solver.run(1)
@@ -36,7 +37,7 @@ def test_sampled_regrets_are_unbiased(sampling: str, teams: tuple[int, ...]) -> 
         samples *= total
     mine = tree.slot_player == seat
     # Infosets that were hardly met say nothing: their spread is unknown too.
-    often = mine & ((samples != 0).sum(axis=0) >= 100)
+    often = mine & ((samples != 0).sum(axis=0) >= len(samples) // 40)
     assert often.sum() >= 6
     error = np.abs(samples.mean(axis=0) - exact)[often]
     sigma = samples.std(axis=0)[often] / np.sqrt(len(samples))
@@ -66,6 +67,7 @@ def test_both_kinds_converge_on_leduc_poker(sampling: str, iterations: int, boun
 
 @BOTH
 @pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.some(2)
 def test_averages_converge_where_some_actions_are_never_played(sampling: str, seed: int) -> None:
     # Small goofspiel: regret matching plays zeros, so that whether an infoset is met follows from the others.
     tree = tree_of("goofspiel(cards=3)")

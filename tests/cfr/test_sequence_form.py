@@ -101,6 +101,7 @@ def pay(layout: Layout, side: int, plan: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("max_fill", "unit_size"), [(4.0, 16), (0.0, 16), (0.0, 4), (1e9, 4)], ids=str)
 @pytest.mark.parametrize("source", [*SMALL, 0, 1, 2])
+@pytest.mark.some(11)
 def test_boxes_hold_exactly_the_payoff_matrix(
     source: str | int, max_fill: float, unit_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from cfr.solver import Progress, Solver, SolverError, Start, Stop, solve
 from cfr.tree_cfr import TreeSolver
 from cfr.values import node_values
 from cfr.variants import DEFAULT_VARIANT, VARIANTS, UnknownVariant, Variant, variant
-from tests.cfr.test_values import EFG, oracle_games
+from tests.cfr.test_values import EFG, LARGEST, but_for, oracle_games
 from tests.cfr.trees import SMALL, random_tree, tree_of
 
 KUHN_VALUE = -1 / 18
@@ -35,7 +35,7 @@ def test_every_variant_converges_on_kuhn_poker(name: str, alternating: bool) -> 
     assert solution.variant.name == name
 
 
-@pytest.mark.parametrize(("game", "name"), oracle_games(""))
+@pytest.mark.parametrize(("game", "name"), but_for(oracle_games(""), *LARGEST))
 @pytest.mark.some(4)
 def test_long_runs_enclose_the_published_value(game: str, name: str) -> None:
     solution = solve(tree_of(game), variant="cfr+", iterations=300)

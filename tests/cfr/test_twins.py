@@ -17,6 +17,7 @@ from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from cfr.variants import VARIANTS, Variant, variant
 from tests.cfr.trees import random_tree, tree_of
+from tests.patience import amount
 
 TOLERANCE = 1e-9
 MODES = pytest.mark.parametrize("alternating", [True, False], ids=["alternating", "simultaneous"])
@@ -85,7 +86,13 @@ def assert_each_iteration_agrees(solver: Solver | TreeSolver, twin: PlainCfr, it
 @MODES
 @pytest.mark.parametrize(
     ("game", "iterations"),
-    [("kuhn", 100), ("dice", 40), ("goofspiel", 60), ("random order", 100), ("leduc", 5)],
+    [
+        ("kuhn", amount(100, 30)),
+        ("dice", amount(40, 10)),
+        ("goofspiel", amount(60, 15)),
+        ("random order", amount(100, 25)),
+        ("leduc", amount(5, 3)),
+    ],
 )
 @pytest.mark.some(35)
 def test_kernel_and_twin_agree_while_running_freely(
@@ -108,7 +115,9 @@ def test_kernel_and_twin_agree_over_long_free_runs(
 
 @ROWS
 @MODES
-@pytest.mark.parametrize(("game", "iterations"), [("kuhn", 100), ("goofspiel", 20), ("leduc", 3)])
+@pytest.mark.parametrize(
+    ("game", "iterations"), [("kuhn", amount(100, 30)), ("goofspiel", amount(20, 8)), ("leduc", amount(3, 2))]
+)
 def test_every_iteration_of_the_kernel_is_the_plain_one(
     name: str, alternating: bool, game: str, iterations: int
 ) -> None:
@@ -136,7 +145,7 @@ def test_each_of_a_hundred_iterations_of_the_kernel_is_the_plain_one(
 def test_random_forests_are_solved_as_plainly_described(name: str, alternating: bool, seed: int) -> None:
     tree = random_tree(seed)
     row = variant(name, alternating=alternating)
-    assert_each_iteration_agrees(Solver(tree, row), PlainCfr(tree, row), 20)
+    assert_each_iteration_agrees(Solver(tree, row), PlainCfr(tree, row), amount(20, 8))
 
 
 @ROWS
@@ -147,7 +156,7 @@ def test_trees_with_three_deciding_seats_are_solved_as_plainly_described(
     tree = random_tree(1, teams=(0, 1, 1), levels=7)
     assert set(tree.infoset_player) == {0, 1, 2}
     row = variant(name, alternating=alternating)
-    assert_each_iteration_agrees(TreeSolver(tree, row), PlainCfr(tree, row), 20)
+    assert_each_iteration_agrees(TreeSolver(tree, row), PlainCfr(tree, row), amount(20, 8))
 
 
 def test_alternating_updates_answer_the_updated_policy() -> None:

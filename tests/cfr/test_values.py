@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,6 +61,14 @@ def oracle_games(*prefixes: str) -> list[tuple[str, str]]:
     return games
 
 
+def but_for(games: list[tuple[str, str]], *dear: str) -> list[Any]:
+    """Return the games as cases of a test; those of these names in efg.json run with --long alone."""
+    return [pytest.param(*game, marks=pytest.mark.long if game[1] in dear else ()) for game in games]
+
+
+LARGEST = [name for _, name in oracle_games("liars_dice_7", "goofspiel_10", "goofspiel_12")]
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("measure", [best_response_values, expected_value, exploitability, nash_conv])
 @pytest.mark.parametrize("listed", [True, False])
@@ -82,7 +91,7 @@ def test_what_are_no_probabilities_is_not_measured(
         measure(form, tabular_policy("leduc_poker", tree, policy))
 
 
-@pytest.mark.parametrize(("game", "name"), oracle_games(""))
+@pytest.mark.parametrize(("game", "name"), but_for(oracle_games(""), *LARGEST))
 def test_uniform_exploitability_is_the_published_one(game: str, name: str) -> None:
     tree = tree_of(game)
     form = sequence_form(tree)
@@ -202,7 +211,13 @@ def test_infosets_out_of_reach_have_no_normalised_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("game", "name"), oracle_games("leduc", "liars_dice_5", "liars_dice_6", "goofspiel_5")
+    ("game", "name"),
+    but_for(
+        oracle_games("leduc", "liars_dice_5", "liars_dice_6", "goofspiel_5"),
+        "liars_dice_6",
+        "liars_dice_6_reset_quantity",
+        "goofspiel_5_random_3",
+    ),
 )
 @pytest.mark.some(4)
 def test_lp_values_are_the_published_ones(game: str, name: str) -> None:
@@ -226,6 +241,7 @@ def test_lp_values_of_the_largest_games_are_the_published_ones(game: str, name: 
 
 @pytest.mark.parametrize("method", LP_METHODS)
 @pytest.mark.parametrize("weight", [1e-300, 1e-12, 1e-9, 1e-6, 1e-5, 0.3, 1e6, 1e200])
+@pytest.mark.some(10)
 def test_lp_is_as_exact_in_proportion_for_every_weight_of_a_root(weight: float, method: str) -> None:
     for name, value in (("kuhn_poker", -1 / 18), ("leduc_poker", -0.085606424)):
         solution = solve_lp(grow(load_game(name), weights=np.array([weight])), method=method)

@@ -27,6 +27,7 @@ TINY = (
     *("--set", "rounds=2", "--set", "batch=16", "--threads", "1", "--evaluate-minutes", "0"),
     *("--network", "state=8", "--network", "blocks=1", "--network", "action=8", "--network", "critic=8"),
 )
+RESUMED = ("train", "--minutes", "0", "--resume", "--threads", "1", "--evaluate-minutes", "0", "-o")
 WRONG: tuple[Any, ...] = (None, -1, 1e308, float("nan"), "x" * 40, [], {}, True, 1 << 70, [[]], "\0")
 
 
@@ -59,18 +60,12 @@ READERS: dict[str, tuple[str, Callable[[Path], tuple[str, ...]]]] = {
         "p.npz",
         lambda p: ("blueprint", "kuhn_poker", "--iterations", "12", "-o", str(p / "p.npz")),
     ),
-    "checkpoint, resumed": (
-        "run/last.safetensors",
-        lambda p: (*("train", "--minutes", "0", "--resume", "--threads", "1"), "-o", str(p / "run")),
-    ),
+    "checkpoint, resumed": ("run/last.safetensors", lambda p: (*RESUMED, str(p / "run"))),
     "checkpoint, playing": (
         "run/last.safetensors",
         lambda p: ("match", str(p / "run/last.safetensors"), "greedy", "--rounds", "1", *ONE),
     ),
-    "curve": (
-        "run/curve.jsonl",
-        lambda p: (*("train", "--minutes", "0", "--resume", "--threads", "1"), "-o", str(p / "run")),
-    ),
+    "curve": ("run/curve.jsonl", lambda p: (*RESUMED, str(p / "run"))),
     "match file": (
         "m.jsonl",
         lambda p: (

@@ -152,7 +152,7 @@ def check_deals(path: Path, deals: int) -> None:
         *(pytest.param(slow, marks=pytest.mark.long) for slow in ("gate", "train", "ladder")),
     ],
 )
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 def test_two_writers_at_once_lose_and_double_nothing(command: str, tmp_path: Path) -> None:
     for repetition in range(amount(20, few=1)):
         place = tmp_path / str(repetition) / "out"
@@ -267,7 +267,7 @@ def test_a_signal_saves_a_blueprint_at_once(tmp_path: Path, number: int) -> None
     process = started(("blueprint", "leduc_poker", "--seconds", str(HANGS), "-o", str(path)), tmp_path)
     while iteration(path) < 0 and process.poll() is None:
         time.sleep(0.05)
-    time.sleep(1)
+    time.sleep(0.1)
     process.send_signal(number)
     out, err = process.communicate(timeout=HANGS)
     assert process.returncode == 128 + number and "Traceback" not in err
@@ -292,7 +292,7 @@ main()
 LONG = {
     "blueprint": (("blueprint", "leduc_poker", "--iterations", "100000000"), 2.0),
     "exploitability cfr": (("exploitability", "leduc_poker", "cfr:1000000000"), 3.0),
-    "exploitability dmc": (("exploitability", "leduc_poker", "dmc:1000000000"), 3.0),
+    "exploitability dmc": (("exploitability", "leduc_poker", "dmc:1000000000"), 2.0),
     "solve lp": (("solve", "liars_dice_6", "--solver", "lp"), 6.0),
     "solve": (("solve", "leduc_poker", "--iterations", "1000000000"), 4.0),
     "match": (("match", "gs2-deep", "blueprint", "--rounds", "100", *ONE), 6.0),
@@ -311,7 +311,7 @@ QUICK = ("exploitability dmc", "match, processes", "blueprint")
 
 
 @pytest.mark.parametrize("command", [*QUICK, *(pytest.param(c, marks=pytest.mark.long) for c in LONG)])
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 def test_ctrl_c_ends_a_command_with_130_and_a_word(command: str, tmp_path: Path) -> None:
     words, wait = LONG[command]
     process = subprocess.Popen(

@@ -11,8 +11,10 @@ from types import ModuleType
 
 import pytest
 
+from blueprint.research import infoset_features
 from gs2.search.config.stages import GENERATOR_NAMES
 from gs2.search.generation import GENERATORS
+from tests.patience import amount
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ELSEWHERE = {"guandan_masked_agent"}
@@ -76,7 +78,7 @@ def test_the_index_lists_every_example_by_a_question_and_says_which_are_long() -
 def test_a_network_is_trained_and_trained_further(tmp_path: Path) -> None:
     example = load("train_guandan")
     for _ in range(2):
-        results = example.main(tmp_path / "run", minutes=0.01, rounds=2, small=True)
+        results = example.main(tmp_path / "run", minutes=0.001, rounds=2, small=True)
         assert results
     assert (tmp_path / "run" / "last.safetensors").is_file()
 
@@ -100,11 +102,13 @@ def test_an_agent_learns_big2_from_the_environment_alone() -> None:
 
 
 def test_a_strangers_card_game_goes_from_its_rules_to_a_replayed_record(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = load("own_card_game").main(300, 20)
+    monkeypatch.setattr(infoset_features, "PLAYS", amount(infoset_features.PLAYS, 8))
+    pairs = amount(20, 5)
+    found = load("own_card_game").main(amount(300, 1), pairs)
     assert found["match"] > 0  # the rule agent against random play
-    assert found["rounds"] == 60 and sum(found["refined"].values()) == pytest.approx(1)
+    assert found["rounds"] == 3 * pairs and sum(found["refined"].values()) == pytest.approx(1)
     assert "chips a game" in capsys.readouterr().out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,34 @@ LARGEST = 200_000
 NEEDS = [name for name in ("nbclient", "ipykernel", "matplotlib") if find_spec(name) is None]
 
 
-@pytest.mark.skipif(bool(NEEDS), reason="needs gs2[test]")
+@pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs gs2[plots]")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.some(1)
+def test_the_code_of_a_notebook_prints_and_draws_what_it_shows(
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run in this process, which has imported all; a kernel of its own takes twice the time."""
+    import matplotlib.pyplot as plt
+
+    monkeypatch.chdir(path.parent)
+    plt.switch_backend("agg")
+    names: dict[str, Any] = {}
+    for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
+        if cell["cell_type"] != "code":
+            continue
+        code = "".join(line for line in cell["source"] if not line.startswith("%"))
+        exec(compile(code, f"{path.name}[{number}]", "exec"), names)
+        shown = "".join("".join(o["text"]) for o in cell["outputs"] if o["output_type"] == "stream")
+        out = capsys.readouterr().out
+        assert same_but_for_rounding(out, shown, TOLERANCE), out
+        pictures = sum(output["output_type"] == "display_data" for output in cell["outputs"])
+        assert len(plt.get_fignums()) == pictures, f"cell {number}"
+        plt.close("all")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(bool(NEEDS), reason="needs gs2[test]")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_prints_what_it_shows(path: Path) -> None:
     import nbformat
 

@@ -162,29 +162,34 @@ def _fault(text: str) -> str | None:
     return found[0] if found else None
 
 
+def _nodes(part: object) -> list[ast.AST]:
+    return [inner for inner in part if isinstance(inner, ast.AST)] if isinstance(part, list) else []
+
+
 def _strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield line and text of the strings of a module that have a blank; of docstrings, only the commands'.
 
     Parts of an f-string that are filled in are {}.
     """
     silent = set()
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        command = any("command" in ast.unparse(made) for made in getattr(node, "decorator_list", ()))
-        if isinstance(body, list) and not command:
-            silent |= {id(line.value) for line in body if isinstance(line, ast.Expr)}
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         if id(node) in silent:
             continue
+        body = getattr(node, "body", None)
+        command = any("command" in ast.unparse(made) for made in getattr(node, "decorator_list", ()))
+        if isinstance(body, list) and not command:
+            silent |= {id(line.value) for line in body if isinstance(line, ast.Expr)}
         if isinstance(node, ast.JoinedStr):
             parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
             text = "".join(map(str, parts))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value
         else:
-            waiting += ast.iter_child_nodes(node)
+            for name in node._fields:
+                part = () if name == "ctx" else getattr(node, name)
+                waiting += [part] if isinstance(part, ast.AST) else _nodes(part)
             continue
         if " " in text.strip():
             yield node.lineno, text

@@ -69,6 +69,16 @@ COINED = (
 """Words of ours that a researcher would not know, or would take for something else."""
 
 
+PLAIN_SITE = f"""
+INHERIT: {ROOT / "mkdocs.yml"}
+docs_dir: {ROOT / "docs"}
+hooks: [{ROOT / "docs" / "site_hooks.py"}]
+theme: {{name: mkdocs}}
+plugins:
+  - mkdocstrings: {{handlers: {{python: {{paths: [{ROOT}], options: {{show_source: false}}}}}}}}
+"""
+
+
 def anchors(text: str) -> set[str]:
     """Return the anchors of a page's headings, as GitHub and the site make them."""
     heads = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.S), re.M)
@@ -144,8 +154,13 @@ def test_the_reference_has_every_public_name() -> None:
 
 
 @pytest.mark.skipif(find_spec("mkdocs") is None, reason="needs gs2[docs]")
-def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path)]
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_the_site_is_built_without_a_warning(tmp_path: Path, whole: bool) -> None:
+    """Whole: with its own theme and what is searched, which take half of the time."""
+    made = tmp_path / "site"
+    (tmp_path / "plain.yml").write_text(PLAIN_SITE)
+    config = ROOT / "mkdocs.yml" if whole else tmp_path / "plain.yml"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(config), "-d", str(made)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "reference" / "search" / "index.html").is_file()
+    assert (made / "reference" / "search" / "index.html").is_file()

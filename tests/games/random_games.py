@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-from games import CHANCE, TERMINAL, Ragged
+from games import CHANCE, TERMINAL, CheckReport, Game, Ragged, check_game
 from games.base import TwoPlayerGame
+from tests.patience import amount
 
 
 @dataclass
@@ -184,3 +187,14 @@ class RandomGame(NodeGame):
             words = [*self._seed, *np.frombuffer(repr(name).encode(), np.uint8).tolist()]
             self._drawn[name] = int(np.random.default_rng(words).integers(n))
         return self._drawn[name]
+
+
+def check_quickly(game: Game, rng: np.random.Generator, **limits: Any) -> CheckReport:
+    """Check a game as `check_game` does, with --long; otherwise by fewer samples of fewer infosets.
+
+    What samples must come near to allows for their number.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name, many, few in (("INFOSETS", 8, 4), ("RUNS", 48, 12), ("DRAWS", 400, 100)):
+            patch.setattr(f"games.infosets.check_sampling.{name}", amount(many, few))
+        return check_game(game, rng, **limits)

@@ -22,7 +22,7 @@ from games import (
 from games.check import WIDTH_OF_LONG
 from games.research.kuhn_poker import BETTING, LINES, KuhnPoker
 from games.support.array_types import Array
-from tests.games.random_games import RandomGame
+from tests.games.random_games import RandomGame, check_quickly
 from tests.patience import amount
 
 SMALL = (
@@ -47,6 +47,21 @@ SMALL = (
     "big2(players=2,ranks=3,suits=2,opening=holder,settling=pairs)",
     "doudizhu(ranks=1)",
 )
+MORE = frozenset(
+    {
+        "kuhn_poker(cards=2)",
+        "kuhn_poker(cards=13)",
+        "leduc_poker(ranks=3,suits=1,raise_caps=0/0)",
+        "liars_dice(sides=2)",
+        "liars_dice(sides=3,wild=false)",
+        "goofspiel(cards=2,turns=1)",
+        "goofspiel(cards=3,turns=2,points_order=descending)",
+        "goofspiel(cards=3,turns=3,returns=win_loss)",
+        "dark_hex(size=2,abrupt=true)",
+        "big2(players=2,ranks=3,suits=2,opening=holder,settling=pairs)",
+    }
+)
+"""Small games beside others of their kind: each is seen whole with --long alone."""
 LARGE = (
     "leduc_poker",
     "leduc_poker(ranks=13,suits=4,raise_sizes=1/3,raise_caps=4/2)",
@@ -68,17 +83,21 @@ NARROW = {"guandan": 1}
 """Histories of a level that are looked at in games whose words are long and whose rounds have 200 levels."""
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name in MORE else ()) for name in SMALL]
+)
 def test_small_games_keep_the_contract_at_every_history(name: str) -> None:
     game = load_game(name, general_sum=True)
-    report = check_game(game, np.random.default_rng(0), max_width=20_000)
+    report = check_quickly(game, np.random.default_rng(0), max_width=20_000)
     assert report.complete
     assert min(report.infosets) > 0
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_games_keep_the_contract_at_random_histories(name: str) -> None:
-    report = check_game(load_game(name), np.random.default_rng(1), max_width=NARROW.get(name, amount(120)))
+    report = check_quickly(
+        load_game(name), np.random.default_rng(1), max_width=NARROW.get(name, amount(120, 8))
+    )
     assert not report.complete
     assert report.terminals > 0
 
@@ -261,6 +280,7 @@ def test_check_game_names_a_function_left_out_of_a_subclass() -> None:
 
 
 @pytest.mark.parametrize("chip", [1e-13, 1e-6, 1 / 3, 1.0, 1e7 / 3, 1e15 / 7])
+@pytest.mark.some(3)
 def test_payoffs_sum_to_zero_as_far_as_their_size_allows(chip: float) -> None:
     class Scaled(RandomGame):
         extra = 0.0

@@ -18,7 +18,8 @@ from games.infosets import decision_infosets
 from gs2 import SearchContext, solve_infoset
 from gs2.cli import main
 from gs2.search.config.presets import preset
-from tests.games.random_games import RandomGame
+from tests.games.random_games import RandomGame, check_quickly
+from tests.patience import amount
 
 
 class SimpleKuhn(SimpleGame):
@@ -141,7 +142,7 @@ class Listed(SimpleGame):
     ("game", "native"), [(SimpleKuhn(), "kuhn_poker"), (SimpleLeduc(), "leduc_poker")], ids=["kuhn", "leduc"]
 )
 def test_a_poker_written_simply_is_the_native_one(game: SimpleGame, native: str) -> None:
-    report = check_game(game, np.random.default_rng(0), max_width=200)
+    report = check_quickly(game, np.random.default_rng(0), max_width=200)
     ours, theirs = cfr.grow(game), cfr.grow(load_game(native))
     assert ours.n_nodes == theirs.n_nodes and report.infosets[0] > 0
     assert np.array_equal(np.bincount(ours.infoset_player), np.bincount(theirs.infoset_player))
@@ -154,10 +155,10 @@ def test_a_poker_written_simply_is_the_native_one(game: SimpleGame, native: str)
 @pytest.mark.parametrize("public", [True, False])
 @pytest.mark.some(1)
 def test_generated_games_written_simply_have_the_same_trees(public: bool) -> None:
-    for seed in range(5):
+    for seed in range(amount(5, 3)):
         nodes = RandomGame(seed, public=public)
         game = Listed(nodes)
-        check_game(game, np.random.default_rng(seed))
+        check_quickly(game, np.random.default_rng(seed))
         ours, theirs = cfr.grow(game), cfr.grow(nodes)
         for name in ("parent", "player", "infoset", "chance_prob", "returns", "infoset_offset"):
             assert np.array_equal(getattr(ours, name), getattr(theirs, name)), (seed, name)

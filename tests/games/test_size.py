@@ -15,6 +15,7 @@ from tests.games.openspiel.efg import random_efg
 from tests.games.trees import sizes
 
 RECORDED = json.loads((Path(__file__).parent.parent / "data" / "efg.json").read_text())["games"]
+HUGE = ("liars_dice_7", "liars_dice_7_reset_quantity", "goofspiel_12_ascending_3")
 KNOWN = {
     # rolls of all dice, with any set of bids below them, called or not, and the histories of the rolls
     "liars_dice(dice=2,sides=4)": 256 * (2**17 - 1) + 85,
@@ -54,6 +55,7 @@ def test_the_interval_holds_the_size_of_a_research_game(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.some(2)
 def test_the_interval_holds_a_size_that_no_tree_could(name: str) -> None:
     game = load_game(name)
     sizes = [estimate_size(game, seed=seed, infosets=False) for seed in range(10)]
@@ -146,7 +148,9 @@ def test_every_size_is_estimated_however_large(name: str) -> None:
     assert sum(count.low for count in size.infosets) <= sum(count.high for count in size.decisions)
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name in HUGE else ()) for name in RECORDED]
+)
 @pytest.mark.some(12)
 def test_research_games_have_the_recorded_sizes(name: str) -> None:
     game = load_game(name)

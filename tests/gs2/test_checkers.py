@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -123,26 +125,23 @@ print(json.dumps({"asserts": sys.flags.optimize == 0, "said": said}))
 """
 
 
-def test_nonsense_parts_are_refused_also_where_python_leaves_assert_out() -> None:
-    found = {}
-    for flags in ((), ("-O",)):
-        done = subprocess.run(
-            [sys.executable, *flags, "-c", NONSENSE],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            timeout=PATIENCE,
-        )
-        assert done.returncode == 0, done.stderr
-        answer = json.loads(done.stdout)
-        assert answer["asserts"] == (flags == ())
-        found[flags] = answer["said"]
-    assert found[()].keys() == {"generator", "leaf", "gadget", "game", "blueprint"}
-    for part, errors in found[("-O",)].items():
+def test_nonsense_parts_are_refused_also_where_python_leaves_assert_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    exec(compile(NONSENSE, "nonsense", "exec"), {"__name__": "nonsense"})
+    here = json.loads(capsys.readouterr().out)
+    done = subprocess.run(
+        [sys.executable, "-O", "-c", NONSENSE], capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr
+    without = json.loads(done.stdout)
+    assert here["asserts"] and not without["asserts"]
+    assert here["said"].keys() == {"generator", "leaf", "gadget", "game", "blueprint"}
+    for part, errors in without["said"].items():
         for error in errors:
             assert error != "passed", (part, errors)
             assert "got" in error or "lacks" in error or part == "gadget", error
-        assert len(errors) == len(found[()][part])
+        assert len(errors) == len(here["said"][part])
 
 
 def _sources(words: str) -> list[tuple[Path, ast.Module]]:

@@ -22,6 +22,7 @@ from gs2.parts import named_part
 
 PARTS = """
 from dataclasses import replace
+from functools import cache
 import numpy as np
 import cfr
 from cfr.values import node_values
@@ -86,13 +87,15 @@ class Decided(KuhnPoker):
         return np.zeros((len(states), 2))
 
 
-solved = cfr.grow(KuhnPoker())
-worth = node_values(solved, cfr.solve(solved, target=1e-7).policy)
-node_of = {state.tobytes(): node for node, state in enumerate(solved.states)}
+@cache
+def worth():
+    tree = cfr.grow(KuhnPoker())
+    values = node_values(tree, cfr.solve(tree, target=1e-7).policy)
+    return {state.tobytes(): value for state, value in zip(tree.states, values)}
 
 
 def oracle(game, states):
-    return worth[[node_of[state.tobytes()] for state in states]]
+    return np.array([worth()[state.tobytes()] for state in states])
 
 
 def even(game, states):

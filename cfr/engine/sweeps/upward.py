@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.engine.arrays import Side, Work, borrow_side, borrow_work
 from cfr.engine.bundles import ABOVE, ACTIONS, BASE, BEFORE, FIELDS, LANE0, MEMBERS, ROWS, WIDE
 from cfr.engine.simd import (
     add_fours,
@@ -35,7 +36,7 @@ from cfr.engine.sweeps.learn_regrets import current_discounts, learn, learning_r
 from cfr.engine.sweeps.short_bundles import update_rows, update_singles
 from games.support.kernel import kernel
 
-__all__ = ["sweep_best", "sweep_up"]
+__all__ = ["respond", "sweep_up"]
 
 EVERY = np.uint64(2**64 - 1)
 """All bits."""
@@ -182,10 +183,17 @@ def _update(
 
 
 @kernel
-def sweep_best(side: Any, work: Any) -> float:
-    """Return the best-response value of the payoffs in `value`, bottom up over the marked bundles."""
-    zero, bundle, _, level, n_levels, _, parent, real, _, _, _ = side
-    _, _, value, marked, queue, _ = work
+def respond(side: Side, scratch: Work) -> tuple[float, float]:
+    """Return (value of the plan, best-response value) against the payoffs in `value`, which become zero.
+
+    Its arguments are not borrowed yet: solvers call it. Bottom up over the marked bundles.
+    """
+    zero, bundle, _, level, n_levels, _, parent, real, _, _, _ = borrow_side(side)
+    work = borrow_work(scratch)
+    plan, _, value, marked, queue, _ = work
+    expected = 0.0
+    for p in range(len(scratch[0])):
+        expected += plan[p] * value[p]
     lowest = splat(zero, -np.inf)
     shift = 3 if width(zero) == 8 else 2
     for depth in range(n_levels - 1, -1, -1):
@@ -209,7 +217,7 @@ def sweep_best(side: Any, work: Any) -> float:
                     best = maximum(best, keep(load(zero, value, base + j), mask, lowest))
                     store(value, base + j, zero)
                 value[before] += vmax(best)
-    out: float = value[0]
+    best_value: float = value[0]
     value[0] = 0.0
     marked[0] = 0
-    return out
+    return expected, best_value

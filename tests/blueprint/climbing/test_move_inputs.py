@@ -19,6 +19,7 @@ from games.climbing.doudizhu.multiset import RANK_LETTERS
 from games.game import GameError
 from games.support.array_types import Rows
 from tests.games.climbing.big2.boards import VARIANTS
+from tests.patience import amount
 from tests.reference.climbing.big2_rows import big2_hidden_bits, big2_move_blocks, big2_seat_blocks
 from tests.reference.climbing.doudizhu_rows import hidden_blocks, move_blocks, seat_blocks
 
@@ -80,7 +81,7 @@ def test_a_row_of_doudizhu_says_what_the_slow_twin_says(name: str) -> None:
     game = load_game(name, general_sum=True)
     inputs = move_inputs(game)
     rng = np.random.default_rng(3)
-    states = positions(inputs, 12, rng)
+    states = positions(inputs, amount(12, 5), rng)
     ranks = 7 if "7" in name else 13
     deck = Counter(dict.fromkeys(RANK_LETTERS[:ranks], 4) | {"B": 1, "R": 1})
     seats = rng.integers(0, 3, len(states))
@@ -90,7 +91,7 @@ def test_a_row_of_doudizhu_says_what_the_slow_twin_says(name: str) -> None:
         assert hidden[k].tolist() == hidden_blocks(state, int(seats[k]))
     states = states[states["player"] >= 0]
     legal, out = moves_of(inputs, states)
-    for j in rng.integers(0, len(legal.values), 600):
+    for j in rng.integers(0, len(legal.values), amount(600, 200)):
         row = int(np.searchsorted(legal.offsets, j, side="right")) - 1
         state = states[row]
         same(out[j], MOVE_BLOCKS, move_blocks(state, int(state["player"]), int(legal.values[j]), deck))
@@ -109,7 +110,7 @@ def test_a_row_of_big2_says_what_the_slow_twin_says(options: dict[str, Any]) -> 
         assert hidden[k].tolist() == big2_hidden_bits(game, state, int(seats[k]))
     states = states[states["player"] >= 0]
     legal, out = moves_of(inputs, states)
-    for j in rng.integers(0, len(legal.values), 200):
+    for j in rng.integers(0, len(legal.values), amount(200, 80)):
         state = states[int(np.searchsorted(legal.offsets, j, side="right")) - 1]
         twin = big2_move_blocks(game, state, int(state["player"]), int(legal.values[j]))
         same(out[j], BIG2_MOVE_BLOCKS, twin)

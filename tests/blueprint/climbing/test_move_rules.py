@@ -21,6 +21,7 @@ from games.research.kuhn_poker import KuhnPoker
 from games.support.array_types import Ints
 from gs2.play.big2_shedding import BIG2_SHEDDING
 from tests.games.climbing.big2.boards import VARIANTS
+from tests.patience import amount
 from tests.reference.climbing.turns import kept_by_turns, slow_big2_turns, slow_doudizhu_turns
 
 
@@ -86,7 +87,7 @@ def test_pruning_keeps_what_the_rule_says(name: str, margin: int) -> None:
     game = load_game(name)
     inputs = move_inputs(game)
     offered = kept_in_all = 0
-    for d in asked(name, 4):
+    for d in asked(name, amount(4, 2)):
         kept = inputs.keep_moves(d.states, d.seats, d.offsets, d.words, margin)
         left = inputs.turns_left(d.states, d.seats, d.offsets, d.words)
         for j, state in enumerate(d.states):

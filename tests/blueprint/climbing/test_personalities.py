@@ -33,10 +33,18 @@ from games.support.array_types import Ints
 from games.support.configuration import ConfigError
 from gs2.play.game_match import play_agents
 from gs2.play.shedding import SHEDDING
+from tests.patience import amount
 
 GAMES = ("doudizhu", "big2", "doudizhu(landlord=bid,ranks=7)", "big2(players=3,ranks=8,suits=3)")
 SMALL = ClimbingConfig(
-    state=32, action=16, critic=0, rounds=24, batch=128, personality=8, personas=0.5, recipe="pdhqn"
+    state=32,
+    action=16,
+    critic=0,
+    rounds=amount(24, 12),
+    batch=128,
+    personality=8,
+    personas=0.5,
+    recipe="pdhqn",
 )
 
 

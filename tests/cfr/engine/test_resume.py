@@ -21,7 +21,7 @@ from cfr.solver import Solver
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from tests.cfr.trees import tree_of
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, amount
 
 ROOT = Path(__file__).parents[3]
 ASCENDING = "goofspiel(cards=4,turns=3,points_order=ascending)"
@@ -118,7 +118,7 @@ def edited(state: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"{name} {value!r}", {**state, name: value}
             elif name in state:
                 array = np.asarray(state[name])
-                for at in np.random.default_rng(0).integers(0, len(array), 3):
+                for at in np.random.default_rng(0).integers(0, len(array), amount(3, 1)):
                     changed = array.astype(np.float64)
                     changed[at] = value
                     yield f"{name}[{at}] = {value}", {**state, name: changed}

@@ -55,7 +55,10 @@ ADAPTED = [
 ]
 
 
-@pytest.mark.parametrize("name", [*OURS, *ADAPTED])
+@pytest.mark.parametrize(
+    "name",
+    [*OURS, *(pytest.param(name, marks=pytest.mark.long if "leduc" in name else ()) for name in ADAPTED)],
+)
 @pytest.mark.some(5)
 def test_openspiel_finds_our_policy_as_exploitable_as_we_do(name: str) -> None:
     pyspiel = pytest.importorskip("pyspiel")
@@ -138,6 +141,7 @@ def test_games_that_openspiel_has_not_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*OURS, "openspiel:kuhn_poker"])
+@pytest.mark.some(5)
 def test_json_brings_every_probability_back_to_the_bit(name: str, tmp_path: Path) -> None:
     if name.startswith("openspiel"):
         pytest.importorskip("pyspiel")

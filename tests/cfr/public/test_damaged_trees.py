@@ -21,6 +21,7 @@ from cfr.public.policies.tree_check import PublicTreeError, require_tree
 from cfr.public.tree import PublicTree, depth_of
 from gs2.public.public_strategy import StoredStrategy
 from tests.cfr.public.setting import GAMES, RANDOM, both, solver_of
+from tests.patience import amount
 
 GAME = "liars_dice(sides=4)"
 ARRAYS = ("player", "first_edge", "child", "size", "row")
@@ -94,7 +95,7 @@ def test_what_one_walk_finds_wrong_is_refused_and_nothing_else(
     for module in ("cfr.public.policies.tree_check", "cfr.public.tree"):
         monkeypatch.setattr(f"{module}.PIECE", piece)
     rng, refused = np.random.default_rng(1), 0
-    trials = 1500
+    trials = amount(1500, 400)
     for _ in range(trials):
         tree = both(str(rng.choice([*GAMES[:3], *RANDOM]))).tree
         what = str(rng.choice([*ARRAYS, "depth", "n_rows"]))

@@ -24,6 +24,7 @@ from gs2.policies.tabulate import policy_of, tabulate
 from tests.cfr.public.policy_slots import from_slots, to_slots
 from tests.cfr.public.setting import GAMES, RANDOM, both, solver_of
 from tests.cfr.trees import random_policy
+from tests.patience import amount
 
 EXACT = 1e-12
 AGREEMENT = 1e-9
@@ -47,13 +48,13 @@ def test_values_are_those_of_the_listed_tree(name: str) -> None:
     policy = PublicPolicy.of(solver_of(name, 12))
     assert isinstance(policy, Blueprint)
     table = tabulate(forms.game, forms.listed, to_slots(policy, forms.listed))
-    rng = np.random.default_rng(0)
+    rng, histories = np.random.default_rng(0), amount(60, 15)
     for player in (0, 1):
-        decided = rng.permutation(np.flatnonzero(forms.listed.player >= 0))[:60]
+        decided = rng.permutation(np.flatnonzero(forms.listed.player >= 0))[:histories]
         states = forms.listed.states[decided]
         ours = policy.value(forms.game, states, player)
         assert np.allclose(ours, table.value(forms.game, states, player), atol=AGREEMENT)
-        own = rng.permutation(np.flatnonzero(forms.listed.player == player))[:60]
+        own = rng.permutation(np.flatnonzero(forms.listed.player == player))[:histories]
         states = forms.listed.states[own]
         actions = forms.game.actions(states)
         ours = policy.q(forms.game, states, player, actions)

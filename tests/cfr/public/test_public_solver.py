@@ -15,6 +15,7 @@ from cfr.tree.memory import TooLarge
 from cfr.variants import VARIANTS, variant
 from games import GameError, load_game
 from tests.cfr.public.setting import GAMES, RANDOM, both, solver_of
+from tests.patience import amount
 from tests.reference.public_cfr import SlowPublicCfr
 
 AGREEMENT, LATER = 1e-9, 1e-6
@@ -24,7 +25,7 @@ SINGLE = 2e-4
 
 @pytest.mark.parametrize("name", [*GAMES, *RANDOM])
 @pytest.mark.parametrize("alternating", [True, False])
-@pytest.mark.some(10)
+@pytest.mark.some(6)
 def test_both_forms_come_to_the_same_policies_and_values(name: str, alternating: bool) -> None:
     forms = both(name)
     for row in VARIANTS.values():
@@ -69,13 +70,13 @@ def test_both_forms_agree_until_rounding_parts_them(name: str) -> None:
     "name", ["kuhn_poker", "liars_dice(sides=3,wild=false,bidding=reset-quantity)", *RANDOM]
 )
 def test_the_kernels_do_what_a_plain_recursion_does(name: str) -> None:
-    forms = both(name)
+    forms, iterations = both(name), amount(8, 5)
     for row in VARIANTS.values():
         for alternating in (True, False):
             kind = variant(row, alternating=alternating)
             fast, slow = PublicSolver(forms.tree, kind, threads=1), SlowPublicCfr(forms.tree, kind)
-            fast.run(8)
-            slow.run(8)
+            fast.run(iterations)
+            slow.run(iterations)
             policy = PublicPolicy.of(fast)
             for node in slow.regret:
                 assert np.abs(policy.probs(node) - slow.average(node)).max() < AGREEMENT, row.name

@@ -24,6 +24,7 @@ from games.support.kernel import kernel
 from tests.cfr.public.random_factored import RandomStructured
 from tests.cfr.public.random_forms import random_forms
 from tests.cfr.public.setting import both, solver_of
+from tests.patience import amount
 from tests.reference.public_cfr import SlowPublicCfr
 
 AGREEMENT, SINGLE = 1e-9, 1e-4
@@ -62,7 +63,7 @@ def pay_once(payoffs: Any, kind: int, sizes: tuple[int, int, int], vec: Any, pla
 def test_every_form_pays_what_the_pairs_do(monkeypatch: pytest.MonkeyPatch, form: str, dtype: Any) -> None:
     prefer(monkeypatch, form)
     met = set()
-    for seed in range(25):
+    for seed in range(amount(25, 10)):
         forms, rng = random_forms(seed), np.random.default_rng(seed)
         used = rng.random(len(forms)) < 0.9
         for player in (0, 1):
@@ -92,14 +93,15 @@ NAMES = ("kuhn_poker(cards=5)", "leduc_poker", "leduc_poker(suit_isomorphism=tru
 @pytest.mark.parametrize("form", FORMS[1:])
 def test_iterates_are_the_same_in_every_form(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     prefer(monkeypatch, form)
+    iterations = amount(6, 3)
     trees = [both(name).tree for name in NAMES] + [grow_public(RandomStructured(seed)) for seed in range(4)]
     for tree in trees:
         dense = [tree.payoffs.dense(kind) for kind in range(len(tree.payoffs))]
         plain = replace(tree, payoffs=PayoffForms.of_matrices(np.array(dense)))
         for variant in ("cfr+", "pdcfr+"):
             one, other = PublicSolver(tree, variant, threads=1), SlowPublicCfr(plain, variant)
-            one.run(6)
-            other.run(6)
+            one.run(iterations)
+            other.run(iterations)
             policy = PublicPolicy.of(one)
             for node in other.regret:
                 assert np.abs(policy.probs(node) - other.average(node)).max() < AGREEMENT

@@ -323,6 +323,7 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("kind", PICTURES)
+@pytest.mark.some(2)
 def test_a_plot_replaces_a_picture_of_its_kind_and_nothing_else(kind: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     plot = tmp_path / f"ladder{kind}"

@@ -79,7 +79,7 @@ def test_a_run_resumes_with_its_own_settings_and_new_ones(run: Path) -> None:
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     directory = tmp_path / "killed"
-    words = ["train", "--minutes", "10", "-o", str(directory), *TINY, "--checkpoint-minutes", "0"]
+    words = ["train", "--minutes", "10", "-o", str(directory), *TINY, *QUIET, "--checkpoint-minutes", "0"]
     code = "import sys; from gs2.commands.training.train import train; train(sys.argv[1:])"
     with subprocess.Popen(
         [sys.executable, "-c", code, *words[1:]],

@@ -20,6 +20,7 @@ from games.infosets.sampling import follow_trails, sample_infoset
 from games.infosets.trail import Trail, Watcher, find_trail, trails_along
 from games.research.leduc_poker import LeducPoker
 from tests.games.random_games import RandomGame
+from tests.patience import amount
 
 EXACT = 1e-12
 RARE = 1e-6
@@ -112,7 +113,7 @@ def test_without_exploration_what_the_policy_never_plays_is_missing_and_said_to_
         tree, play = grow(game), Play(3)
         known = reach(tree, play.on(game, tree))
         decisions = np.flatnonzero(tree.player >= 0)
-        for node in rng(1).choice(decisions, min(12, len(decisions)), replace=False).tolist():
+        for node in rng(1).choice(decisions, min(amount(12, 8), len(decisions)), replace=False).tolist():
             seat = int(tree.player[node])
             trail = trails_along(game, line_to(tree, node), seat)[0]
             members = np.flatnonzero(tree.infoset == tree.infoset[node])
@@ -186,7 +187,7 @@ def test_samples_are_as_likely_as_rejection_has_them(text: str) -> None:
     trail = find_trail(game, game.parse_infoset(text), rng(0))
     seen = rejected(game, trail, play, 60_000, rng(9))
     mean: Counter[bytes] = Counter()
-    runs = 300
+    runs = amount(300, 150)
     for run in range(runs):
         found = follow_trails(game, [trail], 3, rng(run), policy=play.policy)[0]
         assert len(found) <= 3 and not found.complete

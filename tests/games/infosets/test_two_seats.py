@@ -7,7 +7,7 @@ import pytest
 
 from cfr.tree import FlatTree, grow
 from cfr.values import reach, root_values
-from games import Game, GameError, check_game, load_game
+from games import Game, GameError, load_game
 from games.infosets.check_sampling import check_sampling
 from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, trails_along
@@ -17,6 +17,8 @@ from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.histories.seats import SeatBlueprint, seat_views
 from tests.games.infosets.seated_games import RandomPlay, SeatedGame, SelfDrawnGame
+from tests.games.random_games import check_quickly
+from tests.patience import amount
 
 SAME = 1e-9
 TEAMS = [(0, 1, 1), (0, 1, 0), (0, 1, 2), (0, 1, 0, 1), (0, 1, 2, 3)]
@@ -53,7 +55,7 @@ def at_random(game: Game, tree: FlatTree, count: int, seed: int) -> list[Trail]:
 )
 @pytest.mark.some(1)
 def test_the_random_games_keep_the_contract(teams: tuple[int, ...]) -> None:
-    assert check_game(SeatedGame(len(teams), teams, turns=3), rng(0)).complete
+    assert check_quickly(SeatedGame(len(teams), teams, turns=3), rng(0)).complete
 
 
 @pytest.mark.parametrize("teams", [TEAMS[1], pytest.param(TEAMS[2], marks=pytest.mark.long)])
@@ -62,7 +64,7 @@ def test_a_view_from_two_seats_keeps_the_contract_of_a_game(teams: tuple[int, ..
     game = SeatedGame(7, teams, turns=3)
     for at, seen in enumerate(views(game, RandomPlay(1, zeros=0.3))[::3]):
         # The range of payoffs is the game's, which one seat, or nature, may not exhaust.
-        check_game(seen.view, rng(at), roots=game.root(), max_width=60)
+        check_quickly(seen.view, rng(at), roots=game.root(), max_width=60)
         check_sampling(seen.view, rng(at), small=True)
 
 
@@ -71,13 +73,13 @@ def test_views_of_climbing_games_keep_the_contract(name: str) -> None:
     game = load_game(name)
     for seat in (0, 1):
         seen = seat_views(game, RandomPlay(seat), seat, preset("rollout", slip=0.0))[0]
-        check_game(seen.view, rng(1), roots=game.root(), max_width=100)
+        check_quickly(seen.view, rng(1), roots=game.root(), max_width=100)
         check_sampling(seen.view, rng(2), small=False)
 
 
 @pytest.mark.parametrize("teams", TEAMS)
 def test_a_profile_is_worth_in_the_view_what_it_is_worth_in_the_game(teams: tuple[int, ...]) -> None:
-    for seed in range(2):
+    for seed in range(amount(2, 1)):
         game, play = SeatedGame(seed, teams, turns=3), RandomPlay(seed, zeros=0.4)
         tree = grow(game)
         worth = root_values(tree, policy_of(play, game, tree))

@@ -8,12 +8,14 @@ import pickle
 import numpy as np
 import pytest
 
-from games import TERMINAL, GameError, check_game, load_game
+from games import TERMINAL, GameError, load_game
 from games.game import Game
 from games.openspiel.adapter import OpenSpielGame
 from games.openspiel.direct import DirectOpenSpielGame
 from games.size import RUNS, SLOW_WIDTH, estimate_size
 from games.support.array_types import Array
+from tests.games.random_games import check_quickly
+from tests.patience import amount
 
 pytest.importorskip("pyspiel")
 
@@ -31,7 +33,7 @@ SMALL = (
 )
 LARGE = {"phantom_ttt": 9, BATTLESHIP: 21, "liars_dice(numdice=5)": 61}
 """Games without a tree, and their distinct actions."""
-WIDTH = 200
+WIDTH = amount(200, 60)
 
 
 def levels(game: Game, other: Game, seed: int) -> list[tuple[Array, Array]]:
@@ -76,7 +78,7 @@ def test_a_game_step_by_step_is_the_expanded_one(text: str) -> None:
 def test_large_games_load_by_name_and_keep_the_contract(text: str) -> None:
     game = load_game(f"openspiel:{text}")
     assert isinstance(game, DirectOpenSpielGame)
-    report = check_game(game, np.random.default_rng(1), max_width=40)
+    report = check_quickly(game, np.random.default_rng(1), max_width=40)
     assert not report.complete and report.terminals > 0
     sent = pickle.loads(pickle.dumps(game))
     assert sent.name == game.name
@@ -130,7 +132,7 @@ def test_a_large_game_that_cannot_be_played_is_refused() -> None:
 def test_infosets_are_by_observations_where_openspiels_are_missing_or_forget(text: str) -> None:
     game = DirectOpenSpielGame(text)
     assert game.by_observations and pickle.loads(pickle.dumps(game)).by_observations
-    check_game(game, np.random.default_rng(2), max_width=20)
+    check_quickly(game, np.random.default_rng(2), max_width=20)
 
 
 @pytest.mark.parametrize(

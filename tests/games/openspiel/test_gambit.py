@@ -14,6 +14,8 @@ from cfr.values import root_values
 from games import GameError, check_game, decision_infosets, load_game
 from games.gambit import GambitGame
 from tests.games.openspiel.gambit_files import GambitText, random_efg, random_nfg
+from tests.games.random_games import check_quickly
+from tests.patience import amount
 
 ROOT = Path(__file__).parents[3]
 TOLERANCE = 1e-9
@@ -53,7 +55,7 @@ def uniform_values(game: GambitGame) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", ["efg", "nfg"])
 def test_random_files_are_worth_what_they_were_drawn_to_be(kind: str, tmp_path: Path) -> None:
-    for seed in range(60):
+    for seed in range(amount(60, 20)):
         file = made(seed, kind)
         game = load(file.text, tmp_path, kind)
         values = uniform_values(game)[: file.players]
@@ -71,7 +73,7 @@ def test_random_files_are_worth_what_they_were_drawn_to_be(kind: str, tmp_path: 
 @pytest.mark.some(6)
 def test_random_files_keep_the_contract_at_every_history(seed: int, kind: str, tmp_path: Path) -> None:
     game = load(made(seed, kind).text, tmp_path, kind)
-    check_game(game, np.random.default_rng(0))
+    check_quickly(game, np.random.default_rng(0))
     for infoset in decision_infosets(game):
         assert game.parse_infoset(infoset.text) == infoset
     sent = pickle.loads(pickle.dumps(game))
@@ -92,7 +94,7 @@ def pygambit_values(path: Path) -> list[Fraction]:
 
 @pytest.mark.parametrize("kind", ["efg", "nfg"])
 def test_pygambit_reads_the_same_games(kind: str, tmp_path: Path) -> None:
-    for seed in range(30):
+    for seed in range(amount(30, 10)):
         file = random_efg(seed, plain=True) if kind == "efg" else random_nfg(seed)
         path = tmp_path / f"game.{kind}"
         path.write_text(file.text.replace("é", "e"))  # pygambit takes ASCII labels only

@@ -16,6 +16,7 @@ from games.openspiel.game_strings import game_name, load_parameters, read_parame
 from games.openspiel.names import openspiel_game
 from gs2.policies.policy_spec import policy_from_spec
 from tests.games.openspiel.efg import random_efg
+from tests.patience import amount
 
 pytest.importorskip("pyspiel")
 
@@ -59,7 +60,7 @@ def rps(folder: Path, payoff: int = 1) -> Path:
 
 def test_names_of_generated_games_keep_every_parameter_and_read_back(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    for _ in range(60):
+    for _ in range(amount(60, 20)):
         text = nested(rng, tmp_path)
         parameters = read_parameters(text)
         try:

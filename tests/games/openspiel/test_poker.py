@@ -16,9 +16,11 @@ from cfr.public.tree import grow_public
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow
-from games import CHANCE, TERMINAL, GameError, check_game, load_game
+from games import CHANCE, TERMINAL, GameError, load_game
 from games.infosets.factored import check_factored, is_factored
 from tests.cfr.public.policy_slots import to_slots
+from tests.games.random_games import check_quickly
+from tests.patience import amount
 
 pyspiel = pytest.importorskip("pyspiel")
 
@@ -81,15 +83,16 @@ def raw(game: OpenSpielPoker, actions: list[int]) -> Any:
 @pytest.mark.some(3)
 def test_poker_games_keep_both_contracts(text: str) -> None:
     game, rng = poker(text), np.random.default_rng(0)
-    check_game(game, rng, max_width=100)
+    check_quickly(game, rng, max_width=100)
     assert check_factored(game, rng, width=40) > 3
 
 
 @pytest.mark.parametrize("text", ["kuhn_poker", *GENERATED])
+@pytest.mark.some(6)
 def test_histories_are_openspiels(text: str) -> None:
     game, rng = poker(text), np.random.default_rng(1)
     named: tuple[dict[str, bytes], dict[str, bytes]] = ({}, {})
-    for _ in range(100):
+    for _ in range(amount(100, 50)):
         line: list[int] = []
         states, mass = game.root(), 1.0
         while (who := int(game.player(states)[0])) != TERMINAL:
@@ -115,6 +118,7 @@ def test_histories_are_openspiels(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", SMALL)
+@pytest.mark.some(5)
 def test_the_public_form_agrees_with_the_listed_one_and_with_openspiel(text: str) -> None:
     game = poker(text)
     listed, solver = grow(game), PublicSolver(grow_public(game), "dcfr+", threads=1)

@@ -16,6 +16,7 @@ from games.support.bootstrap import (
     bootstrap_intervals,
     verdict_at_a_look,
 )
+from tests.patience import amount
 
 SAME_END = 0.02
 """Largest difference of two bootstraps' ends on the samples used here."""
@@ -28,7 +29,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 def test_an_interval_agrees_with_drawing_one_by_one() -> None:
     values = rng(1).choice([-3.0, -2.5, 0.0, 1.0, 3.0], 300)
     low, high = bootstrap_interval(values, rng(2))
-    means = np.array([values[rng(k).integers(0, 300, 300)].mean() for k in range(6000)])
+    means = np.array([values[rng(k).integers(0, 300, 300)].mean() for k in range(amount(6000, 3000))])
     assert abs(low - np.quantile(means, 0.025)) < SAME_END
     assert abs(high - np.quantile(means, 0.975)) < SAME_END
 
@@ -77,7 +78,8 @@ def decided(batch: int, most: int, runs: int, shift: float = 0.0) -> int:
 
 
 @pytest.mark.parametrize(
-    ("batch", "most", "runs"), [(1, 40, 60), (1, 240, 60), (5, 300, 120), (10, 400, 120), (100, 300, 30)]
+    ("batch", "most", "runs"),
+    [(1, 40, 60), (1, 240, 60), (5, 300, 120), (10, 400, 120), (100, 300, amount(30, 15))],
 )
 @pytest.mark.some(2)
 def test_however_often_one_looks_equals_are_seldom_told_apart(batch: int, most: int, runs: int) -> None:

@@ -8,6 +8,7 @@ import pytest
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from tests.gs2.guandan.blueprints import random_choice
+from tests.patience import amount
 from tests.reference.guandan.guandan_endgame import move_wins
 
 
@@ -32,7 +33,7 @@ def endgames(n: int, rng: np.random.Generator, most: int, least: int = 2) -> lis
 
 def test_solver_agrees_with_the_slow_twin_on_every_move() -> None:
     rng = np.random.default_rng(0)
-    for state in endgames(40, rng, most=11):
+    for state in endgames(amount(40, 20), rng, most=11):
         seat = int(state["player"][0])
         moves = legal(state).values
         solved = solve_endgame(state, seat, moves, 100_000)
@@ -45,7 +46,7 @@ def test_solver_agrees_with_the_slow_twin_on_every_move() -> None:
 def test_payoffs_are_those_of_the_rounds_two_ends() -> None:
     rng = np.random.default_rng(1)
     game = GuanDan()
-    for state in endgames(30, rng, most=20):
+    for state in endgames(amount(30, 15), rng, most=20):
         seat = int(state["player"][0])
         solved = solve_endgame(state, seat, legal(state).values, 10)
         ends = set()
@@ -64,12 +65,12 @@ def test_payoffs_are_those_of_the_rounds_two_ends() -> None:
 def test_playing_the_solution_wins_against_any_defence() -> None:
     rng = np.random.default_rng(2)
     won = 0
-    for state in endgames(25, rng, most=24, least=8):
+    for state in endgames(amount(25, 12), rng, most=24, least=8):
         seat = int(state["player"][0])
         solved = solve_endgame(state, seat, legal(state).values, 300_000)
         if not solved.won.any():
             continue
-        for _ in range(5):
+        for _ in range(amount(5, 2)):
             play = state.copy()
             while play["player"][0] >= 0:
                 moves = legal(play).values
@@ -88,7 +89,7 @@ def test_playing_the_solution_wins_against_any_defence() -> None:
 @pytest.mark.parametrize("limit", [0, 1, 3])
 def test_a_small_limit_leaves_moves_open_rather_than_guessing(limit: int) -> None:
     rng = np.random.default_rng(3)
-    for state in endgames(5, rng, most=30, least=14):
+    for state in endgames(amount(5, 3), rng, most=30, least=14):
         seat = int(state["player"][0])
         moves = legal(state).values
         whole = solve_endgame(state, seat, moves, 2_000_000)

@@ -22,6 +22,7 @@ from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.explain import solve_infoset
+from tests.patience import amount
 
 GAMES = ("kuhn_poker(cards=4)", "leduc_poker", "liars_dice(sides=3)", "liars_dice(dice=2,sides=2)")
 METHODS = ("1-klss", "2-klss", "gs2-d", "maxmargin", "unsafe", "gs2+")
@@ -85,7 +86,7 @@ def test_a_search_is_the_listed_one(name: str, method: str) -> None:
     if method == "2-klss" and "liars_dice" not in name:
         pytest.skip("a card that one holds the other cannot: order 2 is not the closure")
     rng = np.random.default_rng([GAMES.index(name), METHODS.index(method)])
-    for infoset in rng.permutation(np.array(infosets_of(context), object))[:3]:
+    for infoset in rng.permutation(np.array(infosets_of(context), object))[: amount(3, 1)]:
         config = preset(method, iterations=1000)
         theirs = solve_infoset(context, listed, infoset, config, np.random.default_rng(1))
         ours = solve_infoset(game, PublicBlueprint(strategy), infoset, config, np.random.default_rng(1))
@@ -136,7 +137,7 @@ def test_no_certified_search_raises_the_exploitability_of_any_strategy(name: str
     tree = grow_public(load_game(name))
     strategy, sweeper = random_strategy(tree, rng), TreeSweeper(tree, 1)
     gained = 0.0
-    for number in range(8):
+    for number in range(amount(8, 4)):
         place = PublicPlace(0, number % tree.n_private[0]) if number < 2 else random_place(tree, rng)
         opponent = 1 - int(tree.player[place.node])
         before = strategy.best_response(opponent, sweeper)
@@ -163,7 +164,8 @@ def test_no_accepted_certificate_lets_the_opponent_gain(freeze: str, scope: str,
     tree, sweeper, rng = strategy.tree, TreeSweeper(strategy.tree, 1), np.random.default_rng(9)
     before = [strategy.best_response(player, sweeper) for player in (0, 1)]
     changed = 0
-    places = [PublicPlace(1, private) for private in (0, 2, 4)] + [random_place(tree, rng) for _ in range(5)]
+    places = [PublicPlace(1, private) for private in (0, 2, 4)]
+    places += [random_place(tree, rng) for _ in range(amount(5, 1))]
     for order, method in ((1, "kluss"), (None, "maxmargin"), (1, "gs2-d")):
         config = preset(
             method, order=order, freeze=freeze, scope=scope, certificate=certificate, iterations=30

@@ -109,6 +109,7 @@ def test_the_temperature_leads_from_the_solution_to_the_blueprint(name: str) -> 
 
 
 @QUICK
+@pytest.mark.some(2)
 def test_cold_anchored_searches_reach_what_cfr_reaches(name: str) -> None:
     prepared = context(name)
     policy = blueprint(name, 3)

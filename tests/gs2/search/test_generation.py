@@ -113,7 +113,7 @@ def drawn_cases(n: int) -> list[tuple[np.ndarray, np.ndarray, int]]:
 @pytest.mark.parametrize("name", WEIGHTED_GENERATORS)
 def test_weighted_samples_carry_the_reach_of_all_without_bias(name):
     draws = 1500
-    for values, weights, k in drawn_cases(12):
+    for values, weights, k in drawn_cases(amount(12, 4)):
         rng = np.random.default_rng(3)
         carried = np.zeros((draws, len(values)))
         for row in carried:

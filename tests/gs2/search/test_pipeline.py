@@ -19,6 +19,7 @@ from gs2.search.histories.source import HistorySource, LeftAlone, Log, Problem
 from gs2.search.pipeline import refine_infoset, search
 from gs2.search.subgame.cut import Subgame, grow_subgame
 from tests.gs2.search.setting import LEDUC, blueprint, context
+from tests.patience import amount
 
 BOTH = {"scope": "both", "freeze": "outside"}
 
@@ -108,7 +109,7 @@ def test_cfr_solves_what_the_lp_solves_and_its_limits_are_read_from_the_problem(
 def test_several_searches_in_a_row_say_together_what_they_kept(changes: dict[str, Any]) -> None:
     there, policy = context(LEDUC), blueprint(LEDUC, 30)
     kept = []
-    for infoset in range(0, there.tree.n_infosets, 12):
+    for infoset in range(0, there.tree.n_infosets, amount(12, 30)):
         config = preset("maxmargin", **{"certificate": "anchored", "iterations": 20, **changes})
         found = solve_infoset(there, policy, infoset, config, np.random.default_rng(0))
         assert found.kept_refined == bool(np.any(found.probs != policy[found.slots]))

@@ -21,6 +21,8 @@ from gs2.search.plain import PlainGs2, diverse
 from gs2.search.strategy import Strategy
 from tests.patience import amount
 
+ROOT = Path(__file__).parents[3]
+
 ITERATIONS = 20
 MOST = 3_000
 """Nodes below the histories considered that the plain road walks in well under a second."""
@@ -109,6 +111,9 @@ def test_algorithm_2_in_both_forms_spreads_values_alike() -> None:
         assert gap_cost(values, chosen) == pytest.approx(gap_cost(values, fast), abs=1e-12)
 
 
-def test_its_text_is_true_and_short_enough_for_one_sitting() -> None:
+def test_what_its_text_and_its_page_show_is_what_it_prints_and_one_sitting_is_enough() -> None:
     assert doctest.testmod(module).failed == 0
+    page = (ROOT / "docs/concepts/step_by_step.md").read_text().replace("```", "")
+    shown = doctest.DocTestParser().get_doctest(page, {}, "step_by_step.md", None, 0)
+    assert len(shown.examples) > 20 and doctest.DocTestRunner().run(shown).failed == 0
     assert len(Path(module.__file__).read_text().splitlines()) <= 250

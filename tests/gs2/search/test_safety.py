@@ -88,7 +88,7 @@ def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_a
     prepared = context(name)
     config = preset("gs2+", fallback_k=k, time_limit=600.0, iterations=10)
     fell = []
-    for seed in range(3):
+    for seed in range(amount(3, 1)):
         policy = 0.9 * blueprint(name, 20) + 0.1 * random_policy(name, np.random.default_rng(seed))
         before = best_response_values(form(name), policy)
         for player in (0, 1):

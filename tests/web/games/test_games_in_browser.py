@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import amount
 from tests.web.games.playing import new_table
 from tests.web.serving import Server
 from tests.web.table_page import check_hand, left_behind, picture
@@ -170,7 +171,7 @@ def test_tables_of_games_fit_their_screen_in_both_languages(
     )
     for at, table in enumerate(tables):
         sit(page, table)
-        for turn in range(4):
+        for turn in range(amount(4, 2)):
             if ready(page):
                 break
             for language in ("中文", "English"):
@@ -184,10 +185,8 @@ def test_tables_of_games_fit_their_screen_in_both_languages(
             take_turn(page, keys=width > 600)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.some(1)
-def test_pages_of_games_have_no_grave_fault(server: Server, people: People, scheme: str) -> None:
-    page = people("/#/games", color_scheme=scheme)
+def test_pages_of_games_have_no_grave_fault(server: Server, people: People) -> None:
+    page = people("/#/games")
     page.locator(".game-select").wait_for()
     page.get_by_text("More rules").click()
     assert faults(page) == []
@@ -204,8 +203,9 @@ def test_pages_of_games_have_no_grave_fault(server: Server, people: People, sche
         page.get_by_role("button", name="Seat", exact=True).click()
         assert faults(page) == [], game
         page.keyboard.press("Escape")
-        play_to_the_end(page)
-        assert faults(page) == [], game
+        if game == "liars_dice" or amount(1, 0):  # the others end alike, and later
+            play_to_the_end(page)
+            assert faults(page) == [], game
 
 
 def test_another_browser_and_a_table_that_is_none_are_told_so(server: Server, people: People) -> None:

@@ -34,7 +34,7 @@ def play_on(seat: Seat, rng: random.Random, moves: int | None = None) -> int:
 
 
 @pytest.mark.parametrize("seats", FOUR_KINDS, ids="-".join)
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 def test_a_whole_match_is_played_and_its_record_keeps_the_rules(server: Server, seats: list[str]) -> None:
     table, key = server.table(seats, seed=5)
     seat = server.seat(table, key)

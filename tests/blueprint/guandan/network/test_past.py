@@ -25,6 +25,7 @@ from games.guandan.notation import action_list
 from games.guandan.rounds.round import legal, restarted
 from games.guandan.rounds.state import ACTS_SEEN, NOBODY
 from tests.gs2.guandan.beliefs.rounds import Played, some_rounds
+from tests.patience import amount
 from tests.reference.guandan.guandan_past import past_of
 
 SMALL = NetworkConfig(
@@ -82,7 +83,7 @@ def remembering(rng: np.random.Generator) -> tuple[QNetwork, dict[str, np.ndarra
 
 
 @pytest.mark.parametrize("half", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 7, 200])
+@pytest.mark.parametrize("n", [1, 2, 7, amount(200, 60)])
 def test_the_fast_path_remembers_as_the_network_does(half: bool, n: int) -> None:
     rng = np.random.default_rng(2)
     network, tensors = remembering(rng)

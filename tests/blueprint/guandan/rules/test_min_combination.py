@@ -8,6 +8,7 @@ import pytest
 from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, cheapest_split, min_combinations
 from blueprint.guandan.rules.split_search import memory, split_again, split_hand, workspace
 from games.guandan.cards import BOMB, NUM_CARDS, STRAIGHT, THREE_WITH_TWO, TWO_TRIPS, pack, parse_cards
+from tests.patience import amount
 from tests.reference.min_combination import fewest_moves
 
 
@@ -29,7 +30,7 @@ def random_hand(rng: np.random.Generator, level: int, pool: str) -> np.ndarray:
 @pytest.mark.parametrize("pool", ["any", "window", "few ranks"])
 def test_search_agrees_with_exhaustion_on_small_hands(pool: str) -> None:
     rng = np.random.default_rng(1)
-    for _ in range(120):
+    for _ in range(amount(120, 40)):
         level = int(rng.integers(13))
         packed = pack(random_hand(rng, level, pool))
         expected = fewest_moves(int(packed[0]), int(packed[1]), level, {})
@@ -70,7 +71,7 @@ GENERAL = Costs(UNIT_COSTS.table, UNIT_COSTS.bombs)
 def test_the_fast_search_agrees_with_exhaustion_for_every_number_of_wild_cards(wild: int) -> None:
     rng = np.random.default_rng(10 + wild)
     for pool in ("any", "window", "few ranks"):
-        for _ in range(25):
+        for _ in range(amount(25, 8)):
             level = int(rng.integers(13))
             counts = random_hand(rng, level, pool)
             counts[4 * level] = wild

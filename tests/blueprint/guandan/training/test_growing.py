@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import attrs
@@ -17,6 +18,7 @@ from blueprint.guandan.training.trainer import Trainer
 from games.guandan.rounds.round import legal
 from games.support.configuration import ConfigError
 from tests.gs2.guandan.beliefs.rounds import some_rounds
+from tests.patience import amount
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 FAST = TrainConfig(rounds=4, batch=64, seed=3)
@@ -32,8 +34,11 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@cache
 def asked() -> tuple[np.ndarray, Decisions]:
-    states = np.concatenate([played.state for played in some_rounds(40, np.random.default_rng(0))])
+    states = np.concatenate(
+        [played.state for played in some_rounds(amount(40, 10), np.random.default_rng(0))]
+    )
     return states, Decisions.of(states, legal(states, canonical=True))
 
 

@@ -88,6 +88,7 @@ def test_the_loss_is_the_clipped_one_and_moves_only_what_is_within_the_clip() ->
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("strangers", ["", "greedy"])
+@pytest.mark.some(2)
 def test_training_keeps_choices_beside_their_decisions(threads: int, strangers: str) -> None:
     config = PPO.replace(strangers=strangers, strangers_share=0.5 if strangers else 0.0)
     trainer = Trainer(SMALL, config, threads=threads)

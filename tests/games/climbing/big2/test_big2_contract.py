@@ -10,9 +10,10 @@ import pytest
 
 from cfr.tree import grow
 from cfr.tree_cfr import TreeSolver
-from games import CHANCE, TERMINAL, GameError, check_game
+from games import CHANCE, TERMINAL, GameError
 from games.climbing.big2.big2 import Big2
 from tests.games.climbing.big2.boards import VARIANTS, OneAgainstTheRest
+from tests.games.random_games import check_quickly
 
 SMALL: tuple[dict[str, Any], ...] = (
     {"players": 2, "ranks": 3, "suits": 2, "cards": 2, "opening": "holder"},
@@ -28,14 +29,14 @@ SOLVED = 1e-3
     "options", [SMALL[0], *(pytest.param(each, marks=pytest.mark.long) for each in SMALL[1:])], ids=str
 )
 def test_small_games_keep_the_contract_at_every_history(options: dict[str, Any]) -> None:
-    report = check_game(OneAgainstTheRest(**options), np.random.default_rng(0), max_width=20_000)
+    report = check_quickly(OneAgainstTheRest(**options), np.random.default_rng(0), max_width=20_000)
     assert report.complete
     assert min(report.infosets[:1]) > 0
 
 
 @pytest.mark.parametrize("number", (0, 6))
 def test_large_games_keep_the_contract_at_random_histories(number: int) -> None:
-    report = check_game(OneAgainstTheRest(**VARIANTS[number]), np.random.default_rng(1), max_width=5)
+    report = check_quickly(OneAgainstTheRest(**VARIANTS[number]), np.random.default_rng(1), max_width=5)
     assert not report.complete
     assert report.terminals > 0
 

@@ -14,6 +14,7 @@ from games.infosets import infoset_at
 from games.infosets.check_sampling import chi_square_bound
 from games.infosets.histories import follow_lines
 from tests.games.climbing.big2.boards import VARIANTS
+from tests.patience import amount
 
 
 def random_states(game: Big2, rng: np.random.Generator, n: int) -> np.ndarray:
@@ -31,7 +32,7 @@ def random_states(game: Big2, rng: np.random.Generator, n: int) -> np.ndarray:
 @pytest.mark.some(3)
 def test_infosets_are_read_back_from_their_words(options: dict[str, Any]) -> None:
     game = Big2(**options)
-    states = random_states(game, np.random.default_rng(1), 6)
+    states = random_states(game, np.random.default_rng(1), amount(6, 3))
     for row in range(len(states)):
         for seat in range(game.num_players):
             found = infoset_at(game, states[row : row + 1], seat)
@@ -112,6 +113,7 @@ def test_a_refusal_tells_why(line: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
+@pytest.mark.some(4)
 def test_drawn_histories_lie_in_the_infoset(options: dict[str, Any]) -> None:
     game, rng = Big2(**options), np.random.default_rng(2)
     states = random_states(game, rng, 4)

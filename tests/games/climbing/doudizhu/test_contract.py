@@ -7,28 +7,28 @@ import pickle
 import numpy as np
 import pytest
 
-from games import check_game
 from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
 from games.support.array_types import Rows
+from tests.games.random_games import check_quickly
 
 
 @pytest.mark.parametrize("options", [{}, {"spring": True}])
 def test_the_smallest_deck_keeps_the_contract_in_every_history(options: dict[str, object]) -> None:
     game = DouDizhu(ranks=1, **options)  # type: ignore[arg-type]
-    report = check_game(game, np.random.default_rng(0), max_width=20_000)
+    report = check_quickly(game, np.random.default_rng(0), max_width=20_000)
     assert report.complete and report.terminals == 277
 
 
 def test_an_endgame_keeps_the_contract_in_every_history() -> None:
     game = DouDizhu(start=rounds_from_hands(["333344", "55", "66"]))
-    report = check_game(game, np.random.default_rng(0), max_width=20_000)
+    report = check_quickly(game, np.random.default_rng(0), max_width=20_000)
     assert report.complete and report.terminals > 30
 
 
 @pytest.mark.parametrize("ranks", [4, 13])
 @pytest.mark.some(1)
 def test_whole_decks_keep_the_contract_in_random_histories(ranks: int) -> None:
-    report = check_game(DouDizhu(ranks=ranks), np.random.default_rng(1), max_width=5)
+    report = check_quickly(DouDizhu(ranks=ranks), np.random.default_rng(1), max_width=5)
     assert not report.complete and report.terminals > 0
 
 
@@ -47,7 +47,7 @@ class Unpaid(DouDizhu):
 
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_rounds_with_an_auction_keep_all_of_it_but_the_teams(ranks: int) -> None:
-    report = check_game(Unpaid(ranks), np.random.default_rng(2), max_width=8)
+    report = check_quickly(Unpaid(ranks), np.random.default_rng(2), max_width=8)
     assert report.terminals > 0
 
 

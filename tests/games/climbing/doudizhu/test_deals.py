@@ -14,6 +14,7 @@ from games.infosets import infoset_at
 from games.infosets.check_sampling import chi_square_bound
 from games.infosets.sampling import sample_infoset
 from games.support.array_types import Rows
+from tests.patience import amount
 
 
 def walked(game: DouDizhu, n: int, rng: np.random.Generator) -> Rows:
@@ -77,9 +78,9 @@ def test_bottom_cards_are_hidden_until_there_is_a_landlord() -> None:
 def test_histories_drawn_again_are_those_that_a_seat_cannot_tell_apart(options: dict[str, object]) -> None:
     game = DouDizhu(**options)  # type: ignore[arg-type]
     rng = np.random.default_rng(3)
-    states = walked(game, 3, rng)
+    states = walked(game, amount(3, 2), rng)
     for step in range(45):
-        if step % 6 == 0:
+        if step % amount(6, 9) == 0:
             for state, player in ((state, player) for state in states for player in range(3)):
                 infoset = infoset_at(game, state[None], player)
                 lines = game.sample_histories(infoset, 5, rng)

@@ -22,6 +22,7 @@ from games.climbing.doudizhu.move_table import (
     move_table,
 )
 from games.climbing.doudizhu.multiset import pack_ranks, read_multiset
+from tests.patience import amount
 from tests.reference.doudizhu import PASS, RANKS, all_moves, in_order, legal_moves, whole_deck
 
 MOVES_BY_KIND = {
@@ -87,7 +88,7 @@ def test_there_are_as_many_moves_of_each_kind_as_the_field_says() -> None:
 
 def test_move_lists_are_those_of_the_slow_twin() -> None:
     rng = random.Random(0)
-    compared([some_position(rng) for _ in range(2000)])
+    compared([some_position(rng) for _ in range(amount(2000, 500))])
 
 
 def test_hands_of_every_size_that_a_seat_can_hold_are_listed_and_larger_ones_refused() -> None:
@@ -179,7 +180,7 @@ def test_rlcard_knows_the_same_moves_and_lists_them_alike() -> None:
 
     assert {move_letters(move) for move in range(NUM_MOVES)} == set(ID_2_ACTION)
     rng = random.Random(2)
-    hands = [some_hand(rng) for _ in range(1000)]
+    hands = [some_hand(rng) for _ in range(amount(1000, 300))]
     lists = moves_of_hands(np.array([read_multiset(hand) for hand in hands], np.uint64))
     for row, hand in enumerate(hands):
         theirs = DoudizhuJudger.playable_cards_from_hand(hand)
@@ -208,7 +209,7 @@ def test_openspiel_lists_the_same_moves_but_for_the_rulings() -> None:
     rng = random.Random(3)
     game = pyspiel.load_game("dou_dizhu")
     seen = 0
-    while seen < 1500:
+    while seen < amount(1500, 400):
         state = game.new_initial_state()
         beat, passes = None, 0
         while not state.is_terminal():

@@ -17,6 +17,7 @@ from games.climbing.doudizhu.round_state import CALLS, NUM_ACTIONS, first_forbid
 from games.support.array_types import Rows
 from tests.games.climbing.doudizhu.invariants import broken_rules
 from tests.games.climbing.doudizhu.test_moves import openspiel_cards
+from tests.patience import amount
 from tests.reference.doudizhu import Auction, Round
 
 ONE = np.zeros(1, np.int64)
@@ -37,7 +38,7 @@ def played(game: DouDizhu, state: Rows, moves: str) -> Rows:
 def test_rounds_go_as_in_the_slow_twin(landlord: str, spring: bool) -> None:
     game = DouDizhu(landlord=landlord, spring=spring)
     rng = random.Random(spring)
-    for state in game.sample_deals(12, np.random.default_rng(spring)).reshape(-1, 1):
+    for state in game.sample_deals(amount(12, 4), np.random.default_rng(spring)).reshape(-1, 1):
         auction = Auction()
         while game.by_bid and auction.options():
             actions = game.actions(state)[0]

@@ -13,6 +13,7 @@ from games.climbing.doudizhu.move_table import PASS
 from games.climbing.doudizhu.multiset import cards_text, count_ranks, pack_ranks, read_multiset
 from games.climbing.doudizhu.round_state import CALLS
 from games.infosets import infoset_at
+from tests.patience import amount
 
 
 def test_multisets_are_packed_and_written_and_read_back() -> None:
@@ -73,7 +74,7 @@ def test_a_wrong_move_or_call_of_an_infoset_is_named_by_its_number_and_letters(
     game = DouDizhu(**options)  # type: ignore[arg-type]
     rng = np.random.default_rng(3)
     told: Counter[str] = Counter()
-    for _ in range(6):
+    for _ in range(amount(6, 4)):
         state = game.sample_deals(1, rng)
         made = {"call": 0, "move": 0}
         while (seat := int(game.player(state)[0])) >= 0:

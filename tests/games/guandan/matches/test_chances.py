@@ -13,6 +13,7 @@ from games.guandan.matches.promotion import score_round
 from games.guandan.rounds.round import GuanDan, deal
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS, RULING, Rules, as_rules
+from tests.patience import amount
 
 SOME = np.array(
     [[0.3, 0.1, 0.2, 0.1, 0.1, 0.2], [0.2, 0.15, 0.15, 0.2, 0.1, 0.2], [0.4, 0.1, 0.15, 0.1, 0.05, 0.2]]
@@ -55,7 +56,7 @@ def test_chances_are_the_shares_of_matches_played_out(preset: str) -> None:
     rules = as_rules(preset)
     chances = solve_chances(SOME, rules)
     rng = np.random.default_rng(0)
-    n = 1500
+    n = amount(1500, 400)
     most = rules.ace_limit - 1
     for start in (
         ((0, 0), 0, 3, (0, 0)),

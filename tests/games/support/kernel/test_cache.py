@@ -19,6 +19,7 @@ from games.support.kernel import kernel
 from games.support.kernel.cache import kernel_folder
 from games.support.kernel.made_of import made_of
 from tests.house import ROOT
+from tests.patience import amount
 
 FILES = {
     "made_limits": """
@@ -181,8 +182,8 @@ def test_code_made_with_a_file_that_changed_since_is_compiled_again(tmp_path: Pa
     name, old, new = CHANGES["a kernel that is called by one that is called"]
     file = folder / f"{name}.py"
     file.write_text(file.read_text().replace(old, new))
-    assert run(folder) == (7, 0)
-    assert run(folder) == (7, 1)
+    for hits in range(amount(2, 1)):
+        assert run(folder) == (7, hits)
 
 
 EDIT = """
@@ -230,7 +231,7 @@ print(sum(top.stats.cache_misses.values()))
 def test_processes_that_need_a_kernel_at_once_compile_it_once(tmp_path: Path) -> None:
     folder = tmp_path / "sources"
     write(folder)
-    ready = [tmp_path / f"ready{k}" for k in range(3)]
+    ready = [tmp_path / f"ready{k}" for k in range(amount(3, 2))]
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", AT_ONCE, str(path)],
@@ -248,7 +249,7 @@ def test_processes_that_need_a_kernel_at_once_compile_it_once(tmp_path: Path) ->
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    assert sorted(int(process.communicate()[0]) for process in processes) == [0, 0, 1]
+    assert sorted(int(process.communicate()[0]) for process in processes) == [*[0] * (len(ready) - 1), 1]
 
 
 def test_a_kernel_that_cannot_be_compiled_leaves_it_to_others(tmp_path: Path) -> None:

@@ -31,13 +31,15 @@ from gs2.guandan.learning.searched_positions import (
     seek_positions,
 )
 from tests.forked import run_module
+from tests.patience import amount
 
 
 @pytest.fixture(scope="module")
 def positions() -> SearchedPositions:
     rng = np.random.default_rng(1)
     agent = make_agent(None, SEARCH.replace(worlds=8, wave=8, pool=16, depth=4), rng)
-    return seek_positions(agent, 6, rng, SeekConfig(rounds=6, share=0.5, kept=0.5))
+    rounds = amount(6, 1)
+    return seek_positions(agent, rounds, rng, SeekConfig(rounds=rounds, share=0.5, kept=0.5))
 
 
 @pytest.mark.long

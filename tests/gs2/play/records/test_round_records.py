@@ -24,6 +24,7 @@ from gs2.play.records.round_record import (
     winners,
 )
 from tests.games.random_games import RandomGame
+from tests.patience import amount
 
 GAMES = (
     "kuhn_poker",
@@ -72,7 +73,7 @@ def again(record: RoundRecord) -> RoundRecord:
 @pytest.mark.parametrize("name", GAMES)
 def test_a_round_that_was_written_is_the_same_round_again(name: str) -> None:
     game, rng = loaded(name), np.random.default_rng(7)
-    for _ in range(5):
+    for _ in range(amount(5, 1)):
         record, states = played(game, rng)
         assert again(record) == record
         moves = list(replay_round(again(record), game))

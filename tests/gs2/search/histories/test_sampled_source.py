@@ -26,6 +26,7 @@ from gs2.search.result import SearchResult
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import GAMES, GOOFSPIEL, LEDUC, LIARS_DICE, context, random_policy
 from tests.gs2.search.test_random_games import BLUEPRINTS, blueprint, prepared
+from tests.patience import amount
 
 SAME = 1e-9
 EVERYTHING = 1_000_000
@@ -67,7 +68,7 @@ def test_all_histories_drawn_give_the_enumerated_result(name: str, method: str) 
     if config.solve.solver == "cfr":
         config = config.replace(iterations=60)
     policy = random_policy(name, rng(1, len(method)), sharpness=2.0)
-    for infoset in rng(2, len(method)).choice(there.tree.n_infosets, 3).tolist():
+    for infoset in rng(2, len(method)).choice(there.tree.n_infosets, amount(3, 1)).tolist():
         listed = solve_infoset(there, policy, infoset, config, rng(3))
         drawn = solve_infoset(there, policy, infoset, sampled(config), rng(3))
         assert drawn.sampled is not None and drawn.sampled.complete and listed.sampled is None
@@ -79,6 +80,7 @@ METHODS = ("gs2-d", "gs2+", "maxmargin", "kluss", "1-klss", "unsafe")
 
 @pytest.mark.parametrize("public", [True, False])
 @pytest.mark.parametrize("seed", [*range(10), 44, 56, 57, 62, 86])
+@pytest.mark.some(14)
 def test_all_histories_of_random_games_drawn_give_the_listed_result(seed: int, public: bool) -> None:
     # At infosets of the last five the player's own strategy never leads to some histories.
     there, form = prepared(seed, public)
@@ -104,7 +106,7 @@ def test_all_histories_of_many_random_games_drawn_give_the_listed_result(public:
 
 @pytest.mark.parametrize("scope", ["block", "both"])
 def test_a_block_is_certified_by_all_who_may_notice_it_where_histories_are_drawn(scope: str) -> None:
-    for seed in range(3):
+    for seed in range(amount(3, 2)):
         there, form = prepared(seed, seed % 2 == 0)
         policy = blueprint(there, form, "dirichlet", seed)
         config = SearchConfig.of(
@@ -147,7 +149,7 @@ def test_parts_of_games_with_a_private_order_of_turns_can_be_searched_or_are_ref
 def test_refining_everything_is_the_same_with_all_histories_drawn(method: str) -> None:
     there, config = context(LIARS_DICE), preset(method, iterations=30)
     policy = random_policy(LIARS_DICE, rng(4))
-    some = RefineOptions(infosets=rng(5).choice(there.tree.n_infosets, 30, replace=False))
+    some = RefineOptions(infosets=rng(5).choice(there.tree.n_infosets, amount(30, 10), replace=False))
     for player in (0, 1):
         listed = refine_policy(there, policy, player, config, some)
         drawn = refine_policy(there, policy, player, sampled(config), some)
@@ -159,7 +161,7 @@ def test_refining_everything_is_the_same_with_all_histories_drawn(method: str) -
 def test_a_part_of_the_histories_refines_a_strategy_too(method: str) -> None:
     there = context(LEDUC)
     policy = random_policy(LEDUC, rng(6))
-    some = RefineOptions(infosets=rng(7).choice(there.tree.n_infosets, 20, replace=False), seed=1)
+    some = RefineOptions(infosets=rng(7).choice(there.tree.n_infosets, amount(20, 8), replace=False), seed=1)
     config = sampled(preset(method, iterations=30), 3, companions=2)
     found = refine_policy(there, policy, 0, config, some).policy
     sums = np.add.reduceat(found, there.tree.infoset_offset[:-1])
@@ -180,7 +182,7 @@ def test_without_exploration_a_pure_blueprint_is_searched_or_refused_by_name(met
     policy[rng(9).integers(offset[:-1], offset[1:])] = 1.0
     config = preset(method, iterations=10)
     part = 0
-    for infoset in rng(10).choice(there.tree.n_infosets, 60, replace=False).tolist():
+    for infoset in rng(10).choice(there.tree.n_infosets, amount(60, 25), replace=False).tolist():
         try:
             drawn = solve_infoset(
                 there, policy, infoset, sampled(config, 200, companions=200, explore=0.0), rng(0)
@@ -242,7 +244,7 @@ def test_weights_of_the_roots_are_those_of_the_game_on_average() -> None:
     }
     first = int(graph.nodes[graph.of_infoset(infoset)[0]])
     trail = trails_along(there.game, there.line_to(first), graph.player)[0]
-    names, runs = list(exact), 100
+    names, runs = list(exact), amount(100, 40)
     place = {name: at for at, name in enumerate(names)}
     drawn = np.zeros((runs, len(names)))
     config = sampled(preset("1-klss"), EVERYTHING, companions=2)
@@ -262,6 +264,7 @@ BIG_TEXT = "P0 | prize 4: bid 6 won | prize 11: bid 12 lost | prize 2"
 
 
 @pytest.mark.parametrize("method", ["gs2-d", "gs2-r", "gs2+", "maxmargin", "resolve", "1-klss", "unsafe"])
+@pytest.mark.some(4)
 def test_games_too_large_to_list_are_searched(method: str) -> None:
     game, blueprint = load_game(BIG), PolicyOnly(UniformPlay())
     config = preset(method, iterations=20, depth=1, leaf="rollout", rollouts=1, samples=6, companions=3)

@@ -181,7 +181,7 @@ def test_rollouts_of_continuations_come_near_their_exact_values_in_random_games(
 
 
 @SEEDS
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 def test_common_luck_compares_better_than_luck_of_its_own(seed: int) -> None:
     game = load_game(LEDUC)
     base, _ = random_blueprint(game, seed)

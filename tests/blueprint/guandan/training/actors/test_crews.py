@@ -19,10 +19,10 @@ from blueprint.guandan.training.trainer import Trainer
 from blueprint.guandan.training.training_run import RunConfig, train
 from games.support.interruption import Interrupted
 from games.support.work.priority import BEHIND, niceness
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, amount
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
-FAST = TrainConfig(rounds=6, batch=64, seed=3, pieces=3)
+FAST = TrainConfig(rounds=amount(6, 3), batch=64, seed=3, pieces=3)
 
 
 def tensors(trainer: Trainer) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def test_the_same_pieces_are_learned_from_alike_by_any_number_of_threads(stalene
     found = []
     for threads in (1, 2, 4):
         trainer = Trainer(SMALL, FAST.replace(staleness=staleness), threads=threads)
-        for _ in range(4):
+        for _ in range(amount(4, 2)):
             trainer.run_generation()
         found.append((tensors(trainer), trainer.decisions, trainer.rounds))
     assert found[0] == found[1] == found[2]

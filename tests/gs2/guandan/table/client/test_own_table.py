@@ -17,6 +17,7 @@ from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.runner import play_games
 from gs2.guandan.table.seat import Observation
 from gs2.guandan.table.server.recording import read_results
+from tests.patience import amount
 
 
 class Scripted:
@@ -68,10 +69,11 @@ def situation(observation: Observation) -> tuple[Any, ...]:
 @pytest.mark.parametrize("seat", [0, 3])
 @pytest.mark.some(1)
 def test_choices_taken_back_lead_to_the_very_situation_before_them_and_change_no_outcome(seat, tmp_path):
-    plain, often = Scripted(), Scripted(undo=0.02, seed=seat)
-    table, _ = own_table(plain, seat=seat, seed=5, games=2)
+    games = amount(2, 1)
+    plain, often = Scripted(), Scripted(undo=0.04 / games, seed=seat)
+    table, _ = own_table(plain, seat=seat, seed=5, games=games)
     assert table.play()
-    again, shown = own_table(often, seat=seat, seed=5, games=2, record=tmp_path)
+    again, shown = own_table(often, seat=seat, seed=5, games=games, record=tmp_path)
     assert again.play()
     assert often.undone > 5 and any("taken back" in text for text in shown)
     # each situation that was seen after a choice was taken back had been seen without
@@ -81,7 +83,7 @@ def test_choices_taken_back_lead_to_the_very_situation_before_them_and_change_no
     assert again.result.shares == table.result.shares
     paths = sorted(tmp_path.glob("*.jsonl"))
     whole = [path for path in paths if path.name != "results.jsonl" and read_record(path).complete]
-    for number in (1, 2):
+    for number in range(1, games + 1):
         assert sum(f"game{number:04d}" in path.name for path in whole) >= 1
     for path in whole:
         assert sum(1 for _ in replay(read_record(path))) > 0

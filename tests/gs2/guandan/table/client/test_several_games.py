@@ -20,8 +20,9 @@ from gs2.guandan.table.session import GameCount, Session
 from gs2.guandan.table.wire.dialect import notify
 from gs2.guandan.table.wire.njupt import Njupt
 from gs2.guandan.table.wire.openguandan import OpenGuanDan
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, amount
 
+GAMES = amount(3, 2)
 DIALECTS = {OpenGuanDan: "openguandan", Njupt: "njupt"}
 SEED = 18
 """Of games in which, at an OpenGuanDan table, a team falls from A while the others are still at 2."""
@@ -103,13 +104,13 @@ def test_every_game_is_counted_with_its_rounds_and_its_winner(words, dialect, mo
 
     async def scenario() -> tuple[Sequence[Any], Any, Watched]:
         host = Watched(0)
-        async with TableServer(ServerConfig(dialect=dialect, port=0, seed=SEED, games=3)) as server:
+        async with TableServer(ServerConfig(dialect=dialect, port=0, seed=SEED, games=GAMES)) as server:
             url = server.url.removesuffix("/game/{name}")
             tasks, room = [], None
             for k in range(4):
                 # who joins a room is not told of how many games
                 config = ClientConfig(
-                    url, dialect, user=f"c{k}", room=room, games=3 if k == 0 else 1, linger=0.05
+                    url, dialect, user=f"c{k}", room=room, games=GAMES if k == 0 else 1, linger=0.05
                 )
                 client = TableClient(config, host if k == 0 else InstantHost(random_agent(k)))
                 tasks.append(asyncio.create_task(client.run()))
@@ -123,7 +124,7 @@ def test_every_game_is_counted_with_its_rounds_and_its_winner(words, dialect, mo
         assert [game.rounds for game in result.ended] == rounds
         wins = [game.winner == result.seat % 2 for game in session.games]
         assert [game.won for game in result.ended] == wins
-        assert result.games == 3 and result.rounds == sum(rounds)
+        assert result.games == GAMES and result.rounds == sum(rounds)
         assert result.refused == result.unread == result.fallbacks == 0
         assert result.summary()["ended"][0] == {"rounds": rounds[0], "won": wins[0]}
     # nobody owns the level of a first round; a team that fell from A may own a later one with both at 2
