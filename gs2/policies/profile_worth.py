@@ -27,9 +27,9 @@ __all__ = [
 ]
 
 ALONE = (
-    "each seat deviates alone, also from its partners; with more than two deciding seats, or payoffs that do "
-    "not sum to zero, 0 says that the profile is a Nash equilibrium, and a small number not that it is worth "
-    "nearly as much as one"
+    "each seat deviates alone, also from its partners. With more than two deciding seats, or payoffs that do "
+    "not sum to zero, 0 means that the profile is a Nash equilibrium; a small value does not mean that it is "
+    "nearly as good"
 )
 """What the figures of `profile_worth` mean."""
 
