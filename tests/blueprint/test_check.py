@@ -53,6 +53,7 @@ class Uniform:
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.06, 1.0])
+@pytest.mark.some(2)
 def test_a_network_keeps_the_contract(temperature: float) -> None:
     rng = np.random.default_rng(0)
     n = amount(6, 2)

@@ -194,6 +194,7 @@ def average_of(tree: FlatTree, policies: list[np.ndarray], weights: list[int]) -
 
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("ours", sorted(set(GAMES) - TIED))
+@pytest.mark.some(2)
 def test_the_first_players_average_is_openspiels_an_iteration_later_the_seconds_is_openspiels(
     ours: str, name: str
 ) -> None:
@@ -222,6 +223,7 @@ def test_the_first_players_average_is_openspiels_an_iteration_later_the_seconds_
 
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("ours", sorted(set(GAMES) - TIED))
+@pytest.mark.some(2)
 def test_every_current_policy_on_the_way_is_that_of_openspiels_solver(ours: str, name: str) -> None:
     tree, game, names = side_by_side(ours)
     theirs = getattr(pyspiel, SOLVERS[name])(game)

@@ -79,7 +79,7 @@ def test_averages_converge_where_some_actions_are_never_played(sampling: str, se
 @BOTH
 @pytest.mark.parametrize("teams", [(0, 1), (0, 1, 1), (0, 1, 0, 1)])
 @pytest.mark.parametrize("seed", [3, 4])
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 def test_averages_weigh_iterations_by_the_seats_own_play_alone(
     sampling: str, teams: tuple[int, ...], seed: int
 ) -> None:

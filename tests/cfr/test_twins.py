@@ -94,7 +94,7 @@ def assert_each_iteration_agrees(solver: Solver | TreeSolver, twin: PlainCfr, it
         ("leduc", amount(5, 3)),
     ],
 )
-@pytest.mark.some(35)
+@pytest.mark.some(20)
 def test_kernel_and_twin_agree_while_running_freely(
     name: str, alternating: bool, game: str, iterations: int
 ) -> None:

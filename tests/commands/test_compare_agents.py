@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from blueprint.guandan.arena import ladder
 from gs2.cli import main
 from gs2.commands.matches.endings import verdict
 from tests.patience import PATIENCE
@@ -124,7 +126,8 @@ def test_bad_input_is_refused_with_a_hint(words: tuple[str, ...], says: str) -> 
 
 @pytest.mark.parametrize("named", [("--game", "guandan"), ("--game=GuanDan",)])
 @pytest.mark.some(1)
-def test_guandan_is_a_game_that_can_be_named(named: tuple[str, ...]) -> None:
+def test_guandan_is_a_game_that_can_be_named(named: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ladder, "rate", partial(ladder.rate, resamples=10))
     for words in (("match", "random", "greedy"), ("ladder", "random", "greedy")):
         more = ("--rounds", "2", "--json", *ONE)
         found = gs2(words[0], *named, *words[1:], *more)

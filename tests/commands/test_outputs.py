@@ -292,7 +292,7 @@ main()
 LONG = {
     "blueprint": (("blueprint", "leduc_poker", "--iterations", "100000000"), 2.0),
     "exploitability cfr": (("exploitability", "leduc_poker", "cfr:1000000000"), 3.0),
-    "exploitability dmc": (("exploitability", "leduc_poker", "dmc:1000000000"), 2.0),
+    "exploitability dmc": (("exploitability", "leduc_poker", "dmc:1000000000"), 0.7),
     "solve lp": (("solve", "liars_dice_6", "--solver", "lp"), 6.0),
     "solve": (("solve", "leduc_poker", "--iterations", "1000000000"), 4.0),
     "match": (("match", "gs2-deep", "blueprint", "--rounds", "100", *ONE), 6.0),

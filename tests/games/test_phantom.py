@@ -7,6 +7,7 @@ import pytest
 
 from games import GameError, load_game
 from games.infosets.private_moves import Placements, check_private_moves
+from tests.patience import amount
 
 PAIRS = (
     ("phantom_ttt", "phantom_ttt(gameversion=classical)"),
@@ -23,7 +24,7 @@ def test_random_plays_agree_with_openspiel_move_by_move(ours: str, theirs: str) 
     pyspiel = pytest.importorskip("pyspiel")
     game, other = load_game(ours), pyspiel.load_game(theirs)
     rng = np.random.default_rng(0)
-    for _ in range(150):
+    for _ in range(amount(150, 50)):
         states, state = game.root(), other.new_initial_state()
         while not state.is_terminal():
             assert int(game.player(states)[0]) == state.current_player()
@@ -40,7 +41,7 @@ def test_random_plays_agree_with_openspiel_move_by_move(ours: str, theirs: str) 
 def test_infosets_met_in_play_are_read_back_from_their_names(name: str) -> None:
     game = load_game(name)
     rng = np.random.default_rng(3)
-    for _ in range(10):
+    for _ in range(amount(10, 3)):
         states = game.root()
         while game.player(states)[0] >= 0:
             for seat in (0, 1):

@@ -55,7 +55,7 @@ def test_the_interval_holds_the_size_of_a_research_game(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 def test_the_interval_holds_a_size_that_no_tree_could(name: str) -> None:
     game = load_game(name)
     sizes = [estimate_size(game, seed=seed, infosets=False) for seed in range(10)]
@@ -138,6 +138,7 @@ def test_smaller_games_have_less_of_one_parameter() -> None:
         "goofspiel(cards=2,turns=1)",
     ],
 )
+@pytest.mark.some(4)
 def test_every_size_is_estimated_however_large(name: str) -> None:
     size = estimate_size(load_game(name), width=100)
     assert size.complete and size.infosets is not None
@@ -151,7 +152,7 @@ def test_every_size_is_estimated_however_large(name: str) -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.long if name in HUGE else ()) for name in RECORDED]
 )
-@pytest.mark.some(12)
+@pytest.mark.some(6)
 def test_research_games_have_the_recorded_sizes(name: str) -> None:
     game = load_game(name)
     counted = sizes(game)

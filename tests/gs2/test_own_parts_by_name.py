@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 import cfr
+from games.check import check_game
 from games.game import GameError
 from games.registry import load_game
 from games.support.configuration import ConfigError
@@ -19,6 +23,7 @@ from gs2.cli import main
 from gs2.guandan.table.agents import load_agent
 from gs2.guandan.table.seat import AgentError
 from gs2.parts import named_part
+from tests.patience import LONG
 
 PARTS = """
 from dataclasses import replace
@@ -127,10 +132,24 @@ number = 3
 """
 
 
+CHECKED: set[str] = set()
+"""The classes of PARTS whose games have kept the contract."""
+
+
+def checked_once(game: Any, rng: np.random.Generator, **how: Any) -> None:
+    if type(game).__name__ not in CHECKED or LONG in os.environ:
+        check_game(game, rng, **how)
+        CHECKED.add(type(game).__name__)
+
+
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts_forgotten: None) -> Path:
-    """Stand in a folder with parts of one's own, which are forgotten afterwards."""
+    """Stand in a folder with parts of one's own, which are forgotten afterwards.
+
+    A game that was checked when it was loaded is not checked again.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("games.check.check_game", checked_once)
     (tmp_path / "parts.py").write_text(PARTS)
     (tmp_path / "broken.py").write_text("import nothing_of_this_name\n")
     return tmp_path

@@ -47,14 +47,9 @@ def test_a_file_that_hides_a_package_is_named_where_gs2_is_imported(tmp_path: Pa
     assert "HiddenPackageError" in done.stderr and "games.py hides the package 'games'" in done.stderr
 
 
-def test_a_folder_that_hides_only_what_a_command_does_not_need_is_nobodys_business(tmp_path: Path) -> None:
+def test_records_and_what_a_command_does_not_need_hide_nothing(tmp_path: Path) -> None:
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "__init__.py").write_text("")
-    done = run(WAYS["module"], tmp_path)
-    assert done.returncode == 0, done.stderr
-
-
-def test_a_folder_of_records_called_games_hides_nothing(tmp_path: Path) -> None:
     (tmp_path / "games").mkdir()
     (tmp_path / "games" / "room00001.jsonl").write_text("")
     done = run(WAYS["module"], tmp_path)

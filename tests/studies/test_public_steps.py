@@ -19,6 +19,7 @@ from tests.gs2.public.test_public_search import random_strategy
 
 @pytest.mark.parametrize("name", ["kuhn_poker(cards=4)", "leduc_poker", "liars_dice(dice=2,sides=2)"])
 @pytest.mark.parametrize("changes", [{"generator": "all"}, {"k": 1000}])
+@pytest.mark.some(3)
 def test_a_step_on_the_public_tree_is_that_on_the_listed_one(name, changes):
     game = load_game(name)
     strategy = random_strategy(grow_public(game), np.random.default_rng(3))

@@ -260,16 +260,14 @@ class SearchConfig(StagedConfiguration):
         return once * self.rounds
 
     def fallback(self) -> SearchConfig:
-        """Return the configuration where the closure cannot be solved in the time; needs a `fallback_k`."""
-        warm = {"warm_start": max(self.solve.warm_start, 1.0)} if self.solve.solver == "cfr" else {}
-        return self.replace(
-            order=1,
-            k=self.generation.fallback_k,
-            rest="drop",
-            freeze="outside",
-            scope="subtree",
-            **warm,
-        )
+        """Return the configuration where the closure cannot be solved in the time; needs a `fallback_k` if it
+        chooses histories."""
+        changes: dict[str, Any] = {"order": 1, "rest": "drop", "freeze": "outside", "scope": "subtree"}
+        if self.solve.solver == "cfr":
+            changes["warm_start"] = max(self.solve.warm_start, 1.0)
+        if self.generation.generator != "all":
+            changes["k"] = self.generation.fallback_k
+        return self.replace(**changes)
 
     def for_unreached(self) -> SearchConfig:
         """Return the configuration for an infoset that the player's own strategy never leads to.

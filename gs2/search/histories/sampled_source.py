@@ -364,7 +364,9 @@ def _of_a_part(config: SearchConfig, most: int, trust: float) -> SearchConfig:
     Of the player's other infosets only some histories are there: what is solved at them replaces nothing.
     """
     if config.subgame.rest == "summary":
-        config = config.replace(fallback_k=max(1, config.generation.fallback_k or config.generation.k or 1))
+        chosen = config.generation
+        if chosen.generator != "all":
+            config = config.replace(fallback_k=max(1, chosen.fallback_k or chosen.k or 1))
         config = config.fallback()
     changes: dict[str, Any] = {"source": "enumerated", "depth": None, "branches": None}
     if config.safety.scope in ("block", "both"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,7 @@ def arrays(prefix: str, module: torch.nn.Module) -> dict[str, Array]:
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("config", [SMALL, SMALL.replace(hands_fed=False), SMALL.replace(hands=0.0)])
+@pytest.mark.some(4)
 def test_the_fast_network_says_what_the_trained_one_says(name: str, config: ClimbingConfig) -> None:
     inputs = move_inputs(load_game(name, general_sum=True))
     torch.manual_seed(1)
@@ -136,20 +138,40 @@ def run(
     return train_climbing(game, RunPlace.of(folder), None if resume else config, Enough(), manner)
 
 
+@pytest.fixture(scope="module")
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return the folder of a run of so many generations, each made once and only read from then on."""
+    folders: dict[str, Path] = {}
+
+    def made(name: str, generations: int, config: ClimbingConfig = SMALL) -> Path:
+        key = repr((name, generations, config))
+        if key not in folders:
+            folders[key] = tmp_path_factory.mktemp("run")
+            run(load_game(name), folders[key], generations, config=config)
+        return folders[key]
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def trained(folder_of: Callable[..., Path]) -> Path:
+    """Return the folder of a short run."""
+    return folder_of("doudizhu", 1)
+
+
 @pytest.mark.parametrize(
     ("name", "config"),
     [("doudizhu", SMALL), ("big2(players=3,ranks=8,suits=3)", SMALL), ("doudizhu", POLICY)],
 )
 @pytest.mark.some(1)
 def test_a_resumed_run_ends_where_one_without_a_break_does(
-    name: str, config: ClimbingConfig, tmp_path: Path
+    name: str, config: ClimbingConfig, folder_of: Callable[..., Path], tmp_path: Path
 ) -> None:
     game = load_game(name)
     generations = amount(4, 2)
-    run(game, tmp_path / "whole", generations, config=config)
-    run(game, tmp_path / "broken", generations // 2, config=config)
+    shutil.copytree(folder_of(name, generations // 2, config), tmp_path / "broken")
     run(game, tmp_path / "broken", generations, resume=True)
-    whole, about = read_checkpoint(tmp_path / "whole" / "last.safetensors")
+    whole, about = read_checkpoint(folder_of(name, generations, config) / "last.safetensors")
     broken, told = read_checkpoint(tmp_path / "broken" / "last.safetensors")
     assert whole.keys() == broken.keys() and len(whole) > 40
     for key, value in whole.items():
@@ -161,9 +183,10 @@ def test_a_resumed_run_ends_where_one_without_a_break_does(
     assert told["decisions"] == rows[-1]["decisions"] and told["config"] == config.to_json()
 
 
-def test_a_checkpoint_from_before_recipes_had_names_goes_on_to_the_bit(trained: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_from_before_recipes_had_names_goes_on_to_the_bit(
+    trained: Path, folder_of: Callable[..., Path], tmp_path: Path
+) -> None:
     game = load_game("doudizhu")
-    run(game, tmp_path / "whole", 2)
     shutil.copytree(trained, tmp_path / "old")
     path = tmp_path / "old" / "last.safetensors"
     tensors, about = read_checkpoint(path)
@@ -171,7 +194,7 @@ def test_a_checkpoint_from_before_recipes_had_names_goes_on_to_the_bit(trained: 
     write_checkpoint(path, tensors, about)
     assert load_climbing_blueprint(path, game).prune == -1
     assert run(game, tmp_path / "old", 2, resume=True).config == SMALL
-    whole = read_checkpoint(tmp_path / "whole" / "last.safetensors")[0]
+    whole = read_checkpoint(folder_of("doudizhu", 2) / "last.safetensors")[0]
     found, told = read_checkpoint(path)
     assert all(np.array_equal(value, found[key]) for key, value in whole.items())
     assert told["config"]["recipe"] == ""
@@ -255,14 +278,6 @@ def test_a_checkpoint_is_a_blueprint_by_its_path(name: str, config: ClimbingConf
         found.value(load_game("kuhn_poker"), deals, 0)
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a short run."""
-    folder: Path = tmp_path_factory.mktemp("run")
-    run(load_game("doudizhu"), folder, 1)
-    return folder
-
-
 def test_a_run_is_not_begun_over_another(trained: Path) -> None:
     with pytest.raises(CheckpointError, match="a run already exists here"):
         run(load_game("doudizhu"), trained, 2)
@@ -290,6 +305,7 @@ def test_a_run_is_not_begun_over_another(trained: Path) -> None:
         ({"config": 3}, "config must be"),
     ],
 )
+@pytest.mark.some(6)
 def test_a_foreign_checkpoint_is_refused(
     trained: Path, tmp_path: Path, change: dict[str, object], words: str
 ) -> None:
@@ -303,6 +319,7 @@ def test_a_foreign_checkpoint_is_refused(
 @pytest.mark.parametrize(
     "missing", ["network.value.weight", "learned.critic.value.bias", "optimiser.3.exp_avg"]
 )
+@pytest.mark.some(2)
 def test_a_checkpoint_without_a_part_is_refused(trained: Path, tmp_path: Path, missing: str) -> None:
     tensors, description = read_checkpoint(trained / "last.safetensors")
     path = tmp_path / "last.safetensors"

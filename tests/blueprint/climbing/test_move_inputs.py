@@ -110,7 +110,7 @@ def test_a_row_of_big2_says_what_the_slow_twin_says(options: dict[str, Any]) -> 
         assert hidden[k].tolist() == big2_hidden_bits(game, state, int(seats[k]))
     states = states[states["player"] >= 0]
     legal, out = moves_of(inputs, states)
-    for j in rng.integers(0, len(legal.values), amount(200, 80)):
+    for j in rng.integers(0, len(legal.values), amount(200, 40)):
         state = states[int(np.searchsorted(legal.offsets, j, side="right")) - 1]
         twin = big2_move_blocks(game, state, int(state["player"]), int(legal.values[j]))
         same(out[j], BIG2_MOVE_BLOCKS, twin)

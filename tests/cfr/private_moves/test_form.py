@@ -85,6 +85,7 @@ def test_random_policies_are_worth_what_they_are_in_the_listed_game(name: str | 
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.some(4)
 def test_every_variant_makes_the_same_policies_as_on_the_listed_game(variant: str) -> None:
     for name in ("dark_hex(size=2,abrupt=true)", "dark_hex(size=2)"):
         game = load_game(name)

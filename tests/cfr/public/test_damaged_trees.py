@@ -95,7 +95,7 @@ def test_what_one_walk_finds_wrong_is_refused_and_nothing_else(
     for module in ("cfr.public.policies.tree_check", "cfr.public.tree"):
         monkeypatch.setattr(f"{module}.PIECE", piece)
     rng, refused = np.random.default_rng(1), 0
-    trials = amount(1500, 400)
+    trials = amount(1500, 250)
     for _ in range(trials):
         tree = both(str(rng.choice([*GAMES[:3], *RANDOM]))).tree
         what = str(rng.choice([*ARRAYS, "depth", "n_rows"]))

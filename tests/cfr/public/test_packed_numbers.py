@@ -79,6 +79,7 @@ def test_a_sum_of_small_parts_keeps_its_mean() -> None:
 
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.some(6)
 def test_solvers_in_16_bits_do_what_those_in_32_do(name: str, alternating: bool) -> None:
     kind = variant(name, alternating=alternating)
     for game in ("leduc_poker", "liars_dice(sides=4)", "random 3"):

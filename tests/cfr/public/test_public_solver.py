@@ -25,7 +25,7 @@ SINGLE = 2e-4
 
 @pytest.mark.parametrize("name", [*GAMES, *RANDOM])
 @pytest.mark.parametrize("alternating", [True, False])
-@pytest.mark.some(6)
+@pytest.mark.some(4)
 def test_both_forms_come_to_the_same_policies_and_values(name: str, alternating: bool) -> None:
     forms = both(name)
     for row in VARIANTS.values():

@@ -94,7 +94,9 @@ NAMES = ("kuhn_poker(cards=5)", "leduc_poker", "leduc_poker(suit_isomorphism=tru
 def test_iterates_are_the_same_in_every_form(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     prefer(monkeypatch, form)
     iterations = amount(6, 3)
-    trees = [both(name).tree for name in NAMES] + [grow_public(RandomStructured(seed)) for seed in range(4)]
+    trees = [both(name).tree for name in NAMES] + [
+        grow_public(RandomStructured(seed)) for seed in range(amount(4, 1))
+    ]
     for tree in trees:
         dense = [tree.payoffs.dense(kind) for kind in range(len(tree.payoffs))]
         plain = replace(tree, payoffs=PayoffForms.of_matrices(np.array(dense)))

@@ -18,6 +18,7 @@ from games.support.locks import hold
 from gs2.cli import main
 from gs2.commands.common import NewFileType
 from gs2.commands.groups import LazyGroup, Target
+from tests.patience import amount
 
 NOTES = b"my own notes"
 ONE = ("--processes", "1")
@@ -61,6 +62,14 @@ RUNS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
 """How a run begins, what its output is called, and every file that it writes at any time."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_rounds_at_stake() -> Iterator[None]:
+    """Measure what is at stake, as every run does when it begins, on fewer random rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("blueprint.climbing.training.move_trainer.STAKE_ROUNDS", amount(4096, 256))
+        yield
+
+
 def gs2(*words: str) -> Result:
     return CliRunner().invoke(main, list(words))
 
@@ -92,6 +101,7 @@ def test_a_new_run_refuses_every_file_that_it_would_write_over(
 
 
 @pytest.mark.parametrize("run", RUNS)
+@pytest.mark.some(3)
 def test_a_run_writes_the_files_it_is_said_to_and_goes_on_beside_no_others(run: str, tmp_path: Path) -> None:
     words, output, files = RUNS[run]
     begun = gs2(*words, str(tmp_path / output))

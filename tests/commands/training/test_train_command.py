@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -26,6 +27,7 @@ from gs2.cli import main
 from gs2.commands.matches.compare_agents import match
 from gs2.commands.training.gating import gate
 from gs2.commands.training.train import OF_ANY_GAME, train
+from tests.patience import amount
 
 TINY = [
     *("--set", "rounds=4", "--set", "batch=64", "--threads", "2", "--rounds", "2", "--against", "greedy"),
@@ -50,10 +52,18 @@ def generations(run: Path) -> list[int]:
     return [json.loads(line)["generation"] for line in lines]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_rounds_at_stake() -> Iterator[None]:
+    """Measure what is at stake, as every run does when it begins, on fewer random rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("blueprint.climbing.training.move_trainer.STAKE_ROUNDS", amount(4096, 256))
+        yield
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("trained") / "run"
-    result = invoke("train", "--minutes", "0.03", "-o", str(directory), *TINY)
+    result = invoke("train", "--minutes", "0.015", "-o", str(directory), *TINY)
     assert result.exit_code == 0, result.output
     return directory
 
@@ -326,6 +336,7 @@ def test_another_game_trains_by_a_recipe_and_goes_on(game: str, recipe: str, tmp
 
 @pytest.mark.parametrize("option", ["--set", "--network"])
 @pytest.mark.parametrize("game", ["doudizhu", "big2"])
+@pytest.mark.some(2)
 def test_every_field_of_another_games_training_can_be_set(option: str, game: str) -> None:
     fields = ClimbingConfig().to_json()
     del fields["recipe"]

@@ -32,6 +32,7 @@ def test_the_floor_counts_what_an_iteration_changes(source: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["leduc_poker", "liars_dice(sides=4)", "goofspiel(cards=4,turns=3)"])
+@pytest.mark.some(2)
 def test_the_layout_moves_more_than_the_floor(name: str) -> None:
     form = sequence_form(tree_of(name))
     found = measure_floor(name, form, 30, 10.0)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from experiments.bench import cfr_speed
 from experiments.bench.benches import CFR
 from experiments.bench.cfr_speed import CfrWork, cfr_tables, measure_cfr
 from experiments.bench.group import bench
@@ -56,7 +57,8 @@ def test_tables_are_written_as_markdown_with_their_figures(tmp_path: Path) -> No
     assert json.loads((tmp_path / "r.json").read_text())["construction"][0]["histories"] == 58
 
 
-def test_the_command_names_itself_in_the_file(tmp_path: Path) -> None:
+def test_the_command_names_itself_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cfr_speed, "_construct", cfr_speed._construct_here)
     path = tmp_path / "r.md"
     words = ["cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "--output", str(path)]
     answer = CliRunner().invoke(bench, words)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from experiments.bench.guandan import engine_speed
 from experiments.bench.guandan.engine_speed import (
     engine_tables,
     lockstep_rounds,
@@ -25,8 +26,10 @@ from tests.patience import LONG
 def result():
     with pytest.MonkeyPatch.context() as patch:
         if LONG not in os.environ:  # four processes would import all that this one has
-            speeds = "experiments.bench.guandan.engine_speed._processes"
-            patch.setattr(speeds, lambda n, canonical, seconds, seed: (1.0, 1.0, 1.0))
+            positions, move_lists = engine_speed._positions, engine_speed._move_lists
+            patch.setattr(engine_speed, "_processes", lambda n, canonical, seconds, seed: (1.0, 1.0, 1.0))
+            patch.setattr(engine_speed, "_positions", lambda rng, n: positions(rng, n // 5))
+            patch.setattr(engine_speed, "_move_lists", lambda rng, n: move_lists(rng, n // 2))
         return measure_engine(seconds=0.02, processes=1, seed=3)
 
 

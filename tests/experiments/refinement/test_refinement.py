@@ -23,6 +23,7 @@ from experiments.refinement.which_histories import Ranks
 from experiments.refinement.which_histories import main as which_histories
 from gs2.search.config.stages import GENERATOR_NAMES
 from gs2.search.generation import GENERATORS, check_generator
+from tests.patience import amount
 
 GRID = Grid(
     "test", games=("kuhn_poker",), methods=("maxmargin", "gs2-r:k=1", "1-klss"), iterations=(20,), seeds=3
@@ -339,7 +340,7 @@ def test_the_report_sets_blueprints_of_rising_strength_beside_each_other(tmp_pat
         blueprints=("cfr:20", "uniform", "cfr:2"),
         methods=("gs2-d:k=3", "gs2-r:k=3,draws=5", "gs2-r:k=3", "gs2+"),
         iterations=(300,),
-        seeds=5,
+        seeds=amount(5, 2),
     )
     run_grid(grid, tmp_path / "run")
     rows = read_rows(tmp_path / "run" / ROWS)

@@ -23,6 +23,7 @@ def some_actions(rng: np.random.Generator, level: int, n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("level", range(NUM_RANKS))
+@pytest.mark.some(4)
 def test_beats_is_antisymmetric_and_transitive_and_agrees_with_the_reference(level: int) -> None:
     rng = np.random.default_rng(level)
     actions = some_actions(rng, level, 60)

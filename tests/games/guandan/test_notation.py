@@ -17,7 +17,7 @@ from tests.patience import amount
 
 def test_every_move_reads_back_as_itself_in_both_dialects() -> None:
     rng = np.random.default_rng(0)
-    read, hands = 0, amount(120, 39)
+    read, hands = 0, amount(120, 26)
     for k in range(hands):
         level = k % 13
         moves = legal_moves(pack(random_hand(rng, level, k % 3, 16)), level)[0]

@@ -93,7 +93,7 @@ def test_following_what_a_player_saw_finds_the_whole_infoset_with_its_reach(name
     tree, play = grow(game), Play(3)
     known = reach(tree, play.on(game, tree))
     decisions = np.flatnonzero(tree.player >= 0)
-    for node in rng(1).choice(decisions, min(6, len(decisions)), replace=False).tolist():
+    for node in rng(1).choice(decisions, min(amount(6, 3), len(decisions)), replace=False).tolist():
         for seat in (0, 1):
             trail = trails_along(game, line_to(tree, node), seat)[0]
             found = follow_trails(game, [trail], 10_000, rng(2), policy=play.policy)[0]
@@ -185,7 +185,7 @@ def rejected(game: Game, trail: Trail, play: Play, count: int, draw: np.random.G
 def test_samples_are_as_likely_as_rejection_has_them(text: str) -> None:
     game, play = load_game("leduc_poker"), Play(5)
     trail = find_trail(game, game.parse_infoset(text), rng(0))
-    seen = rejected(game, trail, play, 60_000, rng(9))
+    seen = rejected(game, trail, play, amount(60_000, 30_000), rng(9))
     mean: Counter[bytes] = Counter()
     runs = amount(300, 150)
     for run in range(runs):
@@ -212,7 +212,7 @@ def test_a_thinned_sample_adds_up_to_the_infoset() -> None:
     whole = follow_trails(game, [trail], 10_000, rng(0), policy=play.policy)[0]
     assert whole.complete
     sums = []
-    for run in range(200):
+    for run in range(amount(200, 100)):
         found = follow_trails(game, [trail], 2, rng(run), policy=play.policy)[0]
         sums.append([found.stands.sum(), np.sum(found.stands * found.chance * found.players[:, 1])])
     exact = [len(whole), np.sum(whole.chance * whole.players[:, 1])]

@@ -36,7 +36,7 @@ pytest.importorskip("pyspiel")
         "openspiel:misere(game=kuhn_poker)",
     ],
 )
-@pytest.mark.some(5)
+@pytest.mark.some(4)
 def test_openspiel_games_keep_the_contract_at_every_history(name: str) -> None:
     game = load_game(name)
     assert check_quickly(game, np.random.default_rng(0), max_width=20_000).complete

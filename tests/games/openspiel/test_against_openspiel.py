@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from games import CHANCE, TERMINAL, Game, load_game
+from tests.patience import amount
 
 pyspiel = pytest.importorskip("pyspiel")
 
@@ -115,7 +116,7 @@ def test_every_history_is_openspiels(name: str) -> None:
 
 @pytest.mark.parametrize("name", LARGE_PAIRS)
 def test_random_histories_of_large_games_are_openspiels(name: str) -> None:
-    width = 300
+    width = amount(300, 90)
     rng = np.random.default_rng(0)
     game = load_game(name)
     states, others = game.root(), [pyspiel.load_game(LARGE_PAIRS[name]).new_initial_state()]

@@ -52,6 +52,7 @@ def levels(game: Game, other: Game, seed: int) -> list[tuple[Array, Array]]:
 
 
 @pytest.mark.parametrize("text", SMALL)
+@pytest.mark.some(2)
 def test_a_game_step_by_step_is_the_expanded_one(text: str) -> None:
     whole, direct = OpenSpielGame(text), DirectOpenSpielGame(text)
     keys: tuple[dict[bytes, bytes], dict[bytes, bytes]] = ({}, {})
@@ -78,7 +79,7 @@ def test_a_game_step_by_step_is_the_expanded_one(text: str) -> None:
 def test_large_games_load_by_name_and_keep_the_contract(text: str) -> None:
     game = load_game(f"openspiel:{text}")
     assert isinstance(game, DirectOpenSpielGame)
-    report = check_quickly(game, np.random.default_rng(1), max_width=40)
+    report = check_quickly(game, np.random.default_rng(1), max_width=amount(40, 12))
     assert not report.complete and report.terminals > 0
     sent = pickle.loads(pickle.dumps(game))
     assert sent.name == game.name
@@ -107,7 +108,7 @@ def test_infosets_of_large_games_are_read_back_by_following_the_game(text: str) 
         texts.append((seat, game.infoset_key(states, seat)[0], game.infoset_text(states[0], seat)))
         states = game.step(states, np.zeros(1, np.int64), rng.choice(game.actions(states).values, 1))
     fresh = load_game(f"openspiel:{text}")
-    for seat, key, words in texts[:5]:
+    for seat, key, words in texts[: amount(5, 2)]:
         read = fresh.parse_infoset(words.upper())
         assert (read.player, read.key, read.text) == (seat, tuple(int(word) for word in key), words)
 

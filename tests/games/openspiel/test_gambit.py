@@ -55,7 +55,7 @@ def uniform_values(game: GambitGame) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", ["efg", "nfg"])
 def test_random_files_are_worth_what_they_were_drawn_to_be(kind: str, tmp_path: Path) -> None:
-    for seed in range(amount(60, 20)):
+    for seed in range(amount(60, 12)):
         file = made(seed, kind)
         game = load(file.text, tmp_path, kind)
         values = uniform_values(game)[: file.players]
@@ -161,7 +161,7 @@ def test_a_damaged_file_is_read_or_refused_in_words(kind: str, tmp_path: Path) -
     rng = np.random.default_rng(0)
     letters = '{}",0123456789-/.eEcpt \n\\x\x00é'
     path = tmp_path / f"game.{kind}"
-    for seed in range(6):
+    for seed in range(amount(6, 2)):
         data = made(seed, kind).text
         for _ in range(60):
             at = int(rng.integers(len(data)))

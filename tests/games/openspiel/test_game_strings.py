@@ -60,7 +60,7 @@ def rps(folder: Path, payoff: int = 1) -> Path:
 
 def test_names_of_generated_games_keep_every_parameter_and_read_back(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    for _ in range(amount(60, 20)):
+    for _ in range(amount(60, 12)):
         text = nested(rng, tmp_path)
         parameters = read_parameters(text)
         try:

@@ -80,7 +80,7 @@ def raw(game: OpenSpielPoker, actions: list[int]) -> Any:
 
 
 @pytest.mark.parametrize("text", SMALL)
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 def test_poker_games_keep_both_contracts(text: str) -> None:
     game, rng = poker(text), np.random.default_rng(0)
     check_quickly(game, rng, max_width=100)
@@ -88,11 +88,11 @@ def test_poker_games_keep_both_contracts(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["kuhn_poker", *GENERATED])
-@pytest.mark.some(6)
+@pytest.mark.some(3)
 def test_histories_are_openspiels(text: str) -> None:
     game, rng = poker(text), np.random.default_rng(1)
     named: tuple[dict[str, bytes], dict[str, bytes]] = ({}, {})
-    for _ in range(amount(100, 50)):
+    for _ in range(amount(100, 30)):
         line: list[int] = []
         states, mass = game.root(), 1.0
         while (who := int(game.player(states)[0])) != TERMINAL:
@@ -118,7 +118,7 @@ def test_histories_are_openspiels(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", SMALL)
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 def test_the_public_form_agrees_with_the_listed_one_and_with_openspiel(text: str) -> None:
     game = poker(text)
     listed, solver = grow(game), PublicSolver(grow_public(game), "dcfr+", threads=1)
@@ -136,6 +136,7 @@ def test_the_public_form_agrees_with_the_listed_one_and_with_openspiel(text: str
 
 
 @pytest.mark.parametrize("text", ["leduc_poker", GENERATED[1], GENERATED[6]])
+@pytest.mark.some(2)
 def test_the_adapters_own_tree_has_the_same_value(text: str) -> None:
     whole, parts = (sequence_form(grow(game)) for game in (OpenSpielGame(text), poker(text)))
     assert whole.n_infosets == parts.n_infosets

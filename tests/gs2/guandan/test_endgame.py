@@ -33,7 +33,7 @@ def endgames(n: int, rng: np.random.Generator, most: int, least: int = 2) -> lis
 
 def test_solver_agrees_with_the_slow_twin_on_every_move() -> None:
     rng = np.random.default_rng(0)
-    for state in endgames(amount(40, 20), rng, most=11):
+    for state in endgames(amount(40, 9), rng, most=11):
         seat = int(state["player"][0])
         moves = legal(state).values
         solved = solve_endgame(state, seat, moves, 100_000)
@@ -70,7 +70,7 @@ def test_playing_the_solution_wins_against_any_defence() -> None:
         solved = solve_endgame(state, seat, legal(state).values, 300_000)
         if not solved.won.any():
             continue
-        for _ in range(amount(5, 2)):
+        for _ in range(amount(5, 1)):
             play = state.copy()
             while play["player"][0] >= 0:
                 moves = legal(play).values

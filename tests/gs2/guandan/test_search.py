@@ -16,6 +16,7 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import Evidence, Question, candidate_moves, compare_moves, posterior
 from gs2.guandan.agent.rollout import Rollouts
 from tests.gs2.guandan.blueprints import CountBlueprint, midgame
+from tests.patience import amount
 
 
 def test_without_rollouts_the_blueprint_alone_is_believed() -> None:
@@ -79,7 +80,7 @@ def test_a_move_that_wins_the_round_is_found_against_the_blueprint() -> None:
     evaluator = BlueprintEvaluator(CountBlueprint())
     rng = np.random.default_rng(4)
     tested = 0
-    for row in midgame(1500, rng, plies=110):
+    for row in midgame(amount(1500, 800), rng, plies=110):
         state = np.atleast_1d(row)
         seat = int(state["player"][0])
         moves = legal(state, canonical=True).values

@@ -15,6 +15,7 @@ from gs2.cli import main
 from gs2.play.game_arena import Meeting, MeetingError, play_match
 from gs2.play.game_gate import GameChallenge, gate_game
 from tests.commands.training.test_train_climbing import TINY
+from tests.patience import amount
 
 
 def test_the_better_agent_passes_early_the_worse_does_not_and_equal_ones_stay_undecided(
@@ -114,9 +115,10 @@ def test_a_gate_goes_on_for_the_same_network_under_another_name(
     kept = deals.read_bytes()
     assert b'"a.safetensors"' in kept.splitlines()[0]
     first.rename(second)
-    for name in (second, second.absolute()):
-        found.append(CliRunner().invoke(main, ["gate", str(name), *how]))
-        found.append(CliRunner().invoke(main, ["gate", str(name), *how, "-o", str(deals)]))
+    names = (second, second.absolute())
+    ways = [(str(name), *more) for name in names for more in ((), ("-o", str(deals)))]
+    for way in ways[:: amount(1, 3)]:
+        found.append(CliRunner().invoke(main, ["gate", *way, *how]))
     assert {result.exit_code for result in found} == {0}, [result.output for result in found]
     assert len({result.stdout for result in found}) == 1 and deals.read_bytes() == kept
     assert list(Path("runs").iterdir()) == [deals]
@@ -174,7 +176,7 @@ def test_what_cannot_be_gated_is_said_before_anything_is_played(
 @pytest.mark.parametrize("name", GAMES_WITH_NETWORKS)
 def test_the_shipped_networks_beat_their_rule_agents(name: str) -> None:
     rule = {"doudizhu": "gs2.play.shedding:SHEDDING", "big2": "gs2.play.big2_shedding:BIG2_SHEDDING"}[name]
-    result = play_match(Meeting(name, "network", rule, pairs=150, seed=7))
+    result = play_match(Meeting(name, "network", rule, pairs=amount(150, 80), seed=7))
     assert result.interval()[0] > 0
 
 

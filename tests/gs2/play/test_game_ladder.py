@@ -13,6 +13,7 @@ from games.support.locks import LockHeld, hold
 from gs2.play.game_arena import Meeting, MeetingError, play_match
 from gs2.play.game_ladder import GameLadderPlan, play_game_ladder, plot_game_ladder, rate_games
 from gs2.play.game_match import PlayedGames
+from tests.patience import amount
 
 AGENTS = ("cfr:20", "uniform", "cfr:3")
 
@@ -59,7 +60,7 @@ def test_the_order_is_by_points_or_by_elo_as_it_is_asked_for() -> None:
 
 
 def test_a_ladder_goes_on_from_its_folder(tmp_path: Path) -> None:
-    plan = GameLadderPlan("leduc_poker", (*AGENTS, "cfr+:3"), pairs=300)
+    plan = GameLadderPlan("leduc_poker", (*AGENTS, "cfr+:3"), pairs=amount(300, 100))
     asked = iter([False, False, False, True])
     assert play_game_ladder(plan, output=tmp_path / "run", stop=lambda: next(asked, True)) is None
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.jsonl")}
@@ -69,7 +70,7 @@ def test_a_ladder_goes_on_from_its_folder(tmp_path: Path) -> None:
     after = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.jsonl")}
     assert len(after) == 6, "cfr:3 and cfr+:3 have a file each"
     assert all(after[name].startswith(data) for name, data in before.items())
-    assert shown == sorted(shown) and shown[-1] == 1800
+    assert shown == sorted(shown) and shown[-1] == 6 * plan.pairs
     alone = play_game_ladder(plan)
     assert found is not None and alone is not None and found.to_json() == alone.to_json()
     with hold(tmp_path / "run", folder=True), pytest.raises(LockHeld):

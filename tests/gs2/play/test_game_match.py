@@ -20,6 +20,7 @@ from gs2.play.game_agents import AnswerFault, SeatTrail, TrailAgent, UniformAgen
 from gs2.play.game_match import numbered_draws, play_agents, play_numbered, playing_teams
 from gs2.policies.tabulate import tabulate
 from tests.games.random_games import RandomGame
+from tests.patience import amount
 
 STANDARD_ERRORS = 4.5
 """How far a mean of seeded games may lie from the exact value."""
@@ -96,8 +97,9 @@ def test_mean_payoffs_are_the_exact_ones_on_random_games(seed: int, duplicate: b
     first = np.where(tree.slot_player == 0, policies[0], policies[1])
     second = np.where(tree.slot_player == 0, policies[1], policies[0])
     exact = np.array([expected_value(form, first), -expected_value(form, second)])
-    played = play_agents(game, (agents[0], agents[1]), rng(seed), 3000, duplicate=duplicate)
-    error = played.payoffs.std(0) / np.sqrt(3000)
+    games = amount(3000, 1000)
+    played = play_agents(game, (agents[0], agents[1]), rng(seed), games, duplicate=duplicate)
+    error = played.payoffs.std(0) / np.sqrt(games)
     assert np.all(np.abs(played.payoffs.mean(0) - exact) <= STANDARD_ERRORS * error + 1e-12)
     low, high = played.interval()
     assert low <= played.net.mean() <= high
@@ -190,9 +192,9 @@ def test_where_each_seat_is_a_team_the_first_agent_sits_on_every_seat_once() -> 
     np.testing.assert_allclose(even.net, 0, atol=1e-12)
     assert np.abs(even.payoffs).max() > 0
     # against others it scores what the tree says of each seating
-    tree = grow(game)
+    tree, games = grow(game), amount(4000, 1200)
     agents = (agent, UniformAgent())
-    played = play_agents(game, agents, rng(2), 4000, duplicate=False)
+    played = play_agents(game, agents, rng(2), games, duplicate=False)
     sizes = np.diff(tree.infoset_offset)
     others = np.repeat(1 / sizes, sizes)
     rows = [
@@ -203,7 +205,7 @@ def test_where_each_seat_is_a_team_the_first_agent_sits_on_every_seat_once() -> 
     for seat in range(3):
         seated = np.where(tree.slot_player == seat, mine, others)
         value = root_values(tree, seated)[seat]
-        error = played.payoffs[:, seat].std() / np.sqrt(4000)
+        error = played.payoffs[:, seat].std() / np.sqrt(games)
         assert abs(played.payoffs[:, seat].mean() - value) <= STANDARD_ERRORS * error
 
 

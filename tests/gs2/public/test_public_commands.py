@@ -170,6 +170,7 @@ def test_the_public_tree_is_taken_where_the_listed_one_does_not_fit(
 
 
 @pytest.mark.parametrize("name", ["uniform", "cfr:20", "pcfr+:7"])
+@pytest.mark.some(2)
 def test_a_named_strategy_is_measured_on_the_public_tree_where_the_listed_one_does_not_fit(name: str) -> None:
     listed = told("exploitability", LARGE, name)
     public = told("exploitability", LARGE, name, "--memory", "4M")

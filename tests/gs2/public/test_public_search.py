@@ -117,8 +117,8 @@ def test_every_decision_is_found_on_the_tree(name: str) -> None:
     game = load_game(name)
     context, tree = SearchContext(game), grow_public(game)
     strategy = random_strategy(tree, np.random.default_rng(2))
-    seen = set()
-    for infoset in infosets_of(context):
+    seen, some = set(), infosets_of(context)[:: amount(1, 5)]
+    for infoset in some:
         place = find_place(tree, infoset)
         seen.add((place.node, place.private))
         states = public_states(tree, place.node)
@@ -127,7 +127,7 @@ def test_every_decision_is_found_on_the_tree(name: str) -> None:
         line = path_to(tree, place.node)
         after = [*[node for node, _ in line[1:]], place.node]
         assert all(tree.child[edge] == node for (_, edge), node in zip(line, after[: len(line)], strict=True))
-    assert len(seen) == len(infosets_of(context))
+    assert len(seen) == len(some)
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -164,7 +164,7 @@ def test_no_accepted_certificate_lets_the_opponent_gain(freeze: str, scope: str,
     tree, sweeper, rng = strategy.tree, TreeSweeper(strategy.tree, 1), np.random.default_rng(9)
     before = [strategy.best_response(player, sweeper) for player in (0, 1)]
     changed = 0
-    places = [PublicPlace(1, private) for private in (0, 2, 4)]
+    places = [PublicPlace(1, private) for private in (0, 2, 4)[: amount(3, 1)]]
     places += [random_place(tree, rng) for _ in range(amount(5, 1))]
     for order, method in ((1, "kluss"), (None, "maxmargin"), (1, "gs2-d")):
         config = preset(

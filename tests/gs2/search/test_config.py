@@ -229,7 +229,7 @@ def test_what_is_set_in_an_accepted_configuration_is_read(monkeypatch: pytest.Mo
 
 def test_an_accepted_configuration_runs() -> None:
     @settings(
-        max_examples=amount(1000, few=40),
+        max_examples=amount(1000, few=20),
         deadline=None,
         derandomize=LONG not in os.environ,
         suppress_health_check=list(HealthCheck),

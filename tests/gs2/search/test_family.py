@@ -139,6 +139,7 @@ def test_an_anchored_search_stops_at_its_deadline_and_says_its_gap() -> None:
 
 
 @QUICK
+@pytest.mark.some(2)
 def test_anchored_searches_take_summaries_and_certificates(name: str) -> None:
     prepared = context(name)
     policy = random_policy(name, np.random.default_rng(4))

@@ -104,7 +104,7 @@ def test_safe_gadgets_solved_exactly_never_raise_the_opponents_best_response_val
 @pytest.mark.parametrize("method", ["resolve", "maxmargin", "reach-maxmargin", "path"])
 def test_safe_gadgets_never_raise_it_on_leduc(method):
     config = preset(method, solver="lp", entry_floor=0.0)
-    for seed in range(4):
+    for seed in range(amount(4, 2)):
         assert opponent_gain(LEDUC, config, seed) <= EXACT
 
 

@@ -112,7 +112,7 @@ def drawn_cases(n: int) -> list[tuple[np.ndarray, np.ndarray, int]]:
 
 @pytest.mark.parametrize("name", WEIGHTED_GENERATORS)
 def test_weighted_samples_carry_the_reach_of_all_without_bias(name):
-    draws = 1500
+    draws = amount(1500, 600)
     for values, weights, k in drawn_cases(amount(12, 4)):
         rng = np.random.default_rng(3)
         carried = np.zeros((draws, len(values)))
@@ -121,7 +121,7 @@ def test_weighted_samples_carry_the_reach_of_all_without_bias(name):
             row[rows] = row_carried
             assert len(rows) == min(k, len(values))
             assert row.sum() == pytest.approx(weights.sum())
-        # Five standard errors, and what 1,500 draws may never meet.
+        # Five standard errors, and what so many draws may never meet.
         error = 5 * carried.std(axis=0) / np.sqrt(draws) + 5 * weights.sum() / draws
         assert np.all(np.abs(carried.mean(axis=0) - weights) <= error)
         whole = generate(name, values, weights, len(values), rng)[1]

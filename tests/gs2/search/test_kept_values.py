@@ -15,6 +15,7 @@ from gs2.search.solve.mirror_descent import KeptValues
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import LEDUC, context, random_policy
 from tests.gs2.search.test_random_games import blueprint, prepared, random_searches
+from tests.patience import amount
 
 ALL = 10_000
 """More histories than any infoset here has."""
@@ -42,7 +43,8 @@ def test_action_values_of_a_few_histories_are_right_in_the_mean(name):
     game = context(LEDUC)
     strategy = Strategy(game.tree, random_policy(LEDUC, np.random.default_rng(4)))
     config = preset("gs2-s", generator=name, k=2)
-    for infoset in np.random.default_rng(1).choice(game.tree.n_infosets, 6, replace=False).tolist():
+    some = np.random.default_rng(1).choice(game.tree.n_infosets, amount(6, 3), replace=False)
+    for infoset in some.tolist():
         considered = consider_histories(game, strategy, infoset, config, NO_OPTIONS)
         rng = np.random.default_rng(infoset)
         drawn = [keep_few(game, strategy, considered, config, rng)[1] for _ in range(DRAWS)]

@@ -109,7 +109,7 @@ def test_cfr_solves_what_the_lp_solves_and_its_limits_are_read_from_the_problem(
 def test_several_searches_in_a_row_say_together_what_they_kept(changes: dict[str, Any]) -> None:
     there, policy = context(LEDUC), blueprint(LEDUC, 30)
     kept = []
-    for infoset in range(0, there.tree.n_infosets, amount(12, 30)):
+    for infoset in range(0, there.tree.n_infosets, amount(12, 60)):
         config = preset("maxmargin", **{"certificate": "anchored", "iterations": 20, **changes})
         found = solve_infoset(there, policy, infoset, config, np.random.default_rng(0))
         assert found.kept_refined == bool(np.any(found.probs != policy[found.slots]))

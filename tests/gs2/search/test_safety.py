@@ -70,8 +70,7 @@ def test_a_certified_search_never_raises_the_opponents_best_response_value(confi
 def test_the_same_searches_without_a_certificate_do_raise_it():
     for config in RISKY:
         bare = config.replace(certificate="none")
-        worst = max(gains(LIARS_DICE, bare, seed)[0] for seed in range(1, 61, 2))
-        assert worst > 1e-4, config
+        assert any(gains(LIARS_DICE, bare, seed)[0] > 1e-4 for seed in range(1, 61, 2)), config
 
 
 def test_a_certificate_still_lets_improvements_through():
@@ -82,7 +81,7 @@ def test_a_certificate_still_lets_improvements_through():
 
 @pytest.mark.parametrize("name", [KUHN, LIARS_DICE, pytest.param(GOOFSPIEL, marks=pytest.mark.long)])
 @pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_are(name, k, monkeypatch):
     monkeypatch.setattr("gs2.search.histories.tree_source._too_large", lambda *_: True)
     prepared = context(name)

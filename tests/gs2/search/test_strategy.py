@@ -149,7 +149,7 @@ def test_a_certificate_brings_the_opponents_values_up_to_date(name, scope):
         mine = np.flatnonzero(prepared.tree.infoset_player == player)
         for depth in np.unique(level[mine])[:2].tolist():
             strategy = Strategy(prepared.tree, blueprint(name, 5))
-            for infoset in mine[level[mine] == depth][:8].tolist():
+            for infoset in mine[level[mine] == depth][: amount(8, 4)].tolist():
                 before = strategy.opponent_values(1 - player).root
                 found = refine_infoset(prepared, strategy, infoset, config, np.random.default_rng(0))
                 strategy = with_certified(prepared, strategy, found.slots, found.probs, found.certified)

@@ -30,7 +30,7 @@ def random_hand(rng: np.random.Generator, level: int, pool: str) -> np.ndarray:
 @pytest.mark.parametrize("pool", ["any", "window", "few ranks"])
 def test_search_agrees_with_exhaustion_on_small_hands(pool: str) -> None:
     rng = np.random.default_rng(1)
-    for _ in range(amount(120, 40)):
+    for _ in range(amount(120, 25)):
         level = int(rng.integers(13))
         packed = pack(random_hand(rng, level, pool))
         expected = fewest_moves(int(packed[0]), int(packed[1]), level, {})

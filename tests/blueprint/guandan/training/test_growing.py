@@ -54,7 +54,7 @@ def asked() -> tuple[np.ndarray, Decisions]:
         {"past": True, "hands": True, "state": 48, "action": 17, "critic": 20},
     ],
 )
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 def test_a_grown_network_plays_and_values_as_before(changes: dict, trained: Path, tmp_path: Path) -> None:
     grown = tmp_path / "grown.safetensors"
     config = grow_checkpoint(trained, grown, changes)

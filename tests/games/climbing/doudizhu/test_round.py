@@ -38,7 +38,7 @@ def played(game: DouDizhu, state: Rows, moves: str) -> Rows:
 def test_rounds_go_as_in_the_slow_twin(landlord: str, spring: bool) -> None:
     game = DouDizhu(landlord=landlord, spring=spring)
     rng = random.Random(spring)
-    for state in game.sample_deals(amount(12, 4), np.random.default_rng(spring)).reshape(-1, 1):
+    for state in game.sample_deals(amount(12, 3), np.random.default_rng(spring)).reshape(-1, 1):
         auction = Auction()
         while game.by_bid and auction.options():
             actions = game.actions(state)[0]

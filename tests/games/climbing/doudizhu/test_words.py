@@ -25,6 +25,7 @@ def test_multisets_are_packed_and_written_and_read_back() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"landlord": "bid"}, {"ranks": 7}])
+@pytest.mark.some(2)
 def test_every_decision_of_a_round_is_named_and_read_back(options: dict[str, object]) -> None:
     game = DouDizhu(**options)  # type: ignore[arg-type]
     rng = np.random.default_rng(1)

@@ -240,7 +240,7 @@ def test_matches_in_lockstep_are_those_at_single_tables(rules: str) -> None:
 
 
 def test_simulated_matches_replay_from_their_seed() -> None:
-    n = amount(4, 2)
+    n = amount(4, 1)
     one, two, other = (simulate_matches(n, seed) for seed in (5, 5, 6))
     assert one.digest == two.digest != other.digest
     assert one.decisions == two.decisions and one.matches == n and one.drawn == 0

@@ -42,6 +42,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.some(2)
 def test_a_match_reads_back_and_replays_to_the_same_end(rules: str, tmp_path: Path) -> None:
     match = played(21, rules=rules)
     write_record(tmp_path / "m.jsonl", match)

@@ -60,7 +60,9 @@ def rounds(n: int) -> Iterator[tuple[Match, list[list[str]], list[slow.Move]]]:
 @pytest.mark.parametrize(("fast", "plain"), TWINS, ids=["danzero", "openguandan"])
 def test_every_number_equals_the_plain_twins(fast: Callable, plain: Callable) -> None:
     positions = 0
-    for match, hands, moves in rounds(13):
+    for number, (match, hands, moves) in enumerate(rounds(13)):
+        if number % amount(1, 2) and not match.over:
+            continue
         levels = [RANKS[level] for level in match.levels]
         seats = range(4) if match.over or len(moves) % 16 == 0 else [int(match.state["player"][0])]
         if match.over:
@@ -72,7 +74,7 @@ def test_every_number_equals_the_plain_twins(fast: Callable, plain: Callable) ->
             wrong = np.flatnonzero(got != want)
             assert len(wrong) == 0, (wrong, seat, moves[-3:])
             positions += 1
-    assert positions > 1000
+    assert positions > amount(1000, 500)
 
 
 def test_wild_flags_equal_the_plain_twins_on_random_hands() -> None:

@@ -26,6 +26,7 @@ from games.guandan.views.env import (
     GuanDanEnv,
     move_features,
 )
+from tests.patience import amount
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_it_passes_pettingzoos_own_test(options: dict) -> None:
     with warnings.catch_warnings():
         # dictionaries with a mask are what PettingZoo documents for card games; its test still frowns
         warnings.simplefilter("ignore", UserWarning)
-        api_test(GuanDanEnv(**options), num_cycles=300, verbose_progress=False)
+        api_test(GuanDanEnv(**options), num_cycles=amount(300, 150), verbose_progress=False)
 
 
 def test_it_passes_pettingzoos_seed_test() -> None:
@@ -159,7 +160,7 @@ def test_the_features_of_moves_tell_every_two_of_them_apart() -> None:
     rng = np.random.default_rng(5)
     env.reset(seed=5)
     kinds: set[str] = set()
-    for _ in range(300):
+    for _ in range(amount(300, 150)):
         if env.match.over:
             break
         observation, moves = env.observe(env.agent_selection), env.moves()

@@ -76,6 +76,7 @@ def everything(game: Any) -> list[Any]:
 @pytest.mark.parametrize(
     "game", [*(RandomGame(seed, public=seed % 2 == 0, most=60) for seed in range(6)), "leduc_poker"]
 )
+@pytest.mark.some(3)
 def test_a_game_is_laid_out_solved_and_searched_alike_by_interpreted_and_compiled_kernels(
     game: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from gs2.guandan.agent.evaluator import BlueprintEvaluator
 from gs2.guandan.agent.guandan_config import DealsConfig, GuanDanConfig
 from tests.gs2.guandan.agent.test_agent import PLIES
 from tests.gs2.guandan.blueprints import CountBlueprint, midgame
+from tests.patience import amount
 
 WAVE, WORLDS = 4, 40
 
@@ -82,7 +83,7 @@ def test_deals_drawn_in_two_parts_are_as_likely_as_those_drawn_at_once() -> None
 
 
 def test_few_deals_are_listed_once_and_never_drawn() -> None:
-    rows = midgame(200, np.random.default_rng(3), plies=110, least=1)
+    rows = midgame(amount(200, 100), np.random.default_rng(3), plies=110, least=1)
     listed = 0
     for row in rows:
         state = np.atleast_1d(row)

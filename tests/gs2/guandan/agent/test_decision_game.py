@@ -23,6 +23,7 @@ from gs2.guandan.agent.solving.decision_game import (
     style_payoffs,
 )
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame
+from tests.patience import amount
 
 SEEDS = pytest.mark.parametrize("seed", range(5))
 CLOSE = 0.01
@@ -182,7 +183,7 @@ def generated_contest(seed: int) -> tuple[Question, MoveComparison, np.ndarray]:
 def test_with_one_style_a_contest_chooses_as_the_posterior_of_the_race() -> None:
     config = agent_preset("standard").replace(theirs="blueprint", leaf_worlds=5)
     chosen = []
-    for seed in range(40):
+    for seed in range(amount(40, 24)):
         question, comparison, mean = generated_contest(seed)
         if abs(mean[1]) < 0.005:
             continue

@@ -94,7 +94,7 @@ def play_with_faults(fault: str, rounds: int, seed: int, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 def test_rounds_with_faults_stay_legal_and_say_why(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     play_with_faults(fault, 4, 1, monkeypatch)
 

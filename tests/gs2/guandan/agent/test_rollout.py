@@ -12,6 +12,7 @@ from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, NetworkEvaluator, evaluator_values
 from gs2.guandan.agent.rollout import Rollouts
 from tests.gs2.guandan.blueprints import CountBlueprint, midgame
+from tests.patience import amount
 
 GAME = GuanDan(moves="canonical")
 
@@ -40,7 +41,7 @@ def slow_payoff(evaluator, state: np.ndarray, depth: int | None, player=None) ->
 def test_lockstep_rollouts_equal_one_state_at_a_time(depth: int | None) -> None:
     rng = np.random.default_rng(0)
     evaluator = BlueprintEvaluator(CountBlueprint(noise=0.1))
-    states = midgame(40, rng, plies=50)
+    states = midgame(amount(40, 15), rng, plies=50)
     wanted = [slow_payoff(evaluator, states[i : i + 1], depth) for i in range(len(states))]
     assert np.allclose(Rollouts(evaluator).payoffs(states.copy(), depth), wanted)
 
@@ -49,7 +50,7 @@ def test_lockstep_rollouts_equal_one_state_at_a_time(depth: int | None) -> None:
 def test_another_player_moves_and_the_evaluator_values(depth: int | None) -> None:
     rng = np.random.default_rng(7)
     evaluator, player = (BlueprintEvaluator(CountBlueprint(noise=noise)) for noise in (0.1, 3.0))
-    states = midgame(40, rng, plies=50)
+    states = midgame(amount(40, 15), rng, plies=50)
     wanted = [slow_payoff(evaluator, states[i : i + 1], depth, player) for i in range(len(states))]
     got = Rollouts(evaluator, player).payoffs(states.copy(), depth)
     assert np.allclose(got, wanted)

@@ -15,6 +15,7 @@ from games.guandan.rounds.round import GuanDan, Shown, deal, from_hands, legal
 from gs2.guandan.agent.deals.determinize import CardOdds, count_bound, list_worlds, sample_worlds
 from gs2.guandan.beliefs.belief_network import BeliefNetwork, load_beliefs, save_beliefs, steer
 from tests.gs2.guandan.blueprints import midgame
+from tests.patience import amount
 
 
 def few_cards(*hands: str, level: int = 0, known: list[str] | None = None, cap: list[int] | None = None):
@@ -133,7 +134,7 @@ def test_stirred_deals_follow_the_odds() -> None:
     assert listed is not None
     rng = np.random.default_rng(6)
     odds = rng.normal(size=(3, 54))
-    n = 60_000
+    n = amount(60_000, 20_000)
     stirred = steer(determinise(np.repeat(state, n), 0, rng), 0, odds, rng, sweeps=12)
     assert_consistent(stirred[:100], state, 0)
     seen = Counter(keys(stirred))

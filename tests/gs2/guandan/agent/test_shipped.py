@@ -57,7 +57,7 @@ def assert_told(decision: Decision, config: GuanDanConfig) -> None:
 
 @pytest.mark.parametrize("known", [True, False], ids=["with moves", "without"])
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 def test_presets_play_a_round(name: str, known: bool, networks: Gs2Agent) -> None:
     agent = agent_of(name, networks)
     other = Gs2Agent(networks.evaluator, "blueprint")

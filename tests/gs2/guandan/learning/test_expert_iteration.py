@@ -95,6 +95,7 @@ def test_files_that_hold_no_positions_are_refused(positions, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.some(2)
 def test_the_loss_is_that_of_a_plain_walk(seed: int) -> None:
     rng = np.random.default_rng(seed)
     counts = rng.integers(1, 6, 9)

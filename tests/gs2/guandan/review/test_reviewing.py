@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 
@@ -22,6 +23,7 @@ from gs2.web.pages import standalone_page
 from tests.gs2.guandan.blueprints import CountEvaluator
 from tests.gs2.guandan.review.spoken import bare, heard_of, played_events, record_text
 from tests.gs2.guandan.review.test_judging import SMALL
+from tests.patience import LONG, amount
 
 NAMES = ["</script><img src=x onerror=alert(1)>", "Ann", "[bold]Bob[/bold]", "李"]
 
@@ -42,12 +44,12 @@ def small(monkeypatch) -> list[int]:
 
 def test_a_review_is_plain_data_that_fits_together(small):
     told: list[tuple[int, int]] = []
-    text = record_text(1, 3, NAMES)
+    text = record_text(1, 2, NAMES)
     review = review_text(text, name="mine", progress=lambda done, total: told.append((done, total)))
     assert json.loads(json.dumps(review, allow_nan=False)) == review
     assert (review["format"], review["version"], review["kind"]) == ("gs2 review", 2, "record")
     assert review["names"] == NAMES
-    assert len(review["rounds"]) == 3
+    assert len(review["rounds"]) == 2
     assert told[0][0] == 0
     assert told[-1][0] == told[-1][1] == sum(len(played["decisions"]) for played in review["rounds"])
     for played in review["rounds"]:
@@ -78,13 +80,13 @@ def test_a_review_is_plain_data_that_fits_together(small):
 
 
 def test_the_same_text_gives_the_same_review_in_whole_and_in_part(small):
-    text = record_text(2, 3)
+    text = record_text(2, 2)
     whole = review_text(text, name="mine")
     assert whole == review_text(text, name="mine")
     part = review_text(text, name="mine", rounds=[2])
     assert part["rounds"] == whole["rounds"][1:2]
-    with pytest.raises(ReviewError, match=r"a round is 1\.\.3; got 4"):
-        review_text(text, rounds=[4])
+    with pytest.raises(ReviewError, match=r"a round is 1\.\.2; got 3"):
+        review_text(text, rounds=[3])
     with pytest.raises(ReviewError, match="fast or standard; got 'deep'"):
         review_text(text, preset="deep")
 
@@ -108,21 +110,22 @@ def test_a_review_that_was_made_before_is_read_and_a_damaged_one_made_anew(small
     assert review_text(text, name="two", cache=folder) == {**first, "name": "two"}
     assert len(small) == 1
     (file,) = folder.iterdir()
-    for damage in (
-        b"",
-        b"{",
+    damages = (
         b"[]",
-        b"\xff",
-        file.read_bytes()[:-20],
+        b"",
         file.read_bytes().replace(b'"version": 2', b'"version": 1'),
-    ):
+        b"{",
+        file.read_bytes()[:-20],
+        b"\xff",
+    )[:: amount(1, 2)]
+    for damage in damages:
         file.write_bytes(damage)
         assert review_text(text, name="one", cache=folder) == first
-    assert len(small) == 7
+    assert len(small) == 1 + len(damages)
     review_text(text + " ", name="one", cache=folder)
     review_text(text, name="one", cache=folder, preset="standard")
     review_text(text, name="one", cache=folder, rounds=[1])
-    assert len(small) == 10
+    assert len(small) == 4 + len(damages)
     assert len(list(folder.iterdir())) == 4
     assert kept_review(folder, "0" * 40) is None
 
@@ -162,7 +165,8 @@ def test_the_shipped_networks_review_a_round():
     game = parse_game(record_text(8, 1))
     reviewer = reviewing.load_reviewer("fast")
     once = reviewer.review(game, name="x").to_json()
-    assert once == reviewer.review(game, name="x").to_json()
+    if LONG in os.environ:
+        assert once == reviewer.review(game, name="x").to_json()
     decisions = once["rounds"][0]["decisions"]
     assert {decision["stage"] for decision in decisions} >= {"search", "clear"}
     # random players lose what good ones do not
@@ -172,7 +176,7 @@ def test_the_shipped_networks_review_a_round():
 
 def test_what_moves_cost_as_the_cards_lay_adds_up_to_what_the_round_brought(small):
     """The blueprint's play of the deal, less what every seat's moves cost its side, is the result."""
-    for seed in range(3):
+    for seed in range(amount(3, 2)):
         game = parse_game(record_text(20 + seed, 1))
         played = game.rounds[0]
         played.start["fails"] = NOBODY

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
+import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
+from gs2.guandan.table.server import room
 from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.server import ServerConfig, TableServer
+from gs2.guandan.table.session import Session
 from tests.gs2.guandan.table.protocol import heard_until
+from tests.patience import LONG
 
 
 def is_act(message: dict[str, Any]) -> bool:
@@ -30,9 +36,9 @@ async def tell(socket: ClientConnection, kind: str, **data: Any) -> None:
 @asynccontextmanager
 async def table(**options: Any):
     """Yield a server, and four sockets in the seats of its room 1, the game begun."""
-    room = RoomConfig(**options.pop("room", {}))
+    of_room = RoomConfig(**options.pop("room", {}))
     hosts = options.pop("hosts", {})
-    config = ServerConfig(port=0, seed=1, room=room, **options)
+    config = ServerConfig(port=0, seed=1, room=of_room, **options)
     async with TableServer(config, hosts) as server:
         sockets = [await connect(server.url, max_size=None, max_queue=None) for _ in range(4)]
         await tell(sockets[0], "CREATE_ROOM", userId="u0", round=1, seatNum=0)
@@ -89,3 +95,9 @@ async def _watched(scenario: Any, seconds: float) -> Any:
         task.cancel()
         raise TimeoutError(f"the scenario took more than {seconds:g} s; its tasks are printed above")
     return task.result()
+
+
+def near_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first game of every table begin at Q, without --long: it is over after a few rounds."""
+    if LONG not in os.environ:
+        monkeypatch.setattr(room, "Session", partial(Session, levels=("Q", "Q")))

@@ -23,6 +23,7 @@ from gs2.guandan.table.wire.dialect import Choices, Dialect, Trick
 from gs2.guandan.table.wire.encode import encode_hand, encode_moves
 from gs2.guandan.table.wire.njupt import Njupt
 from gs2.guandan.table.wire.openguandan import OpenGuanDan
+from tests.patience import amount
 
 
 class Wire:
@@ -113,7 +114,7 @@ def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
     while session.pending:
         for seat in list(session.pending):
             seen = session.observe(seat)
-            if seen.stage == "play" and rng.random() < 0.6:
+            if seen.stage == "play" and rng.random() < amount(60, 85) / 100:
                 session.choose(seat, int(rng.integers(len(seen.moves))))
                 continue
             told, places = wire.trackers[seat].observe(wire.request(seat))
@@ -138,7 +139,7 @@ def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
                 assert told.plays == seen.plays
                 assert told.trick == seen.trick and told.greater == seen.greater
             session.choose(seat, int(rng.integers(len(seen.moves))))
-    assert plays > 300
+    assert plays > amount(300, 100)
     assert {"beginning", "play", "tribute", "back", "episodeOver", "gameOver", "gameResult"} <= wire.kinds
 
 
@@ -148,7 +149,8 @@ def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
 @pytest.mark.some(2)
 def test_the_owner_of_the_level_is_right_through_several_games(dialect, withheld, away):
     wire = Wire(dialect, withheld)
-    session = wire.session = Session(wire, games=3, seed=4)
+    games = amount(3, 2)
+    session = wire.session = Session(wire, games=games, seed=4)
     rng = np.random.default_rng(1)
     session.begin()
     rounds: set[tuple[int, int]] = set()
@@ -175,7 +177,8 @@ def test_the_owner_of_the_level_is_right_through_several_games(dialect, withheld
                     first_rounds += 1
                     assert owner == [255]
             session.choose(seat, int(rng.integers(len(session.choices(seat)))))
-    assert {game for game, _ in rounds} == {0, 1, 2} and len(rounds) > 6 and first_rounds >= 3
+    assert {game for game, _ in rounds} == set(range(games))
+    assert len(rounds) > 2 * games and first_rounds >= games
 
 
 @pytest.mark.parametrize("dialect", [OpenGuanDan(), OpenGuanDan(official=True), Njupt()])

@@ -94,6 +94,7 @@ def test_rounds_of_generated_games_are_the_same_again(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(5)
 def test_a_round_with_anything_changed_is_refused(name: str) -> None:
     game, rng = loaded(name), np.random.default_rng(11)
     record, _ = played(game, rng)

@@ -43,7 +43,7 @@ def drawn(name: str, infoset: int, policy: np.ndarray, **changes: Any) -> Sample
 def test_few_histories_prove_no_gain_that_is_none(samples: int) -> None:
     there = context(LEDUC)
     kept = losing = gaining = 0
-    seeds = amount(4, 2)
+    seeds = amount(4, 1)
     for seed in range(seeds):
         policy = random_policy(LEDUC, rng(2, seed), sharpness=2.0)
         strategy = Strategy(there.tree, policy)
@@ -66,7 +66,8 @@ def test_few_histories_prove_no_gain_that_is_none(samples: int) -> None:
     assert kept <= 0.05 * losing + 2 * np.sqrt(0.05 * 0.95 * losing)
 
 
-@pytest.mark.parametrize("belief", (1.0, 0.5))
+@pytest.mark.parametrize("belief", (0.5, 1.0))
+@pytest.mark.some(1)
 def test_weights_of_new_histories_are_without_bias(belief: float) -> None:
     there, policy = context(GOOFSPIEL), random_policy(GOOFSPIEL, rng(4))
     infoset = int(np.argmax(np.bincount(there.tree.infoset[there.tree.infoset >= 0])))

@@ -64,6 +64,7 @@ def drawn_whole(strategy: Strategy, number: int) -> tuple[NDArray[np.int64], NDA
 
 
 @pytest.mark.parametrize("seed", [None, 0, 1])
+@pytest.mark.some(2)
 def test_actions_kept_by_playing_on_are_those_of_the_infosets_values(seed: int | None) -> None:
     there = context(LEDUC)
     strategy = strategy_of(there, LEDUC, seed)

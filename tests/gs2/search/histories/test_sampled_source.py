@@ -106,7 +106,7 @@ def test_all_histories_of_many_random_games_drawn_give_the_listed_result(public:
 
 @pytest.mark.parametrize("scope", ["block", "both"])
 def test_a_block_is_certified_by_all_who_may_notice_it_where_histories_are_drawn(scope: str) -> None:
-    for seed in range(amount(3, 2)):
+    for seed in range(amount(3, 1)):
         there, form = prepared(seed, seed % 2 == 0)
         policy = blueprint(there, form, "dirichlet", seed)
         config = SearchConfig.of(
@@ -122,7 +122,7 @@ def test_a_block_is_certified_by_all_who_may_notice_it_where_histories_are_drawn
 
 
 @pytest.mark.parametrize("private", range(2, 12))
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 def test_parts_of_games_with_a_private_order_of_turns_can_be_searched_or_are_refused_by_name(
     private: int,
 ) -> None:
@@ -171,6 +171,14 @@ def test_a_part_of_the_histories_refines_a_strategy_too(method: str) -> None:
     assert not np.allclose(found, policy)
     again = refine_policy(there, policy, 0, config, some).policy
     np.testing.assert_array_equal(again, found)
+
+
+def test_a_part_of_the_histories_is_searched_where_all_enter_and_the_rest_is_summed_up() -> None:
+    there, policy = context(LEDUC), random_policy(LEDUC, rng(6))
+    config = sampled(preset("unsafe", rest="summary", iterations=30), 3, companions=2)
+    for infoset in rng(7).choice(there.tree.n_infosets, 4, replace=False).tolist():
+        found = solve_infoset(there, policy, infoset, config, rng(1))
+        assert sum(found.refined.values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("method", ["gs2+", "1-klss", "maxmargin"])

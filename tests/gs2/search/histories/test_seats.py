@@ -26,6 +26,7 @@ from gs2.search.histories.seats import seat_views
 from gs2.search.refine.at import refine_at
 from gs2.search.subgame.playing_out import FreshDraws, play_out
 from tests.games.infosets.seated_games import RandomPlay, SeatedGame
+from tests.patience import amount
 
 EXACT = SearchConfig.of(gadget="unsafe", solver="lp", source="sampled", samples=5000, opponent="none")
 """Everything that the others play is known, and nothing is left out: the answer is a best response."""
@@ -56,7 +57,7 @@ def decisions(game: Game, count: int, seed: int) -> list[tuple[Trail, Infoset]]:
 
 @pytest.mark.parametrize("teams", [(0, 1, 1), (0, 1, 2), (0, 1, 0, 1)])
 def test_against_nobody_the_answer_is_a_best_response_to_the_blueprint(teams: tuple[int, ...]) -> None:
-    for seed in range(2):
+    for seed in range(amount(2, 1)):
         game, play = SeatedGame(seed, teams, turns=3), RandomPlay(seed)
         for trail, _ in decisions(game, 3, seed):
             seen = seat_views(game, play, trail.player, EXACT)[0]

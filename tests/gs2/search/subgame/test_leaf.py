@@ -88,6 +88,7 @@ def test_rollouts_come_near_the_expected_payoffs():
 
 @pytest.mark.parametrize("name", [KUHN, LEDUC, LIARS_DICE, GOOFSPIEL])
 @pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.some(4)
 def test_with_an_oracle_below_the_depth_limit_the_strategy_above_it_becomes_unexploitable(name, player):
     # Below the first decision stands an equilibrium, at it a random strategy: search there alone, one
     # decision deep, where the searching player plays on by the equilibrium and the opponent as it likes.

@@ -61,6 +61,7 @@ def test_the_same_pieces_are_learned_from_alike_by_any_number_of_threads(stalene
 
 
 @pytest.mark.parametrize("staleness", [0, 1, 3])
+@pytest.mark.some(2)
 def test_no_more_generations_are_out_than_the_staleness_allows(staleness: int) -> None:
     trainer = Trainer(SMALL, FAST.replace(staleness=staleness), threads=2)
     crew = Watched(2)

@@ -9,6 +9,7 @@ from gs2.guandan.table.client.words import KIND_WORDS, choice_text, move_words
 from gs2.guandan.table.seat import AgentError
 from tests.gs2.guandan.table.client.test_terminal import lead
 from tests.gs2.guandan.table.test_agents import observations
+from tests.patience import amount
 
 AGENT = LanguageAgent(lambda prompt: "")
 RICH = lead("S6 S7 S8 S9 ST D6 D7 D8 H6 H7 C6 SB SB HR HR SA DA H5")
@@ -20,7 +21,7 @@ def names_of(kind: str) -> list[str]:
 
 
 def test_a_type_and_rank_are_that_type_and_rank():
-    for seen in [RICH, *observations(30, stages=("play",))]:
+    for seen in [RICH, *observations(amount(30, 10), stages=("play",))]:
         for kind, rank, _ in seen.actions:
             if kind == "PASS":
                 continue

@@ -28,12 +28,18 @@ from tests.gs2.guandan.table.scenario import (
     first_request,
     is_act,
     is_error,
+    near_the_end,
     play_on,
     run,
     table,
     tell,
 )
 from tests.patience import amount
+
+
+@pytest.fixture(autouse=True)
+def short_games(monkeypatch):
+    near_the_end(monkeypatch)
 
 
 def test_a_client_that_never_answers_is_decided_for_and_told():

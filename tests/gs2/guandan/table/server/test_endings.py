@@ -22,8 +22,21 @@ from gs2.guandan.table.hosts import InstantHost, ThreadHost
 from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import heard_until, njupt_client, openguandan_client, until
-from tests.gs2.guandan.table.scenario import answer, first_request, is_error, play_on, run, table
+from tests.gs2.guandan.table.scenario import (
+    answer,
+    first_request,
+    is_error,
+    near_the_end,
+    play_on,
+    run,
+    table,
+)
 from tests.patience import PATIENCE
+
+
+@pytest.fixture(autouse=True)
+def short_games(monkeypatch):
+    near_the_end(monkeypatch)
 
 
 def test_an_agent_that_fails_or_dawdles_costs_its_seat_a_default_move_and_nobody_anything():
@@ -136,6 +149,7 @@ def _serve_until_killed(folder: str, pipe: Any) -> None:
     asyncio.run(serve())
 
 
+@pytest.mark.long
 def test_a_killed_server_leaves_records_up_to_the_last_move_anybody_saw(tmp_path):
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()

@@ -14,7 +14,13 @@ from gs2.guandan.table.client.visit import ClientConfig
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import Heard, check_message, njupt_client, openguandan_client
+from tests.gs2.guandan.table.scenario import near_the_end
 from tests.patience import PATIENCE
+
+
+@pytest.fixture(autouse=True)
+def short_games(monkeypatch):
+    near_the_end(monkeypatch)
 
 
 async def four_strangers(server: TableServer, games: int) -> list[Heard]:
