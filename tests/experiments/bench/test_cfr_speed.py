@@ -58,7 +58,7 @@ def test_tables_are_written_as_markdown_with_their_figures(tmp_path: Path) -> No
 
 
 def test_the_command_names_itself_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cfr_speed, "_construct", cfr_speed._construct_here)
+    monkeypatch.setattr(cfr_speed, "_construct", vars(cfr_speed)["_construct_here"])
     path = tmp_path / "r.md"
     words = ["cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "--output", str(path)]
     answer = CliRunner().invoke(bench, words)

@@ -26,7 +26,7 @@ from tests.patience import LONG
 def result():
     with pytest.MonkeyPatch.context() as patch:
         if LONG not in os.environ:  # four processes would import all that this one has
-            positions, move_lists = engine_speed._positions, engine_speed._move_lists
+            positions, move_lists = (vars(engine_speed)[name] for name in ("_positions", "_move_lists"))
             patch.setattr(engine_speed, "_processes", lambda n, canonical, seconds, seed: (1.0, 1.0, 1.0))
             patch.setattr(engine_speed, "_positions", lambda rng, n: positions(rng, n // 5))
             patch.setattr(engine_speed, "_move_lists", lambda rng, n: move_lists(rng, n // 2))
