@@ -102,9 +102,11 @@ def iterate(
     for t in range(t0 + 1, t0 + n + 1):
         weight = float(t) ** variant[2]
         for s in range(2):
-            # Side 0 learns from what side 1 plays; then, where they take turns, side 1 from its answer.
+            # Side 0 learns from what side 1 plays; then, where they take turns, side 1 from its answer. A
+            # side's policy is swept down before side 0 learns or, side 0's in turns, before side 1 does.
             for down in range(1, -1, -1):
-                if s == (0 if down == 1 or not alternating else 1):
+                learner = 0 if down == 1 or not alternating else 1
+                if s == learner:
                     policy, sums = state[down][2], state[down][3]
                     sweep_down(side[down], box[1 - down], policy, work[down], work[1 - down], weight, sums)
             sweep_up(t, variant, discounts, side[s], work[s], state[s])

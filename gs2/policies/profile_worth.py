@@ -29,7 +29,7 @@ __all__ = [
 ALONE = (
     "each seat deviates alone, also from its partners. With more than two deciding seats, or payoffs that do "
     "not sum to zero, 0 means that the profile is a Nash equilibrium; a small value does not mean that it is "
-    "nearly as good"
+    "nearly as good as one"
 )
 """What the figures of `profile_worth` mean."""
 

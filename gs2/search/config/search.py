@@ -260,8 +260,10 @@ class SearchConfig(StagedConfiguration):
         return once * self.rounds
 
     def fallback(self) -> SearchConfig:
-        """Return the configuration where the closure cannot be solved in the time; needs a `fallback_k` if it
-        chooses histories."""
+        """Return the configuration where the closure cannot be solved in the time.
+
+        Needs a `fallback_k` where histories are chosen.
+        """
         changes: dict[str, Any] = {"order": 1, "rest": "drop", "freeze": "outside", "scope": "subtree"}
         if self.solve.solver == "cfr":
             changes["warm_start"] = max(self.solve.warm_start, 1.0)

@@ -18,7 +18,6 @@ from games.support.locks import hold
 from gs2.cli import main
 from gs2.commands.common import NewFileType
 from gs2.commands.groups import LazyGroup, Target
-from tests.patience import amount
 
 NOTES = b"my own notes"
 ONE = ("--processes", "1")
@@ -60,14 +59,6 @@ RUNS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     ),
 }
 """How a run begins, what its output is called, and every file that it writes at any time."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def few_rounds_at_stake() -> Iterator[None]:
-    """Measure what is at stake, as every run does when it begins, on fewer random rounds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("blueprint.climbing.training.move_trainer.STAKE_ROUNDS", amount(4096, 256))
-        yield
 
 
 def gs2(*words: str) -> Result:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -18,21 +17,12 @@ from games.support.configuration import ConfigError
 from gs2.cli import main
 from gs2.commands.training.train import train
 from gs2.commands.training.train_climbing import rule_agent
-from tests.patience import amount
 
 TINY = [
     *("--set", "rounds=8", "--set", "state=16", "--set", "action=8", "--set", "critic=8"),
     "--decisions",
     "1",
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def few_rounds_at_stake() -> Iterator[None]:
-    """Measure what is at stake, as every run does when it begins, on fewer random rounds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("blueprint.climbing.training.move_trainer.STAKE_ROUNDS", amount(4096, 256))
-        yield
 
 
 def invoke(*words: str) -> Result:

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -27,7 +26,6 @@ from gs2.cli import main
 from gs2.commands.matches.compare_agents import match
 from gs2.commands.training.gating import gate
 from gs2.commands.training.train import OF_ANY_GAME, train
-from tests.patience import amount
 
 TINY = [
     *("--set", "rounds=4", "--set", "batch=64", "--threads", "2", "--rounds", "2", "--against", "greedy"),
@@ -50,14 +48,6 @@ def told(result: Result) -> str:
 def generations(run: Path) -> list[int]:
     lines = (run / "curve.jsonl").read_text().splitlines()
     return [json.loads(line)["generation"] for line in lines]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def few_rounds_at_stake() -> Iterator[None]:
-    """Measure what is at stake, as every run does when it begins, on fewer random rounds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("blueprint.climbing.training.move_trainer.STAKE_ROUNDS", amount(4096, 256))
-        yield
 
 
 @pytest.fixture(scope="module")
