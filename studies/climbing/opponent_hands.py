@@ -2,7 +2,7 @@
 
     python -m studies.climbing.opponent_hands CHECKPOINT --game doudizhu --rounds 200
 
-For a network of DouDiZhu or Big2 with a head for hands (`gs2 train --recipe odmc --game doudizhu`), on rounds
+For a network of DouDiZhu or Big2 with a head for hands (`gs2 train doudizhu -o DIR --recipe odmc`), on rounds
 that no training has seen and that it plays itself: nats a hidden card, the share of cards whose likeliest
 holder is right, bombs a hand and its fewest turns, beside odds by the numbers of cards alone (section 4.2 of
 ODMC; the paper gives no figures for these). Then the moves that pruning takes away at its best play (tables 6

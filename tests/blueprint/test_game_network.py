@@ -229,7 +229,7 @@ def test_against_a_rival_only_the_networks_own_decisions_teach() -> None:
 def test_training_that_was_killed_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "killed.safetensors"
     words = [sys.executable, "-m", "gs2", "train", "leduc_poker", "-o", str(path)]
-    settings = ["--set", "width=16", "--set", "episodes=64", "--checkpoint-seconds", "0.01"]
+    settings = ["--set", "width=16", "--set", "episodes=64", "--checkpoint-minutes", "0.0002"]
     run = subprocess.Popen([*words, "--minutes", "5", *settings], stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 60

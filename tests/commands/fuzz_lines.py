@@ -199,6 +199,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "agents": AGENTS,
     "agent": (*SPECS, *AGENTS),
     "game": ("kuhn_poker", "kuhn_pokr", "liars_dice(", "guandan", ""),
+    "older": ("big2", "guandan", "kuhn_pokr", ""),
     "against": AGENTS,
     "fallback": AGENTS,
     "method": (
@@ -249,6 +250,11 @@ WORDS: dict[str, tuple[str, ...]] = {
     "tried": ("trace=0.9", "trace=", "nothing=1", "trace=nan"),
     "variant_name": ("standard", "nothing"),
 }
+TRAIN = (
+    *("--minutes", "0", "--rounds", "1", "--against", "greedy", "--evaluate-minutes", "0", "--threads", "1"),
+    *("--set", "rounds=4", "--set", "batch=64", "--network", "state=16", "--network", "blocks=1"),
+    *("--network", "action=16", "--network", "critic=16"),
+)
 SMALL: dict[str, tuple[str, ...]] = {
     "match": ("--rounds", "1", "--processes", "1"),
     "ladder": ("--rounds", "1", "--processes", "1"),
@@ -256,14 +262,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "match doudizhu": ("--pairs", "1"),
     "ladder kuhn_poker": ("--pairs", "1"),
     "train kuhn_poker": (
-        "-o",
-        "net.safetensors",
-        "--decisions",
-        "1",
-        "--set",
-        "width=8",
-        "--set",
-        "episodes=4",
+        *("-o", "net.safetensors", "--decisions", "1", "--set", "width=8", "--set", "episodes=4"),
     ),
     "train doudizhu": (
         *("-o", "ddz", "--decisions", "1", "--set", "rounds=4", "--set", "state=16"),
@@ -271,22 +270,8 @@ SMALL: dict[str, tuple[str, ...]] = {
     ),
     "gate": ("--rounds", "100", "--batch", "100", "--processes", "1"),
     "exploit": ("--minutes", "0.001", "--games", "2"),
-    "train": (
-        *(
-            "--minutes",
-            "0",
-            "--rounds",
-            "1",
-            "--against",
-            "greedy",
-            "--evaluate-minutes",
-            "0",
-            "--set",
-            "rounds=4",
-        ),
-        *("--set", "batch=64", "--threads", "1", "--network", "state=16", "--network", "blocks=1"),
-        *("--network", "action=16", "--network", "critic=16"),
-    ),
+    "train": TRAIN,
+    "train guandan": ("-o", "run", *TRAIN),
     "serve": ("--port", "0", "--grace", "0"),
     "play": ("--server", "ws://127.0.0.1:1"),
     "web": ("--port", "0", "--no-open", "--data", "tables"),

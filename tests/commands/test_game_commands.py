@@ -1,4 +1,4 @@
-"""`gs2 train GAME` and `gs2 match --game GAME`, as a person types them; GuanDan's own forms stay."""
+"""`gs2 train GAME` and `gs2 match --game GAME`, as a person types them; GuanDan's own matches stay."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_training_goes_on_where_it_stopped(trained: Path) -> None:
     assert done.exit_code == 0 and "the training is complete" in done.stdout
     assert "the file already exists; --resume continues it" in refusal(gs2(*words))
     assert "keeps its settings" in refusal(gs2(*words, "--resume", "--set", "width=8"))
-    assert "keeps its seed, 0; got --seed 4" in refusal(gs2(*words, "--resume", "--seed", "4"))
+    assert "keeps its seed, 0; got seed=4" in refusal(gs2(*words, "--resume", "--seed", "4"))
     assert gs2(*words, "--resume", "--seed", "0", "--decisions", "400").exit_code == 0
     for _ in range(2):  # of each call, however long the training was before
         more = json.loads(gs2(*words, "--minutes", "0.000001", "--resume").stdout)
@@ -100,7 +100,7 @@ def test_a_match_prints_what_it_came_to_and_goes_on(tmp_path: Path) -> None:
         ("train kuhn_poker -o x.npz", "must name a .safetensors file"),
         ("train kuhn_poker -o x.safetensors --set widht=3", "did you mean width"),
         ("train kuhn_poker -o x.safetensors --set width=0", "width must be an integer"),
-        ("train guandan -o x.safetensors", "Usage"),
+        ("train guandan -o x.safetensors", "must name a directory for guandan"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_next_step(
@@ -162,9 +162,7 @@ def test_guandans_forms_stay() -> None:
     assert "GuanDan's AGENTS" in " ".join(gs2("ladder", "--help").stdout.split())
     assert "of any game" in " ".join(gs2("ladder", "leduc_poker", "--help").stdout.split())
     assert "GuanDan agents A and B" in " ".join(gs2("match", "--help").stdout.split())
-    assert "GuanDan network" in gs2("train", "--help").stdout
     assert "of any game" in " ".join(gs2("match", "leduc_poker", "--help").stdout.split())
-    assert "never listed" in " ".join(gs2("train", "leduc_poker", "--help").stdout.split())
     assert "agent" in refusal(gs2("match", "guandan", "nobody", "random"))
 
 

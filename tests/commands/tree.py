@@ -10,8 +10,7 @@ from gs2.cli import main
 from gs2.commands.matches.ladder_game import ladder_game
 from gs2.commands.matches.match_game import match_game
 from gs2.commands.solving.guandan_solve import guandan_solve
-from gs2.commands.training.train_climbing import train_climbing_game
-from gs2.commands.training.train_game import train_game
+from gs2.commands.training.train import train
 
 __all__ = ["COMMANDS"]
 
@@ -19,9 +18,9 @@ BY_GAME: dict[str, tuple[tuple[str, click.Command], ...]] = {
     "solve": (("guandan", guandan_solve),),
     "match": (("kuhn_poker", match_game), ("doudizhu", match_game)),
     "ladder": (("kuhn_poker", ladder_game),),
-    "train": (("kuhn_poker", train_game), ("doudizhu", train_climbing_game)),
+    "train": (("guandan", train), ("kuhn_poker", train), ("doudizhu", train)),
 }
-"""Commands that hand other games to commands of their own, and these."""
+"""Commands whose options depend on the game, and the command of each kind of game."""
 
 
 def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:

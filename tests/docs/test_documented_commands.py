@@ -38,7 +38,7 @@ RECIPE = (
 GRID = "--game kuhn_poker --method gs2+ --seeds 1 --iterations 3 --workers 1"
 
 LARGE = r"(--game |GAME|'?(liars_dice|goofspiel|leduc_poker|openspiel:))"
-"""What the words of `gs2 train` and `gs2 match` begin with where they are not GuanDan's."""
+"""What the words of `gs2 train` and `gs2 match` begin with where the game is not GuanDan and small."""
 
 SMALLER = (
     (r"gs2 train '?(doudizhu|big2).*--resume", "--minutes 0.002"),
@@ -50,10 +50,6 @@ SMALLER = (
     (rf"gs2 train {LARGE}", "--minutes 0.001 --set width=16 --set episodes=16"),
     (rf"gs2 match {LARGE}", "--pairs 2"),
     (r"gs2 train .*--resume", "--minutes 0.02 --threads 2 --rounds 2 --against greedy --set batch=64"),
-    (
-        r"gs2 train .*--game (doudizhu|big2)",
-        "--minutes 0.001 --set rounds=4 --threads 1 --network state=16 --network action=8 --network critic=0",
-    ),
     (r"gs2 train .*--recipe", RECIPE),
     (r"gs2 train ", TINY),
     (r"gs2 exploit guandan ", "--method trained --minutes 0.001 --games 2"),
@@ -226,7 +222,7 @@ def test_the_pages_show_commands() -> None:
     assert len(DOCUMENTED) > 60
     assert ("README.md", "gs2 solve") in DOCUMENTED and ("README.md", "gs2 web") in DOCUMENTED
     assert sum(page == "docs/commands.md" for page, _ in DOCUMENTED) >= 20
-    assert ("docs/commands.md", "gs2 train runs/mine --minutes 60") in DOCUMENTED
+    assert ("docs/commands.md", "gs2 train guandan -o runs/mine --minutes 60") in DOCUMENTED
 
 
 def _shape(command: str) -> tuple[str, ...]:
@@ -289,8 +285,8 @@ def _prepare(words: list[str], place: Path) -> None:
         "rounds.jsonl": "gs2 match --game doudizhu gs2.play.shedding:SHEDDING uniform --pairs 2 "
         "--records rounds.jsonl",
         "match.jsonl": "gs2 guandan play-random --record match.jsonl",
-        "runs/mine/last.safetensors": f"gs2 train runs/mine {TINY}",
-        "runs/pdhqn/last.safetensors": f"gs2 train runs/pdhqn --recipe pdhqn {RECIPE}",
+        "runs/mine/last.safetensors": f"gs2 train guandan -o runs/mine {TINY}",
+        "runs/pdhqn/last.safetensors": f"gs2 train guandan -o runs/pdhqn --recipe pdhqn {RECIPE}",
         **{
             f"runs/{name}": f"gs2 experiment refine --preset {name} -o runs/{name} {GRID}"
             for name in ("quick", "limits", "iter")
@@ -298,10 +294,9 @@ def _prepare(words: list[str], place: Path) -> None:
     }
     resumed = words[1] == "train" and "--resume" in words
     made = words[words.index("-o") + 1] if "-o" in words else None
-    trained = made or (words[2] if resumed else None)
     for name, command in earlier.items():
         wanted = name in words and name != made and words[1:3] != ["guandan", "play-random"]
-        wanted |= resumed and name in (trained, f"{trained}/last.safetensors")
+        wanted |= resumed and name in (made, f"{made}/last.safetensors")
         if wanted and not (place / name).exists():
             done = _run(shlex.split(command.replace("--preset iter ", "--preset iterations ")), place)
             assert done.returncode == 0, done.stderr
@@ -365,8 +360,8 @@ def _serve_or_play(command: str, place: Path) -> None:
         assert "rounds" in done.stdout
 
 
-OF_ANY_GAME = re.compile(rf"gs2 (train|match) ({LARGE}|leduc_poker)")
-"""Forms of `gs2 train` and `gs2 match` that commands of their own read; tests/commands run these."""
+OF_ANY_GAME = re.compile(rf"gs2 match ({LARGE}|leduc_poker)")
+"""Forms of `gs2 match` that a command of its own reads; tests/commands run these."""
 
 
 @pytest.mark.parametrize(

@@ -1,103 +1,131 @@
-"""Options that every training of a game other than GuanDan has: how long, by what settings, how kept."""
+"""Options that learners share: recipes by name, fields of a configuration, the seed, the length of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from gs2.commands.common import COUNT, POSITIVE, SEED
-from gs2.commands.training.setting_type import SettingType
+from gs2.commands.common import stdout
 
-__all__ = ["check_seed", "chosen_seed", "run_options", "whole_length"]
+__all__ = ["RECIPE", "changed_fields", "check_recipe", "check_seed", "whole_length", "with_seed"]
 
-F = TypeVar("F", bound=Callable[..., Any])
+LIST = "help"
+LEAST = 1e-6
+"""Minutes of training at least: one generation."""
 
 
-def run_options(settings: SettingType, every: float) -> Callable[[F], F]:
-    """Return what gives a command these options.
+class RecipeType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
+    """The name of a recipe; "help" prints them all instead."""
 
-    settings: fields that --set changes. every: seconds between checkpoints, unless the command line says.
+    name = "recipe"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name; one that no recipe has is refused with those that there are."""
+        from blueprint.guandan.training.recipe_book import named_recipe
+        from games.support.configuration import ConfigError
+
+        if value == LIST and ctx is not None:
+            _show_recipes()
+            ctx.exit()
+        try:
+            return named_recipe(str(value)).name
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
+RECIPE = RecipeType()
+
+
+def _show_recipes() -> None:
+    """Print each system, its source, its fields and the claim of its paper."""
+    from blueprint.guandan.training.recipe_book import RECIPES
+
+    for recipe in RECIPES.values():
+        rows = {
+            "source": recipe.source,
+            "network": _words(recipe.network) or "the default",
+            "training": _words(recipe.train) or "the default",
+            "plays": _words(recipe.play) or "its best move",
+            "doudizhu, big2": _words(recipe.climbing) or "the default",
+            "claim": recipe.claim,
+            "differs": recipe.differs,
+        }
+        stdout().print(f"[bold]{recipe.name}[/bold]: {recipe.system}", soft_wrap=True, highlight=False)
+        for name, words in rows.items():
+            stdout().print(f"  {name}: {words}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _words(fields: dict[str, Any]) -> str:
+    words = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in fields.items()}
+    return ", ".join(f"{name}={value}" for name, value in words.items())
+
+
+def changed_fields(kind: Any, **settings: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a configuration class that FIELD=VALUE settings change, with their values.
+
+    kind: the class. settings: by the option that gives them, without its dashes.
+    Raises BadParameter for a field that does not exist and a value of another type, UsageError for a recipe.
     """
-    options = (
-        click.option(
-            "--minutes",
-            type=POSITIVE,
-            help="Length of this call, on top of what a resumed run has.  [default: 10]",
-        ),
-        click.option(
-            "--decisions", type=COUNT, help="End after this many decisions, those of a resumed run included."
-        ),
-        click.option("--resume", is_flag=True, help="Continue the training of the output, if it exists."),
-        click.option(
-            "--set",
-            "settings",
-            type=settings,
-            metavar="FIELD=VALUE",
-            multiple=True,
-            help="Change a field of the network or its training; repeatable.",
-        ),
-        click.option(
-            "--checkpoint-seconds",
-            type=POSITIVE,
-            default=every,
-            show_default=True,
-            help="Seconds between checkpoints.",
-        ),
-        click.option("--seed", type=SEED, help="Seed of the network and self-play.  [default: 0]"),
-        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-    )
+    from games.support.configuration import ConfigError
+    from games.support.spec import field_types, read_settings
 
-    def with_options(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
+    changes: dict[str, Any] = {}
+    for option, words in settings.items():
+        try:
+            changes |= read_settings(words, field_types(kind))
+        except ConfigError as error:
+            raise click.BadParameter(str(error), param_hint=f"'--{option}'") from error
+    if "recipe" in changes:
+        raise click.UsageError(f"--recipe names a recipe; got --set recipe={changes['recipe']}; use --recipe")
+    return changes
 
-    return with_options
+
+def with_seed(changes: dict[str, Any], seed: int | None) -> dict[str, Any]:
+    """Return changed fields with the seed of --seed, None if it was not given.
+
+    Raises UsageError for two seeds.
+    """
+    if seed is not None and changes.get("seed", seed) != seed:
+        raise click.UsageError(
+            f"a training has one seed; got --seed {seed} and --set seed={changes['seed']}; leave one out"
+        )
+    return changes if seed is None else {**changes, "seed": seed}
+
+
+def check_seed(seed: int, changes: dict[str, Any]) -> None:
+    """Raise UsageError if a run that goes on with a seed is asked for another."""
+    if changes.get("seed", seed) != seed:
+        raise click.UsageError(
+            f"a resumed training keeps its seed, {seed}; got seed={changes['seed']}; leave it out, or train "
+            "elsewhere"
+        )
+
+
+def check_recipe(recipe: str | None, saved: str, output: Path) -> None:
+    """Raise UsageError if a run that goes on is asked for another recipe than it was begun with."""
+    if recipe not in (None, saved):
+        begun = f"the recipe {saved}" if saved else "no recipe"
+        raise click.UsageError(
+            f"--recipe must be that of the run in {output}, begun with {begun}; got {recipe}; leave it out, "
+            "or train elsewhere"
+        )
 
 
 def whole_length(minutes: float | None, kept: Path | None, spent: str = "seconds") -> float | None:
     """Return the minutes at which a training ends, resumed parts included; None for no limit.
 
-    minutes: of this call. kept: the checkpoint to go on with, None for none. spent: the field that says how
-    many seconds it has had.
+    minutes: of this call; 0 is one generation. kept: the checkpoint to go on with, None for none. spent: the
+    field that says how many seconds it has had.
     """
     from blueprint.checkpoint import check_description, read_checkpoint
 
-    if minutes is None or kept is None:
+    if minutes is None:
+        return None
+    minutes = max(minutes, LEAST)
+    if kept is None:
         return minutes
     description = read_checkpoint(kept, prefix="-")[1]
     check_description(kept, description, {spent: float})
     return minutes + float(description[spent]) / 60
-
-
-def chosen_seed(asked: int | None, changes: dict[str, Any], kept: Path | None) -> int:
-    """Return the seed of a training, that of the checkpoint where it is resumed.
-
-    asked: by --seed, None if it was not given. changes: by --set. kept: the checkpoint to go on with, None
-    for none.
-    Raises UsageError for another seed than the training has, and for two seeds.
-    """
-    from blueprint.checkpoint import check_description, read_checkpoint
-
-    if kept is None:
-        seed = changes.get("seed", asked)
-        if asked not in (None, seed):
-            raise click.UsageError(f"a training has one seed; got --seed {asked} and --set seed={seed}")
-        return 0 if seed is None else int(seed)
-    description = read_checkpoint(kept, prefix="-")[1]
-    check_description(kept, description, {"config": dict})
-    seed = int(description["config"].get("seed", 0))
-    check_seed(seed, asked, "--seed ")
-    return seed
-
-
-def check_seed(seed: int, asked: int | None, option: str = "--set seed=") -> None:
-    """Raise UsageError where an option asks for another seed than that of a training that goes on."""
-    if asked not in (None, seed):
-        raise click.UsageError(
-            f"a resumed training keeps its seed, {seed}; got {option}{asked}; leave it out, or train "
-            "elsewhere"
-        )

@@ -1,11 +1,11 @@
-"""`gs2 train`: train GuanDan's blueprint, alone or on a cluster."""
+"""`gs2 train GAME -o OUTPUT`: train a network for a game, by the learner of its kind."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from itertools import pairwise
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -13,286 +13,215 @@ from click.core import ParameterSource
 from gs2.commands.common import (
     CORES,
     COUNT,
+    GAME_TYPED,
     NOT_NEGATIVE,
     ON,
+    OUTPUT_FILE,
     OUTPUT_FOLDER,
-    Interruption,
-    print_json,
-    stderr,
-    stdout,
+    POSITIVE,
+    SEED,
 )
-from gs2.commands.training.recipe_options import (
-    GAMES,
-    RECIPE,
-    OtherRun,
-    run_configurations,
-    train_other_game,
-)
-from gs2.commands.training.setting_type import SettingType
-from gs2.commands.training.train_climbing import OF_CLIMBING
-from gs2.commands.training.train_display import row_display, scalar_writer, training_table
+from gs2.commands.training.run_options import RECIPE
+from gs2.commands.training.train_climbing import train_climbing_game
+from gs2.commands.training.train_game import train_game
+from gs2.commands.training.train_guandan import PRESETS, train_guandan
 
-if TYPE_CHECKING:
-    from games.support.work.where import Place
+__all__ = ["LEARNERS", "GameLearner", "train"]
 
-__all__ = ["OF_ANY_GAME", "TrainCommand", "train"]
+FOLDER, FILE = "a directory", "a .safetensors file"
 
-PRESETS = ("ours", "danzero")
-OF_ANY_GAME = {
-    *("directory", "output", "minutes", "resume", "recipe", "game", "settings", "sizes", "threads"),
-    *("checkpoint_minutes", "as_json"),
+
+class GameLearner(NamedTuple):
+    """Training for one kind of game.
+
+    games: of the kind. outputs: FOLDER, FILE, or both. train: called with the game, the output, and the
+    options that it names; any other option is refused.
+    """
+
+    games: tuple[str, ...]
+    outputs: tuple[str, ...]
+    train: Callable[..., None]
+
+
+LEARNERS = {
+    "guandan": GameLearner(("GuanDan",), (FOLDER,), train_guandan),
+    "moves": GameLearner(("DouDiZhu", "Big2"), (FOLDER, FILE), train_climbing_game),
+    "columns": GameLearner(("other games",), (FILE,), train_game),
 }
-"""Parameters that the training of another game takes too."""
+"""Learners by what they are for: GuanDan, moves as inputs of the network, or a column for each action."""
 
 
-class FieldType(SettingType):
-    """FIELD=VALUE of a configuration of GuanDan's training, or of the training of the game that is named."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the setting; one that the configuration cannot have is refused."""
-        other = ctx is not None and ctx.params.get("game") not in (None, GAMES[0])
-        return OF_CLIMBING.convert(value, param, ctx) if other else super().convert(value, param, ctx)
-
-
-class TrainCommand(click.Command):
-    """`gs2 train`, which hands the training of any other game to a command of its own."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Return the context of the command that the first word is for: a game's name, or a directory."""
-        from games.registry import is_game_name
-        from games.support.own import is_own
-
-        first = args[0] if args else ""
-        game = is_game_name(first) or is_own(first) or _writes_network(args)
-        if first.lower() != "guandan" and game and not Path(first).is_dir():
-            from gs2.commands.training.train_game import train_game
-
-            return train_game.make_context(info_name, args, parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
-
-
-def _writes_network(args: list[str]) -> bool:
-    """Return whether a word stands in front and --output names a network, as only other games ask."""
-    named = [value for flag, value in pairwise(args) if flag in ("-o", "--output")]
-    named += [word.partition("=")[2] for word in args if word.startswith("--output=")]
-    return bool(args) and not args[0].startswith("-") and any(word.endswith(".safetensors") for word in named)
-
-
-@click.command(cls=TrainCommand)
-@click.argument("directory", required=False, type=OUTPUT_FOLDER)
-@click.option(
-    "--minutes",
-    type=NOT_NEGATIVE,
-    default=60.0,
-    show_default=True,
-    help="Length of this call, on top of what a resumed run has; GuanDan ends in time.",
-)
+@click.command()
+@click.argument("game", required=False)
 @click.option(
     "-o",
     "--output",
-    type=OUTPUT_FOLDER,
-    help="Directory of the run, where it is not the argument.",
+    type=click.Path(),
+    help="Directory (GuanDan, DouDiZhu, Big2), or .safetensors file (all but GuanDan).  [required]",
 )
-@click.option("--resume", is_flag=True, help="Continue the run in the directory, if one exists.")
-@click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
+@click.option("--game", "older", hidden=True, help="The older spelling of GAME.")
 @click.option(
-    "--preset", type=click.Choice(PRESETS), help="Network.  [default: ours, or that of the resumed run]"
+    "--minutes",
+    type=NOT_NEGATIVE,
+    help="Length of this call, on top of what a resumed run has; 0 is one generation.  [default: 60 for "
+    "GuanDan, else 10]",
 )
+@click.option(
+    "--decisions",
+    type=COUNT,
+    help="End after this many decisions, those of a resumed run included (not GuanDan).",
+)
+@click.option(
+    "--processor-minutes",
+    type=POSITIVE,
+    help="Length in processor time, which other programs do not shorten (DouDiZhu, Big2).",
+)
+@click.option("--resume", is_flag=True, help="Continue the run at the output, if one exists.")
 @click.option(
     "--recipe",
     type=RECIPE,
     metavar="NAME",
-    help="System of a source paper: danzero, danzero+, sdmc, pdhqn, odmc, ours; help lists them.",
-)
-@click.option(
-    "--game",
-    type=click.Choice(GAMES),
-    default=GAMES[0],
-    show_default=True,
-    is_eager=True,  # what --set and --network change depends on it
-    help="Game to train; more of them: gs2 train GAME -o FILE.",
+    help="System of a source paper: danzero, danzero+, sdmc, pdhqn, odmc, ours; help lists them (GuanDan, "
+    "DouDiZhu, Big2).",
 )
 @click.option(
     "--set",
     "settings",
-    type=FieldType("blueprint.guandan.train_config", "TrainConfig"),
     metavar="FIELD=VALUE",
     multiple=True,
-    help="Change a field of training; repeatable.",
+    help="Change a field of the training; repeatable.",
 )
 @click.option(
     "--network",
     "sizes",
-    type=FieldType("blueprint.guandan.train_config", "NetworkConfig"),
     metavar="FIELD=VALUE",
     multiple=True,
     help="Change a size of the network; repeatable.",
 )
-@click.option("--threads", type=CORES, help="Threads that play and learn.  [default: all cores]")
-@ON
+@click.option("--seed", type=SEED, help="Seed of the network and self-play.  [default: 0]")
 @click.option(
-    "--actors",
+    "--threads",
     type=CORES,
-    help="Actors of --on ray that play, a core each.  [default: its cores]",
+    help="Threads that play and learn (GuanDan, DouDiZhu, Big2).  [default: all cores for GuanDan, else 1]",
 )
 @click.option(
     "--checkpoint-minutes",
     type=NOT_NEGATIVE,
-    default=5.0,
-    show_default=True,
-    help="Minutes between checkpoints.",
+    help="Minutes between checkpoints.  [default: 5 for GuanDan, 1 for DouDiZhu and Big2, else 0.5]",
 )
-@click.option("--anneal", is_flag=True, help="Let the learning rate fall to zero over these minutes.")
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    help="Network (GuanDan).  [default: ours, or that of the resumed run]",
+)
+@click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N (GuanDan).")
+@ON
+@click.option(
+    "--actors",
+    type=CORES,
+    help="Actors of --on ray that play, a core each (GuanDan).  [default: its cores]",
+)
+@click.option(
+    "--anneal", is_flag=True, help="Let the learning rate fall to zero over these minutes (GuanDan)."
+)
 @click.option(
     "--evaluate-minutes",
     type=NOT_NEGATIVE,
     default=15.0,
     show_default=True,
-    help="Minutes between evaluations; 0 for never.",
+    help="Minutes between evaluations; 0 for never (GuanDan).",
 )
 @click.option(
     "--against",
     default="greedy,strong",
     show_default=True,
-    help="Opponents of the evaluations, separated by commas.",
+    help="Opponents of the evaluations, separated by commas (GuanDan).",
 )
-@click.option("--rounds", type=COUNT, default=100, show_default=True, help="Deals of each evaluation.")
-@click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra: gs2[tensorboard]).")
-@click.option("--json", "as_json", is_flag=True, help="Print the last generation as JSON.")
-def train(
-    directory: Path | None,
-    minutes: float,
-    output: Path | None,
-    resume: bool,
-    device: str,
-    preset: str | None,
-    recipe: str | None,
-    game: str,
-    settings: tuple[str, ...],
-    sizes: tuple[str, ...],
-    threads: int | None,
-    on: Place,
-    actors: int | None,
-    checkpoint_minutes: float,
-    anneal: bool,
-    evaluate_minutes: float,
-    against: str,
-    rounds: int,
-    tensorboard: bool,
-    as_json: bool,
-) -> None:
-    """Train a GuanDan network by Deep Monte Carlo self-play, in DIRECTORY.
+@click.option(
+    "--rounds", type=COUNT, default=100, show_default=True, help="Deals of each evaluation (GuanDan)."
+)
+@click.option(
+    "--tensorboard", is_flag=True, help="Write scalars for TensorBoard (GuanDan; extra: gs2[tensorboard])."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def train(game: str | None, output: str | None, older: str | None, **options: Any) -> None:
+    """Train a network for GAME by Deep Monte Carlo self-play; the game is never listed.
 
-    The run lives in the directory: last.safetensors is what --resume goes on from and what `gs2 match` plays,
-    curve.jsonl has a line per generation. Ctrl-C ends a run at once, with a checkpoint of its last whole
-    generation; a killed one loses what came after its last checkpoint. One run at a time has a directory.
-    `--set rounds=4096`, `--set passes=2` and so on change the training, `--network state=1024` the network.
-    With `--on ray --actors N` actors of a cluster play, and this process learns; `--set staleness=1` lets
-    them go on while it does. `--recipe NAME` trains a system of the source papers, `--recipe help` lists
-    them.
-    Any other game: gs2 train GAME -o FILE, see gs2 train leduc_poker --help.
+    GAME is a game string, guandan by default. The network is an agent of `gs2 match`: OUTPUT itself if it is
+    a .safetensors file, else last.safetensors in that directory. A directory also gets curve.jsonl, with a
+    line for each generation.
+
+    The same command with --resume continues, also after Ctrl-C or a kill; a killed run loses the work since
+    its last checkpoint. `--set temperature=0.01` and so on change the training, and `--network FIELD=VALUE` a
+    size of the network; an unknown field is answered with near ones, or with all. `--on ray --actors N` lets
+    actors of a cluster play GuanDan; `--set staleness=1` lets them go on while this process learns.
     """
-    if (directory is None) == (output is None):
-        got = "neither" if output is None else "both"
-        raise click.UsageError(f"give the directory of the run as DIRECTORY or by --output; got {got}")
-    output = directory or output
-    assert output is not None
-    from blueprint.guandan.arena.arena import available_cores
+    from games.registry import game_string, load_game
 
-    if game != GAMES[0]:
-        _check_other_game(game)
-        one = OtherRun(
-            (*settings, *sizes), minutes, resume, 60 * checkpoint_minutes, threads or available_cores()
+    game, output = _spelled(game, output, older)
+    if output is None:
+        raise click.UsageError("Missing option '-o' / '--output'; name the output: gs2 train GAME -o OUTPUT")
+    if older is not None:
+        from blueprint.guandan.arena.arena import available_cores
+
+        before = {"minutes": 60.0, "checkpoint_minutes": 5.0, "threads": available_cores()}
+        options |= {name: value for name, value in before.items() if options[name] is None}
+    click.get_current_context().meta[GAME_TYPED] = game
+    loaded = load_game(game, general_sum=True)
+    name = game_string(game, loaded).partition("(")[0]
+    by_moves = getattr(loaded, "moves_are_inputs", False)
+    learner = LEARNERS["guandan" if name == "guandan" else "moves" if by_moves else "columns"]
+    _check_given(learner, name)
+    place = _checked(output, learner, name)
+    taken = signature(learner.train).parameters
+    learner.train(loaded, place, **{name: value for name, value in options.items() if name in taken})
+
+
+def _spelled(game: str | None, output: str | None, older: str | None) -> tuple[str, str | None]:
+    """Return the game and the output, and print the new spelling where an older one was used."""
+    from games.registry import is_game_name
+    from games.support.own import is_own
+
+    is_game = game is not None and (is_game_name(game) or is_own(game))
+    if older is not None:
+        if game is not None and (output is not None or is_game):
+            raise click.UsageError(
+                f"--game is an older spelling of GAME; give one of them; got {game!r} as well"
+            )
+        click.echo(
+            "gs2: --game GAME is an older spelling; it is now: gs2 train GAME -o OUTPUT, for 10 minutes by "
+            "default",
+            err=True,
         )
-        found = train_other_game(game, recipe, output, one)
-        if as_json:
-            print_json(found)
-        else:
-            stdout().print(f"{found['output']}: {found['decisions']:,} decisions; --resume continues")
-        return
-    from blueprint.guandan.play.choosers import load_chooser
-    from blueprint.guandan.training.training_run import RunConfig, RunWatch
-    from blueprint.guandan.training.training_run import train as run
-
-    network, config = run_configurations(output, resume, recipe, preset, settings, sizes)
-    opponents: list[str] = [name for name in against.split(",") if name] if evaluate_minutes else []
-    for name in opponents:
-        load_chooser(name, _generator())
-    _check_device(device)
-    if on.is_local and actors is not None:
-        raise click.UsageError(f"--actors {actors} needs --on ray; here --threads say how many play")
-    with ExitStack() as stack:
-        asked = stack.enter_context(Interruption())
-        write = scalar_writer(output, stack) if tensorboard else None
-        show = row_display(stack)
-        last: dict[str, Any] = {}
-
-        def progress(row: dict[str, Any]) -> None:
-            last.clear()
-            last.update(row)
-            show(row)
-            if write is not None:
-                write(row)
-
-        trainer = run(
-            output,
-            RunConfig(
-                minutes=minutes,
-                resume=resume,
-                checkpoint_minutes=checkpoint_minutes,
-                anneal=anneal,
-                evaluate_minutes=evaluate_minutes,
-                opponents=tuple(opponents),
-                rounds=rounds,
-                device=device,
-                threads=threads or available_cores(),
-                on=str(on),
-                actors=actors or 0,
-            ),
-            network=network,
-            config=config,
-            watch=RunWatch(progress, interruption=asked),
+        return older, game if output is None else output
+    if game is not None and output is None and not is_game:
+        click.echo(
+            "gs2: gs2 train DIRECTORY is an older spelling; it is now: gs2 train guandan -o DIRECTORY",
+            err=True,
         )
-    if not last:
-        stderr().print("interrupted before the first generation was done; nothing is lost but that")
-        raise SystemExit(asked.exit_code)
-    if as_json:
-        print_json(last | {"evaluation": trainer.evaluation, "output": str(output)})
-    else:
-        stdout().print(training_table([last]))
-        done = f"{last['decisions']:,} decisions, {last['hours']:.2f} hours"
-        stdout().print(f"{output / 'last.safetensors'}: {done}; the same command with --resume continues")
-    if asked.stop:
-        raise SystemExit(asked.exit_code)
+        return "guandan", game
+    return "guandan" if game is None else game, output
 
 
-def _check_other_game(game: str) -> None:
-    """Raise UsageError where an option is given that the training of another game has not."""
+def _check_given(learner: GameLearner, game: str) -> None:
+    """Raise UsageError for an option on the command line that the learner does not take."""
     context = click.get_current_context()
     for option in context.command.params:
-        given = context.get_parameter_source(option.name or "") == ParameterSource.COMMANDLINE
-        if given and option.name not in OF_ANY_GAME:
-            raise click.UsageError(
-                f"{option.opts[0]} is for GuanDan alone; train {game} without {option.opts[0]}"
-            )
+        name = option.name or ""
+        takers = [one for one in LEARNERS.values() if name in signature(one.train).parameters]
+        given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if given and takers and learner not in takers:
+            *others, last = (word for taker in takers for word in taker.games)
+            games = f"{', '.join(others)} and {last}" if others else last
+            flag = option.opts[0]
+            raise click.UsageError(f"{flag} is for {games} only; train {game} without {flag}")
 
 
-def _generator() -> Any:
-    import numpy as np
-
-    return np.random.default_rng(0)
-
-
-def _check_device(device: str) -> None:
-    import torch
-
-    try:
-        kind = torch.device(device).type
-    except RuntimeError:
-        raise click.UsageError(f"device must be cpu, cuda or cuda:N; got {device!r}") from None
-    if kind not in ("cpu", "cuda"):
-        raise click.UsageError(f"device must be cpu, cuda or cuda:N; got {device!r}")
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise click.UsageError("device cuda: torch sees no GPU here; use --device cpu")
+def _checked(output: str, learner: GameLearner, game: str) -> Path:
+    """Return the output as a path, once it is known to be of the learner's kind and to be writable."""
+    kind = FILE if Path(output).suffix == ".safetensors" else FOLDER
+    if kind not in learner.outputs:
+        raise click.UsageError(
+            f"--output must name {learner.outputs[0]} for {game}; got {output!r}; name one"
+        )
+    return (OUTPUT_FILE if kind == FILE else OUTPUT_FOLDER).convert(output, None, None)

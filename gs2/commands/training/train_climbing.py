@@ -1,57 +1,27 @@
-"""`gs2 train doudizhu`, `gs2 train big2`: a network whose inputs are moves, by Deep Monte Carlo self-play."""
+"""The learner of DouDiZhu and Big2 for `gs2 train`: a network whose inputs are moves."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from gs2.commands.common import (
-    CORES,
-    OUTPUT_FILE,
-    OUTPUT_FOLDER,
-    POSITIVE,
-    GameType,
-    Interruption,
-    number,
-    print_json,
-    stderr,
-    stdout,
-)
+from gs2.commands.common import GAME_TYPED, Interruption, number, print_json, stderr, stdout
 from gs2.commands.progress import working
-from gs2.commands.training.run_options import chosen_seed, run_options, whole_length
-from gs2.commands.training.setting_type import SettingType
+from gs2.commands.training.run_options import (
+    changed_fields,
+    check_recipe,
+    check_seed,
+    whole_length,
+    with_seed,
+)
 
 if TYPE_CHECKING:
     from blueprint.protocol import GameAgent
     from games.game import Game
 
-__all__ = ["OF_CLIMBING", "rule_agent", "train_climbing_game"]
-
-
-OF_CLIMBING = SettingType("blueprint.climbing.move_config", "ClimbingConfig")
-
-
-class AnyGame(GameType):
-    """A game string; payoffs need not sum to zero over its teams, so that a landlord may be found by bids."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Game:
-        """Return the game."""
-        from games.registry import load_game
-
-        return load_game(value, general_sum=True) if isinstance(value, str) else value
-
-
-class RunType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
-    """A .safetensors file to write, or a folder that gets one."""
-
-    name = "path"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path, once it is known that it can be written."""
-        wanted = OUTPUT_FILE if Path(value).suffix == ".safetensors" else OUTPUT_FOLDER
-        return wanted.convert(value, param, ctx)
+__all__ = ["rule_agent", "train_climbing_game"]
 
 
 def rule_agent(game: Game) -> GameAgent:
@@ -63,52 +33,46 @@ def rule_agent(game: Game) -> GameAgent:
     return SHEDDING if isinstance(game, DouDizhu) else BIG2_SHEDDING
 
 
-@click.command("train")
-@click.argument("game", type=AnyGame())
-@click.option(
-    "-o",
-    "--output",
-    type=RunType(),
-    required=True,
-    help="A .safetensors file, or a folder that gets last.safetensors; the curve is kept beside it.",
-)
-@click.option(
-    "--processor-minutes",
-    type=POSITIVE,
-    help="The same in processor time, which other programs do not shorten.",
-)
-@click.option("--threads", type=CORES, default=1, show_default=True, help="Threads that play and learn.")
-@run_options(OF_CLIMBING, 60.0)
 def train_climbing_game(
-    game: Game, output: Path, resume: bool, settings: tuple[str, ...], as_json: bool, **options: Any
+    game: Game,
+    output: Path,
+    *,
+    minutes: float | None,
+    processor_minutes: float | None,
+    decisions: int | None,
+    resume: bool,
+    recipe: str | None,
+    settings: tuple[str, ...],
+    sizes: tuple[str, ...],
+    seed: int | None,
+    threads: int | None,
+    checkpoint_minutes: float | None,
+    as_json: bool,
 ) -> None:
-    """Train a network for DouDiZhu or Big2 by Deep Monte Carlo self-play.
+    """Train a network in a directory or a .safetensors file and print where it stands.
 
-    These games have too many moves for a column each, so the network sees the effect of a move. The
-    checkpoint is an agent of `gs2 match --game GAME`. It is saved every minute. The same command with
-    --resume continues from there, also after Ctrl-C or a kill, with the same result as a run without a break.
-    `--set target=win`, `--set state=512`, `--set hands=0.1` and so on change the training.
+    Raises UsageError for options that contradict the run, ConfigError for fields, and as
+    `blueprint.climbing.training.move_run.train_climbing`.
     """
-    from blueprint.climbing.move_config import ClimbingConfig
+    from blueprint.checkpoint import read_checkpoint
+    from blueprint.climbing.move_config import ClimbingConfig, described_config
     from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
+    from blueprint.guandan.training.recipe_book import named_recipe
 
     place = RunPlace.of(output)
-    goes_on = resume and place.checkpoint.exists()
-    if goes_on and settings:
-        raise click.UsageError("a resumed run keeps its settings, so --set must not be given; leave it out")
-    changes = OF_CLIMBING.changes(settings)
-    if "recipe" in changes:
-        raise click.UsageError(
-            f"--set recipe={changes['recipe']} does not make a recipe; use gs2 train --recipe, with --game"
-        )
-    kept = place.checkpoint if goes_on else None
-    seed = chosen_seed(options["seed"], changes, kept)
-    config = None if goes_on else ClimbingConfig(**{**changes, "seed": seed})
-    minutes, processor, decisions = (options[name] for name in ("minutes", "processor_minutes", "decisions"))
-    if minutes is processor is decisions is None:
+    changes = with_seed(changed_fields(ClimbingConfig, set=settings, network=sizes), seed)
+    kept = place.checkpoint if resume and place.checkpoint.exists() else None
+    if kept is not None:
+        saved = described_config(kept, read_checkpoint(kept, prefix="-")[1], game)
+        check_seed(saved.seed, changes)
+        check_recipe(recipe, saved.recipe, output)
+        config = saved.replace(**changes)
+    else:
+        config = named_recipe(recipe).climbing_config(**changes) if recipe else ClimbingConfig(**changes)
+    if minutes is processor_minutes is decisions is None:
         minutes = 10.0
     limits = RunLimits(
-        whole_length(minutes, kept), whole_length(processor, kept, "processor_seconds"), decisions
+        whole_length(minutes, kept), whole_length(processor_minutes, kept, "processor_seconds"), decisions
     )
     last: dict[str, float] = {}
     with Interruption() as asked, working("the first generation …") as tell:
@@ -124,12 +88,12 @@ def train_climbing_game(
             if row["share"] >= 1:
                 click.echo(words, err=True)
 
-        manner = RunManner(
-            resume, options["checkpoint_seconds"], options["threads"], rule_agent(game), progress
-        )
+        every = 60.0 * (1.0 if checkpoint_minutes is None else checkpoint_minutes)
+        manner = RunManner(resume, every, threads or 1, rule_agent(game), progress)
         trainer = train_climbing(game, place, config, limits, manner, asked)
     result = {
         "game": game.name,
+        "recipe": trainer.config.recipe,
         "output": str(place.checkpoint),
         "complete": not asked.stop,
         "generation": trainer.generation,
@@ -148,7 +112,8 @@ def train_climbing_game(
             f"{trainer.seconds:.0f} s, losses {number(last['advantage'])} (A), {number(last['value'])} (V)",
             soft_wrap=True,
         )
-        stdout().print(f"try: gs2 match --game '{game.name}' {place.checkpoint} uniform", soft_wrap=True)
+        typed = click.get_current_context().meta[GAME_TYPED]
+        stdout().print(f"try: gs2 match --game '{typed}' {place.checkpoint} uniform", soft_wrap=True)
     elif asked.stop:
         stderr().print("interrupted before the first generation was done; nothing is lost but that")
     else:

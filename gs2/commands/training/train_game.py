@@ -1,4 +1,4 @@
-"""`gs2 train GAME`: a blueprint of any game by Deep Monte Carlo self-play, however large the game is."""
+"""The learner of any other game for `gs2 train`: a network with a column for each action."""
 
 from __future__ import annotations
 
@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import (
-    GAME,
-    GAME_TYPED,
-    OUTPUT_FILE,
-    Interruption,
-    number,
-    print_json,
-    stdout,
-)
+from gs2.commands.common import GAME_TYPED, Interruption, number, print_json, stdout
 from gs2.commands.progress import working
-from gs2.commands.training.run_options import chosen_seed, run_options, whole_length
-from gs2.commands.training.setting_type import SettingType
+from gs2.commands.training.run_options import changed_fields, check_seed, whole_length, with_seed
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -26,78 +17,51 @@ if TYPE_CHECKING:
 __all__ = ["train_game"]
 
 
-OF_GAME = SettingType("blueprint.research.game_network", "GameNetworkConfig")
-
-
-class GameTrainCommand(click.Command):
-    """`gs2 train GAME`, which hands a game whose moves are inputs of a network to a command of its own."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Return the context of the command that trains the game of the first word."""
-        from games.game import GameError
-        from games.registry import load_game
-
-        try:
-            game = load_game(args[0], general_sum=True) if args else None
-            by_moves = getattr(game, "moves_are_inputs", False)
-        except GameError:
-            by_moves = False  # its own command says what is wrong
-        if by_moves:
-            from gs2.commands.training.train_climbing import train_climbing_game
-
-            return train_climbing_game.make_context(info_name, args, parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
-
-
-@click.command("train", cls=GameTrainCommand)
-@click.argument("game", type=GAME)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    required=True,
-    help="Network to write, a .safetensors file; beside it lie its description and the state of the run.",
-)
-@run_options(OF_GAME, 30.0)
 def train_game(
     game: Game,
     output: Path,
+    *,
+    minutes: float | None,
+    decisions: int | None,
     resume: bool,
     settings: tuple[str, ...],
+    sizes: tuple[str, ...],
     seed: int | None,
+    checkpoint_minutes: float | None,
     as_json: bool,
-    **limits: Any,
 ) -> None:
-    """Train a network for GAME by Deep Monte Carlo self-play; the game is never listed.
+    """Train a network in a .safetensors file and print where it stands.
 
-    The network is an agent of `gs2 match --game GAME` and a blueprint of `gs2 solve GAME`. It is saved every
-    half minute; the same command with --resume continues from there, also after Ctrl-C or a kill.
-    `--set width=128`, `--set temperature=0.01` and so on change the training. GuanDan has another trainer:
-    gs2 train DIRECTORY. So have DouDiZhu and Big2: gs2 train doudizhu --help.
+    Raises UsageError for options that contradict the training, GameError where payoffs do not sum to zero,
+    CheckpointError for files that lie there, and as `blueprint.research.game_training.train_game_network`.
     """
     import numpy as np
 
-    from blueprint.checkpoint import CheckpointError
+    from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
     from blueprint.research.game_network import GameNetworkConfig
     from blueprint.research.game_training import TrainingFiles, state_file, train_game_network
     from blueprint.research.research_training import Budget
+    from games.game import not_zero_sum
     from games.support.locks import hold
 
-    if output.suffix != ".safetensors":
-        raise click.UsageError(f"--output must name a .safetensors file; got {str(output)!r}")
+    if not getattr(game, "zero_sum", True):
+        raise not_zero_sum(game.name)
+    changes = with_seed(changed_fields(GameNetworkConfig, set=settings, network=sizes), seed)
     click.get_current_context().with_resource(hold(output))
-    goes_on = resume and state_file(output).exists()
-    if goes_on and settings:
-        raise click.UsageError("a resumed run keeps its settings, so --set must not be given; leave it out")
-    if output.exists() and not goes_on:
+    kept = state_file(output) if resume and state_file(output).exists() else None
+    if output.exists() and kept is None:
         hint = "it holds no training to continue" if resume else "--resume continues it"
         raise CheckpointError(f"{output}: the file already exists; {hint}, or name another file")
-    changes = OF_GAME.changes(settings)
-    kept = state_file(output) if goes_on else None
-    seed = chosen_seed(seed, changes, kept)
-    minutes, decisions = limits["minutes"], limits["decisions"]
+    if kept is None:
+        config, stream = GameNetworkConfig(**changes), [changes.get("seed", 0), 0]
+    elif settings or sizes:
+        raise click.UsageError("a resumed run keeps its settings, so --set must not be given; leave it out")
+    else:
+        description = read_checkpoint(kept, prefix="-")[1]
+        check_description(kept, description, {"config": dict})
+        seed, played = int(description["config"].get("seed", 0)), description.get("generations", 0)
+        check_seed(seed, changes)
+        config, stream = None, [seed, played if isinstance(played, int) else 0]
     if minutes is None and decisions is None:
         minutes = 10.0
     last: dict[str, Any] = {}
@@ -114,12 +78,13 @@ def train_game(
             if row["share"] >= 1:
                 click.echo(words, err=True)
 
+        every = 60.0 * (0.5 if checkpoint_minutes is None else checkpoint_minutes)
         train_game_network(
             game,
-            np.random.default_rng([seed, _generations(state_file(output)) if goes_on else 0]),
+            np.random.default_rng(stream),
             Budget(decisions, whole_length(minutes, kept)),
-            config=None if goes_on else GameNetworkConfig(**{**changes, "seed": seed}),
-            files=TrainingFiles(output, resume, limits["checkpoint_seconds"], progress, asked),
+            config=config,
+            files=TrainingFiles(output, resume, every, progress, asked),
         )
     result = {
         "game": game.name,
@@ -141,7 +106,7 @@ def train_game(
             f"{output}: {done}, losses {number(last['q_loss'])} (Q) and {number(last['v_loss'])} (V)",
             soft_wrap=True,
         )
-        typed = click.get_current_context().meta.get(GAME_TYPED, game.name)
+        typed = click.get_current_context().meta[GAME_TYPED]
         stdout().print(f"try: gs2 match --game '{typed}' {output} uniform", soft_wrap=True)
     else:
         stdout().print(
@@ -150,11 +115,3 @@ def train_game(
         )
     if asked.stop:
         raise SystemExit(asked.exit_code)
-
-
-def _generations(path: Path) -> int:
-    """Return how many generations a training has played; a resumed one draws from another stream."""
-    from blueprint.checkpoint import read_checkpoint
-
-    found = read_checkpoint(path, prefix="-")[1].get("generations", 0)
-    return int(found) if isinstance(found, int) else 0

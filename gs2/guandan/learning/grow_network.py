@@ -32,7 +32,7 @@ WIDTH = COUNT
 def grow_network(checkpoint: Path | None, output: Path, **changes: Any) -> None:
     """Write CHECKPOINT, by default the shipped network, with more inputs or units; it plays as before.
 
-    Training goes on from there: gs2 train FOLDER --resume, if the file is FOLDER/last.safetensors.
+    Training goes on from there: gs2 train -o FOLDER --resume, if the file is FOLDER/last.safetensors.
     """
     from blueprint.guandan.training.growing import grow_checkpoint
     from blueprint.guandan.training.training_run import CURVE, KEPT

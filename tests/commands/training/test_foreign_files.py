@@ -45,7 +45,7 @@ RUNS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
         ("run/last.safetensors", "run/last.json", "run/curve.jsonl"),
     ),
     "recipe": (
-        ("train", "--game", "big2", "--recipe", "danzero", "--minutes", "0", *SMALL[:-4], "-o"),
+        ("train", "big2", "--recipe", "danzero", "--minutes", "0", *SMALL[:-4], "-o"),
         "run",
         ("run/last.safetensors", "run/last.json", "run/curve.jsonl"),
     ),
@@ -99,8 +99,8 @@ def test_a_run_writes_the_files_it_is_said_to_and_goes_on_beside_no_others(run: 
     assert begun.exit_code == 0, begun.output
     made = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     assert made == {file for file in files if "kept" not in file}
-    bare = {"network": ("train", "kuhn_poker"), "guandan": ("train", *TINY[:2], *TINY[6:10])}
-    goes_on = (*bare.get(run, (words[0], *words[1 : 2 + words[1].startswith("--")])), "--resume", "-o")
+    again = ("train", *TINY[:2], *TINY[6:10]) if run == "guandan" else words[:2]
+    goes_on = (*again, "--resume", "-o")
     for file in files:
         if file not in made or (file.endswith(".safetensors") and ".state" not in file):
             continue

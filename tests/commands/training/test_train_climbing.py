@@ -1,4 +1,4 @@
-"""`gs2 train doudizhu` and `gs2 train big2`: which command takes them, what it leaves, what it refuses."""
+"""`gs2 train doudizhu` and `gs2 train big2`: files, resuming, recipes and refusals."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def test_a_folder_gets_a_checkpoint_and_a_curve_that_match_and_resume(run: Path,
     assert first["config"]["rounds"] == 8 and first["config"]["target"] == "win"
     result = invoke("train", "doudizhu", "-o", str(folder), "--resume", "--decisions", "900", "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["decisions"] >= 900 and told["complete"] and told["game"] == "doudizhu"
+    found = json.loads(result.stdout)
+    assert found["decisions"] >= 900 and found["complete"] and found["game"] == "doudizhu"
     rows = [json.loads(line) for line in (folder / "curve.jsonl").read_text().splitlines()]
-    assert [row["generation"] for row in rows] == list(range(1, told["generation"] + 1))
+    assert [row["generation"] for row in rows] == list(range(1, found["generation"] + 1))
     again = invoke("train", "doudizhu", "-o", str(folder), "--resume", "--decisions", "900")
     assert again.exit_code == 0 and "the training is complete" in again.output
     words = ["match", "--game", "doudizhu", str(folder / "last.safetensors"), "uniform", "--pairs", "3"]
@@ -87,55 +87,61 @@ def test_a_file_is_a_checkpoint_with_its_curve_beside_it(game: str, tmp_path: Pa
     [
         (("doudizhu", "-o", "RUN"), CheckpointError, "pass --resume to continue it"),
         (("big2", "-o", "RUN", "--resume"), CheckpointError, "was trained on 'doudizhu'"),
-        (("doudizhu", "-o", "RUN", "--resume", "--set", "rounds=3"), SystemExit, "keeps its settings"),
-        (
-            ("doudizhu", "-o", "RUN", "--resume", "--seed", "77"),
-            SystemExit,
-            "keeps its seed, 0; got --seed 77",
-        ),
+        (("doudizhu", "-o", "RUN", "--resume", "--set", "rounds=3"), CheckpointError, "keeps its settings"),
         (("doudizhu", "-o", "NEW", "--set", "width=3"), SystemExit, "no field 'width'"),
         (("doudizhu", "-o", "NEW", "--set", "state=0"), ConfigError, "state must be"),
-        (("doudizhu", "-o", "NEW", "--set", "recipe=odmc"), SystemExit, "does not make a recipe"),
+        (
+            ("doudizhu", "-o", "NEW", "--set", "recipe=odmc"),
+            SystemExit,
+            "got --set recipe=odmc; use --recipe",
+        ),
         (("doudizhu", "-o", "missing/x.safetensors"), Exception, "folder must exist"),
-        (("doudizhu", "-o", "NEW", "--minutes", "0"), SystemExit, "--minutes"),
-        (
-            ("doudizhu", "-o", "NEW", "--seed", "3", "--set", "seed=5"),
-            SystemExit,
-            "--seed 3 and --set seed=5",
-        ),
-        (
-            ("kuhn_poker", "-o", "NEW.safetensors", "--seed", "3", "--set", "seed=5"),
-            SystemExit,
-            "--seed 3 and --set seed=5",
-        ),
+        (("doudizhu", "-o", "NEW", "--minutes", "-1"), SystemExit, "--minutes"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(
     run: Path, tmp_path: Path, words: tuple[str, ...], kind: type[BaseException], message: str
 ) -> None:
     places = {"RUN": str(run), "NEW": str(tmp_path / "new")}
-    places["NEW.safetensors"] = str(tmp_path / "new.safetensors")
     result = invoke("train", *(places.get(word, word) for word in words))
     assert result.exit_code != 0 and isinstance(result.exception, kind)
     assert message in result.output + str(result.exception)
 
 
-def test_a_game_with_a_column_for_each_action_is_trained_as_before(tmp_path: Path) -> None:
-    found = train.make_context("train", ["kuhn_poker", "-o", str(tmp_path / "k.safetensors")])
-    assert found.command.name == "train" and "width" in str(found.command.help)
-    found = train.make_context("train", ["doudizhu", "-o", str(tmp_path / "d.safetensors")])
-    assert "effect of a move" in str(found.command.help)
-    with pytest.raises(ValueError, match="ranks must be"):
-        train.make_context("train", ["doudizhu(ranks=99)", "-o", str(tmp_path / "d.safetensors")])
+@pytest.mark.parametrize(("game", "recipe"), [("doudizhu", "danzero+"), ("big2", "pdhqn")])
+@pytest.mark.long
+def test_a_game_trains_by_a_recipe_and_goes_on(game: str, recipe: str, tmp_path: Path) -> None:
+    words = ("train", game, "-o", str(tmp_path), "--minutes", "0.001", "--json")
+    small = ("--set", "rounds=4", "--set", "batch=32", "--network", "state=8", "--network", "action=8")
+    result = invoke(*words, "--recipe", recipe, *small)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["recipe"] == recipe and found["decisions"] > 0
+    result = invoke(*words, "--recipe", recipe, *small)
+    assert isinstance(result.exception, CheckpointError) and "pass --resume" in str(result.exception)
+    for more in ((), ("--recipe", recipe, *small)):
+        result = invoke(*words, "--resume", *more)
+        assert result.exit_code == 0, result.output
+        again = json.loads(result.stdout)
+        assert again["decisions"] > found["decisions"] and again["recipe"] == recipe
+    other = invoke(*words, "--resume", "--recipe", "ours")
+    assert other.exit_code == 2 and f"begun with the recipe {recipe}; got ours" in other.output
 
 
-@pytest.mark.parametrize("words", [("--seed", "3"), ("--set", "seed=3"), ("--seed", "3", "--set", "seed=3")])
-@pytest.mark.some(2)
-def test_a_seed_is_given_by_either_option(words: tuple[str, ...], tmp_path: Path) -> None:
-    for game, *small in (("big2", *TINY), ("kuhn_poker", "--set", "width=8", "--decisions", "1")):
-        output = tmp_path / f"{game}.safetensors"
-        assert invoke("train", game, "-o", str(output), *small, *words).exit_code == 0
-        assert read_checkpoint(output, prefix="-")[1]["config"]["seed"] == 3
+@pytest.mark.parametrize("minutes", ["0", "0.0005"])
+def test_the_same_minutes_again_go_on_in_every_game(minutes: str, tmp_path: Path) -> None:
+    small = {
+        "big2": ("--set", "rounds=4", "--set", "state=8", "--set", "action=8", "--set", "critic=0"),
+        "kuhn_poker": ("--set", "width=8", "--set", "episodes=32"),
+    }
+    for game, settings in small.items():
+        words = ("train", game, "-o", str(tmp_path / f"{game}.safetensors"), "--minutes", minutes, "--json")
+        seen = []
+        for more in (settings, ("--resume",), ("--resume",)):
+            result = invoke(*words, *more)
+            assert result.exit_code == 0, result.output
+            seen.append(json.loads(result.stdout)["decisions"])
+        assert seen[0] < seen[1] < seen[2]
 
 
 def test_each_game_has_its_rule_agent() -> None:

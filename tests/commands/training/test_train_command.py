@@ -17,7 +17,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
-from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.recipe_book import RECIPES
 from blueprint.guandan.training.training_run import RunConfig, RunWatch
@@ -25,7 +24,7 @@ from blueprint.guandan.training.training_run import train as train_run
 from gs2.cli import main
 from gs2.commands.matches.compare_agents import match
 from gs2.commands.training.gating import gate
-from gs2.commands.training.train import OF_ANY_GAME, train
+from gs2.commands.training.train import train
 
 TINY = [
     *("--set", "rounds=4", "--set", "batch=64", "--threads", "2", "--rounds", "2", "--against", "greedy"),
@@ -208,7 +207,7 @@ def test_what_a_worker_process_refuses_is_one_line(tmp_path: Path) -> None:
     ],
 )
 def test_a_place_that_cannot_be_is_refused(words: list[str], told: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, ["train", str(tmp_path / "run"), "--minutes", "0", *words])
+    result = CliRunner().invoke(main, ["train", "-o", str(tmp_path / "run"), "--minutes", "0", *words])
     assert result.exit_code == 2
     assert told in " ".join(result.output.split())
     assert not (tmp_path / "run" / "last.safetensors").exists()
@@ -217,24 +216,16 @@ def test_a_place_that_cannot_be_is_refused(words: list[str], told: str, tmp_path
 def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     words = ["--on", "ray:127.0.0.1:1", "--actors", "1", "--network", "state=16"]
-    result = CliRunner().invoke(main, ["train", str(tmp_path / "run"), "--minutes", "0", *words])
+    result = CliRunner().invoke(main, ["train", "-o", str(tmp_path / "run"), "--minutes", "0", *words])
     assert result.exit_code == 2
     assert "a cluster must answer at 127.0.0.1:1" in " ".join(result.output.split())
-
-
-def test_actors_play_guandan_alone(tmp_path: Path) -> None:
-    pytest.importorskip("ray")
-    words = ["--on", "ray", "--game", "big2", "--minutes", "0"]
-    result = CliRunner().invoke(main, ["train", str(tmp_path / "run"), *words])
-    assert result.exit_code == 2
-    assert "train big2 without --on" in " ".join(result.output.split())
 
 
 @pytest.fixture(scope="module")
 def odmc(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("recipes") / "odmc"
     words = ("--network", "opponent=8", *SMALL)
-    result = invoke("train", str(directory), "--recipe", "odmc", *SHORT, *words)
+    result = invoke("train", "guandan", "-o", str(directory), "--recipe", "odmc", *SHORT, *words)
     assert result.exit_code == 0, told(result)
     return directory
 
@@ -253,7 +244,7 @@ def test_a_run_keeps_its_recipe_goes_on_by_it_and_plays(odmc: Path) -> None:
     assert description["network"]["opponent"] == 8
     before = description["generation"]
     for words in (("--recipe", "odmc"), ("--set", "batch=32"), ()):
-        result = invoke("train", str(odmc), "--resume", "--minutes", "0", *QUIET, *words)
+        result = invoke("train", "guandan", "-o", str(odmc), "--resume", "--minutes", "0", *QUIET, *words)
         assert result.exit_code == 0, told(result)
     _, description = read_checkpoint(odmc / "last.safetensors", prefix="-")
     assert description["generation"] == before + 3
@@ -283,99 +274,26 @@ def test_a_run_keeps_its_recipe_goes_on_by_it_and_plays(odmc: Path) -> None:
 def test_what_contradicts_a_recipe_says_rule_value_and_next_step(
     words: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
-    result = invoke("train", str(tmp_path / "x"), "--minutes", "0", *words)
+    result = invoke("train", "guandan", "-o", str(tmp_path / "x"), "--minutes", "0", *words)
     assert result.exit_code != 0 and message in told(result)
     assert not (tmp_path / "x" / "last.safetensors").exists()
 
 
 def test_a_resumed_run_keeps_its_seed(odmc: Path, tmp_path: Path) -> None:
     kept = (odmc / "last.safetensors").read_bytes()
-    result = invoke("train", str(odmc), "--resume", "--minutes", "0", *QUIET, "--set", "seed=7")
-    assert result.exit_code == 2 and "keeps its seed, 0; got --set seed=7" in result.output
+    result = invoke(
+        "train", "guandan", "-o", str(odmc), "--resume", "--minutes", "0", *QUIET, "--set", "seed=7"
+    )
+    assert result.exit_code == 2 and "keeps its seed, 0; got seed=7" in result.output
     assert (odmc / "last.safetensors").read_bytes() == kept
     shutil.copytree(odmc, tmp_path / "copy")
     words = ("--resume", "--minutes", "0", *QUIET, "--threads", "1", "--set", "seed=0")
-    assert invoke("train", str(tmp_path / "copy"), *words).exit_code == 0
+    assert invoke("train", "guandan", "-o", str(tmp_path / "copy"), *words).exit_code == 0
 
 
 def test_a_run_goes_on_by_its_own_recipe_alone(odmc: Path) -> None:
-    result = invoke("train", str(odmc), "--resume", "--recipe", "danzero", "--minutes", "0")
+    result = invoke("train", "guandan", "-o", str(odmc), "--resume", "--recipe", "danzero", "--minutes", "0")
     assert result.exit_code == 2 and "begun with the recipe odmc; got danzero" in result.output
-
-
-@pytest.mark.parametrize(("game", "recipe"), [("doudizhu", "danzero+"), ("big2", "pdhqn")])
-@pytest.mark.long
-def test_another_game_trains_by_a_recipe_and_goes_on(game: str, recipe: str, tmp_path: Path) -> None:
-    words = ("--game", game, "--minutes", "0.001", "--threads", "1", "--json")
-    small = ("--set", "rounds=4", "--set", "batch=32", "--network", "state=8", "--network", "action=8")
-    result = invoke("train", str(tmp_path), "--recipe", recipe, *words, *small)
-    assert result.exit_code == 0, told(result)
-    found = json.loads(result.stdout)
-    assert found["recipe"] == recipe and found["decisions"] > 0
-    result = invoke("train", str(tmp_path), "--recipe", recipe, *words, *small)
-    assert result.exit_code == 2 and "holds a run; pass --resume to continue" in result.output
-    result = invoke("train", str(tmp_path), "--game", game, "--resume", "--minutes", "0.05", "--json")
-    assert result.exit_code == 0, told(result)
-    assert json.loads(result.stdout)["decisions"] > found["decisions"]
-    assert json.loads(result.stdout)["recipe"] == recipe
-    other = invoke("train", str(tmp_path), "--recipe", "ours", "--resume", *words)
-    assert other.exit_code == 2 and f"begun with the recipe {recipe}; got ours" in other.output
-    named = invoke("train", str(tmp_path), "--resume", "--set", "recipe=ours", *words)
-    assert named.exit_code == 2 and "--recipe names a recipe" in named.output
-
-
-@pytest.mark.parametrize("option", ["--set", "--network"])
-@pytest.mark.parametrize("game", ["doudizhu", "big2"])
-@pytest.mark.some(2)
-def test_every_field_of_another_games_training_can_be_set(option: str, game: str) -> None:
-    fields = ClimbingConfig().to_json()
-    del fields["recipe"]
-    for name, value in fields.items():
-        words = ["x", option, f"{name}={value}", "--game", game]  # --game counts wherever it stands
-        context = train.make_context("train", words)
-        assert context.params["settings"] + context.params["sizes"] == (f"{name}={value}",)
-    with pytest.raises(click.BadParameter, match="no field 'tribute' to set"):
-        train.make_context("train", ["x", option, "tribute=0.5", "--game", game])
-
-
-IGNORED = {
-    "--device": ("cpu",),
-    "--preset": ("danzero",),
-    "--on": ("local",),
-    "--actors": ("3",),
-    "--anneal": (),
-    "--evaluate-minutes": ("1",),
-    "--against": ("greedy",),
-    "--rounds": ("2",),
-    "--tensorboard": (),
-}
-
-
-@pytest.mark.parametrize("option", IGNORED)
-def test_an_option_that_another_game_has_not_is_refused(option: str, tmp_path: Path) -> None:
-    words = ("--game", "doudizhu", "--minutes", "0", option, *IGNORED[option])
-    result = invoke("train", str(tmp_path / "x"), *words)
-    assert result.exit_code == 2 and f"{option} is for GuanDan alone" in " ".join(result.output.split())
-    assert not (tmp_path / "x").exists()
-
-
-def test_every_option_is_one_of_all_games_or_refused_for_the_others() -> None:
-    known = {name for option in train.params if not set(option.opts) & set(IGNORED) for name in [option.name]}
-    assert known == OF_ANY_GAME
-
-
-@pytest.mark.parametrize("minutes", ["0", "0.0005"])
-def test_the_same_minutes_again_go_on_in_every_game(minutes: str, tmp_path: Path) -> None:
-    words = ("train", str(tmp_path), "--game", "big2", "--minutes", minutes, "--threads", "1", "--json")
-    small = ("--set", "rounds=4", "--set", "state=8", "--set", "action=8", "--set", "critic=0")
-    seen = []
-    for more in (small, ("--resume",), ("--resume",)):
-        result = invoke(*words, *more)
-        assert result.exit_code == 0, told(result)
-        seen.append(json.loads(result.stdout)["decisions"])
-    assert seen[0] < seen[1] < seen[2]
-    result = invoke(*words, "--resume", "--set", "seed=3")
-    assert result.exit_code == 2 and "keeps its seed, 0; got --set seed=3" in result.output
 
 
 @pytest.mark.long

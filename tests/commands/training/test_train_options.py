@@ -1,0 +1,211 @@
+"""`gs2 train GAME -o OUTPUT`: one shape for every game, the options of each, and the older spellings."""
+
+from __future__ import annotations
+
+from inspect import signature
+from itertools import combinations
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from blueprint.checkpoint import read_checkpoint
+from blueprint.climbing.move_config import ClimbingConfig
+from gs2.cli import main
+from gs2.commands.training.train import LEARNERS, train
+
+GAMES = {"guandan": "guandan", "moves": "big2", "columns": "kuhn_poker"}
+"""A game for each learner."""
+OPTIONS = {
+    "minutes": ("--minutes", "0"),
+    "decisions": ("--decisions", "1"),
+    "processor_minutes": ("--processor-minutes", "1"),
+    "resume": ("--resume",),
+    "recipe": ("--recipe", "danzero"),
+    "settings": ("--set", "batch=8"),
+    "sizes": ("--network", "state=8"),
+    "seed": ("--seed", "0"),
+    "threads": ("--threads", "1"),
+    "checkpoint_minutes": ("--checkpoint-minutes", "0"),
+    "preset": ("--preset", "danzero"),
+    "device": ("--device", "cpu"),
+    "on": ("--on", "local"),
+    "actors": ("--actors", "3"),
+    "anneal": ("--anneal",),
+    "evaluate_minutes": ("--evaluate-minutes", "0"),
+    "against": ("--against", "greedy"),
+    "rounds": ("--rounds", "2"),
+    "tensorboard": ("--tensorboard",),
+    "as_json": ("--json",),
+}
+"""Words that give each option; defaults count as given."""
+SMALL = {
+    "guandan": (
+        *("--minutes", "0", "--set", "rounds=4", "--set", "batch=64", "--threads", "1"),
+        *("--evaluate-minutes", "0", "--network", "state=16", "--network", "blocks=1"),
+        *("--network", "action=16", "--network", "critic=16"),
+    ),
+    "big2": ("--minutes", "0", "--set", "rounds=4", "--set", "state=8", "--network", "action=8"),
+    "kuhn_poker": ("--minutes", "0", "--set", "episodes=8", "--network", "width=8"),
+}
+
+
+def gs2(*words: str) -> Result:
+    return CliRunner().invoke(main, ["train", *words])
+
+
+def refusal(*words: str) -> str:
+    """Return the error of a command line that must be refused, in one line."""
+    result = gs2(*words)
+    assert result.exit_code == 2 and "Traceback" not in result.stderr, (words, result.output)
+    return " ".join(result.stderr.split())
+
+
+def taken(learner: str) -> set[str]:
+    return set(signature(LEARNERS[learner].train).parameters) - {"game", "output"}
+
+
+def test_every_option_is_one_of_some_learner() -> None:
+    known = {option.name for option in train.params} - {"game", "output", "older"}
+    assert known == set(OPTIONS) == taken("guandan") | taken("moves") | taken("columns")
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_an_option_that_a_learner_does_not_take_is_refused_by_name(learner: str, tmp_path: Path) -> None:
+    output = tmp_path / "x.safetensors" if learner == "columns" else tmp_path / "x"
+    game, mine, others = GAMES[learner], sorted(taken(learner)), sorted(set(OPTIONS) - taken(learner))
+    assert others
+    tried = [(one, one) for one in others] + [*combinations(others, 2)]
+    tried += [(one, mine[k % len(mine)]) for k, one in enumerate(others)]
+    for pair in tried:
+        words = [word for name in dict.fromkeys(pair) for word in OPTIONS[name]]
+        told = refusal(game, "-o", str(output), *words)
+        flags = [OPTIONS[name][0] for name in pair if name in others]
+        assert any(f"{flag} is for " in told and f"train {game} without {flag}" in told for flag in flags)
+        assert not list(tmp_path.iterdir())
+
+
+def test_the_help_names_every_option_and_the_games_of_those_that_are_not_of_all() -> None:
+    told = " ".join(gs2("--help").output.split())
+    assert "[OPTIONS] [GAME]" in told and "--game " not in told
+    context = click.Context(train)
+    for option in train.params:
+        record = option.get_help_record(context)
+        if record is None or option.name not in OPTIONS:
+            continue
+        takers = {learner for learner in LEARNERS if option.name in taken(learner)}
+        named = {
+            frozenset({"guandan"}): "GuanDan",
+            frozenset({"moves"}): "(DouDiZhu, Big2)",
+            frozenset({"guandan", "moves"}): "(GuanDan, DouDiZhu, Big2)",
+            frozenset({"moves", "columns"}): "(not GuanDan)",
+        }
+        assert option.opts[0] in told
+        if option.name != "on":  # the description says it
+            assert named.get(frozenset(takers), "") in record[1], option.name
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "Missing option '-o' / '--output'; name the output: gs2 train GAME -o OUTPUT"),
+        (("leduc_poker",), "Missing option '-o'"),
+        (("leduc_pokr", "-o", "x.safetensors"), "did you mean leduc_poker"),
+        (("leduc_poker", "-o", "run"), "--output must name a .safetensors file for leduc_poker; got 'run'"),
+        (("guandan", "-o", "x.safetensors"), "--output must name a directory for guandan; got"),
+        (("-o", "x.safetensors"), "--output must name a directory for guandan; got 'x.safetensors'"),
+        (("guandan(moves=canonical)", "-o", "run"), "takes GuanDan with moves=full"),
+        (("goofspiel(returns=total_points)", "-o", "x.safetensors"), "payoffs must sum to zero"),
+        (("big2(ranks=99)", "-o", "run"), "ranks must be"),
+        (("big2", "--game", "doudizhu"), "--game is an older spelling of GAME; give one of them; got 'big2'"),
+        (("run", "--game", "big2", "-o", "x"), "--game is an older spelling of GAME; give one of them"),
+        (("run", "--game", "big2", "--anneal"), "--anneal is for GuanDan only; train big2 without --anneal"),
+        (("run", "-o", "x"), 'no game is called "run"'),
+    ],
+)
+def test_a_line_of_another_shape_is_refused_with_the_next_step(
+    words: tuple[str, ...], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert says in refusal(*words)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", [("--seed", "3"), ("--set", "seed=3"), ("--seed", "3", "--set", "seed=3")])
+@pytest.mark.some(2)
+def test_a_seed_is_given_by_either_option_and_kept(words: tuple[str, ...], tmp_path: Path) -> None:
+    for game, field in (("guandan", "train"), ("big2", "config"), ("kuhn_poker", "config")):
+        name = "x.safetensors" if game == "kuhn_poker" else game
+        output = tmp_path / name
+        assert "--seed 3 and --set seed=5" in refusal(
+            game, "-o", str(output), "--seed", "3", "--set", "seed=5"
+        )
+        done = gs2(game, "-o", str(output), *SMALL[game], *words)
+        assert done.exit_code == 0, done.output
+        file = output if game == "kuhn_poker" else output / "last.safetensors"
+        assert read_checkpoint(file, prefix="-")[1][field]["seed"] == 3
+        again = ("-o", str(output), "--minutes", "0", "--resume")
+        assert "keeps its seed, 3; got seed=4" in refusal(game, *again, "--seed", "4")
+        assert gs2(game, *again, "--seed", "3").exit_code == 0
+
+
+DIRECTORY = "gs2: gs2 train DIRECTORY is an older spelling; it is now: gs2 train guandan -o DIRECTORY"
+GAME = "gs2: --game GAME is an older spelling; it is now: gs2 train GAME -o OUTPUT, for 10 minutes by default"
+
+
+@pytest.mark.parametrize(
+    ("words", "game", "note"),
+    [
+        (("guandan", "-o", "run"), "guandan", None),
+        (("-o", "run"), "guandan", None),
+        (("run",), "guandan", DIRECTORY),
+        (("--game", "guandan", "run"), "guandan", GAME),
+        (("--game", "big2", "run"), "big2", GAME),
+        (("-o", "run", "--game", "big2"), "big2", GAME),
+    ],
+)
+def test_an_older_spelling_trains_and_says_the_new_one(
+    words: tuple[str, ...], game: str, note: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = gs2(*words, *SMALL[game])
+    assert done.exit_code == 0, done.output
+    assert [line for line in done.stderr.splitlines() if "older" in line] == [note] * (note is not None)
+    _, description = read_checkpoint(tmp_path / "run" / "last.safetensors", prefix="-")
+    assert description.get("game", "guandan") == game
+    again = gs2(game, "-o", "run", "--resume", "--minutes", "0")
+    assert again.exit_code == 0 and "older" not in again.stderr, again.output
+
+
+def test_the_older_spelling_keeps_its_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from blueprint.guandan.arena.arena import available_cores
+
+    seen: list[dict[str, object]] = []
+
+    def watched(
+        game: object, output: object, *, minutes: float, threads: int, checkpoint_minutes: float
+    ) -> None:
+        seen.append({"minutes": minutes, "threads": threads, "checkpoint": checkpoint_minutes})
+
+    monkeypatch.setitem(LEARNERS, "moves", LEARNERS["moves"]._replace(train=watched))
+    for words in (("big2", "-o"), ("--game", "big2"), ("--game", "big2", "--minutes", "3")):
+        assert gs2(*words, str(tmp_path / "run")).exit_code == 0
+    cores = available_cores()
+    assert seen == [
+        {"minutes": None, "threads": None, "checkpoint": None},
+        {"minutes": 60.0, "threads": cores, "checkpoint": 5.0},
+        {"minutes": 3.0, "threads": cores, "checkpoint": 5.0},
+    ]
+
+
+@pytest.mark.parametrize("option", ["--set", "--network"])
+def test_every_field_of_a_games_training_can_be_set(option: str, tmp_path: Path) -> None:
+    fields = ClimbingConfig(personas=0.5, personality=8).to_json()
+    del fields["recipe"]
+    settings = [word for name, value in fields.items() for word in (option, f"{name}={value}")]
+    words = ("big2", "-o", str(tmp_path / "run"), *settings, "--set", "rounds=4", "--set", "state=8")
+    done = gs2(*words, "--minutes", "0")
+    assert done.exit_code == 0, done.output
+    told = refusal("big2", "-o", str(tmp_path / "other"), option, "tribute=0.5")
+    assert f"Invalid value for '{option}': there is no field 'tribute' to set" in told
