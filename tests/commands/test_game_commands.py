@@ -55,9 +55,9 @@ def test_training_goes_on_where_it_stopped(trained: Path) -> None:
     done = gs2("train", "kuhn_poker", "-o", str(trained), "--decisions", "400", "--resume")
     assert done.exit_code == 0 and "the training is complete" in done.stdout
     assert "the file already exists; --resume continues it" in refusal(gs2(*words))
-    assert "keeps its settings" in refusal(gs2(*words, "--resume", "--set", "width=8"))
+    assert "keeps its settings; got width=8" in refusal(gs2(*words, "--resume", *TINY, "--set", "width=8"))
     assert "keeps its seed, 0; got seed=4" in refusal(gs2(*words, "--resume", "--seed", "4"))
-    assert gs2(*words, "--resume", "--seed", "0", "--decisions", "400").exit_code == 0
+    assert gs2(*words, "--resume", *TINY, "--seed", "0", "--decisions", "400").exit_code == 0
     for _ in range(2):  # of each call, however long the training was before
         more = json.loads(gs2(*words, "--minutes", "0.000001", "--resume").stdout)
         assert more["generations"] == first["generations"] + 1

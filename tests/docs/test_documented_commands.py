@@ -301,10 +301,10 @@ def _prepare(words: list[str], place: Path) -> None:
             done = _run(shlex.split(command.replace("--preset iter ", "--preset iterations ")), place)
             assert done.returncode == 0, done.stderr
     if words[1] == "train" and "-o" in words and "--resume" not in words:
-        for left in place.glob(f"{Path(words[words.index('-o') + 1]).stem}.*"):
+        output = place / words[words.index("-o") + 1]
+        for left in output.parent.glob(f"{output.stem}.*"):
             left.unlink()
-    if words[1] == "train" and "--resume" not in words:
-        shutil.rmtree(place / "runs" / "mine", ignore_errors=True)
+        shutil.rmtree(output, ignore_errors=True)
     if words[1:3] == ["guandan", "replay"] and words[3].startswith("games/"):
         (place / "games").mkdir(exist_ok=True)
         if not (place / "match.jsonl").exists():

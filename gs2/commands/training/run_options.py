@@ -1,15 +1,19 @@
-"""Options that learners share: recipes by name, fields of a configuration, the seed, the length of a run."""
+"""Parts that learners share: recipes by name, changed fields, the seed, a run's length and its end."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import click
 
-from gs2.commands.common import stdout
+from gs2.commands.common import GAME_TYPED, Interruption, number, print_json, stderr, stdout
+from gs2.commands.progress import working
 
-__all__ = ["RECIPE", "changed_fields", "check_recipe", "check_seed", "whole_length", "with_seed"]
+__all__ = ["RECIPE", "changed_fields", "check_recipe", "check_seed", "watched", "whole_length", "with_seed"]
 
 LIST = "help"
 LEAST = 1e-6
@@ -129,3 +133,53 @@ def whole_length(minutes: float | None, kept: Path | None, spent: str = "seconds
     description = read_checkpoint(kept, prefix="-")[1]
     check_description(kept, description, {spent: float})
     return minutes + float(description[spent]) / 60
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A run whose generations are shown as they end.
+
+    asked: hears Ctrl-C. tell: shows words on stderr. unit: "games" or "rounds". losses: a row's losses by
+    their letters. last: the last row, empty before the first.
+    """
+
+    asked: Interruption
+    tell: Callable[[str], None]
+    unit: str
+    losses: dict[str, str]
+    last: dict[str, float] = field(default_factory=dict)
+
+    def progress(self, row: dict[str, float]) -> None:
+        """Show a generation's row."""
+        self.last.update(row)
+        pace = row.get("decisions_per_second", row["decisions"] / max(row["seconds"], 1e-9))
+        losses = "  ".join(f"{letter} loss {row[name]:.4f}" for letter, name in self.losses.items())
+        done = f"{min(row['share'], 1):4.0%}  {row['decisions']:,.0f} decisions"
+        self.tell(f"{done}, {pace:,.0f} a second  {losses}")
+        if row["share"] >= 1:
+            click.echo(f"{done}, {pace:,.0f} a second  {losses}", err=True)
+
+    def end(self, checkpoint: Path, result: dict[str, Any], as_json: bool) -> None:
+        """Print the result; exit as interrupted commands do after Ctrl-C."""
+        words = "the training is complete; --minutes or a larger --decisions continues it"
+        if self.last:
+            losses = [f"{number(self.last[name])} ({letter})" for letter, name in self.losses.items()]
+            played = f"{result['decisions']:,.0f} decisions in {result[self.unit]:,.0f} {self.unit}"
+            words = f"{played}, {result['seconds']:.0f} s, losses {', '.join(losses)}"
+        if as_json:
+            print_json(result)
+        elif self.asked.stop and not self.last:
+            stderr().print("interrupted before the first generation was done; nothing is lost but that")
+        else:
+            stdout().print(f"{checkpoint}: {words}", soft_wrap=True)
+            typed = click.get_current_context().meta[GAME_TYPED]
+            stdout().print(f"try: gs2 match --game '{typed}' {checkpoint} uniform", soft_wrap=True)
+        if self.asked.stop:
+            raise SystemExit(self.asked.exit_code)
+
+
+@contextmanager
+def watched(unit: str, losses: dict[str, str]) -> Iterator[Watched]:
+    """Yield the watch of a run that takes place in the block. unit, losses: as of `Watched`."""
+    with Interruption() as asked, working("the first generation …") as tell:
+        yield Watched(asked, tell, unit, losses)

@@ -178,7 +178,10 @@ def train(game: str | None, output: str | None, older: str | None, **options: An
 
 
 def _spelled(game: str | None, output: str | None, older: str | None) -> tuple[str, str | None]:
-    """Return the game and the output, and print the new spelling where an older one was used."""
+    """Return the game and the output, and print the new spelling where an older one was used.
+
+    Raises UsageError for a game in both spellings.
+    """
     from games.registry import is_game_name
     from games.support.own import is_own
 

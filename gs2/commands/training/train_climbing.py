@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from gs2.commands.common import GAME_TYPED, Interruption, number, print_json, stderr, stdout
-from gs2.commands.progress import working
 from gs2.commands.training.run_options import (
     changed_fields,
     check_recipe,
     check_seed,
+    watched,
     whole_length,
     with_seed,
 )
@@ -74,52 +71,21 @@ def train_climbing_game(
     limits = RunLimits(
         whole_length(minutes, kept), whole_length(processor_minutes, kept, "processor_seconds"), decisions
     )
-    last: dict[str, float] = {}
-    with Interruption() as asked, working("the first generation …") as tell:
-
-        def progress(row: dict[str, float]) -> None:
-            last.update(row)
-            words = (
-                f"{min(row['share'], 1):4.0%}  {int(row['decisions']):,} decisions, "
-                f"{row['decisions_per_second']:,.0f} a second  A loss {row['advantage']:.4f}  "
-                f"V loss {row['value']:.4f}"
-            )
-            tell(words)
-            if row["share"] >= 1:
-                click.echo(words, err=True)
-
+    with watched("rounds", {"A": "advantage", "V": "value"}) as run:
         every = 60.0 * (1.0 if checkpoint_minutes is None else checkpoint_minutes)
-        manner = RunManner(resume, every, threads or 1, rule_agent(game), progress)
-        trainer = train_climbing(game, place, config, limits, manner, asked)
+        manner = RunManner(resume, every, threads or 1, rule_agent(game), run.progress)
+        trainer = train_climbing(game, place, config, limits, manner, run.asked)
     result = {
         "game": game.name,
         "recipe": trainer.config.recipe,
         "output": str(place.checkpoint),
-        "complete": not asked.stop,
+        "complete": not run.asked.stop,
         "generation": trainer.generation,
         "decisions": trainer.decisions,
         "choices": trainer.choices,
         "rounds": trainer.rounds,
         "seconds": trainer.seconds,
         "processor_seconds": trainer.processor_seconds,
-        **{name: last.get(name) for name in ("advantage", "value", "critic", "hands")},
+        **{name: run.last.get(name) for name in ("advantage", "value", "critic", "hands")},
     }
-    if as_json:
-        print_json(result)
-    elif last:
-        stdout().print(
-            f"{place.checkpoint}: {trainer.decisions:,} decisions in {trainer.rounds:,} rounds, "
-            f"{trainer.seconds:.0f} s, losses {number(last['advantage'])} (A), {number(last['value'])} (V)",
-            soft_wrap=True,
-        )
-        typed = click.get_current_context().meta[GAME_TYPED]
-        stdout().print(f"try: gs2 match --game '{typed}' {place.checkpoint} uniform", soft_wrap=True)
-    elif asked.stop:
-        stderr().print("interrupted before the first generation was done; nothing is lost but that")
-    else:
-        stdout().print(
-            f"{place.checkpoint}: the training is complete; --minutes or a larger --decisions continues it",
-            soft_wrap=True,
-        )
-    if asked.stop:
-        raise SystemExit(asked.exit_code)
+    run.end(place.checkpoint, result, as_json)

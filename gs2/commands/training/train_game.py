@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from gs2.commands.common import GAME_TYPED, Interruption, number, print_json, stdout
-from gs2.commands.progress import working
-from gs2.commands.training.run_options import changed_fields, check_seed, whole_length, with_seed
+from gs2.commands.training.run_options import changed_fields, check_seed, watched, whole_length, with_seed
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -53,65 +51,39 @@ def train_game(
         hint = "it holds no training to continue" if resume else "--resume continues it"
         raise CheckpointError(f"{output}: the file already exists; {hint}, or name another file")
     if kept is None:
-        config, stream = GameNetworkConfig(**changes), [changes.get("seed", 0), 0]
-    elif settings or sizes:
-        raise click.UsageError("a resumed run keeps its settings, so --set must not be given; leave it out")
+        config = GameNetworkConfig(**changes)
+        stream = [config.seed, 0]
     else:
         description = read_checkpoint(kept, prefix="-")[1]
         check_description(kept, description, {"config": dict})
-        seed, played = int(description["config"].get("seed", 0)), description.get("generations", 0)
-        check_seed(seed, changes)
-        config, stream = None, [seed, played if isinstance(played, int) else 0]
+        saved, played = description["config"], description.get("generations", 0)
+        check_seed(int(saved.get("seed", 0)), changes)
+        other = [f"{field}={value}" for field, value in changes.items() if saved.get(field, value) != value]
+        if other:
+            raise click.UsageError(
+                f"a resumed run keeps its settings; got {', '.join(other)}; leave them out"
+            )
+        config = None
+        stream = [int(saved.get("seed", 0)), played if isinstance(played, int) else 0]
     if minutes is None and decisions is None:
         minutes = 10.0
-    last: dict[str, Any] = {}
-    with Interruption() as asked, working("the first generation …") as tell:
-
-        def progress(row: dict[str, float]) -> None:
-            last.update(row)
-            pace = row["decisions"] / max(row["seconds"], 1e-9)
-            words = (
-                f"{min(row['share'], 1):4.0%}  {int(row['decisions']):,} decisions, {pace:,.0f} a second  "
-                f"Q loss {row['q_loss']:.4f}  V loss {row['v_loss']:.4f}"
-            )
-            tell(words)
-            if row["share"] >= 1:
-                click.echo(words, err=True)
-
+    with watched("games", {"Q": "q_loss", "V": "v_loss"}) as run:
         every = 60.0 * (0.5 if checkpoint_minutes is None else checkpoint_minutes)
         train_game_network(
             game,
             np.random.default_rng(stream),
             Budget(decisions, whole_length(minutes, kept)),
             config=config,
-            files=TrainingFiles(output, resume, every, progress, asked),
+            files=TrainingFiles(output, resume, every, run.progress, run.asked),
         )
     result = {
         "game": game.name,
         "output": str(output),
         "bytes": output.stat().st_size,
-        "complete": not asked.stop,
+        "complete": not run.asked.stop,
         **{
-            name: last.get(name)
+            name: run.last.get(name)
             for name in ("generations", "decisions", "games", "seconds", "q_loss", "v_loss")
         },
     }
-    if as_json:
-        print_json(result)
-    elif last:
-        done = (
-            f"{int(last['decisions']):,} decisions in {int(last['games']):,} games, {last['seconds']:.0f} s"
-        )
-        stdout().print(
-            f"{output}: {done}, losses {number(last['q_loss'])} (Q) and {number(last['v_loss'])} (V)",
-            soft_wrap=True,
-        )
-        typed = click.get_current_context().meta[GAME_TYPED]
-        stdout().print(f"try: gs2 match --game '{typed}' {output} uniform", soft_wrap=True)
-    else:
-        stdout().print(
-            f"{output}: the training is complete; --minutes or a larger --decisions continues it",
-            soft_wrap=True,
-        )
-    if asked.stop:
-        raise SystemExit(asked.exit_code)
+    run.end(output, result, as_json)
