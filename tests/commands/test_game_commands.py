@@ -159,11 +159,7 @@ def test_a_ladder_of_any_game_is_printed_drawn_and_gone_on_with(tmp_path: Path) 
 
 
 def test_guandans_forms_stay() -> None:
-    assert "GuanDan's AGENTS" in " ".join(gs2("ladder", "--help").stdout.split())
-    assert "of any game" in " ".join(gs2("ladder", "leduc_poker", "--help").stdout.split())
-    assert "GuanDan agents A and B" in " ".join(gs2("match", "--help").stdout.split())
     assert "GuanDan network" in gs2("train", "--help").stdout
-    assert "of any game" in " ".join(gs2("match", "leduc_poker", "--help").stdout.split())
     assert "never listed" in " ".join(gs2("train", "leduc_poker", "--help").stdout.split())
     assert "agent" in refusal(gs2("match", "guandan", "nobody", "random"))
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import click
 
 from gs2.cli import main
-from gs2.commands.matches.ladder_game import ladder_game
-from gs2.commands.matches.match_game import match_game
+from gs2.commands.matches.compare_agents import ladder, match
 from gs2.commands.solving.guandan_solve import guandan_solve
 from gs2.commands.training.train_climbing import train_climbing_game
 from gs2.commands.training.train_game import train_game
@@ -17,11 +16,11 @@ __all__ = ["COMMANDS"]
 
 BY_GAME: dict[str, tuple[tuple[str, click.Command], ...]] = {
     "solve": (("guandan", guandan_solve),),
-    "match": (("kuhn_poker", match_game), ("doudizhu", match_game)),
-    "ladder": (("kuhn_poker", ladder_game),),
+    "match": (("kuhn_poker", match), ("doudizhu", match)),
+    "ladder": (("kuhn_poker", ladder),),
     "train": (("kuhn_poker", train_game), ("doudizhu", train_climbing_game)),
 }
-"""Commands that hand other games to commands of their own, and these."""
+"""Commands that go other ways at other games: those games, and what is run there."""
 
 
 def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:

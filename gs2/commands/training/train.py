@@ -199,7 +199,7 @@ def train(
         raise click.UsageError(f"give the directory of the run as DIRECTORY or by --output; got {got}")
     output = directory or output
     assert output is not None
-    from blueprint.guandan.arena.arena import available_cores
+    from games.support.work.executor import available_cores
 
     if game != GAMES[0]:
         _check_other_game(game)
