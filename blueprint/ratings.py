@@ -24,7 +24,6 @@ __all__ = [
     "PENALTY",
     "Meetings",
     "RatingPicture",
-    "bradley_terry",
     "draw_ratings",
     "luce_strengths",
     "short_names",
@@ -33,39 +32,13 @@ __all__ = [
 ELO = 400 / np.log(10)
 """Points of one unit of log odds."""
 PENALTY = 100.0
-"""scikit-learn's C, rounds counted one by one: a prior of standard deviation 10 in log odds (4,300 points) on
-each strength. It keeps an agent that won or lost every round at a finite rating and moves no other by a point
-at hundreds of rounds."""
+"""Variance of the strengths' prior, games counted one by one: a standard deviation of 10 in log odds (4,300
+points). It keeps an agent that won or lost every game at a finite rating and moves no other by a point at
+hundreds of games."""
 STEPS, HALVINGS = 60, 40
 """Newton steps at most, and how often one is halved that leads down."""
 FLAT = 1e-9
 """Largest part of a gradient, games counted one by one, at which the summit is reached."""
-
-
-def bradley_terry(wins: Array) -> NDArray[np.float64]:
-    """Return the strength of each agent, [k] float64, in Elo points of mean zero.
-
-    wins: [k, k], rounds that the row won against the column; 0 on the diagonal.
-    Raises ValueError unless it is square and not negative.
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    wins = np.asarray(wins, np.float64)
-    if wins.ndim != 2 or wins.shape[0] != wins.shape[1] or wins.min(initial=0) < 0:
-        raise ValueError(f"bradley_terry: wins must be square counts of at least 0; got {wins.shape}")
-    k = len(wins)
-    i, j = np.nonzero(wins)
-    if len(i) == 0:
-        return np.zeros(k)
-    design = np.zeros((len(i), k))
-    design[np.arange(len(i)), i] = 1.0
-    design[np.arange(len(i)), j] = -1.0
-    # the same rows with the sign turned as losses: both classes must occur, and the likelihood is doubled
-    model = LogisticRegression(C=PENALTY / 2, fit_intercept=False, solver="newton-cholesky", tol=1e-6)
-    weights = np.tile(wins[i, j], 2)
-    model.fit(np.concatenate([design, -design]), np.repeat([1, 0], len(i)), sample_weight=weights)
-    found: NDArray[np.float64] = ELO * (model.coef_[0] - model.coef_[0].mean())
-    return found
 
 
 @dataclass(frozen=True, eq=False)

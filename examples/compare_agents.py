@@ -14,7 +14,7 @@ import numpy as np
 
 import games
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_match import play_agents
+from gs2.play.game_pairs import play_agents
 
 
 def main(name: str = "leduc_poker", a: str = "cfr:100", b: str = "uniform", pairs: int = 500) -> float:

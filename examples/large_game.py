@@ -113,7 +113,7 @@ def main(decisions: int = 200_000) -> None:
     from blueprint.research.game_training import train_game_network
     from blueprint.research.research_training import Budget
     from games.infosets.trail import Watcher
-    from gs2.play.game_match import play_agents
+    from gs2.play.game_pairs import play_agents
     from gs2.play.search_agent import SearchAgent
     from gs2.search.config.presets import preset
     from gs2.search.refine.at import refine_at

@@ -125,8 +125,8 @@ def main(decisions: int = 100_000, pairs: int = 100) -> dict[str, Any]:
     from blueprint.research.game_training import TrainingFiles, train_game_network
     from blueprint.research.research_training import Budget
     from games.infosets.trail import Watcher
-    from gs2.play.game_arena import Meeting, play_match
-    from gs2.play.game_ladder import GameLadderPlan, play_game_ladder
+    from gs2.play.arena import Meeting, play_match
+    from gs2.play.ladder import LadderPlan, play_ladder
     from gs2.play.match_files import MatchFiles
     from gs2.play.records.record_file import replayed_rounds
 
@@ -148,7 +148,7 @@ def main(decisions: int = 100_000, pairs: int = 100) -> dict[str, Any]:
         print(f"keeper among two that play at random: {match.net:+.2f} [{low:+.2f}, {high:+.2f}] chips")
 
         # A ladder of three.
-        ladder = play_game_ladder(GameLadderPlan(rules, (keeper, "uniform", str(weights)), pairs))
+        ladder = play_ladder(LadderPlan(rules, (keeper, "uniform", str(weights)), pairs))
         assert ladder is not None
         for k in ladder.order:
             print(f"  {ladder.labels[k]:20} {ladder.points[k].mean:+.2f} chips a game")

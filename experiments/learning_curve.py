@@ -54,16 +54,12 @@ class Point:
 
 def _measure(path: Path, wanted: Key, processes: int | None) -> Point:
     from blueprint.checkpoint import read_checkpoint
-    from blueprint.guandan.arena.arena import Arena, ArenaConfig, Schedule
-    from gs2.guandan.named_agents import NamedAgents
+    from gs2.play.arena import Meeting, play_match
 
     _, opponent, told, rounds, seed = wanted
     _, description = read_checkpoint(path, prefix="-")
-    with Arena(NamedAgents(), processes) as arena:
-        schedule = Schedule(rounds, config=ArenaConfig(seed=seed))
-        found = arena.play(str(path), opponent, schedule).summary()
-    assert found.net is not None and found.won is not None
-    net, won = ((x.mean, x.low, x.high) for x in (found.net, found.won))
+    found = play_match(Meeting("guandan", str(path), opponent, rounds, seed), processes=processes).summary()
+    net, won = ((x.mean, x.low, x.high) for x in found)
     return Point(_name(path), int(description["decisions"]), opponent, net, won, rounds, seed, told)
 
 

@@ -22,17 +22,18 @@ import attrs
 import numpy as np
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.guandan.arena.arena import Arena, ArenaConfig, ArenaResult, Schedule
-from blueprint.guandan.arena.statistics import rounds_won
 from blueprint.guandan.play.choosers import RULE_AGENTS
 from blueprint.guandan.train_config import TrainConfig
+from games.guandan.rounds.round import GuanDan
 from games.support.bootstrap import estimate
 from games.support.configuration import ConfigError, Configuration, integer, one_of, real
 from games.support.files import check_folder, read_text, write_text
 from games.support.interruption import Interruption
 from games.support.work.where import Place, where_of
-from gs2.guandan.named_agents import NamedAgents, check_agent, fingerprint, is_batched, parse_agent
+from gs2.guandan.named_agents import check_agent, fingerprint, is_batched, parse_agent
+from gs2.play.arena import Meeting, MeetingResult, play_match
 from gs2.play.exploit.bounds import LowerBound, sampled_bound
+from gs2.play.exploit.measure import ExploitReport
 
 __all__ = ["RESPONDER", "GuanDanReport", "Hunt", "exploit_guandan", "model_of", "searching_responder"]
 
@@ -80,33 +81,19 @@ class Hunt(Configuration):
 
 
 @dataclass(frozen=True)
-class GuanDanReport:
-    """What was found about an agent of GuanDan.
+class GuanDanReport(ExploitReport):
+    """What was found about an agent of GuanDan, in levels a round.
 
-    model: what the responder was trained against, by name: the agent, or the network of one that searches.
-    bounds: of each responder against the model, then against the agent if that is another; in levels a round.
     knows: whether the searching responder's rollouts are played by the agent's own network; None without it.
     complete: whether everything that was asked for was done.
     """
 
-    agent: str
-    model: str
-    bounds: tuple[LowerBound, ...]
-    knows: bool | None
-    complete: bool
-    config: Hunt
+    knows: bool | None = None
+    complete: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON."""
-        return {
-            "game": "guandan",
-            "agent": self.agent,
-            "model": self.model,
-            "bounds": [bound.to_json() for bound in self.bounds],
-            "knows": self.knows,
-            "complete": self.complete,
-            "config": self.config.to_json(),
-        }
+        return {**super().to_json(), "knows": self.knows, "complete": self.complete}
 
 
 def model_of(agent: str) -> str:
@@ -160,7 +147,8 @@ def exploit_guandan(
         name, seconds, notes = run.trained() if method == "trained" else (searching_responder(model), 0.0, {})
         bounds += run.measured(method, name, seconds, notes)
     knows = model not in RULE_AGENTS if "lbr" in methods else None
-    return GuanDanReport(agent, model, tuple(bounds), knows, not run.stopped, config)
+    found = ("guandan", agent, model, GuanDan.payoff_range, tuple(bounds), None, config)
+    return GuanDanReport(*found, knows=knows, complete=not run.stopped)
 
 
 def _claim(directory: Path, words: dict[str, Any]) -> None:
@@ -237,31 +225,28 @@ class _Run:
     ) -> list[LowerBound]:
         """Return what fresh deals say of a responder, against the model and the agent."""
         bounds = []
-        config = ArenaConfig(seed=(self.config.seed + FRESH) % (1 << 63))
+        seed = (self.config.seed + FRESH) % (1 << 63)
         for opponent in dict.fromkeys((self.model, self.agent)):
             quick = is_batched(responder) and is_batched(opponent)
-            schedule = Schedule(self.config.deals or (DEALS if quick else SLOW_DEALS), config=config)
+            deals = self.config.deals or (DEALS if quick else SLOW_DEALS)
             name = f"deals-{fingerprint(responder)}-{fingerprint(opponent)}.jsonl"
 
-            def progress(result: ArenaResult, met: str = opponent, wanted: int = schedule.rounds) -> None:
-                net = f"{result.net.mean():+.3f}" if len(result.net) else ""
-                self.tell(f"{method}: {len(result.payoffs):,} of {wanted:,} deals against {met} {net} …")
+            def progress(result: MeetingResult, met: str = opponent, wanted: int = deals) -> None:
+                done = len(result.games.numbers)
+                self.tell(f"{method}: {done:,} of {wanted:,} deals against {met} {result.net:+.3f} …")
 
-            with Arena(NamedAgents(), self.place) as arena:
-                found = arena.play(
-                    responder,
-                    opponent,
-                    schedule,
-                    output=self.directory / name,
-                    progress=progress,
-                    stop=self.asked,
-                )
+            found = play_match(
+                Meeting("guandan", responder, opponent, deals, seed),
+                output=self.directory / name,
+                processes=self.place,
+                progress=progress,
+                stop=(lambda: False) if self.asked is None else self.asked,
+            ).games
             if len(found.payoffs) >= 2:
                 rng = np.random.default_rng([self.config.seed, FRESH])
-                won = estimate(rounds_won(found.payoffs).mean(1), rng)
+                won = estimate(found.won.mean(1), rng)
                 told = {**notes, "responder": responder, "won": [won.mean, won.low, won.high]}
-                payoffs = found.payoffs.astype(np.float64)
-                bounds.append(sampled_bound(method, opponent, payoffs, rng, seconds, told))
+                bounds.append(sampled_bound(method, opponent, found.payoffs, rng, seconds, told))
             if self.stopped:
                 break
         return bounds

@@ -35,7 +35,6 @@ __all__ = [
     "AGENT_NAMES",
     "RULE_AGENTS",
     "AgentSpec",
-    "NamedAgents",
     "UnknownAgent",
     "check_agent",
     "deals_at_once",
@@ -284,8 +283,8 @@ def _found(text: str) -> tuple[AgentFamily, AgentSpec]:
     names = (*AGENT_NAMES, *entry_points_of(GROUP))
     hint = near(text.lower(), names, f"one of {', '.join(names)}")
     raise UnknownAgent(
-        f"no agent is called {text!r}; {hint}, or the path of a .safetensors checkpoint, or your own as "
-        "FILE.py:NAME"
+        f"no agent of guandan is called {text!r}; {hint}, or the path of a .safetensors checkpoint, or your "
+        "own as FILE.py:NAME"
     )
 
 
@@ -344,22 +343,6 @@ def fingerprint(name: str) -> str:
     family, spec = _found(name)
     family.check(spec)
     return family.fingerprint(spec)
-
-
-class NamedAgents:
-    """The agents of this module as a source for an `Arena`; it travels to other processes."""
-
-    def load(self, name: str, rng: np.random.Generator) -> Chooser:
-        """Return `load_batched_agent(name, rng)`."""
-        return load_batched_agent(name, rng)
-
-    def fingerprint(self, name: str) -> str:
-        """Return `fingerprint(name)`."""
-        return fingerprint(name)
-
-    def deals_at_once(self, name: str) -> int:
-        """Return `deals_at_once(name)`."""
-        return deals_at_once(name)
 
 
 def _as_written(spec: AgentSpec, config: GuanDanConfig) -> dict[str, Any]:

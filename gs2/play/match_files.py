@@ -7,6 +7,7 @@ alone have is played again, which must come to the same.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from gs2.play.records.round_record import RoundRecord, winners
 __all__ = ["MatchBook", "MatchFiles", "MeetingError", "result_row"]
 
 FORMAT = "gs2-games-1"
+EARLIER = "gs2-match-1"
+"""Of an earlier version's results: rows of deals and of whole games in one file."""
 
 
 class MeetingError(ValueError):
@@ -35,13 +38,16 @@ class MatchFiles:
     records: Path | None = None
 
 
-def result_row(pair: int, payoffs: Any, won: Any) -> Row:
+def result_row(pair: int, payoffs: Any, won: Any, lengths: Any = None) -> Row:
     """Return the row of a pair. payoffs, won: [teams], of the first agent as each team.
 
-    Of two teams the payoffs say who won: a row then holds nothing else.
+    Of two teams the payoffs say who won: a row then leaves it out. lengths: [teams], rounds of each game,
+    where a game has several.
     """
     row: Row = {"pair": pair, "payoffs": [float(value) for value in payoffs]}
-    return row if len(row["payoffs"]) == 2 else {**row, "won": [float(value) for value in won]}
+    if len(row["payoffs"]) != 2:
+        row["won"] = [float(value) for value in won]
+    return row if lengths is None else {**row, "lengths": [int(count) for count in lengths]}
 
 
 class MatchBook:
@@ -85,7 +91,7 @@ class MatchBook:
         done = self._known.keys() & self._recorded if self.keeps_rounds else self._known.keys()
         return [number for number in range(pairs) if number not in done]
 
-    def add(self, rows: list[Row], rounds: list[RoundRecord]) -> None:
+    def add(self, rows: list[Row], rounds: Sequence[RoundRecord]) -> None:
         """Take what was played into every file that lacks it.
 
         Raises MeetingError or RoundRecordError where a file has another result of the same pair.
@@ -147,20 +153,56 @@ class MatchBook:
 class _PairsFile(JsonRows):
     """Rows of results, one for each pair of games."""
 
-    FORMAT, SOURCE, ROW, FAULT = FORMAT, "gs2 match --game", "the result of a pair of games", MeetingError
+    FORMAT, SOURCE, ROW, FAULT = FORMAT, "gs2 match", "the result of a pair of games", MeetingError
+    _earlier = False
 
     def differences(self, found: Row) -> list[str]:
         """Return the fields that differ; names do not count where `agents` says that both are the same."""
         names = super().differences(found)
         return names if "agents" in names else [name for name in names if name not in ("a", "b")]
 
+    def header_of(self, found: Row) -> Row:
+        """Return a header in today's words: results of deals and whole games had a format of their own."""
+        self._earlier = found.get("format") == EARLIER and {"whole", "game"} <= self.header.keys()
+        if not self._earlier or not all(_is_agent(found.get(side)) for side in ("a", "b")):
+            return found
+        kept = ("whole", "rules") if self.header["whole"] else ("whole", "level", "tribute")
+        terms = {name: found.get(name) for name in ("seed", *kept)} | {"whole": self.header["whole"]}
+        unchanged = {name: self.header[name] for name in ("game", "agent_seed") if name in self.header}
+        told = {"a": found["a"][0], "b": found["b"][0], "agents": [found["a"][1], found["b"][1]]}
+        return {"format": FORMAT, **unchanged, **told, "duplicate": True, **terms}
+
+    def row_of(self, row: Row) -> Row | None:
+        """Return a row in today's words; of an earlier file's rounds and whole games, those of one kind."""
+        if not self._earlier:
+            return row
+        whole = "game" in row or "lengths" in row
+        if "deal" in row or "game" in row:
+            paid, lengths = row.get("payoffs"), row.get("rounds")
+            if whole and _numbers(row.get("score")):
+                paid = [2 * score - 1 for score in row["score"]]
+            row = {"pair": row["game" if whole else "deal"], "payoffs": paid}
+            row |= {"lengths": lengths} if whole else {}
+        return row if whole == self.header["whole"] else None
+
     def is_row(self, row: Row) -> bool:
+        """Return whether a row is the result of a pair of games."""
         pair, payoffs, won = row.get("pair"), row.get("payoffs"), row.get("won")
-        whole = type(pair) is int and pair >= 0 and _numbers(payoffs) and len(payoffs or ()) >= 2
-        return whole and (won is None or (_numbers(won) and len(won) == len(payoffs or ())))
+        sides = len(payoffs) if isinstance(payoffs, list) else 0
+        whole = type(pair) is int and pair >= 0 and _numbers(payoffs) and sides >= 2
+        rest = all(
+            part is None or (_numbers(part) and len(part) == sides) for part in (won, row.get("lengths"))
+        )
+        return whole and rest and ("lengths" in row or not self.header.get("whole"))
 
     def key(self, row: Row) -> int:
+        """Return the number of a pair."""
         return int(row["pair"])
+
+
+def _is_agent(told: Any) -> bool:
+    """Return whether an earlier header's words tell an agent: (name, fingerprint)."""
+    return isinstance(told, list) and len(told) == 2
 
 
 def _numbers(values: Any) -> bool:

@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from blueprint.guandan.arena.duplicate import duplicate_deals
 from blueprint.guandan.chooser import Chooser, Decisions, Past
+from blueprint.guandan.play.duplicate import duplicate_deals
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.structured import join
 from games.guandan.rounds.round import GuanDan

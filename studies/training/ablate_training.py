@@ -178,7 +178,7 @@ def _agent(directory: Path, name: str) -> Chooser:
 
 
 def _play(a: Chooser, b: Chooser, deals: int) -> dict[str, Any]:
-    from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
+    from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
     from games.support.bootstrap import bootstrap_interval
 
     payoffs = play_duplicate(a, b, duplicate_deals(np.arange(deals), 5))

@@ -5,7 +5,7 @@
 Rounds begin as they do in matches of the shipped network against itself: levels, owner, failures at A and
 who pays tribute are drawn from these. Each is played twice with the seats swapped, and scored by what its
 result makes of the chance of winning (`blueprint.guandan.objective`). Whole games say the same with far
-more noise: `gs2 match A B --games 1000`.
+more noise: `gs2 match A B --whole --pairs 1000`.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def play_worth(
     apart: play only rounds whose results are worth so much else than their levels, root mean square.
     Raises ValueError where fewer than two of those drawn are that far apart.
     """
-    from blueprint.guandan.arena.duplicate import play_duplicate
     from blueprint.guandan.objective import match_chances
+    from blueprint.guandan.play.duplicate import play_duplicate
     from blueprint.guandan.play.selfplay import Scratch
     from gs2.guandan.named_agents import load_batched_agent
 

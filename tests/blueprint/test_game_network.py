@@ -145,7 +145,7 @@ def test_a_network_of_a_large_game_is_a_blueprint_and_beats_uniform_play(name: s
     assert isinstance(network, Blueprint) and isinstance(network, GameAgent)
     check_blueprint(network, game, rng(1), plays=30)
     from gs2.play.game_agents import UniformAgent
-    from gs2.play.game_match import play_agents
+    from gs2.play.game_pairs import play_agents
 
     played = play_agents(game, (network, UniformAgent()), rng(2), 300)
     assert played.interval()[0] > 0

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 
-from blueprint.ratings import ELO, Meetings, bradley_terry, luce_strengths
+from blueprint.ratings import ELO, PENALTY, Meetings, luce_strengths
+
+
+def bradley_terry(wins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the strengths by another program: logistic regression with the same prior."""
+    k, (i, j) = len(wins), np.nonzero(wins)
+    design = np.zeros((len(i), k))
+    design[np.arange(len(i)), i], design[np.arange(len(i)), j] = 1.0, -1.0
+    # the same rows with the sign turned as losses: both classes must occur, and the likelihood is doubled
+    model = LogisticRegression(C=PENALTY / 2, fit_intercept=False, solver="newton-cholesky", tol=1e-6)
+    weights = np.tile(wins[i, j], 2)
+    model.fit(np.concatenate([design, -design]), np.repeat([1, 0], len(i)), sample_weight=weights)
+    found: NDArray[np.float64] = ELO * (model.coef_[0] - model.coef_[0].mean())
+    return found
 
 
 def all_pairs(agents: int, games: float, seats: int) -> Meetings:

@@ -194,9 +194,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "policy": SPECS,
     "blueprint": SPECS,
     "blueprints": SPECS,
-    "a": AGENTS,
-    "b": AGENTS,
-    "agents": AGENTS,
+    "words": AGENTS,
     "agent": (*SPECS, *AGENTS),
     "game": ("kuhn_poker", "kuhn_pokr", "liars_dice(", "guandan", ""),
     "older": ("big2", "guandan", "kuhn_pokr", ""),
@@ -256,8 +254,8 @@ TRAIN = (
     *("--network", "action=16", "--network", "critic=16"),
 )
 SMALL: dict[str, tuple[str, ...]] = {
-    "match": ("--rounds", "1", "--processes", "1"),
-    "ladder": ("--rounds", "1", "--processes", "1"),
+    "match": ("--pairs", "1", "--processes", "1"),
+    "ladder": ("--pairs", "1", "--processes", "1"),
     "match kuhn_poker": ("--pairs", "1"),
     "match doudizhu": ("--pairs", "1"),
     "ladder kuhn_poker": ("--pairs", "1"),
@@ -268,7 +266,7 @@ SMALL: dict[str, tuple[str, ...]] = {
         *("-o", "ddz", "--decisions", "1", "--set", "rounds=4", "--set", "state=16"),
         *("--set", "action=8", "--set", "critic=8"),
     ),
-    "gate": ("--rounds", "100", "--batch", "100", "--processes", "1"),
+    "gate": ("--pairs", "100", "--batch", "100", "--processes", "1"),
     "exploit": ("--minutes", "0.001", "--games", "2"),
     "train": TRAIN,
     "train guandan": ("-o", "run", *TRAIN),
@@ -337,7 +335,7 @@ class Drawn:
             ):
                 continue  # it stands in front
             if isinstance(parameter, click.Argument):
-                some = 1 if parameter.nargs == 1 else int(self.rng.integers(0, 3))
+                some = 1 if parameter.nargs == 1 else int(self.rng.integers(0, 4))
                 if parameter.required or self.chance(0.7):
                     after += [self.value(parameter) for _ in range(some if not self.chance(0.05) else 0)]
             elif isinstance(parameter, click.Option) and self.chance(0.9 if parameter.required else 0.25):

@@ -32,7 +32,7 @@ WHOLE = [
     for path, command in COMMANDS
     for option in command.params
     if isinstance(option, click.Option) and isinstance(option.type, click.types.IntParamType)
-    if not option.count
+    if not option.count and not option.hidden
 ]
 
 

@@ -41,7 +41,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("originals")
     assert run("blueprint", "kuhn_poker", "--iterations", "10", "-o", str(place / "p.npz")).exit_code == 0
     assert run("train", "--minutes", "0", *TINY, "-o", str(place / "run")).exit_code == 0
-    words = ("match", "greedy", "random", "--rounds", "3", "--games", "1", *ONE)
+    words = ("match", "greedy", "random", "--pairs", "3", *ONE)
     assert run(*words, "-o", str(place / "m.jsonl")).exit_code == 0
     shutil.copytree("experiments/results/rows/closures", place / "rows")
     record = ("guandan", "play-random", "--record", str(place / "record.jsonl"))
@@ -63,13 +63,13 @@ READERS: dict[str, tuple[str, Callable[[Path], tuple[str, ...]]]] = {
     "checkpoint, resumed": ("run/last.safetensors", lambda p: (*RESUMED, str(p / "run"))),
     "checkpoint, playing": (
         "run/last.safetensors",
-        lambda p: ("match", str(p / "run/last.safetensors"), "greedy", "--rounds", "1", *ONE),
+        lambda p: ("match", str(p / "run/last.safetensors"), "greedy", "--pairs", "1", *ONE),
     ),
     "curve": ("run/curve.jsonl", lambda p: (*RESUMED, str(p / "run"))),
     "match file": (
         "m.jsonl",
         lambda p: (
-            *("match", "greedy", "random", "--rounds", "3", "--games", "1", *ONE),
+            *("match", "greedy", "random", "--pairs", "3", *ONE),
             *("-o", str(p / "m.jsonl")),
         ),
     ),
@@ -259,8 +259,8 @@ def test_a_network_that_holds_nan_is_refused_everywhere(originals: Path, tmp_pat
     write_checkpoint(path, poisoned, description)
     for words in (
         ("train", "--minutes", "0", "--resume", "-o", str(tmp_path / "run")),
-        ("match", str(path), "greedy", "--rounds", "1", *ONE),
-        ("gate", str(path), "--rounds", "100", "--export", str(tmp_path / "x.safetensors")),
+        ("match", str(path), "greedy", "--pairs", "1", *ONE),
+        ("gate", str(path), "--pairs", "100", "--export", str(tmp_path / "x.safetensors")),
     ):
         result = run(*words)
         assert result.exit_code == 2 and "must hold finite numbers" in result.output, result.output

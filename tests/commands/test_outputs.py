@@ -34,24 +34,24 @@ TINY = (
 HANGS = 600
 """Seconds after which a process is taken to hang; nothing here takes a tenth of it on any machine."""
 REFINE = ("--game", "kuhn_poker", "--method", "maxmargin", "--iterations", "20", "--workers", "1")
-LEAST = ("--rounds", "100", "--batch", "100")
+LEAST = ("--pairs", "100", "--batch", "100")
 FILE_COMMANDS = {
     "blueprint": ("blueprint", "kuhn_poker", "--iterations", "20", "-o"),
-    "match": ("match", "greedy", "random", "--rounds", "4", *ONE, "-o"),
+    "match": ("match", "greedy", "random", "--pairs", "4", *ONE, "-o"),
     "match --records": (
         *("match", "--game", "kuhn_poker", "uniform", "uniform", "--pairs", "2"),
         "--records",
     ),
     "gate": ("gate", str(SHIPPED), "--against", "random", *LEAST, *ONE, "-o"),
     "gate --export": ("gate", str(SHIPPED), *LEAST, *ONE, "--export"),
-    "ladder --plot": ("ladder", "greedy", "random", "--rounds", "4", *ONE, "--plot"),
+    "ladder --plot": ("ladder", "greedy", "random", "--pairs", "4", *ONE, "--plot"),
     "play-random": ("guandan", "play-random", "--record"),
     "bench cfr": ("bench", "cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "-o"),
     "report": ("experiment", "report", "experiments/results/rows/closures", "-o"),
 }
 FOLDER_COMMANDS = {
     "train": ("train", "--minutes", "0", *TINY, "-o"),
-    "ladder": ("ladder", "greedy", "random", "--rounds", "4", *ONE, "-o"),
+    "ladder": ("ladder", "greedy", "random", "--pairs", "4", *ONE, "-o"),
     "ladder --game": ("ladder", "--game", "kuhn_poker", "uniform", "cfr:2", "--pairs", "2", "-o"),
     "refine": ("experiment", "refine", *REFINE, "-o"),
 }
@@ -111,10 +111,10 @@ def started(words: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
 
 WRITERS = {
     "blueprint": ("blueprint", "kuhn_poker", "--iterations", "4000", "-o"),
-    "match": ("match", "greedy", "random", "--rounds", "1100", *ONE, "-o"),
+    "match": ("match", "greedy", "random", "--pairs", "1100", *ONE, "-o"),
     "gate": ("gate", str(SHIPPED), "--against", "random", *LEAST, *ONE, "-o"),
     "train": ("train", "--minutes", "0.02", "--resume", *TINY, "-o"),
-    "ladder": ("ladder", "greedy", "random", "balanced", "--rounds", "100", *ONE, "-o"),
+    "ladder": ("ladder", "greedy", "random", "balanced", "--pairs", "100", *ONE, "-o"),
     "refine": ("experiment", "refine", *REFINE, "-o"),
 }
 
@@ -142,7 +142,7 @@ def check_whole(command: str, place: Path) -> None:
 
 def check_deals(path: Path, deals: int) -> None:
     lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
-    assert sorted(line["deal"] for line in lines) == list(range(deals))
+    assert sorted(line["pair"] for line in lines) == list(range(deals))
 
 
 @pytest.mark.parametrize(
@@ -171,14 +171,14 @@ def test_two_writers_at_once_lose_and_double_nothing(command: str, tmp_path: Pat
 
 def test_doubled_deals_of_an_older_file_count_once(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
-    words = ["match", "greedy", "random", "--rounds", "6", *ONE, "--json", "-o", str(path)]
+    words = ["match", "greedy", "random", "--pairs", "6", *ONE, "--json", "-o", str(path)]
     first = json.loads(CliRunner().invoke(main, words).stdout)
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines + lines[1:4]))
     again = CliRunner().invoke(main, words)
     assert again.exit_code == 0 and "3 of 9 rows come again" in again.stderr
     found = json.loads(again.stdout)
-    assert found["complete"] and found["deals"] == 6 and found["net"] == first["net"]
+    assert found["complete"] and found["pairs"] == 6 and found["net"] == first["net"]
 
 
 def test_doubled_rows_of_an_experiment_count_once(tmp_path: Path) -> None:
@@ -295,9 +295,9 @@ LONG = {
     "exploitability dmc": (("exploitability", "leduc_poker", "dmc:1000000000"), 0.7),
     "solve lp": (("solve", "liars_dice_6", "--solver", "lp"), 6.0),
     "solve": (("solve", "leduc_poker", "--iterations", "1000000000"), 4.0),
-    "match": (("match", "gs2-deep", "blueprint", "--rounds", "100", *ONE), 6.0),
-    "match, processes": (("match", "gs2-deep", "blueprint", "--rounds", "100", "--processes", "2"), 3.0),
-    "ladder": (("ladder", "greedy", "strong", "--rounds", "100000", "--processes", "2"), 4.0),
+    "match": (("match", "gs2-deep", "blueprint", "--pairs", "100", *ONE), 6.0),
+    "match, processes": (("match", "gs2-deep", "blueprint", "--pairs", "100", "--processes", "2"), 3.0),
+    "ladder": (("ladder", "greedy", "strong", "--pairs", "100000", "--processes", "2"), 4.0),
     "gate": (("gate", str(SHIPPED), "--against", "strong", *ONE), 6.0),
     "train": (("train", "--minutes", "60", "--threads", "2", "-o", "run"), 8.0),
     "refine": (("experiment", "refine", "--workers", "2", "-o", "rows"), 5.0),

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import click
 
 from gs2.cli import main
-from gs2.commands.matches.ladder_game import ladder_game
-from gs2.commands.matches.match_game import match_game
+from gs2.commands.matches.compare_agents import ladder, match
 from gs2.commands.solving.guandan_solve import guandan_solve
 from gs2.commands.training.train import train
 
@@ -16,8 +15,8 @@ __all__ = ["COMMANDS"]
 
 BY_GAME: dict[str, tuple[tuple[str, click.Command], ...]] = {
     "solve": (("guandan", guandan_solve),),
-    "match": (("kuhn_poker", match_game), ("doudizhu", match_game)),
-    "ladder": (("kuhn_poker", ladder_game),),
+    "match": (("kuhn_poker", match), ("doudizhu", match)),
+    "ladder": (("kuhn_poker", ladder),),
     "train": (("guandan", train), ("kuhn_poker", train), ("doudizhu", train)),
 }
 """Commands whose options depend on the game, and the command of each kind of game."""

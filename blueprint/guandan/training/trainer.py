@@ -18,9 +18,9 @@ from blueprint.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.choosers import load_chooser
 from blueprint.guandan.play.deals import card_choice, deal_rounds
+from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_tribute import NetworkTribute
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig

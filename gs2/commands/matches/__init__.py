@@ -1,1 +1,1 @@
-"""Commands that play matches: between GuanDan agents, and between agents of any game."""
+"""Commands about matches: play, rate, replay and review."""

@@ -1,9 +1,8 @@
-"""`gs2 match` and `gs2 ladder`: which agent plays GuanDan better, on the same cards (the arena)."""
+"""`gs2 match` and `gs2 ladder`: which agent plays a game better, on the same chance (`gs2.play.arena`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,64 +16,60 @@ from gs2.commands.common import (
     OUTPUT_FOLDER,
     SEED,
     SHARE,
-    CountType,
     Interruption,
     check_plot,
+    memory_option,
+    number,
     print_json,
     stderr,
     stdout,
 )
-from gs2.commands.matches.endings import end_interrupted, show_ladder, verdict
+from gs2.commands.matches.endings import end_interrupted, rounds_are_pairs
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
-    from blueprint.guandan.arena.arena import ArenaConfig, ArenaResult
-    from blueprint.guandan.arena.ladder import Ladder
-    from blueprint.guandan.arena.statistics import ArenaSummary
-    from games.support.bootstrap import Estimate
     from games.support.work.where import Place
+    from gs2.play.arena import Arena, MeetingResult
+    from gs2.play.contests import Contest
+    from gs2.play.ladder import Ladder
+    from gs2.play.match_files import MatchFiles
 
-__all__ = ["LadderCommand", "MatchCommand", "ladder", "match"]
+__all__ = ["ladder", "match", "verdict"]
 
-ROUNDS, SLOW_ROUNDS = 1000, 100
-"""Deals by default; fewer where an agent searches."""
+DEFAULT = "guandan"
 LEVELS = ("2", "3", "4", "5", "6", "7", "8", "9", "T", "J", "Q", "K", "A")
-
-
-class AgentType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
-    """An agent's name."""
-
-    name = "agent"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name; one that no agent has is refused with near ones."""
-        from gs2.guandan.named_agents import check_agent
-
-        check_agent(value)
-        return str(value)
-
-
-AGENT = AgentType()
+FEW = range(3, 9)
+"""Numbers of different payoffs of which a table shows the shares."""
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that both commands have."""
     options = (
-        click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the cards."),
+        click.option(
+            "--game", "text", help="Game string; it may also be the first word.  [default: guandan]"
+        ),
+        click.option(
+            "--pairs",
+            type=COUNT,
+            help="Pairs of games, seats swapped.  [default: 1000; 100 where agents of GuanDan search]",
+        ),
+        click.option("--rounds", type=COUNT, hidden=True),
+        click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of chance and agents."),
         click.option(
             "--level",
             type=click.Choice(LEVELS, case_sensitive=False),
-            help="Level of every deal.  [default: all, evenly]",
+            help="Level of every deal (GuanDan).  [default: all, evenly]",
         ),
         click.option(
-            "--tribute",
-            type=SHARE,
-            default=0.5,
-            show_default=True,
-            help="Share of deals that start with tribute.",
+            "--tribute", type=SHARE, help="Share of deals that start with tribute (GuanDan).  [default: 0.5]"
         ),
-        click.option("--processes", type=CORES, help="Number of processes.  [default: all cores]"),
+        click.option(
+            "--processes",
+            type=CORES,
+            help="Number of processes.  [default: 1; all cores at GuanDan and on a cluster]",
+        ),
         ON,
+        memory_option,
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     )
     for option in reversed(options):
@@ -82,317 +77,303 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _config(seed: int, level: str | None, tribute: float, rules: str = "ruling") -> ArenaConfig:
-    from blueprint.guandan.arena.arena import ArenaConfig
+def _game_and_agents(
+    words: tuple[str, ...], text: str | None, agents: int | None
+) -> tuple[str, tuple[str, ...]]:
+    """Return the game and the agents that the words of a command name.
 
-    return ArenaConfig(seed, None if level is None else LEVELS.index(level.upper()), tribute, rules)
-
-
-def _default_rounds(names: tuple[str, ...]) -> int:
-    from gs2.guandan.named_agents import is_batched
-
-    return ROUNDS if all(is_batched(name) for name in names) else SLOW_ROUNDS
-
-
-@contextmanager
-def _progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
-    """Show a bar on stderr; the yielded function sets how much is done, and a remark."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = stderr()
-    if not console.is_terminal:
-        with working(f"{what}: starting …") as tell:
-            yield lambda done, remark: tell(f"{what}: {done:,} of {total:,}  {remark}")
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[remark]}"),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=total, remark="starting …")
-        yield lambda done, remark: bar.update(task, completed=done, remark=remark)
-
-
-def _without_guandan(args: list[str]) -> list[str]:
-    """Return the words without `--game guandan`, which is the game where none is named."""
-    for k, word in enumerate(args):
-        name, _, value = word.partition("=")
-        if name == "--game" and (value or "".join(args[k + 1 : k + 2])).lower() == "guandan":
-            return args[:k] + args[k + (1 if value else 2) :]
-    return args
-
-
-class MatchCommand(click.Command):
-    """`gs2 match`, which hands a match of any other game to a command of its own."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Return the context of the command that the words are for: --game, or a game's name in front."""
-        from games.registry import is_game_name
-
-        args = _without_guandan(args)
-        if args and args[0].lower() == "guandan":
-            args = args[1:]
-        elif args and (is_game_name(args[0]) or self.own_game_in_front(args)):
-            return self.of_any_game().make_context(info_name, ["--game", *args], parent, **extra)
-        elif any(word.partition("=")[0] == "--game" for word in args):
-            return self.of_any_game().make_context(info_name, args, parent, **extra)
-        try:
-            return super().make_context(info_name, args, parent, **extra)
-        except click.NoSuchOption as error:
-            if any(error.option_name in option.opts for option in self.of_any_game().params):
-                raise click.UsageError(
-                    f"{error.option_name} is for other games than GuanDan; name the game: --game GAME",
-                    error.ctx,
-                ) from None
-            raise
-
-    def own_game_in_front(self, args: list[str]) -> bool:
-        """Return whether the first of three words is a game of one's own; two more are the agents."""
-        from games.support.own import is_own
-
-        return is_own(args[0]) and len(args) >= 3 and not any(word.startswith("-") for word in args[:3])
-
-    def of_any_game(self) -> click.Command:
-        """Return the command for other games."""
-        from gs2.commands.matches.match_game import match_game
-
-        return match_game
-
-
-class LadderCommand(MatchCommand):
-    """`gs2 ladder`, which hands a ladder of any other game to a command of its own."""
-
-    def own_game_in_front(self, args: list[str]) -> bool:
-        """Return False: any number of agents may be one's own, so that a game of one's own needs --game."""
-        return False
-
-    def of_any_game(self) -> click.Command:
-        """Return the command for other games."""
-        from gs2.commands.matches.ladder_game import ladder_game
-
-        return ladder_game
-
-
-@click.command(cls=MatchCommand)
-@click.argument("a", type=AGENT)
-@click.argument("b", type=AGENT)
-@click.option("--rounds", type=CountType(0), help="Deals, each played twice.  [default: 1000]")
-@click.option("--games", type=CountType(0), default=0, help="Whole games, each played twice.")
-@click.option(
-    "--rules",
-    default="ruling",
-    show_default=True,
-    help="Rules of whole games: ruling, openguandan, njupt or paper.",
-)
-@click.option("-o", "--output", type=OUTPUT_FILE, help="Results, to write or resume.")
-@_options
-def match(
-    a: str,
-    b: str,
-    rounds: int | None,
-    games: int,
-    rules: str,
-    output: Path | None,
-    seed: int,
-    level: str | None,
-    tribute: float,
-    processes: int | None,
-    on: Place,
-    as_json: bool,
-) -> None:
-    """Play GuanDan agents A and B against each other on the same cards with the seats swapped.
-
-    For any other game: gs2 match --game GAME A B, see gs2 match leduc_poker --help.
-
-    An agent is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the path of a
-    checkpoint, gs2, gs2-fast, gs2-deep (subgame solving), rollout, rollout-fast, rollout-deep (rollouts
-    alone), gs2-paper (our variant of GS2), any of these with settings and on another network,
-    NAME:FIELD=VALUE,…@CHECKPOINT, or your own agent, FILE.py:NAME. Intervals are bootstrapped over deals.
-    Whole games run from level 2 to A; they magnify the edge of a round and need far more of them. A searching
-    agent's deadline runs by the clock: keep other work off the machine, or lift it (gs2-fast:deadline=60).
+    text: of --game. agents: how many there must be; None for any number, where one's own game needs --game.
+    Raises UsageError where too many or too few are named.
     """
-    from blueprint.guandan.arena.arena import Arena, Schedule
-    from gs2.guandan.named_agents import NamedAgents
+    from games.registry import is_game_name
 
-    if rounds is None:
-        rounds = 0 if games else _default_rounds((a, b))
-    schedule = Schedule(rounds, games, config=_config(seed, level, tribute, rules))
+    in_front = False
+    if words and text is None:
+        in_front = is_game_name(words[0]) or (agents is not None and len(words) == agents + 1)
+    game, named = (words[0], words[1:]) if in_front else (text or DEFAULT, words)
+    if agents is not None and len(named) != agents:
+        raise click.UsageError(
+            f"match takes a game and {agents} agents, or the agents alone for GuanDan; got {len(named)} "
+            f"agents of {game}: {' '.join(named)}; see gs2 match --help"
+        )
+    return game, named
+
+
+def _earlier(how: dict[str, Any]) -> None:
+    """Take options by their earlier names, and say the present ones."""
+    games = how.pop("games", None)
+    if games is not None and (how["rounds"] is not None or how["pairs"] is not None or how["whole"]):
+        raise click.UsageError(
+            "--games must stand alone; play rounds with --pairs N, whole games with --whole --pairs N"
+        )
+    if games is not None:
+        stderr().print(f"--games is now --whole --pairs {games}", soft_wrap=True)
+        how["pairs"], how["whole"] = games, True
+    rounds_are_pairs(how)
+
+
+def _terms(how: dict[str, Any]) -> dict[str, Any]:
+    """Return what the options choose of a match beside its agents and its seed, as far as they do."""
+    whole, level = how.pop("whole", False), how.pop("level")
+    found = {"rules": how.pop("rules", None), "tribute": how.pop("tribute")}
+    found["level"] = None if level is None else LEVELS.index(level.upper())
+    terms = {name: value for name, value in found.items() if value is not None}
+    for name, fits in (("rules", whole), ("tribute", not whole), ("level", not whole)):
+        if name in terms and not fits:
+            kind = "whole games: add --whole" if name == "rules" else "single rounds: leave out --whole"
+            raise click.UsageError(f"--{name} is for {kind}")
+    return {**terms, "whole": True} if whole else terms
+
+
+def _contest(text: str, terms: dict[str, Any]) -> tuple[str, Contest]:
+    """Return the game's string and its contest, before processes start."""
+    from games.registry import game_string, load_game
+    from gs2.play.contests import contest_of
+
+    game = load_game(text, general_sum=True)
+    contest = contest_of(game, terms)
+    return game_string(text, game), contest
+
+
+def _arena(contest: Contest, name: str, on: Place, processes: int | None) -> Arena:
+    """Return an arena on as many cores as the contest and the options say."""
+    from gs2.play.arena import Arena
+
+    alone = on.is_local and not contest.spread
+    return Arena(on.with_count(processes or (1 if alone else None)), contest=contest, name=name)
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[GAME] A B")
+@click.option("--whole", is_flag=True, help="Whole games from level 2 to A (GuanDan).")
+@click.option("--games", type=COUNT, hidden=True)
+@click.option("--rules", help="Rules of whole games: ruling, openguandan, njupt or paper.  [default: ruling]")
+@click.option("--independent", is_flag=True, help="Give the games of a pair different chance.")
+@click.option("-o", "--output", type=OUTPUT_FILE, help="Results, to write or resume.")
+@click.option("--records", type=OUTPUT_FILE, help="Every round in words, to write or resume.")
+@_options
+def match(words: tuple[str, ...], text: str | None, output: Path | None, as_json: bool, **how: Any) -> None:
+    """Play agents A and B of GAME (guandan if none is named) on the same chance with the seats swapped.
+
+    An agent of GuanDan is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the
+    path of a checkpoint, gs2, gs2-fast, gs2-deep (subgame solving), rollout, rollout-fast, rollout-deep
+    (rollouts alone), gs2-paper (our variant of GS2), any of these with settings and on another network,
+    NAME:FIELD=VALUE,…@CHECKPOINT, or your own agent, FILE.py:NAME.
+
+    An agent of any other game is uniform, the file of a network (gs2 train GAME) or policy (gs2 blueprint),
+    network:DECISIONS, FILE.py:NAME, or BASE+PRESET[:FIELD=VALUE,...]: search over one of these, as in
+    leduc.safetensors+gs2+:k=5. Small games also have cfr:ITERATIONS, noise:EPSILON and dmc:GAMES.
+
+    Intervals are bootstrapped over pairs of games. Whole games of GuanDan magnify the edge of a round and
+    need far more pairs. A searching agent's deadline runs by the clock: keep other work off the machine, or
+    lift it (gs2-fast:deadline=60).
+    """
+    from gs2.play.contests import Meeting
+    from gs2.play.match_files import MatchFiles
+
+    _earlier(how)
+    game, (a, b) = _game_and_agents(words, text, 2)
+    name, contest = _contest(game, _terms(how))
+    meeting = Meeting(
+        name,
+        a,
+        b,
+        how["pairs"] or contest.usual((a, b)),
+        how["seed"],
+        not how["independent"],
+        terms=contest.terms,
+    )
+    files = MatchFiles(output, how["records"])
     with (
         Interruption() as asked,
-        Arena(NamedAgents(), on.with_count(processes)) as arena,
-        _progress(rounds + games, f"{a} – {b}") as show,
+        _arena(contest, name, how["on"], how["processes"]) as arena,
+        working(f"{a} – {b}: starting …") as tell,
     ):
 
-        def progress(result: ArenaResult) -> None:
-            remark = f"{result.net.mean():+.3f} levels a round" if len(result.net) else ""
-            show(len(result.payoffs) + len(result.games), remark)
+        def progress(found: MeetingResult) -> None:
+            done = f"{len(found.games.numbers):,} of {meeting.pairs:,} pairs"
+            tell(f"{a} – {b}: {done}  {found.net:+.4f} {found.unit}")
 
         result = arena.play(
-            a,
-            b,
-            schedule,
-            output=output,
+            meeting,
+            output=files,
             progress=progress,
             stop=asked,
         )
-    if len(result.payoffs) + len(result.games):
+    if len(result.games.numbers):
         if as_json:
-            print_json(_as_json(result))
+            print_json(result.to_json())
         else:
-            _print(result, output)
+            _print(result, files)
     if not result.complete:
-        end_interrupted(asked, output)
+        end_interrupted(asked, output or files.records)
 
 
-def _as_json(result: ArenaResult) -> dict[str, Any]:
-    from gs2.guandan.named_agents import fingerprint
+def verdict(names: tuple[str, str], count: int, interval: tuple[float, float]) -> str:
+    """Return the sentence that says which of two agents is stronger, or why that is open.
 
-    return {
-        "a": result.a,
-        "b": result.b,
-        "fingerprints": [fingerprint(result.a), fingerprint(result.b)],
-        "config": result.config.to_json(),
-        "complete": result.complete,
-        "deals": len(result.payoffs),
-        "whole_games": len(result.games),
-        **result.summary().to_json(),
-        "seconds": result.seconds,
-        "rounds_played": result.played,
-    }
+    count: pairs of games behind the interval of what a game pays the first.
+    """
+    from games.support.bootstrap import ENOUGH
+
+    low, high = interval
+    if count < ENOUGH:
+        return f"No winner yet: a verdict takes {ENOUGH}, and there are {count}. Raise --pairs."
+    if low > 0 or high < 0:
+        return f"{names[0] if low > 0 else names[1]} is the stronger one."
+    return "No winner yet: the interval contains 0. Raise --pairs to narrow it."
 
 
-def _signed(value: Estimate) -> str:
-    return f"{value.mean:+.3f}  [{value.low:+.3f}, {value.high:+.3f}]"
-
-
-def _percent(value: Estimate) -> str:
-    return f"{100 * value.mean:.1f} %  [{100 * value.low:.1f}, {100 * value.high:.1f}]"
-
-
-def _verdict(summary: ArenaSummary, a: str, b: str) -> str:
-    estimate, even, option = summary.net, 0.0, "--rounds"
-    if estimate is None:
-        estimate, even, option = summary.games, 0.5, "--games"
-    assert estimate is not None
-    return verdict((a, b), estimate.n, (estimate.low, estimate.high), even=even, option=option)
-
-
-def _print(result: ArenaResult, output: Path | None) -> None:
+def _print(result: MeetingResult, files: MatchFiles) -> None:
     from rich.table import Table
 
-    from blueprint.guandan.arena.ladder import short_names
+    from blueprint.ratings import short_names
+    from cfr.tree.memory import words_of_bytes
 
-    summary = result.summary()
-    a, b = short_names((result.a, result.b))
-    out = stdout()
-    table = Table(title=f"{a} against {b}", title_justify="left", show_header=False)
+    meeting, games, out = result.meeting, result.games, stdout()
+    a, b = short_names((meeting.a, meeting.b))
+    net, won = result.summary()
+    out.print(f"[bold]{meeting.game}[/bold]   {a} against {b}\n", soft_wrap=True)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column()
     table.add_column(justify="right")
-    if summary.net is not None and summary.won is not None and summary.outcomes is not None:
-        table.add_row("levels a round", _signed(summary.net))
-        table.add_row("rounds won", _percent(summary.won))
-        for name, sign in ((a, "+"), (b, "-")):
-            shares = " / ".join(f"{100 * summary.outcomes[f'{sign}{k}']:.1f}" for k in (3, 2, 1))
-            table.add_row(f"{name} wins 3 / 2 / 1 levels", f"{shares} %")
-    if summary.games is not None:
-        table.add_row("whole games won", _percent(summary.games))
+    table.add_row(result.unit, f"{number(net.mean)}  [{number(net.low)}, {number(net.high)}]")
+    table.add_row("games won", f"{100 * won.mean:.1f} %  [{100 * won.low:.1f}, {100 * won.high:.1f}]")
+    by_team = {f"as team {team}": number(payoff) for team, payoff in enumerate(games.payoffs.mean(0))}
+    table.add_row(", ".join(by_team), ", ".join(by_team.values()))
+    outcomes = games.outcomes()
+    if len(outcomes) in FEW:
+        table.add_row(
+            " / ".join(f"{value:+g}" if value else "0" for value in outcomes),
+            " / ".join(f"{100 * share:.1f}" for share in outcomes.values()) + " %",
+        )
+    for name, pace in zip((a, b), games.paces, strict=True):
+        if pace.decisions:
+            each = max(pace.seconds / pace.decisions, 1e-9)
+            table.add_row(name, f"{pace.decisions:,} decisions, {_time(each)} each, {1 / each:,.0f} a second")
     out.print(table)
-    parts = []
-    if len(result.payoffs):
-        parts.append(f"{len(result.payoffs):,} deals")
-    if len(result.games):
-        parts.append(f"{len(result.games):,} whole games")
-    out.print(f"{' and '.join(parts)}, each played twice; 95 % intervals. ", end="")
-    out.print(_verdict(summary, a, b))
-    if result.played:
-        pace = 60 * result.played / result.seconds
-        out.print(f"{result.played:,} rounds in {result.seconds:.1f} s, {pace:,.0f} a minute.")
-    if output is not None:
-        out.print(f"Results in {output}; the same command with more rounds continues from there.")
+    count = len(games.numbers)
+    found = verdict((a, b), count, (net.low, net.high))
+    shared = "on the same chance" if meeting.duplicate else "on chance of their own"
+    out.print(
+        f"\n{count:,} pairs of games {shared}, 95 % interval. {found}\n"
+        f"{result.seconds:.1f} s, {words_of_bytes(result.memory)} of memory at most.",
+        soft_wrap=True,
+    )
+    if files.results is not None:
+        out.print(
+            f"Results in {files.results}; the same command with more --pairs continues from there.",
+            soft_wrap=True,
+        )
+    if files.records is not None:
+        out.print(f"Rounds in {files.records}: gs2 games --replay {files.records}", soft_wrap=True)
 
 
-@click.command(cls=LadderCommand)
-@click.argument("agents", nargs=-1, required=True, type=AGENT)
-@click.option("--rounds", type=COUNT, help="Deals of each pair.  [default: 1000]")
+def _time(seconds: float) -> str:
+    """Return a short time in words."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[GAME] AGENTS...")
+@click.option(
+    "--by",
+    type=click.Choice(["points", "elo"]),
+    default="points",
+    show_default=True,
+    help="Order of the table and the plot.",
+)
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of results, to resume.")
 @click.option("--plot", type=OUTPUT_FILE, help="Picture to write: .svg, .png or .pdf.")
 @_options
 def ladder(
-    agents: tuple[str, ...],
-    rounds: int | None,
+    words: tuple[str, ...],
+    text: str | None,
     output: Path | None,
     plot: Path | None,
-    seed: int,
-    level: str | None,
-    tribute: float,
-    processes: int | None,
-    on: Place,
     as_json: bool,
+    **how: Any,
 ) -> None:
-    """Rate GuanDan's AGENTS by playing all pairs of them on the same cards.
+    """Rate AGENTS of GAME (guandan if none is named) by playing all pairs of them on the same chance.
 
-    For any other game: gs2 ladder --game GAME AGENTS..., see gs2 ladder leduc_poker --help.
-
-    Ratings are Bradley-Terry strengths of single rounds on the Elo scale: 100 points are 64 % of rounds.
-    Intervals are bootstrapped over deals. The agents are named as in `gs2 match`.
+    Agents are named as in gs2 match. Points are the payoff a game against an agent drawn from the ladder. Elo
+    rates how often an agent wins, by Bradley and Terry: 400 are odds of ten to one, a draw is half a win. If
+    each seat plays for itself, each agent is once the one seat and once all the others, and the winner is one
+    of the seats with odds by their strengths (Luce). Intervals are bootstrapped over pairs of games.
     """
-    from blueprint.guandan.arena.arena import Arena, Schedule
-    from blueprint.guandan.arena.ladder import play_ladder, plot_ladder
-    from gs2.guandan.named_agents import NamedAgents
+    from gs2.play.ladder import LadderPlan, play_ladder, plot_ladder
 
-    rounds = rounds or _default_rounds(agents)
+    _earlier(how)
     check_plot(plot)
-    total = len(agents) * (len(agents) - 1) // 2 * rounds
+    game, agents = _game_and_agents(words, text, None)
+    name, contest = _contest(game, _terms(how))
+    pairs = how["pairs"] or contest.usual(agents)
+    plan = LadderPlan(name, agents, pairs, how["seed"], how["by"], terms=contest.terms)
+    total = pairs * len(plan.matches(max(contest.teams) + 1))
     with (
         Interruption() as asked,
-        Arena(NamedAgents(), on.with_count(processes)) as arena,
-        _progress(total, f"{len(agents)} agents") as show,
+        _arena(contest, name, how["on"], how["processes"]) as arena,
+        working(f"{len(agents)} agents: starting …") as tell,
     ):
+
+        def progress(done: int, found: MeetingResult) -> None:
+            who = f"{found.meeting.a} – {found.meeting.b}"
+            tell(f"{done:,} of {total:,} pairs  {who} {found.net:+.4f} {found.unit}")
+
         found = play_ladder(
-            arena,
-            agents,
-            Schedule(rounds, config=_config(seed, level, tribute)),
+            plan,
+            arena=arena,
             output=output,
-            progress=lambda done, result: show(done, f"{result.a} – {result.b} {result.net.mean():+.2f}"),
+            progress=progress,
             stop=asked,
         )
     if found is None:
         end_interrupted(asked, output)
-    show_ladder(found, _print_ladder, plot_ladder, plot, as_json)
+    if plot is not None:
+        plot_ladder(found, plot)
+    if as_json:
+        print_json(found.to_json())
+        return
+    _print_ladder(found)
+    if plot is not None:
+        stdout().print(f"Drawn in {plot}.")
 
 
 def _print_ladder(found: Ladder) -> None:
     from rich.table import Table
 
+    out = stdout()
+    out.print(f"[bold]{found.plan.game}[/bold]\n", soft_wrap=True)
     table = Table(title="Ratings", title_justify="left")
     table.add_column("agent")
-    table.add_column("rating", justify="right")
-    table.add_column("95 %", justify="right")
-    table.add_column("levels a round", justify="right")
-    table.add_column("rounds won", justify="right")
+    for heading in ("points", "95 %", "Elo", "95 %", "games won"):
+        table.add_column(heading, justify="right")
     for k in found.order:
-        rating = found.ratings[k]
-        net, won = found.against_all(k)
+        points, elo = found.points[k], found.elo[k]
         table.add_row(
             found.labels[k],
-            f"{rating.mean:.0f}",
-            f"[{rating.low:.0f}, {rating.high:.0f}]",
-            f"{net:+.2f}",
-            f"{100 * won:.1f} %",
+            f"{points.mean:+.3f}",
+            f"[{points.low:+.3f}, {points.high:+.3f}]",
+            f"{elo.mean:.0f}",
+            f"[{elo.low:.0f}, {elo.high:.0f}]",
+            f"{100 * found.won_of_all(k):.1f} %",
         )
-    out = stdout()
     out.print(table)
-    pairs = Table(title="Levels a round of the row against the column", title_justify="left")
+    pairs = Table(title=f"{found.unit.capitalize()} of the row against the column", title_justify="left")
     pairs.add_column("")
     for k in found.order:
         pairs.add_column(found.labels[k], justify="right")
     for i in found.order:
-        cells = ["" if i == j else f"{found.net[i, j]:+.2f}" for j in found.order]
+        cells = ["" if i == j else f"{found.net[i, j]:+.3f}" for j in found.order]
         pairs.add_row(found.labels[i], *cells)
     out.print(pairs)
-    out.print(f"{found.deals:,} deals a pair, each played twice; the mean rating is 0.")
+    told = f"{found.plan.pairs:,} pairs of games a match, on the same chance; the mean of all ratings is 0."
+    if found.teams > 2:
+        told += (
+            f"\nThe row's agent has one of {found.teams} seats, the column's the others; "
+            f"{100 / found.teams:.1f} % of games won is even."
+        )
+    out.print(told, soft_wrap=True)

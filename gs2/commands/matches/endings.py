@@ -1,23 +1,26 @@
-"""How comparisons of agents end: interrupted, or with a verdict, tables and a picture."""
+"""What comparisons of agents share: an earlier option, and the end of one that was interrupted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn
 
-from gs2.commands.common import Interruption, print_json, stderr, stdout
+import click
 
-__all__ = ["end_interrupted", "show_ladder", "verdict"]
+from gs2.commands.common import Interruption, stderr
 
-
-class _Rated(Protocol):
-    def to_json(self) -> dict[str, Any]:
-        """Return the ladder."""
-        ...
+__all__ = ["end_interrupted", "rounds_are_pairs"]
 
 
-Found = TypeVar("Found", bound=_Rated)
+def rounds_are_pairs(how: dict[str, Any]) -> None:
+    """Take --rounds, the earlier name of --pairs, out of a command's options, and say the present name."""
+    rounds = how.pop("rounds")
+    if rounds is None:
+        return
+    if how["pairs"] is not None:
+        raise click.UsageError("--rounds must be left out where --pairs is given: it is its earlier name")
+    stderr().print(f"--rounds is now --pairs {rounds}", soft_wrap=True)
+    how["pairs"] = rounds
 
 
 def end_interrupted(asked: Interruption, kept: Path | None) -> NoReturn:
@@ -25,39 +28,3 @@ def end_interrupted(asked: Interruption, kept: Path | None) -> NoReturn:
     hint = f"; the same command continues from {kept}" if kept else "; --output lets it continue later"
     stderr().print(f"interrupted{hint}", soft_wrap=True)
     raise SystemExit(asked.exit_code)
-
-
-def verdict(
-    names: tuple[str, str], count: int, interval: tuple[float, float], *, even: float, option: str
-) -> str:
-    """Return the sentence that says which of two agents is stronger, or why that is open.
-
-    count: observations behind the interval. even: its value between equals. option: raises the count.
-    """
-    from games.support.bootstrap import ENOUGH
-
-    low, high = interval
-    if count < ENOUGH:
-        return f"No winner yet: a verdict takes {ENOUGH}, and there are {count}. Raise {option}."
-    if low > even or high < even:
-        return f"{names[0] if low > even else names[1]} is the stronger one."
-    contains = f"{100 * even:.0f} %" if even else "0"
-    return f"No winner yet: the interval contains {contains}. Raise {option} to narrow it."
-
-
-def show_ladder(
-    found: Found,
-    tell: Callable[[Found], None],
-    draw: Callable[[Found, Path], None],
-    plot: Path | None,
-    as_json: bool,
-) -> None:
-    """Draw a ladder where a picture is wanted, and print it: as JSON, or as `tell` does."""
-    if plot is not None:
-        draw(found, plot)
-    if as_json:
-        print_json(found.to_json())
-        return
-    tell(found)
-    if plot is not None:
-        stdout().print(f"Drawn in {plot}.")

@@ -162,7 +162,7 @@ def train(game: str | None, output: str | None, older: str | None, **options: An
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'; name the output: gs2 train GAME -o OUTPUT")
     if older is not None:
-        from blueprint.guandan.arena.arena import available_cores
+        from games.support.work.executor import available_cores
 
         before = {"minutes": 60.0, "checkpoint_minutes": 5.0, "threads": available_cores()}
         options |= {name: value for name, value in before.items() if options[name] is None}

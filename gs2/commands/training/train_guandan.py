@@ -52,10 +52,10 @@ def train_guandan(
     """
     import numpy as np
 
-    from blueprint.guandan.arena.arena import available_cores
     from blueprint.guandan.play.choosers import load_chooser
     from blueprint.guandan.train_config import NetworkConfig, TrainConfig
     from blueprint.guandan.training.training_run import RunConfig, RunWatch, train
+    from games.support.work.executor import available_cores
 
     if game.name != "guandan(moves=full)":
         raise click.UsageError(f"gs2 train takes GuanDan with moves=full; got {game.name}; write guandan")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import pick_by
 from games.support.array_types import Array
-from gs2.play.game_match import numbered_draws
+from gs2.play.game_pairs import numbered_draws
 from gs2.play.records.round_record import RoundNotes, RoundRecord
 
 __all__ = ["GameRound", "round_record"]

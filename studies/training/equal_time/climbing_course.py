@@ -109,7 +109,7 @@ class ClimbingCourse:
     def against_rule(self, name: str, path: Path, deals: int) -> dict[str, Any]:
         """Return points a round and rounds won against the rule agent; of DouDiZhu on either side as well."""
         from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
-        from gs2.play.game_match import play_numbered
+        from gs2.play.game_pairs import play_numbered
 
         own = load_climbing_blueprint(path, self.loaded)
         played = play_numbered(self.loaded, (own, self.agent), np.arange(deals), DEALS_SEED)
@@ -150,7 +150,7 @@ class ClimbingCourse:
         self, plan: Plan, agents: dict[str, str], rounds: int, stop: Interruption
     ) -> dict[tuple[str, str], PairPoints] | None:
         """Return what each agent comes to against each other one, None if it was stopped."""
-        from gs2.play.game_arena import Meeting, play_match
+        from gs2.play.arena import Meeting, play_match
 
         results = check_folder(plan.folder / f"pairs-{plan.minutes:g}")
         labels = list(agents)

@@ -69,7 +69,7 @@ class GuandanCourse:
 
     def against_rule(self, name: str, path: Path, deals: int) -> dict[str, Any]:
         """Return levels a round and rounds won against `met`, with 95 % intervals over the deals."""
-        from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
+        from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
         from blueprint.guandan.play.selfplay import Scratch
         from games.support.bootstrap import bootstrap_interval
         from gs2.guandan.named_agents import load_batched_agent

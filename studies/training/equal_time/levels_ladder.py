@@ -14,7 +14,7 @@ from gs2.commands.common import Interruption
 from studies.training.equal_time.turns import Plan
 
 if TYPE_CHECKING:
-    from blueprint.guandan.arena.ladder import Ladder
+    from gs2.play.ladder import Ladder
 
 __all__ = ["LevelsLadder", "play_levels_ladder"]
 
@@ -26,28 +26,26 @@ FEW = 400
 class LevelsLadder:
     """Ratings, and what they were made of.
 
-    payoffs: of each pair in the order of the ladder's agents, [deals, 2] int8 levels to the first.
+    payoffs: of each pair in the order of the ladder's agents, [deals, 2] levels to the first.
     seed: of the bootstraps.
     """
 
     ratings: Ladder
-    payoffs: dict[tuple[str, str], NDArray[np.int8]]
+    payoffs: dict[tuple[str, str], NDArray[np.float64]]
     seed: int
 
     def rating(self, name: str) -> str:
         """Return an agent's rating with its interval."""
-        rating = self.ratings.ratings[self.ratings.agents.index(name)]
+        rating = self.ratings.ratings[self.ratings.plan.agents.index(name)]
         return f"{rating.mean:.0f} [{rating.low:.0f}, {rating.high:.0f}]"
 
-    def between(self, a: str, b: str) -> NDArray[np.int8]:
-        """Return the levels that `a` won from `b`, [deals, 2] int8."""
+    def between(self, a: str, b: str) -> NDArray[np.float64]:
+        """Return the levels that `a` won from `b`, [deals, 2]."""
         return self.payoffs[a, b] if (a, b) in self.payoffs else -self.payoffs[b, a]
 
     def in_words(self, a: str, b: str) -> str:
         """Return rounds won by `a` against `b` and levels a round, with intervals."""
-        from blueprint.guandan.arena.statistics import rounds_won
-
-        won = self._interval(rounds_won(self.between(a, b)).mean(1) * 100)
+        won = self._interval((np.sign(self.between(a, b)) + 1).mean(1) / 2 * 100)
         return (
             "{:.1f} % [{:.1f}, {:.1f}]".format(*won) + "; " + self.levels(a, b, "{:+.2f} [{:+.2f}, {:+.2f}]")
         )
@@ -71,22 +69,23 @@ def play_levels_ladder(
     agents: what each is called, and in the words of `gs2 match`. Its picture is `ladder.svg` of the plan's
     folder.
     """
-    from blueprint.guandan.arena.arena import Arena, ArenaConfig, Schedule
-    from blueprint.guandan.arena.ladder import plot_ladder, rate
-    from gs2.guandan.named_agents import NamedAgents
+    from gs2.play.arena import Arena, Meeting
+    from gs2.play.ladder import LadderPlan, plot_ladder, rate
 
     seed, labels = plan.changes["seed"], list(agents)
-    payoffs = {}
+    games = {}
     results = check_folder(plan.folder / f"pairs-{plan.minutes:g}")
-    with Arena(NamedAgents(), None if rounds > FEW else 1) as arena:
-        schedule = Schedule(rounds, config=ArenaConfig(seed=seed))
+    with Arena(None if rounds > FEW else 1) as arena:
         for j, b in enumerate(labels):
             for i, a in enumerate(labels[:j]):
                 file = results / (re.sub(r"[^\w.+-]", "_", f"{a}--{b}") + ".jsonl")
-                found = arena.play(agents[a], agents[b], schedule, output=file, stop=stop)
+                meeting = Meeting("guandan", agents[a], agents[b], rounds, seed)
+                found = arena.play(meeting, output=file, stop=stop)
                 if not found.complete:
                     return None
-                payoffs[i, j] = found.payoffs
-    ladder = rate(labels, payoffs, np.random.default_rng([seed, 0x1ADD]))
+                games[i, j] = found.games
+    asked = LadderPlan("guandan", tuple(labels), rounds, seed, "elo")
+    ladder = rate(asked, games, np.random.default_rng([seed, 0x1ADD]), unit="levels a round")
     plot_ladder(ladder, plan.folder / "ladder.svg")
-    return LevelsLadder(ladder, {(labels[i], labels[j]): won for (i, j), won in payoffs.items()}, seed)
+    payoffs = {(labels[i], labels[j]): found.payoffs for (i, j), found in games.items()}
+    return LevelsLadder(ladder, payoffs, seed)

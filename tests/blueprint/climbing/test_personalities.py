@@ -31,7 +31,7 @@ from games import Game, load_game
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_number
 from games.support.array_types import Ints
 from games.support.configuration import ConfigError
-from gs2.play.game_match import play_agents
+from gs2.play.game_pairs import play_agents
 from gs2.play.shedding import SHEDDING
 from tests.patience import amount
 

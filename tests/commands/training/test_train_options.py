@@ -179,7 +179,7 @@ def test_an_older_spelling_trains_and_says_the_new_one(
 
 
 def test_the_older_spelling_keeps_its_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from blueprint.guandan.arena.arena import available_cores
+    from games.support.work.executor import available_cores
 
     seen: list[dict[str, object]] = []
 

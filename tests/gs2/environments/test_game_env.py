@@ -249,7 +249,7 @@ def env_after(game: DouDizhu) -> Array:
 def test_the_core_needs_no_pettingzoo() -> None:
     code = (
         "import sys; import gs2.environments.move_spaces, gs2.environments.seat_views, gs2.cli, games\n"
-        "import gs2.play.game_arena\n"
+        "import gs2.play.arena\n"
         "print(sorted({'pettingzoo', 'gymnasium'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

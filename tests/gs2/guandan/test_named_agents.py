@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.guandan.arena.arena import Arena, Schedule
-from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
@@ -25,7 +24,6 @@ from gs2.guandan.beliefs.belief_network import DEFAULT
 from gs2.guandan.beliefs.deal_network import DEALS
 from gs2.guandan.named_agents import (
     RULE_AGENTS,
-    NamedAgents,
     UnknownAgent,
     check_agent,
     deals_at_once,
@@ -33,6 +31,7 @@ from gs2.guandan.named_agents import (
     is_batched,
     load_batched_agent,
 )
+from gs2.play.arena import Meeting, play_match
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 
@@ -66,8 +65,8 @@ def test_a_checkpoint_plays_the_move_it_scores_highest(checkpoints: list[str]) -
 
 
 def test_search_without_a_method_plays_as_its_blueprint(checkpoints: list[str]) -> None:
-    with Arena(NamedAgents(), processes=1) as arena:
-        payoffs = arena.play(f"gs2-blueprint@{checkpoints[0]}", checkpoints[0], Schedule(4)).payoffs
+    name = f"gs2-blueprint@{checkpoints[0]}"
+    payoffs = play_match(Meeting("guandan", name, checkpoints[0], 4)).games.payoffs
     assert np.mean(payoffs[:, 0] == -payoffs[:, 1]) >= 0.75  # a tie may be rounded either way
 
 
@@ -76,9 +75,8 @@ def test_a_searching_agent_plays_a_match_of_a_few_deals_at_once(checkpoints: lis
     name = f"gs2-fast@{checkpoints[0]}"
     assert not is_batched(name) and 1 < deals_at_once(name) < 50
     assert deals_at_once("gs2-deep") == 1
-    with Arena(NamedAgents(), processes=1) as arena:
-        result = arena.play(name, checkpoints[1], Schedule(2))
-    assert result.complete and len(result.payoffs) == 2
+    result = play_match(Meeting("guandan", name, checkpoints[1], 2))
+    assert result.complete and len(result.games.payoffs) == 2
 
 
 def test_fields_of_a_configuration_follow_a_colon(checkpoints: list[str]) -> None:
@@ -130,7 +128,7 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
         ("gs2-slow", "the preset must be one of"),
         ("gs2-fast@none.safetensors", "does not exist"),
         ("none.safetensors", "does not exist"),
-        ("", "no agent is called"),
+        ("", "no agent of guandan is called"),
     ],
 )
 def test_names_that_no_agent_has_are_refused(name: str, says: str) -> None:

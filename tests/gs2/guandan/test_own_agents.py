@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.guandan.arena.arena import Arena, Schedule
-from blueprint.guandan.arena.duplicate import AgentFault, duplicate_deals, play_duplicate
 from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.play.duplicate import AgentFault, duplicate_deals, play_duplicate
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from games.guandan.rounds.round import legal
 from gs2.guandan.named_agents import (
-    NamedAgents,
     UnknownAgent,
     check_agent,
     deals_at_once,
@@ -26,6 +24,7 @@ from gs2.guandan.named_agents import (
 from gs2.guandan.table.agents import ChooserSeat, load_agent
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.seated import SeatedChooser
+from gs2.play.arena import Meeting, play_match
 
 OWN = """
 import numpy as np
@@ -131,11 +130,9 @@ def test_an_answer_that_is_no_choice_is_refused() -> None:
 def test_ones_own_agent_meets_others_in_the_arena(own: Path, name: str) -> None:
     assert not is_batched(name) and 1 < deals_at_once(name) < 100
     before = fingerprint(name)
-    with Arena(NamedAgents(), processes=1) as arena:
-        one = arena.play(name, "greedy", Schedule(3))
-        again = arena.play(name, "greedy", Schedule(3))
-        assert one.complete and np.array_equal(one.payoffs, again.payoffs)
-        assert arena.play(name, "random", Schedule(games=1)).complete
+    one, again = (play_match(Meeting("guandan", name, "greedy", 3)) for _ in range(2))
+    assert one.complete and np.array_equal(one.games.payoffs, again.games.payoffs)
+    assert play_match(Meeting("guandan", name, "random", 1, terms={"whole": True})).complete
     own.write_text(OWN + "\n# another version\n")
     assert fingerprint(name) != before
 

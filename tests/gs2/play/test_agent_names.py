@@ -23,7 +23,7 @@ from gs2.play.agent_names import (
     load_game_blueprint,
     parts_of,
 )
-from gs2.play.game_match import play_agents
+from gs2.play.game_pairs import play_agents
 from gs2.play.network_names import UnknownGameAgent
 from gs2.play.search_agent import SearchAgent
 from gs2.policies.policy_spec import policy_from_spec

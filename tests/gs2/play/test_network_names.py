@@ -18,7 +18,7 @@ from games.game import CHANCE, Game
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.play.agent_names import agent_identity, load_game_agent, load_game_blueprint
-from gs2.play.game_match import play_agents
+from gs2.play.game_pairs import play_agents
 from gs2.play.network_names import UnknownGameAgent, named_network
 
 STYLED = ClimbingConfig(state=16, action=8, critic=0, rounds=8, batch=64, personality=8, personas=0.5)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.guandan.arena.duplicate import play_games_duplicate
 from blueprint.guandan.play.deals import card_choice, deal_rounds
+from blueprint.guandan.play.duplicate import play_games_duplicate
 from blueprint.guandan.play.network_tribute import NetworkTribute, TributeAgent
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.guandan.train_config import NETWORKS, NetworkConfig, TrainConfig

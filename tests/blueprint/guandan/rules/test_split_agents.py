@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import cheapest_split
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import read_checkpoint
-from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.network.danzero import DanZeroNetwork
 from blueprint.guandan.play.choosers import load_chooser
+from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig

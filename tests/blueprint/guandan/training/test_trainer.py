@@ -11,10 +11,10 @@ import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.choosing.soft_choice import draw_soft
-from blueprint.guandan.arena.duplicate import duplicate_deals
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.duplicate import duplicate_deals
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.rule_agents import RandomChooser
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig

@@ -138,7 +138,7 @@ def test_other_games_are_exploited_in_one_process() -> None:
 
 def test_nothing_of_ray_is_loaded_where_it_is_not_asked_for() -> None:
     code = (
-        "import sys, blueprint.guandan.arena.arena, gs2.play.game_arena, gs2.commands.common\n"
+        "import sys, gs2.guandan.contest, gs2.play.arena, gs2.commands.common\n"
         "from games.support.work.engines import executor_at; print('ray' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -15,7 +15,7 @@ from games.support.work.executor import Task, WorkerLost, in_order, results
 from games.support.work.ray_cluster import Cluster, connected
 from games.support.work.where import Place, WorkError, where_from
 from gs2.cli import main
-from gs2.play.game_arena import Meeting, play_match
+from gs2.play.arena import Meeting, play_match
 from tests.games.support.work import pieces
 from tests.games.support.work.small_cluster import NODE, small_cluster
 
@@ -125,9 +125,9 @@ def test_matches_ladders_and_refinements_have_the_same_rows_as_here(place: Place
 
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
-    here, there = both("match", "greedy", "random", "--rounds", 24, "--games", 2, "--processes", 2, "--json")
-    assert rows(here) == rows(there) and len(rows(here)) == 1 + 24 + 2
-    here, there = both("ladder", "greedy", "mincomb", "strong", "--rounds", 12, "--processes", 1, "--json")
+    here, there = both("match", "greedy", "random", "--pairs", 24, "--processes", 2, "--json")
+    assert rows(here) == rows(there) and len(rows(here)) == 1 + 24
+    here, there = both("ladder", "greedy", "mincomb", "strong", "--pairs", 12, "--processes", 1, "--json")
     files = sorted(file.name for file in here.iterdir())
     assert len(files) == 3 and all(rows(here / name) == rows(there / name) for name in files)
     refine = ("--game", "kuhn_poker", "--method", "gs2+", "--method", "maxmargin", "--iterations", 20)

@@ -14,7 +14,7 @@ from games import load_game
 from games.game import CHANCE, TERMINAL, Game
 from games.support.array_types import Array
 from gs2.play.game_agents import UniformAgent
-from gs2.play.game_match import play_numbered
+from gs2.play.game_pairs import play_numbered
 from gs2.play.records.record_file import RECORDS_FORMAT, RoundsFile, read_rounds, replayed_rounds
 from gs2.play.records.round_record import (
     RoundNotes,

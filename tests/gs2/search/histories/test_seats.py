@@ -15,7 +15,7 @@ from games.infosets.trail import Trail, trails_along
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.play.agent_names import load_game_agent, load_searched
-from gs2.play.game_match import play_agents
+from gs2.play.game_pairs import play_agents
 from gs2.play.search_agent import SearchAgent
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from blueprint.checkpoint import GAMES_WITH_NETWORKS, SHIPPED, read_checkpoint, shipped_file, write_checkpoint
 from games import load_game
 from gs2.cli import main
-from gs2.play.game_arena import Meeting, MeetingError, play_match
-from gs2.play.game_gate import GameChallenge, gate_game
+from gs2.play.arena import Meeting, MeetingError, play_match
+from gs2.play.gate import Challenge, gate
 from tests.commands.training.test_train_climbing import TINY
 from tests.patience import amount
 
@@ -23,7 +23,7 @@ def test_the_better_agent_passes_early_the_worse_does_not_and_equal_ones_stay_un
 ) -> None:
     def verdict(a: str, b: str) -> tuple[str, int]:
         meeting = Meeting("leduc_poker", a, b, pairs=400)
-        found = gate_game(GameChallenge(meeting, 100), output=tmp_path / f"{a}-{b}.jsonl".replace(":", "_"))
+        found = gate(Challenge(meeting, 100), output=tmp_path / f"{a}-{b}.jsonl".replace(":", "_"))
         assert found.low <= found.net <= found.high
         return found.verdict, found.pairs
 
@@ -37,14 +37,12 @@ def test_the_better_agent_passes_early_the_worse_does_not_and_equal_ones_stay_un
 
 
 def test_a_gate_that_was_stopped_goes_on_to_the_same(tmp_path: Path) -> None:
-    challenge = GameChallenge(Meeting("kuhn_poker", "cfr:30", "cfr:29", pairs=600, seed=3), 300)
+    challenge = Challenge(Meeting("kuhn_poker", "cfr:30", "cfr:29", pairs=600, seed=3), 300)
     looks = []
-    part = gate_game(
-        challenge, output=tmp_path / "a.jsonl", progress=looks.append, stop=lambda: len(looks) == 1
-    )
+    part = gate(challenge, output=tmp_path / "a.jsonl", progress=looks.append, stop=lambda: len(looks) == 1)
     assert part.verdict == "stopped" and part.pairs == 300 and [look.pairs for look in looks] == [300]
-    whole = gate_game(challenge, output=tmp_path / "a.jsonl")
-    assert whole == gate_game(challenge, output=tmp_path / "b.jsonl")
+    whole = gate(challenge, output=tmp_path / "a.jsonl")
+    assert whole == gate(challenge, output=tmp_path / "b.jsonl")
     played = play_match(challenge.meeting)
     assert whole.pairs == 600 and whole.net == pytest.approx(played.net)
 
@@ -52,7 +50,7 @@ def test_a_gate_that_was_stopped_goes_on_to_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("batch", "confidence"), [(0, 0.95), (11, 0.95), (5, 1.0), (5, 0.0)])
 def test_numbers_out_of_range_are_refused(batch: int, confidence: float) -> None:
     with pytest.raises(MeetingError, match="batch must be in"):
-        GameChallenge(Meeting("kuhn_poker", "uniform", "uniform", pairs=10), batch, confidence)
+        Challenge(Meeting("kuhn_poker", "uniform", "uniform", pairs=10), batch, confidence)
 
 
 @pytest.mark.long
@@ -61,7 +59,7 @@ def test_the_command_knows_the_game_of_a_checkpoint_and_exports_what_passes(tmp_
     trained = CliRunner().invoke(main, ["train", "big2", "-o", str(run), *TINY])
     assert trained.exit_code == 0, trained.output
     how = [
-        "--rounds",
+        "--pairs",
         "100",
         "--batch",
         "100",
@@ -88,7 +86,7 @@ def test_the_command_knows_the_game_of_a_checkpoint_and_exports_what_passes(tmp_
     assert json.loads(again.stdout)["net"] == 0
 
 
-@pytest.mark.parametrize("words", [("--rounds", "1"), ("--batch", "99"), ("--rounds", "7")])
+@pytest.mark.parametrize("words", [("--pairs", "1"), ("--batch", "99"), ("--rounds", "7")])
 def test_a_gate_that_could_decide_nothing_is_refused(words: tuple[str, ...], tmp_path: Path) -> None:
     target = tmp_path / "x.safetensors"
     result = CliRunner().invoke(
@@ -97,7 +95,7 @@ def test_a_gate_that_could_decide_nothing_is_refused(words: tuple[str, ...], tmp
     assert result.exit_code == 2 and "must be at least 100" in result.stderr and not target.exists()
 
 
-FEW = ("--rounds", "100", "--batch", "100", "--processes", "1")
+FEW = ("--pairs", "100", "--batch", "100", "--processes", "1")
 CANDIDATES = {"guandan": (str(SHIPPED), "random"), "big2": (str(shipped_file("big2")), "uniform")}
 
 
@@ -145,9 +143,8 @@ def test_what_is_exported_is_what_was_gated_though_the_file_is_replaced_meanwhil
         write_checkpoint(candidate, other, description)
         return "better" if len(looked) > 1 else "undecided", 0.1, 0.2
 
-    for module in ("blueprint.guandan.arena.gate", "gs2.play.game_gate"):
-        monkeypatch.setattr(f"{module}.verdict_at_a_look", replaced)
-    words = ["gate", str(candidate), "--against", against, *FEW, "--rounds", "200", "--export", str(target)]
+    monkeypatch.setattr("gs2.play.gate.verdict_at_a_look", replaced)
+    words = ["gate", str(candidate), "--against", against, *FEW, "--pairs", "200", "--export", str(target)]
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0 and looked == [100, 200], result.output
     halves = read_checkpoint(target)[0]

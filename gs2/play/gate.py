@@ -1,28 +1,29 @@
 """Whether an agent of any game beats another beyond doubt, by looks that stop once it is clear.
 
-found = gate_game(GameChallenge(Meeting("doudizhu", "new.safetensors", "network")), output=path)
+found = gate(Challenge(Meeting("doudizhu", "new.safetensors", "network")), output=path)
 found.verdict, found.low, found.high
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from games.game import Game
 from games.support.bootstrap import verdict_at_a_look
-from games.support.work.where import Place
-from gs2.play.game_arena import Meeting, MeetingError, play_match
+from games.support.interruption import Interrupted, breaking
+from gs2.play.arena import Arena
+from gs2.play.contests import Meeting
+from gs2.play.match_files import MeetingError
 
-__all__ = ["GameChallenge", "GameVerdict", "gate_game"]
+__all__ = ["Challenge", "GateResult", "gate"]
 
 
 @dataclass(frozen=True)
-class GameChallenge:
+class Challenge:
     """Who wants to replace whom, and how sure one wants to be.
 
     meeting: a is the candidate; its pairs are the most that are played. batch: pairs between looks.
@@ -43,7 +44,7 @@ class GameChallenge:
 
 
 @dataclass(frozen=True)
-class GameVerdict:
+class GateResult:
     """Whether a candidate may replace another.
 
     verdict: "better", "worse", "undecided", or "stopped" before it was decided. net: payoff a game of the
@@ -57,40 +58,48 @@ class GameVerdict:
     pairs: int
 
 
-def gate_game(
-    challenge: GameChallenge,
+def gate(
+    challenge: Challenge,
     *,
     output: Path,
-    game: Game | None = None,
-    processes: int | Place = 1,
-    progress: Callable[[GameVerdict], None] | None = None,
+    arena: Arena | None = None,
+    progress: Callable[[GateResult], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
-) -> GameVerdict:
+) -> GateResult:
     """Return whether the candidate beats the other agent, stopping as soon as that is clear.
 
-    output: file of results as of `play_match`: the same gate goes on from it and comes to the same. game,
-    processes, stop: see there; a result that was stopped has the pairs of the looks so far.
-    Raises what `play_match` raises.
+    output: file of results as of `Arena.play`: the same gate goes on from it and comes to the same. arena:
+    where the agents meet; None for one of this process. progress: called at every look. stop: as of
+    `Arena.play`; a result that was stopped has the pairs of the looks so far.
+    Raises what `Arena.play` raises.
     """
+    with Arena() if arena is None else nullcontext(arena) as place:
+        return _decided(place, challenge, output, progress or (lambda found: None), stop)
+
+
+def _decided(
+    arena: Arena,
+    challenge: Challenge,
+    output: Path,
+    progress: Callable[[GateResult], None],
+    stop: Callable[[], bool],
+) -> GateResult:
     meeting = challenge.meeting
     rng = np.random.default_rng([meeting.seed, 0x6A7E])
-    how: dict[str, Any] = {"game": game, "output": output, "processes": processes, "stop": stop}
-    found = GameVerdict("undecided", 0.0, *_widest(game), 0)
+    found = GateResult("undecided", 0.0, *arena.contest(meeting).payoff_range, 0)
     while found.verdict == "undecided" and found.pairs < meeting.pairs:
         pairs = min(meeting.pairs, found.pairs + challenge.batch)
-        played = play_match(replace(meeting, pairs=pairs), **how)
+        played = arena.play(replace(meeting, pairs=pairs), output=output, stop=stop)
         if not played.complete:
             return replace(found, verdict="stopped")
         net = played.games.net
-        verdict, low, high = verdict_at_a_look(
-            net, rng, looks=-(-meeting.pairs // challenge.batch), confidence=challenge.confidence
-        )
-        found = GameVerdict(verdict, float(net.mean()), low, high, pairs)
-        if progress is not None:
-            progress(found)
+        try:
+            with breaking(stop):
+                verdict, low, high = verdict_at_a_look(
+                    net, rng, looks=-(-meeting.pairs // challenge.batch), confidence=challenge.confidence
+                )
+        except Interrupted:
+            return replace(found, verdict="stopped")
+        found = GateResult(verdict, float(net.mean()), low, high, pairs)
+        progress(found)
     return found
-
-
-def _widest(game: Game | None) -> tuple[float, float]:
-    """Return the interval of what nobody has looked at."""
-    return (-np.inf, np.inf) if game is None else game.payoff_range

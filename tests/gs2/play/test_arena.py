@@ -11,8 +11,9 @@ import pytest
 from games import load_game
 from games.support.locks import LockHeld, hold
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_arena import AgentRoom, Meeting, MeetingError, play_match
-from gs2.play.game_match import play_numbered
+from gs2.play.arena import Meeting, MeetingError, play_match
+from gs2.play.contests import GameContest
+from gs2.play.game_pairs import play_numbered
 from gs2.play.match_files import MatchFiles
 from gs2.play.records.record_file import replayed_rounds
 from gs2.play.records.round_record import RoundRecordError
@@ -154,10 +155,10 @@ def test_results_and_records_that_contradict_each_other_are_refused(tmp_path: Pa
 
 
 def test_agents_of_one_room_are_loaded_once_and_seeded_as_asked() -> None:
-    room = AgentRoom(load_game("kuhn_poker"))
-    assert room.agent("dmc:30", 1) is room.agent("dmc:30", 1)
-    assert room.agent("dmc:30", 1) is not room.agent("dmc:30", 2)
+    game = load_game("kuhn_poker")
+    contest = GameContest(game)
+    assert contest.agent("dmc:30", 1) is contest.agent("dmc:30", 1)
+    assert contest.agent("dmc:30", 1) is not contest.agent("dmc:30", 2)
     meeting = Meeting("kuhn_poker", "dmc:30", "dmc:30", pairs=200)
-    even = play_match(Meeting("kuhn_poker", "dmc:30", "dmc:30", pairs=200, agent_seed=4), game=room)
-    assert not even.games.net.any() and play_match(meeting, game=room).games.net.any()
-    assert "agent_seed" not in meeting.header()
+    even = play_match(Meeting("kuhn_poker", "dmc:30", "dmc:30", pairs=200, agent_seed=4), game=game)
+    assert not even.games.net.any() and play_match(meeting, game=game).games.net.any()

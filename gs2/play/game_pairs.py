@@ -25,7 +25,7 @@ from blueprint.protocol import GameAgent
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array
-from games.support.bootstrap import bootstrap_interval
+from games.support.bootstrap import Estimate, bootstrap_interval, estimate
 from gs2.play.game_agents import SeatTrail, TrailAgent, answers
 from gs2.play.records.round_record import RoundNotes, RoundRecord, winners
 
@@ -57,6 +57,7 @@ class PlayedGames:
     numbers: [n] int64, of the pairs. payoffs: [n, teams] float64, payoff to the first agent when its team
     is 0, when it is 1 and so on. won: [n, teams] float64, its share of a win in the same games; those paid
     most share one. paces: of both agents. rounds: what was played, where it was asked for, by pair and team.
+    lengths: [n, teams] int64, rounds of each game, where a game has several.
     """
 
     numbers: NDArray[np.int64]
@@ -64,6 +65,7 @@ class PlayedGames:
     won: NDArray[np.float64]
     paces: tuple[Pace, Pace] = field(default_factory=lambda: (Pace(), Pace()))
     rounds: tuple[RoundRecord, ...] = ()
+    lengths: NDArray[np.int64] | None = None
 
     @property
     def net(self) -> NDArray[np.float64]:
@@ -74,6 +76,21 @@ class PlayedGames:
     def interval(self, seed: int = 0, *, confidence: float = 0.95) -> tuple[float, float]:
         """Return the bootstrap interval of the mean of `net` over pairs. seed: of the resamples."""
         return bootstrap_interval(self.net, np.random.default_rng([seed, 0xB007]), confidence=confidence)
+
+    def summary(self, seed: int = 0, *, confidence: float = 0.95) -> tuple[Estimate, Estimate]:
+        """Return the first agent's payoff a game and its share of games won, with intervals over pairs.
+
+        seed: of the resamples. A pair counts as one observation: the mean of its games.
+        """
+        rng = np.random.default_rng([seed, 0xB007])
+        net = estimate(self.net, rng, confidence=confidence)
+        return net, estimate(self.won.mean(1), rng, confidence=confidence)
+
+    def outcomes(self) -> dict[float, float]:
+        """Return the share of games by what they paid the first agent, the most first."""
+        values, counts = np.unique(self.payoffs, return_counts=True)
+        shares = counts / max(self.payoffs.size, 1)
+        return dict(zip(values.tolist()[::-1], shares.tolist()[::-1], strict=True))
 
 
 def playing_teams(game: Game) -> tuple[int, ...]:

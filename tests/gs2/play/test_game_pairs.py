@@ -17,7 +17,7 @@ from games.game import Game, GameError
 from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
 from gs2.play.game_agents import AnswerFault, SeatTrail, TrailAgent, UniformAgent, answers
-from gs2.play.game_match import numbered_draws, play_agents, play_numbered, playing_teams
+from gs2.play.game_pairs import numbered_draws, play_agents, play_numbered, playing_teams
 from gs2.policies.tabulate import tabulate
 from tests.games.random_games import RandomGame
 from tests.patience import amount

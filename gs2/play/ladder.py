@@ -1,6 +1,6 @@
 """Ratings of many agents of any game: every pair of them meets on the same chance.
 
-    ladder = play_game_ladder(GameLadderPlan("leduc_poker", ("cfr:100", "cfr:10", "uniform"), pairs=1000))
+    ladder = play_ladder(LadderPlan("leduc_poker", ("cfr:100", "cfr:10", "uniform"), pairs=1000))
     ladder.order, ladder.points, ladder.elo
 
 An agent has two ratings. Its points are the payoff a game against an agent drawn from the ladder, itself
@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +26,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.ratings import Meetings, RatingPicture, draw_ratings, luce_strengths, short_names
-from games.game import Game
-from games.registry import load_game
 from games.support.bootstrap import Estimate, bootstrap_intervals
 from games.support.files import check_folder
 from games.support.interruption import Interrupted, breaking
 from games.support.locks import hold
-from games.support.work.where import Place
-from gs2.play.game_arena import AgentRoom, Meeting, MeetingError, MeetingResult, play_match
-from gs2.play.game_match import PlayedGames, playing_teams
+from gs2.play.arena import Arena, MeetingResult
+from gs2.play.contests import Meeting
+from gs2.play.game_pairs import PlayedGames
+from gs2.play.match_files import MeetingError
 
-__all__ = ["ORDERS", "GameLadder", "GameLadderPlan", "play_game_ladder", "plot_game_ladder", "rate_games"]
+__all__ = ["ORDERS", "Ladder", "LadderPlan", "play_ladder", "plot_ladder", "rate"]
 
 ORDERS = ("points", "elo")
 """What the agents of a ladder may be ordered by."""
@@ -44,12 +43,12 @@ RESAMPLES = 400
 
 
 @dataclass(frozen=True)
-class GameLadderPlan:
+class LadderPlan:
     """Who meets whom on a ladder, and how often.
 
     game: its string. agents: names (`gs2.play.agent_names`). pairs: of games of each match. seed: of chance,
     of the agents' choices, and of what each of them trains or searches, which is the same in every match.
-    by: what the agents are ordered by, "points" or "elo".
+    by: what the agents are ordered by, "points" or "elo". terms: as of a `Meeting`.
     Raises MeetingError for fewer than two agents, one that comes twice, or another order.
     """
 
@@ -58,6 +57,7 @@ class GameLadderPlan:
     pairs: int = 1000
     seed: int = 0
     by: str = "points"
+    terms: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.by not in ORDERS:
@@ -67,6 +67,11 @@ class GameLadderPlan:
                 f"ladder: there must be two or more different agents; got {', '.join(self.agents) or 'none'}"
             )
 
+    def meeting(self, i: int, j: int) -> Meeting:
+        """Return the match between two agents, by their places."""
+        a, b = self.agents[i], self.agents[j]
+        return Meeting(self.game, a, b, self.pairs, self.seed, agent_seed=self.seed, terms=self.terms)
+
     def matches(self, teams: int) -> list[tuple[int, int]]:
         """Return the places of the agents of each match; of more than two teams the first is the one seat."""
         every = range(len(self.agents))
@@ -74,21 +79,22 @@ class GameLadderPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class GameLadder:
+class Ladder:
     """A ladder and its ratings.
 
     labels: the agents' names, shortened for tables. points, elo: the ratings of each agent. net: [k, k]
     payoff a game of the row against the column, nan on the diagonal; with more than two teams that of the one
-    seat of the row. won: [k, k], its share of the games, 1 / teams where both are as good.
+    seat of the row. won: [k, k], its share of the games, 1 / teams where both are as good. unit: of payoffs.
     """
 
-    plan: GameLadderPlan
+    plan: LadderPlan
     labels: tuple[str, ...]
     points: tuple[Estimate, ...]
     elo: tuple[Estimate, ...]
     net: NDArray[np.float64]
     won: NDArray[np.float64]
     teams: int
+    unit: str = "payoff a game"
 
     @property
     def order(self) -> list[int]:
@@ -111,8 +117,13 @@ class GameLadder:
             return [[None if np.isnan(x) else float(x) for x in row] for row in table]
 
         return {
-            **asdict(self.plan),
+            "game": self.plan.game,
             "agents": list(self.plan.agents),
+            "pairs": self.plan.pairs,
+            "seed": self.plan.seed,
+            "by": self.plan.by,
+            **self.plan.terms,
+            "unit": self.unit,
             "teams": self.teams,
             "points": [asdict(rating) for rating in self.points],
             "elo": [asdict(rating) for rating in self.elo],
@@ -121,34 +132,35 @@ class GameLadder:
         }
 
 
-def play_game_ladder(
-    plan: GameLadderPlan,
+def play_ladder(
+    plan: LadderPlan,
     *,
-    game: Game | None = None,
+    arena: Arena | None = None,
     output: Path | None = None,
-    processes: int | Place = 1,
     progress: Callable[[int, MeetingResult], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
-) -> GameLadder | None:
+) -> Ladder | None:
     """Return the ladder after every match, None if it was stopped.
 
-    game: the one that the plan names, where it is loaded already. output: folder of one result file for each
-        match, to go on from. processes: as of `play_match`; one process loads each agent once. progress:
-        called with the pairs of games played so far and the match under way. stop: asked between pieces.
-    Raises LockHeld if another process plays in the folder, and what `play_match` raises.
+    arena: where the agents meet; None for one of this process, which loads each of them once. output: folder
+        of one result file for each match, to go on from. progress: called with the pairs of games played so
+        far and the match under way. stop: as of `Arena.play`.
+    Raises LockHeld if another process plays in the folder, and what `Arena.play` raises.
     """
-    room = AgentRoom(load_game(plan.game, general_sum=True) if game is None else game)
     folder = None if output is None else check_folder(output)
     played: dict[tuple[int, int], PlayedGames] = {}
-    with nullcontext() if folder is None else hold(folder, folder=True):
-        for i, j in plan.matches(max(playing_teams(room.game)) + 1):
+    with (
+        Arena() if arena is None else nullcontext(arena) as place,
+        nullcontext() if folder is None else hold(folder, folder=True),
+    ):
+        contest = place.contest(plan.meeting(0, 0))
+        for name in plan.agents:
+            contest.check(name, plan.seed)
+        for i, j in plan.matches(max(contest.teams) + 1):
             before = plan.pairs * len(played)
-            names = plan.agents[i], plan.agents[j]
-            found = play_match(
-                Meeting(plan.game, *names, plan.pairs, plan.seed, agent_seed=plan.seed),
-                game=room,
-                output=None if folder is None else folder / _file_name(*names),
-                processes=processes,
+            found = place.play(
+                plan.meeting(i, j),
+                output=None if folder is None else _file(folder, plan.agents[i], plan.agents[j]),
                 progress=None if progress is None else _ahead(progress, before),
                 stop=stop,
             )
@@ -157,21 +169,22 @@ def play_game_ladder(
             played[i, j] = found.games
     try:
         with breaking(stop):
-            return rate_games(plan, played, np.random.default_rng([plan.seed, 0x1ADD]))
+            return rate(plan, played, np.random.default_rng([plan.seed, 0x1ADD]), unit=contest.unit)
     except Interrupted:
         return None
 
 
-def rate_games(
-    plan: GameLadderPlan,
+def rate(
+    plan: LadderPlan,
     played: dict[tuple[int, int], PlayedGames],
     rng: np.random.Generator,
     *,
     resamples: int = RESAMPLES,
-) -> GameLadder:
+    unit: str = "payoff a game",
+) -> Ladder:
     """Return the ladder of agents that played the same numbered games.
 
-    played: of every match of the plan, by the places of its agents.
+    played: of every match of the plan, by the places of its agents. unit: of payoffs, in words.
     Intervals: 95 % percentile bootstrap over pairs of games, one draw for all matches: they share chance.
     Raises MeetingError if a match is missing, is of other pairs, or does not tell who won.
     """
@@ -214,7 +227,7 @@ def rate_games(
         net[i, j], share[i, j] = played[i, j].net.mean(), wins.mean() / sides
         if sides == 2:
             net[j, i], share[j, i] = -net[i, j], 1 - share[i, j]
-    return GameLadder(plan, short_names(plan.agents), points, elo, net, share, sides)
+    return Ladder(plan, short_names(plan.agents), points, elo, net, share, sides, unit)
 
 
 def _points(agents: int, meetings: Meetings, paid: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -231,15 +244,15 @@ def _points(agents: int, meetings: Meetings, paid: NDArray[np.float64]) -> NDArr
     return points
 
 
-def plot_game_ladder(ladder: GameLadder, path: Path) -> None:
+def plot_ladder(ladder: Ladder, path: Path) -> None:
     """Draw the ratings with their intervals, and the payoff a game of every pair; needs matplotlib."""
     order = ladder.order
     ratings = np.array([[r.mean, r.low, r.high] for r in (ladder.ratings[k] for k in order)])
     table = ladder.net[np.ix_(order, order)]
     most = max(float(np.nanmax(np.abs(table))), 1e-9)
-    names, title = [ladder.labels[k] for k in order], "payoff, row against column"
+    names, title = [ladder.labels[k] for k in order], f"{ladder.unit}, row against column"
     by_points = ladder.plan.by == "points"
-    unit, digits = ("payoff a game", 2) if by_points else ("Elo points", 0)
+    unit, digits = (ladder.unit, 2) if by_points else ("Elo points", 0)
     draw_ratings(RatingPicture(names, ratings, table, title, most, unit, digits), path)
 
 
@@ -247,7 +260,12 @@ def _ahead(progress: Callable[[int, MeetingResult], None], before: int) -> Calla
     return lambda found: progress(before + len(found.games.numbers), found)
 
 
-def _file_name(a: str, b: str) -> str:
-    """Return the name of a match's file: readable, and another one for every two agents."""
-    readable = re.sub(r"[^\w.@-]+", "_", f"{a}--{b}")[-120:]
-    return f"{readable}-{zlib.crc32(f'{a} {b}'.encode()):08x}.jsonl"
+def _file(folder: Path, a: str, b: str) -> Path:
+    """Return a match's file: named readably, and otherwise for every two agents."""
+    readable = re.sub(r"[^\w.@-]+", "_", f"{a}--{b}")
+    earlier = folder / f"{readable}.jsonl"  # as an earlier version named some
+    return (
+        earlier
+        if earlier.exists()
+        else folder / (f"{readable[-120:]}-{zlib.crc32(f'{a} {b}'.encode()):08x}.jsonl")
+    )

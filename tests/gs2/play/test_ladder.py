@@ -8,19 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from games import load_game
 from games.support.locks import LockHeld, hold
-from gs2.play.game_arena import Meeting, MeetingError, play_match
-from gs2.play.game_ladder import GameLadderPlan, play_game_ladder, plot_game_ladder, rate_games
-from gs2.play.game_match import PlayedGames
+from gs2.play.arena import Meeting, MeetingError, play_match
+from gs2.play.game_pairs import PlayedGames
+from gs2.play.ladder import LadderPlan, play_ladder, plot_ladder, rate
 from tests.patience import amount
 
 AGENTS = ("cfr:20", "uniform", "cfr:3")
 
 
 def test_a_ladder_is_its_matches() -> None:
-    plan = GameLadderPlan("leduc_poker", AGENTS, pairs=60, seed=2)
-    found = play_game_ladder(plan)
+    plan = LadderPlan("leduc_poker", AGENTS, pairs=60, seed=2)
+    found = play_ladder(plan)
     assert found is not None and found.teams == 2
     for i, j in plan.matches(2):
         match = play_match(Meeting("leduc_poker", AGENTS[i], AGENTS[j], 60, 2, agent_seed=2))
@@ -39,7 +38,7 @@ def test_a_ladder_is_its_matches() -> None:
 def test_where_each_plays_for_itself_everyone_is_once_the_one_seat() -> None:
     game = "big2(players=3,ranks=4,suits=3)"
     agents = ("uniform", "gs2.play.big2_shedding:BIG2_SHEDDING")
-    found = play_game_ladder(GameLadderPlan(game, agents, pairs=60))
+    found = play_ladder(LadderPlan(game, agents, pairs=60))
     assert found is not None and found.teams == 3
     ahead = play_match(Meeting(game, *agents, 60, 0, agent_seed=0))
     behind = play_match(Meeting(game, *reversed(agents), 60, 0, agent_seed=0))
@@ -54,36 +53,36 @@ def test_the_order_is_by_points_or_by_elo_as_it_is_asked_for() -> None:
     often = np.tile([[1.0, 1.0], [1.0, 1.0], [-9.0, -9.0]], (20, 1))
     played = {(0, 1): PlayedGames(np.arange(60), often, (np.sign(often) + 1) / 2)}
     for by, order in (("points", [1, 0]), ("elo", [0, 1])):
-        plan = GameLadderPlan("kuhn_poker", ("often", "seldom"), pairs=60, by=by)
-        found = rate_games(plan, played, np.random.default_rng(0), resamples=20)
+        plan = LadderPlan("kuhn_poker", ("often", "seldom"), pairs=60, by=by)
+        found = rate(plan, played, np.random.default_rng(0), resamples=20)
         assert found.order == order and found.points[1].mean > 0 < found.elo[0].mean
 
 
 def test_a_ladder_goes_on_from_its_folder(tmp_path: Path) -> None:
-    plan = GameLadderPlan("leduc_poker", (*AGENTS, "cfr+:3"), pairs=amount(300, 100))
+    plan = LadderPlan("leduc_poker", (*AGENTS, "cfr+:3"), pairs=amount(300, 100))
     asked = iter([False, False, False, True])
-    assert play_game_ladder(plan, output=tmp_path / "run", stop=lambda: next(asked, True)) is None
+    assert play_ladder(plan, output=tmp_path / "run", stop=lambda: next(asked, True)) is None
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.jsonl")}
     assert 0 < len(before) < 6
     shown: list[int] = []
-    found = play_game_ladder(plan, output=tmp_path / "run", progress=lambda done, _: shown.append(done))
+    found = play_ladder(plan, output=tmp_path / "run", progress=lambda done, _: shown.append(done))
     after = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.jsonl")}
     assert len(after) == 6, "cfr:3 and cfr+:3 have a file each"
     assert all(after[name].startswith(data) for name, data in before.items())
     assert shown == sorted(shown) and shown[-1] == 6 * plan.pairs
-    alone = play_game_ladder(plan)
+    alone = play_ladder(plan)
     assert found is not None and alone is not None and found.to_json() == alone.to_json()
     with hold(tmp_path / "run", folder=True), pytest.raises(LockHeld):
-        play_game_ladder(plan, output=tmp_path / "run")
+        play_ladder(plan, output=tmp_path / "run")
 
 
 def test_a_ladder_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for by in ("points", "elo"):
-        plan = GameLadderPlan("kuhn_poker", AGENTS, pairs=20, by=by)
-        found = play_game_ladder(plan, game=load_game("kuhn_poker"))
+        plan = LadderPlan("kuhn_poker", AGENTS, pairs=20, by=by)
+        found = play_ladder(plan)
         assert found is not None
-        plot_game_ladder(found, tmp_path / f"{by}.svg")
+        plot_ladder(found, tmp_path / f"{by}.svg")
         picture = (tmp_path / f"{by}.svg").read_text()
         assert picture.startswith("<?xml") and len(picture) > 10_000
 
@@ -91,10 +90,10 @@ def test_a_ladder_is_drawn(tmp_path: Path) -> None:
 def test_what_cannot_be_rated_is_refused() -> None:
     for agents in ((), ("uniform",), ("uniform", "uniform")):
         with pytest.raises(MeetingError, match="two or more different agents"):
-            GameLadderPlan("kuhn_poker", agents)
+            LadderPlan("kuhn_poker", agents)
     with pytest.raises(MeetingError, match="ordered by points or elo"):
-        GameLadderPlan("kuhn_poker", AGENTS, by="luck")
-    plan = GameLadderPlan("kuhn_poker", ("a", "b"), pairs=2)
+        LadderPlan("kuhn_poker", AGENTS, by="luck")
+    plan = LadderPlan("kuhn_poker", ("a", "b"), pairs=2)
     paid = np.zeros((2, 2))
     rng = np.random.default_rng(0)
     for played in (
@@ -103,6 +102,6 @@ def test_what_cannot_be_rated_is_refused() -> None:
         {(1, 0): PlayedGames(np.arange(2), paid, paid)},
     ):
         with pytest.raises(MeetingError, match="every match of 2 agents"):
-            rate_games(plan, played, rng)
+            rate(plan, played, rng)
     with pytest.raises(MeetingError, match="must say who won"):
-        rate_games(plan, {(0, 1): PlayedGames(np.arange(2), paid, paid * np.nan)}, rng)
+        rate(plan, {(0, 1): PlayedGames(np.arange(2), paid, paid * np.nan)}, rng)

@@ -96,14 +96,17 @@ def _where(decisions: CardDecisions, mask: NDArray[np.bool_]) -> CardDecisions:
     return CardDecisions(*(getattr(decisions, name)[mask] for name in fields))
 
 
-def play_duplicate(a: Chooser, b: Chooser, deals: Array, scratch: Scratch | None = None) -> NDArray[np.int8]:
+def play_duplicate(
+    a: Chooser, b: Chooser, deals: Array, scratch: Scratch | None = None, *, others: Array | None = None
+) -> NDArray[np.int8]:
     """Return the payoff of each deal to agent a, [n, 2] int8 in levels: from side 0, then from side 1.
 
     deals: [n] STATE at the start of a round. All 2 n rounds advance together; agents see each in order.
+    others: [n] STATE that a plays from side 1; None for the same deals.
     Raises AgentFault if an agent answers with what is no choice.
     """
     n = len(deals)
-    states = join([deals, deals])
+    states = join([deals, deals if others is None else others])
     play_rounds(states, [_Duel(a, b, n)], scratch or Scratch(), record=False)
     payoff = GuanDan().returns(states)[:, 0]
     return np.stack([payoff[:n], -payoff[n:]], 1).astype(np.int8)
@@ -116,16 +119,18 @@ def play_games_duplicate(
     scratch: Scratch | None = None,
     *,
     rules: Rules | str = "ruling",
+    others: NDArray[np.uint64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return (score, rounds) of whole games from 2 to A: [n, 2] float64 and [n, 2] int64.
 
-    seeds: [n]; both plays of a game see the same deals, round by round. score: 1 where agent a won, 0 where b
+    seeds: [n]; both plays of a game see the same deals, round by round; others: [n], of a's games as team 1,
+        if they are to see other deals. score: 1 where agent a won, 0 where b
         did, 0.5 where the rules end it drawn; as team 0, then as team 1. rounds: how many the game took.
     An agent chooses tribute and return cards with its `cards` (see `Matches.card_decisions`) if it has them.
     """
     n = len(seeds)
     duel, scratch = _Duel(a, b, n), scratch or Scratch()
-    matches = Matches(np.concatenate([seeds, seeds]), rules=rules)
+    matches = Matches(np.concatenate([seeds, seeds if others is None else others]), rules=rules)
     while not matches.over.all():
         duel.give(matches)
         play_rounds(matches.states, [duel], scratch, record=False)

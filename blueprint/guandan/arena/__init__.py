@@ -1,1 +1,0 @@
-"""The arena: agents compared on duplicate deals, with intervals and ratings."""

@@ -1,0 +1,156 @@
+"""GuanDan's contest: rounds on duplicate deals, or whole games from 2 to A, hundreds in lockstep."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.chooser import Chooser, Decisions
+from blueprint.guandan.play.duplicate import (
+    BLOCK,
+    duplicate_deals,
+    game_seeds,
+    play_duplicate,
+    play_games_duplicate,
+)
+from blueprint.guandan.play.selfplay import Scratch
+from games.guandan.rounds.round import GuanDan
+from games.guandan.rules import as_rules
+from games.support.array_types import Array
+from games.support.configuration import Configuration, flag, integer, real, text
+from games.support.work.carried import name_here
+from gs2.guandan.named_agents import check_agent, deals_at_once, fingerprint, is_batched, load_batched_agent
+from gs2.play.contests import PAIRS, Meeting
+from gs2.play.game_pairs import Pace, PlayedGames
+
+__all__ = ["GuanDanContest", "Terms", "guandan_contest"]
+
+SLOW_PAIRS = 100
+"""Deals by default where an agent searches."""
+ROUNDS_OF_A_GAME = 8
+"""A whole game takes at least so many rounds, so that many fewer games than deals make a piece of work."""
+OTHERS = BLOCK << 40
+"""Added to the numbers of the second games of pairs that do not share their deal."""
+
+
+@attrs.frozen(slots=False)
+class Terms(Configuration):
+    """Which cards are dealt, and by which rules whole games go.
+
+    whole: whole games from 2 to A in place of single rounds. level: rank code of every deal, None for all of
+    them. tribute: share of deals that start with tribute (0.5 as in training). rules: of whole games.
+    """
+
+    label: ClassVar[str] = "match"
+
+    whole: bool = attrs.field(default=False, validator=flag)
+    level: int | None = attrs.field(default=None, validator=integer(0, 12, optional=True))
+    tribute: float = attrs.field(default=0.5, validator=real(0, 1))
+    rules: str = attrs.field(default="ruling", validator=text)
+
+    def __attrs_post_init__(self) -> None:
+        as_rules(self.rules)
+
+
+def guandan_contest(terms: Mapping[str, Any]) -> GuanDanContest:
+    """Return GuanDan's contest. Raises ConfigError or GameError for terms that it does not have."""
+    return GuanDanContest(Terms().replace(**terms))
+
+
+class _Timed:
+    """An agent with the time that its decisions take."""
+
+    def __init__(self, agent: Chooser) -> None:
+        self.agent, self.pace = agent, Pace()
+        for name in ("name", "follows", "cards"):
+            if hasattr(agent, name):
+                setattr(self, name, getattr(agent, name))
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        began = time.perf_counter()
+        found = self.agent(decisions)
+        self.pace.add(Pace(len(decisions), time.perf_counter() - began))
+        return found
+
+
+class GuanDanContest:
+    """Rounds or whole games between agents that decide for many of them together."""
+
+    teams = GuanDan.teams
+    spread, recordable = True, False
+
+    def __init__(self, terms: Terms) -> None:
+        self._how = terms
+        kept = ("whole", "rules") if terms.whole else ("whole", "level", "tribute")
+        self.terms: Mapping[str, Any] = {name: getattr(terms, name) for name in kept}
+        self.payoff_range = (-1.0, 1.0) if terms.whole else GuanDan.payoff_range
+        self.unit = "whole games won less lost" if terms.whole else "levels a round"
+        self._scratch = Scratch()
+        self._agents: dict[tuple[int, str], Chooser] = {}
+
+    def check(self, name: str, seed: int) -> None:
+        """Raise what loading the agent would raise at its name; nothing large is loaded."""
+        check_agent(name)
+
+    def identity(self, name: str, *, named: bool = True) -> str:
+        """Return the agent's fingerprint, which is that of its files wherever they lie."""
+        return fingerprint(name)
+
+    def together(self, meeting: Meeting) -> int:
+        """Return hundreds of deals, a few where an agent searches; an eighth as many whole games."""
+        count = min(deals_at_once(meeting.a), deals_at_once(meeting.b))
+        return max(1, count // ROUNDS_OF_A_GAME) if self._how.whole else count
+
+    def usual(self, names: Sequence[str]) -> int:
+        """Return fewer pairs where an agent searches."""
+        return PAIRS if all(is_batched(name) for name in names) else SLOW_PAIRS
+
+    def play(self, meeting: Meeting, numbers: Sequence[int], *, recorded: bool = False) -> PlayedGames:
+        """Return what these deals or whole games came to; agents that draw do so by the first number."""
+        draw = [meeting.seed, int(self._how.whole), numbers[0]]
+        a, b = (
+            _Timed(self._agent(seat, name, np.random.default_rng([*draw, seat])))
+            for seat, name in enumerate((meeting.a, meeting.b))
+        )
+        play = self._games if self._how.whole else self._rounds
+        payoffs, lengths = play(a, b, meeting, np.asarray(numbers, np.int64))
+        return PlayedGames(
+            np.asarray(numbers, np.int64),
+            payoffs,
+            (np.sign(payoffs) + 1) / 2,
+            (a.pace, b.pace),
+            lengths=lengths,
+        )
+
+    def _agent(self, seat: int, name: str, rng: np.random.Generator) -> Chooser:
+        """Return an agent, loaded once for each side; one that draws does so from `rng`."""
+        if (seat, name) not in self._agents:
+            self._agents[seat, name] = load_batched_agent(name_here(name), rng)
+        agent = self._agents[seat, name]
+        if hasattr(agent, "rng"):
+            agent.rng = rng
+        return agent
+
+    def _rounds(
+        self, a: Chooser, b: Chooser, meeting: Meeting, numbers: NDArray[np.int64]
+    ) -> tuple[Array, None]:
+        deals, others = (
+            duplicate_deals(which, meeting.seed, tribute=self._how.tribute, level=self._how.level)
+            for which in (numbers, numbers if meeting.duplicate else numbers + OTHERS)
+        )
+        return play_duplicate(a, b, deals, self._scratch, others=others).astype(np.float64), None
+
+    def _games(
+        self, a: Chooser, b: Chooser, meeting: Meeting, numbers: NDArray[np.int64]
+    ) -> tuple[Array, NDArray[np.int64]]:
+        seeds, others = (
+            game_seeds(which, meeting.seed)
+            for which in (numbers, numbers if meeting.duplicate else numbers + OTHERS)
+        )
+        score, rounds = play_games_duplicate(a, b, seeds, self._scratch, rules=self._how.rules, others=others)
+        return 2 * score - 1, rounds

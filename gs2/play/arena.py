@@ -1,0 +1,292 @@
+"""Matches between named agents of any game: in pieces, on several cores, into files to go on from.
+
+result = play_match(Meeting("leduc_poker", "cfr:100", "uniform", pairs=1000))
+result.net, result.interval()
+
+Each process loads the agents itself; an `Arena` keeps its processes, and their agents, from match to match.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from games.game import Game
+from games.support.array_types import Array
+from games.support.bootstrap import Estimate
+from games.support.json_rows import Row
+from games.support.work.carried import name_here
+from games.support.work.engines import executor_at
+from games.support.work.executor import Executor, Task, WorkerLost, on_one_core, results
+from games.support.work.where import Place, where_of
+from gs2.play.contests import Contest, Meeting, contest_of
+from gs2.play.game_pairs import Pace, PlayedGames
+from gs2.play.match_files import MatchBook, MatchFiles, MeetingError, result_row
+from gs2.play.records.round_record import RoundRecord
+
+__all__ = ["Arena", "Meeting", "MeetingError", "MeetingResult", "play_match"]
+
+
+@dataclass(frozen=True, eq=False)
+class MeetingResult:
+    """What a match came to. games: every pair played so far, with the paces of this run.
+
+    unit: of payoffs, in words. complete: everything asked for was played. played: pairs of this run.
+    seconds: of this run. memory: bytes at the peak of a process.
+    """
+
+    meeting: Meeting
+    games: PlayedGames
+    unit: str
+    complete: bool
+    played: int
+    seconds: float
+    memory: float
+
+    @property
+    def net(self) -> float:
+        """Mean payoff a game to a."""
+        return float(self.games.net.mean())
+
+    def interval(self) -> tuple[float, float]:
+        """Return the 95 % bootstrap interval of `net` over pairs."""
+        return self.games.interval(self.meeting.seed)
+
+    def summary(self) -> tuple[Estimate, Estimate]:
+        """Return a's payoff a game and its share of games won, with 95 % intervals over pairs."""
+        return self.games.summary(self.meeting.seed)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the match in plain numbers."""
+        net, won = self.summary()
+        return {
+            **self.meeting.to_json(),
+            "pairs": len(self.games.numbers),
+            "games": self.games.payoffs.size,
+            "complete": self.complete,
+            "net": net.mean,
+            "low": net.low,
+            "high": net.high,
+            "won": asdict(won),
+            "by_team": self.games.payoffs.mean(0).tolist(),
+            "seconds": self.seconds,
+            "memory": self.memory,
+            "decisions": [pace.decisions for pace in self.games.paces],
+            "seconds_a_decision": [pace.seconds / max(pace.decisions, 1) for pace in self.games.paces],
+        }
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Pairs of games for one process. identities: of both agents, as the match began."""
+
+    meeting: Meeting
+    numbers: tuple[int, ...]
+    recorded: bool
+    identities: tuple[str, str]
+
+
+Played = tuple[list[Row], tuple[RoundRecord, ...], list[tuple[int, float]], float]
+"""Rows of pairs, their rounds, both agents' decisions and seconds, and the peak of memory."""
+
+
+@dataclass(eq=False)
+class _Player:
+    """What one process keeps: contests with the agents that they have loaded, and which agents it knows."""
+
+    contests: dict[str, Contest] = field(default_factory=dict)
+    known: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def contest(self, meeting: Meeting) -> Contest:
+        """Return the contest that a match is of."""
+        key = _key(meeting.game, meeting.terms)
+        if key not in self.contests:
+            self.contests[key] = contest_of(meeting.game, meeting.terms)
+        return self.contests[key]
+
+    def play(self, piece: _Piece) -> Played:
+        """Return what a piece of work comes to."""
+        meeting = piece.meeting
+        contest = self.contest(meeting)
+        for name, told in zip((meeting.a, meeting.b), piece.identities, strict=True):
+            key = (meeting.game, name, told)
+            if key not in self.known and name_here(name) == name and contest.identity(name) != told:
+                raise MeetingError(
+                    f"match: {name} changed while the processes were starting; copy it and use the copy"
+                )
+            self.known.add(key)
+        with on_one_core():
+            played = contest.play(meeting, piece.numbers, recorded=piece.recorded)
+        lengths = [None] * len(piece.numbers) if played.lengths is None else played.lengths
+        columns = zip(piece.numbers, played.payoffs, played.won, lengths, strict=True)
+        paces = [(pace.decisions, pace.seconds) for pace in played.paces]
+        return [result_row(*column) for column in columns], played.rounds, paces, _peak()
+
+
+def _key(game: str, terms: Mapping[str, Any]) -> str:
+    return repr((game, sorted(terms.items())))
+
+
+def _play(player: _Player, piece: _Piece) -> Played:
+    return player.play(piece)
+
+
+class Arena:
+    """Processes in which agents meet; use it in a `with` block.
+
+    processes: how many, or a place for them, a cluster for example (`games.support.work`); None for all
+    cores. With one process of this machine everything happens in the caller's own. contest: one that is made
+    already, for matches of the game of this name.
+    """
+
+    def __init__(
+        self, processes: int | Place | None = 1, *, contest: Contest | None = None, name: str = ""
+    ) -> None:
+        self._place = where_of(processes)
+        self._here = _Player()
+        self._executor: Executor[_Piece, Played] | None = None
+        if contest is not None:
+            self._here.contests[_key(name, contest.terms)] = contest
+
+    def __enter__(self) -> Arena:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes, whatever they are doing."""
+        if self._executor is not None:
+            self._executor.close()
+
+    def contest(self, meeting: Meeting) -> Contest:
+        """Return the contest of a match, with the agents that this process has loaded."""
+        return self._here.contest(meeting)
+
+    def play(
+        self,
+        meeting: Meeting,
+        *,
+        output: Path | MatchFiles | None = None,
+        progress: Callable[[MeetingResult], None] | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> MeetingResult:
+        """Return what a match comes to.
+
+        output: file of results, or of records as well; what they hold is not played again. progress: called
+        after every piece of work. stop: asked several times a second; once it says so, work under way is
+        dropped. With one process it is asked between pieces; an `Interruption` breaks into them too.
+        Raises MeetingError if a process died or the file holds another match, LockHeld if another process
+        writes it, and whatever loading the agents raises.
+        """
+        began = time.perf_counter()
+        contest = self.contest(meeting)
+        meeting = replace(meeting, terms=contest.terms)
+        files = output if isinstance(output, MatchFiles) else MatchFiles(output)
+        if files.records is not None and not contest.recordable:
+            raise MeetingError(
+                f"match: --records must be left out; no rounds of {meeting.game} are kept here"
+            )
+        told, peak, count = (Pace(), Pace()), 0.0, 0
+        identities = (
+            contest.identity(meeting.a, named=meeting.called is None),
+            contest.identity(meeting.b),
+        )
+        with MatchBook(files, _header(meeting, identities), contest.teams) as book:
+
+            def result() -> MeetingResult:
+                mine = [row for row in book.rows if row["pair"] < meeting.pairs]
+                games = _games(mine, max(contest.teams) + 1, told)
+                complete = not book.to_play(meeting.pairs)
+                seconds = time.perf_counter() - began
+                return MeetingResult(
+                    meeting, games, contest.unit, complete, count, seconds, max(peak, _peak())
+                )
+
+            for rows, rounds, paces, memory in self._pieces(contest, meeting, book, stop):
+                book.add(rows, rounds)
+                peak, count = max(peak, memory), count + len(rows)
+                for pace, (decisions, seconds) in zip(told, paces, strict=True):
+                    pace.add(Pace(decisions, seconds))
+                if progress is not None:
+                    progress(result())
+            return result()
+
+    def _pieces(
+        self, contest: Contest, meeting: Meeting, book: MatchBook, stop: Callable[[], bool]
+    ) -> Iterator[Played]:
+        """Yield what pieces of work come to, as many as keep every process busy."""
+        left = book.to_play(meeting.pairs)
+        if not left:
+            return
+        together = contest.together(meeting)
+        if self._executor is None:
+            self._executor = executor_at(self._place, Task(_Player, (), _play), here=self._here)
+        size = max(1, min(together, -(-len(left) // self._executor.size)))
+        identities = (contest.identity(meeting.a), contest.identity(meeting.b))
+        pieces = (
+            (at, _Piece(meeting, tuple(left[at : at + size]), book.keeps_rounds, identities))
+            for at in range(0, len(left), size)
+        )
+        names = (meeting.game, meeting.a, meeting.b)
+        try:
+            for _, played in results(self._executor, pieces, names=names, stop=stop):
+                yield played
+        except WorkerLost as error:
+            raise MeetingError(f"match: {error}; use fewer --processes") from error
+
+
+def play_match(
+    meeting: Meeting,
+    *,
+    game: Game | None = None,
+    output: Path | MatchFiles | None = None,
+    processes: int | Place | None = 1,
+    progress: Callable[[MeetingResult], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> MeetingResult:
+    """Return what one match comes to, in an arena of its own: see `Arena` and `Arena.play`.
+
+    game: the one that `meeting.game` names, where it is loaded already.
+    """
+    contest = None if game is None else contest_of(game)
+    with Arena(processes, contest=contest, name=meeting.game) as arena:
+        return arena.play(meeting, output=output, progress=progress, stop=stop)
+
+
+def _header(meeting: Meeting, identities: tuple[str, str]) -> Row:
+    """Return what a file of results begins with: the same header, the same games."""
+    told = meeting.to_json()
+    del told["pairs"]
+    if meeting.agent_seed is None:
+        del told["agent_seed"]
+    return {**told, "agents": list(identities)}
+
+
+def _games(rows: list[Row], sides: int, paces: tuple[Pace, Pace]) -> PlayedGames:
+    """Return the games of rows; nan for wins that a file does not tell."""
+    payoffs = np.array([row["payoffs"] for row in rows], np.float64).reshape(-1, sides)
+    unknown = [np.nan] * sides
+    told = [row.get("won", unknown) for row in rows]
+    won: Array = (np.sign(payoffs) + 1) / 2 if sides == 2 else np.array(told, np.float64).reshape(-1, sides)
+    numbers = np.array([row["pair"] for row in rows], np.int64)
+    lengths = None
+    if any("lengths" in row for row in rows):
+        lengths = np.array([row["lengths"] for row in rows], np.int64).reshape(-1, sides)
+    return PlayedGames(numbers, payoffs, won, paces, lengths=lengths)
+
+
+def _peak() -> float:
+    """Return the most bytes that this process has held in memory, 0 where nothing says so."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    most = float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    return most if sys.platform == "darwin" else 1024 * most

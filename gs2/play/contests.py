@@ -1,0 +1,181 @@
+"""What agents meet in: the pairs of games of a match by number, in lockstep.
+
+    contest = contest_of("leduc_poker")
+    contest.play(Meeting("leduc_poker", "cfr:100", "uniform"), range(64)).net.mean()
+
+Any game is played by `gs2.play.game_pairs`. One with a way of its own to play many rounds at once, and agents
+that decide for all of them together, registers it in `OWN`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from games.game import Game
+from games.registry import load_game
+from games.support.json_rows import Row
+from games.support.work.carried import name_here
+from gs2.play.agent_names import agent_identity, load_game_agent
+from gs2.play.game_agents import TrailAgent
+from gs2.play.game_pairs import PlayedGames, play_numbered, playing_teams
+from gs2.play.match_files import MeetingError
+
+if TYPE_CHECKING:
+    from blueprint.protocol import GameAgent
+
+__all__ = ["Contest", "GameContest", "Meeting", "contest_of"]
+
+OWN = {"guandan": "gs2.guandan.contest:guandan_contest"}
+"""By the name of a game what makes its contest, called with the terms of a match."""
+QUICK, SEARCHING = 256, 4
+"""Pairs of games that are played in lockstep: many where agents answer at once, few where one searches."""
+PAIRS = 1000
+"""Pairs of games by default."""
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Who meets whom, where and how often.
+
+    game: its string. a, b: names of agents. pairs: of games, one with a on team 0 and one with a on team 1.
+    seed: of chance, of the agents' choices and of what they train or search.
+    duplicate: whether the games of a pair share their chance. agent_seed: of what both agents train or
+    search; None for `seed` and the number after it. called: what a is called in files of results, where it
+    plays from a copy of a file. terms: what else the game lets a match choose, FIELD: value.
+    """
+
+    game: str
+    a: str
+    b: str
+    pairs: int = PAIRS
+    seed: int = 0
+    duplicate: bool = True
+    agent_seed: int | None = None
+    called: str | None = None
+    terms: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.pairs < 1:
+            raise MeetingError(f"match: there must be at least 1 pair of games; got {self.pairs}")
+
+    @property
+    def agent_seeds(self) -> tuple[int, int]:
+        """The seeds of what a and b train or search."""
+        return (self.seed, self.seed + 1) if self.agent_seed is None else (self.agent_seed, self.agent_seed)
+
+    def to_json(self) -> Row:
+        """Return the meeting in plain values."""
+        told: Row = {"game": self.game, "a": self.called or self.a, "b": self.b, "pairs": self.pairs}
+        told |= {"seed": self.seed, "duplicate": self.duplicate, "agent_seed": self.agent_seed}
+        return {**told, **self.terms}
+
+
+class Contest(Protocol):
+    """A game that agents meet in, by their names.
+
+    terms: what was chosen for the match, every field with its value. teams: of each seat; an agent plays each
+    in turn. payoff_range: of what a game pays. unit: of payoffs, in words. spread: whether a match takes all
+    cores unless fewer are asked for. recordable: whether rounds can be told in words.
+    """
+
+    terms: Mapping[str, Any]
+    teams: tuple[int, ...]
+    payoff_range: tuple[float, float]
+    unit: str
+    spread: bool
+    recordable: bool
+
+    def check(self, name: str, seed: int) -> None:
+        """Raise what loading the agent would raise at its name. seed: of what it trains or searches."""
+        ...
+
+    def identity(self, name: str, *, named: bool = True) -> str:
+        """Return what changes when the agent does; named: whether its name, too, tells it from others."""
+        ...
+
+    def together(self, meeting: Meeting) -> int:
+        """Return how many pairs of games make one piece of work, at least 1; both names are checked."""
+        ...
+
+    def usual(self, names: Sequence[str]) -> int:
+        """Return how many pairs of games these agents play where nothing is said."""
+        ...
+
+    def play(self, meeting: Meeting, numbers: Sequence[int], *, recorded: bool = False) -> PlayedGames:
+        """Return what the pairs of games of these numbers came to. recorded: with the rounds in words."""
+        ...
+
+
+class GameContest:
+    """Any game, by the functions of its contract. Agents are named as in `gs2.play.agent_names`."""
+
+    unit = "payoff a game"
+    spread, recordable = False, True
+
+    def __init__(self, game: Game) -> None:
+        self.game, self.teams = game, playing_teams(game)
+        self.payoff_range = game.payoff_range
+        self.terms: Mapping[str, Any] = {}
+        self._agents: dict[tuple[str, int], GameAgent] = {}
+
+    def check(self, name: str, seed: int) -> None:
+        """Load the agent, and keep it."""
+        self.agent(name, seed)
+
+    def identity(self, name: str, *, named: bool = True) -> str:
+        """Return `agent_identity` of the name."""
+        return agent_identity(name, self.game.name, named=named)
+
+    def together(self, meeting: Meeting) -> int:
+        """Return a few where an agent asks how games came to where they stand."""
+        return SEARCHING if any(isinstance(agent, TrailAgent) for agent in self._met(meeting)) else QUICK
+
+    def usual(self, names: Sequence[str]) -> int:
+        """Return the same number for all agents."""
+        return PAIRS
+
+    def agent(self, name: str, seed: int) -> GameAgent:
+        """Return an agent by name, loaded once. seed: of what it trains or searches."""
+        if (name, seed) not in self._agents:
+            self._agents[name, seed] = load_game_agent(self.game, name_here(name), seed=seed)
+        return self._agents[name, seed]
+
+    def play(self, meeting: Meeting, numbers: Sequence[int], *, recorded: bool = False) -> PlayedGames:
+        """Return what the pairs of games of these numbers came to."""
+        played = play_numbered(
+            self.game,
+            self._met(meeting),
+            np.asarray(numbers, np.int64),
+            meeting.seed,
+            duplicate=meeting.duplicate,
+            recorded=(meeting.a, meeting.b) if recorded else None,
+        )
+        rounds = tuple(replace(record, game=meeting.game) for record in played.rounds)
+        return replace(played, rounds=rounds)
+
+    def _met(self, meeting: Meeting) -> tuple[GameAgent, GameAgent]:
+        first, second = meeting.agent_seeds
+        return self.agent(meeting.a, first), self.agent(meeting.b, second)
+
+
+def contest_of(game: str | Game, terms: Mapping[str, Any] | None = None) -> Contest:
+    """Return the contest of a game. game: its string, or the game itself; terms: of the match.
+
+    Raises GameError if there is no such game, ConfigError for terms that it does not have.
+    """
+    loaded = load_game(name_here(game), general_sum=True) if isinstance(game, str) else game
+    own = OWN.get(loaded.name.partition("(")[0])
+    if own is not None:
+        module, _, name = own.partition(":")
+        made: Contest = getattr(importlib.import_module(module), name)(terms or {})
+        return made
+    if terms:
+        raise MeetingError(
+            f"match: {next(iter(terms))} must be left out; {loaded.name} lets a match choose no such thing"
+        )
+    return GameContest(loaded)

@@ -1,0 +1,204 @@
+"""GuanDan in the arena: rounds and whole games by name, on the same cards, into files of any version."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.play.duplicate import duplicate_deals, game_seeds, play_duplicate, play_games_duplicate
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
+from games.game import GameError
+from games.support.configuration import ConfigError
+from games.support.files import FileProblem
+from gs2.guandan import contest
+from gs2.play.arena import Arena, Meeting, MeetingError, play_match
+from gs2.play.match_files import MatchFiles
+
+WHOLE = {"whole": True}
+
+
+def meeting(a: str, b: str, pairs: int, **how: Any) -> Meeting:
+    return Meeting("guandan", a, b, pairs, **how)
+
+
+def test_a_match_is_its_duplicate_deals_or_whole_games() -> None:
+    found = play_match(meeting("greedy", "random", 5, seed=3, terms={"level": 4}))
+    rng = np.random.default_rng([3, 0, 0, 1])
+    deals = duplicate_deals(np.arange(5), 3, level=4)
+    assert np.array_equal(found.games.payoffs, play_duplicate(GreedyAgent(), RandomChooser(rng), deals))
+    assert found.unit == "levels a round" and found.games.lengths is None
+    assert found.games.paces[0].decisions > 0 < found.games.paces[0].seconds
+    games = play_match(meeting("greedy", "balanced", 1, terms=WHOLE)).games
+    swapped = play_match(meeting("balanced", "greedy", 1, terms=WHOLE)).games
+    assert np.array_equal(games.payoffs, -swapped.payoffs[:, ::-1]) and games.lengths is not None
+    score, rounds = play_games_duplicate(GreedyAgent(), GreedyAgent(), game_seeds(np.arange(1), 0))
+    same = play_match(meeting("greedy", "greedy", 1, terms=WHOLE)).games
+    assert np.array_equal(same.payoffs, 2 * score - 1) and np.array_equal(same.lengths, rounds)
+
+
+def test_games_of_a_pair_may_have_cards_of_their_own() -> None:
+    for terms in ({}, WHOLE):
+        found = [
+            play_match(meeting("greedy", "greedy", 4 if terms == {} else 1, duplicate=duplicate, terms=terms))
+            for duplicate in (True, False)
+        ]
+        assert not found[0].games.net.any()
+        assert np.array_equal(found[0].games.payoffs[:, 0], found[1].games.payoffs[:, 0])
+    assert play_match(meeting("greedy", "greedy", 20, duplicate=False)).games.net.any()
+
+
+def test_a_match_goes_on_from_its_file_as_if_it_had_never_stopped(tmp_path: Path) -> None:
+    for terms, first, last in (({}, 6, 10), (WHOLE, 1, 2)):
+        path = tmp_path / f"{first}.jsonl"
+        with Arena() as arena:
+            arena.play(meeting("greedy", "balanced", first, terms=terms), output=path)
+            whole = arena.play(meeting("greedy", "balanced", last, terms=terms))
+            with open(path, "a") as file:
+                file.write('{"pair": 6, "pay')  # killed while writing
+            again = arena.play(meeting("greedy", "balanced", last, terms=terms), output=path)
+        assert again.complete and again.played == last - first and whole.played == last
+        assert np.array_equal(again.games.payoffs, whole.games.payoffs)
+        assert (again.games.lengths is None) == (terms == {})
+        rows = [json.loads(line).get("pair", -1) for line in path.read_text().splitlines()]
+        assert sorted(rows) == [-1, *range(last)]
+
+
+def earlier_file(path: Path, payoffs: NDArray[np.float64], games: NDArray[np.float64]) -> None:
+    """Write results as versions did that had deals and whole games in one file."""
+    header = {"format": "gs2-match-1", "a": ["greedy", "greedy"], "b": ["/elsewhere/random", "random"]}
+    header |= {"seed": 1, "level": None, "tribute": 0.5, "rules": "ruling"}
+    rows: list[dict[str, Any]] = [{"deal": k, "payoffs": pair} for k, pair in enumerate(payoffs.tolist())]
+    rows += [{"game": k, "score": pair, "rounds": [9, 8]} for k, pair in enumerate(games.tolist())]
+    path.write_text("".join(json.dumps(row) + "\n" for row in (header, *rows)))
+
+
+def test_results_of_earlier_versions_are_read_and_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl"
+    whole = play_match(meeting("greedy", "random", 9, seed=1)).games.payoffs
+    earlier_file(path, whole[:6].astype(np.int64), np.array([[1.0, 0.5]]))
+    found = play_match(meeting("greedy", "random", 6, seed=1), output=path)
+    assert found.played == 0 and np.array_equal(found.games.payoffs, whole[:6])
+    games = play_match(meeting("greedy", "random", 1, seed=1, terms=WHOLE), output=path)
+    assert games.played == 0 and games.games.payoffs.tolist() == [[1.0, 0.0]]
+    assert games.games.won.tolist() == [[1.0, 0.5]]
+    assert games.games.lengths is not None and games.games.lengths.tolist() == [[9, 8]]
+    for _ in range(2):
+        more = play_match(meeting("greedy", "random", 9, seed=1), output=path)
+        assert len(more.games.payoffs) == 9
+        two = play_match(meeting("greedy", "random", 2, seed=1, terms=WHOLE), output=path)
+        assert two.games.payoffs[0].tolist() == [1.0, 0.0]
+    assert more.played == two.played == 0
+    for other in (
+        meeting("balanced", "random", 6, seed=1),
+        meeting("greedy", "random", 6, seed=2),
+        meeting("greedy", "random", 6, seed=1, terms={"tribute": 0.0}),
+        meeting("greedy", "random", 6, seed=1, duplicate=False),
+        meeting("greedy", "random", 6, seed=1, terms={"whole": True, "rules": "njupt"}),
+        Meeting("kuhn_poker", "uniform", "uniform", 6, seed=1),
+    ):
+        with pytest.raises(MeetingError, match=r"it holds results with|must be a result of gs2 match"):
+            play_match(other, output=path)
+    for line in ('{"deal": 3, "payoffs": [1]}', '{"deal": -1, "payoffs": [1, 1]}', '{"deal": 3}', "[]"):
+        kept = path.read_text()
+        path.write_text(kept + line + "\n")
+        with pytest.raises(MeetingError, match="not the result of a pair"):
+            play_match(meeting("greedy", "random", 6, seed=1), output=path)
+        path.write_text(kept)
+
+
+def test_a_file_of_other_results_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with Arena() as arena:
+        arena.play(meeting("greedy", "balanced", 2), output=path)
+        for a, how, word in (
+            ("random", {}, "with a "),
+            ("greedy", {"seed": 1}, "with seed"),
+            ("greedy", {"terms": {"tribute": 0.0}}, "with tribute"),
+            ("greedy", {"terms": WHOLE}, "with whole"),
+        ):
+            with pytest.raises(MeetingError, match=word):
+                arena.play(meeting(a, "balanced", 2, **how), output=path)
+        with pytest.raises(FileProblem, match="its folder must exist"):
+            arena.play(meeting("greedy", "balanced", 2), output=tmp_path / "none" / "x.jsonl")
+        with pytest.raises(MeetingError, match="--records must be left out"):
+            arena.play(meeting("greedy", "balanced", 2), output=MatchFiles(records=tmp_path / "r.jsonl"))
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_an_agent_that_changed_since_the_match_began_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def changing(name: str) -> str:
+        told.append(name)
+        return f"{name}{told.count(name) if name == 'greedy' else 0}"
+
+    monkeypatch.setattr(contest, "fingerprint", changing)
+    with pytest.raises(MeetingError, match="greedy changed while the processes were starting"):
+        play_match(meeting("greedy", "balanced", 1))
+
+
+def test_agents_that_draw_replay_from_the_seed() -> None:
+    first, second = (play_match(meeting("random", "random", 20)).games.payoffs for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+class Slow:
+    """Plays the first move, and may not be asked for many deals at once."""
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        return np.zeros(len(decisions), np.int64)
+
+
+def test_a_stopped_match_returns_what_it_has() -> None:
+    name = f"{__name__}:Slow"
+    seen: list[int] = []
+    found = play_match(
+        meeting(name, "greedy", 40),
+        progress=lambda result: seen.append(len(result.games.numbers)),
+        stop=lambda: len(seen) == 2,
+    )
+    assert seen == [16, 32] and not found.complete and len(found.games.payoffs) == 32
+
+
+@pytest.mark.long
+def test_processes_give_the_same_results_as_one() -> None:
+    with Arena(2) as arena:
+        two = arena.play(meeting("greedy", "balanced", 8))
+        with pytest.raises(ValueError, match="no agent of guandan is called 'nobody'"):
+            arena.play(meeting("nobody", "greedy", 1))
+    assert np.array_equal(play_match(meeting("greedy", "balanced", 8)).games.payoffs, two.games.payoffs)
+
+
+class Dies:
+    """Ends the process that makes it."""
+
+    def __init__(self) -> None:
+        import os
+
+        os._exit(1)
+
+
+def test_a_process_that_dies_ends_the_match_with_an_error() -> None:
+    with pytest.raises(MeetingError, match="ended without an answer"):
+        play_match(meeting(f"{__name__}:Dies", "greedy", 2), processes=2)
+
+
+@pytest.mark.parametrize("wrong", [{"level": 13}, {"tribute": 1.5}, {"whole": 2}])
+def test_terms_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=f"match: {next(iter(wrong))} must be"):
+        play_match(meeting("greedy", "greedy", 1, terms=wrong))
+
+
+def test_terms_that_no_match_has_are_refused() -> None:
+    with pytest.raises(ConfigError, match="levle"):
+        play_match(meeting("greedy", "greedy", 1, terms={"levle": 3}))
+    with pytest.raises(GameError, match="rules are one of"):
+        play_match(meeting("greedy", "greedy", 1, terms={"whole": True, "rules": "none"}))
+    with pytest.raises(MeetingError, match="level must be left out; kuhn_poker"):
+        play_match(Meeting("kuhn_poker", "uniform", "uniform", 1, terms={"level": 3}))
