@@ -22,8 +22,8 @@ from gs2.web.games.game_routes import game_routes
 from gs2.web.guard import Guard
 from gs2.web.house import House
 from gs2.web.pages import STATIC, index_page
-from gs2.web.setup_log import PERSON
 from gs2.web.tables.person_table import PersonTable, Refused
+from gs2.web.tables.table_log import PERSON
 from gs2.web.tables.table_socket import TableSocket
 from gs2.web.tables.table_state import table_row
 

@@ -17,10 +17,18 @@ from gs2.guandan.table.agents import host_for, start_hosts
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
 from gs2.web.jobs import Jobs
-from gs2.web.setup_log import PERSON, DamagedTable, stored_table, stored_tables
 from gs2.web.tables.person_table import LONGEST_PACE, PersonTable, Refused
 from gs2.web.tables.seat_labels import seat_labels, without_folders
-from gs2.web.tables.table_log import TableSetup, read_table, table_log
+from gs2.web.tables.table_log import (
+    MATCHES,
+    PERSON,
+    DamagedTable,
+    TableLog,
+    TableSetup,
+    read_table,
+    stored_table,
+    stored_tables,
+)
 
 __all__ = ["AGENTS", "HINT", "House", "TableWatcher"]
 
@@ -110,6 +118,8 @@ class House:
         log = None
         try:
             setup, lines = read_table(path)
+            if setup.game != MATCHES:
+                raise DamagedTable(f"{path}: a table of {setup.game[:60]!r} is kept in games/; move it there")
             # a table that is older than the labels has the agents' own names
             setup = attrs.evolve(setup, seats=tuple(self._labels.get(s, s) for s in setup.seats))
             for name in setup.seats:
@@ -118,7 +128,7 @@ class House:
                         f"{path}: no agent is called {name[:80]!r} here; give your own by --agent"
                     )
             await self._hosts_for(setup.seats)
-            log = table_log(path, setup, new=False)
+            log = TableLog(path, setup, new=False)
             return PersonTable.restored(setup, lines, log, self.hosts)
         except (OSError, ValueError) as error:
             if log is not None:
@@ -167,7 +177,7 @@ class House:
             created=round(time.time(), 3),
         )
         as_rules(setup.rules)
-        log = table_log(self.folder / f"{setup.id}.jsonl", setup, new=True)
+        log = TableLog(self.folder / f"{setup.id}.jsonl", setup, new=True)
         table = PersonTable(setup, log, self.hosts)
         self._keep(table)
         if table.people and not self._hints:

@@ -15,14 +15,13 @@ import numpy as np
 from games.game import TERMINAL, Game, GameError
 from games.support.array_types import Array
 from gs2.web.games.agent_worker import Seated
-from gs2.web.games.game_log import GameSetup, game_log, read_game_log
 from gs2.web.games.game_round import GameRound
-from gs2.web.games.game_table import GameTable, key_digest
+from gs2.web.games.game_table import GameTable
 from gs2.web.games.offers import AgentOffer, game_from, game_offers, game_titled, offered_agents
 from gs2.web.jobs import Jobs, JobsFull
-from gs2.web.setup_log import PERSON, stored_table, stored_tables
 from gs2.web.tables.person_table import LONGEST_PACE, Refused
 from gs2.web.tables.seat_labels import without_folders
+from gs2.web.tables.table_log import PERSON, TableLog, TableSetup, read_table, stored_table, stored_tables
 
 __all__ = ["GameHouse"]
 
@@ -94,8 +93,8 @@ class GameHouse:
         """Return a table as its file has it; None if that is damaged, which is noted."""
         log = None
         try:
-            setup, lines = read_game_log(path)
-            log = game_log(path, setup, new=False)
+            setup, lines = read_table(path)
+            log = TableLog(path, setup, new=False)
             table = GameTable.restored(setup, lines, log, self._game(setup.game), self._answer)
             if table.round is None:
                 raise GameError(f"{path}: it has no round; move it away")
@@ -158,20 +157,19 @@ class GameHouse:
             if label != PERSON:
                 await self._run(game.name, label, "agent_ready")
         self._make_room()
-        key, seed = secrets.token_urlsafe(24), data.get("seed")
-        setup = GameSetup(
+        seed = data.get("seed")
+        setup = TableSetup(
             id=secrets.token_urlsafe(9),
             game=game.name,
-            players=tuple(players),
-            name=name,
-            key=key_digest(key),
+            seats=tuple(players),
             rotate=data.get("rotate", False),
             seed=secrets.randbelow(SEEDS) if seed is None else seed,
             pace=float(data.get("pace", PACE)),
             created=round(time.time(), 3),
         )
-        log = game_log(self.folder / f"{setup.id}.jsonl", setup, new=True)
+        log = TableLog(self.folder / f"{setup.id}.jsonl", setup, new=True)
         table = GameTable(setup, game, log, self._answer)
+        key = table.sit(name)
         table.new_round()
         self.tables[setup.id] = table
         return table, key

@@ -6,10 +6,10 @@ Everything happens on the event loop, in the order in which it arrives. Agents t
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 import json
 import logging
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -18,14 +18,13 @@ from typing import Any
 from games.game import Game
 from games.support.array_types import Array
 from gs2.play.records.round_record import RoundRecord
-from gs2.web.games.game_log import GameSetup
 from gs2.web.games.game_round import GameRound, round_record
 from gs2.web.games.seen_cards import card_face, seat_points
-from gs2.web.setup_log import PERSON, DamagedTable, SetupLog
-from gs2.web.tables.person_table import LONGEST_PACE, Refused
+from gs2.web.tables.person_table import LONGEST_PACE, Refused, key_digest
+from gs2.web.tables.table_log import PERSON, DamagedTable, Line, TableLog, TableSetup
 from gs2.web.tables.versions import Offer, Versions
 
-__all__ = ["FinishedRound", "GameTable", "key_digest"]
+__all__ = ["FinishedRound", "GameTable"]
 
 logger = logging.getLogger("gs2.web")
 
@@ -34,11 +33,6 @@ MOST_ROUNDS = 10_000
 
 Ask = Callable[[str, str, Array, float], Awaitable[int]]
 """Returns an agent's choice: of a game and a label, after a history, with a random number. Raises Refused."""
-
-
-def key_digest(key: str) -> str:
-    """Return what is kept of a key."""
-    return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -55,17 +49,18 @@ class FinishedRound:
 
 
 class GameTable:
-    """A table; `players` are numbered as in its setup, `order` says which of them sits on each seat.
+    """A table; players are numbered as the seats of its setup, `order` says which of them sits on each seat.
 
     changed: called after every change. versions: counts them. failure: of an agent, in words, or None.
     """
 
-    def __init__(self, setup: GameSetup, game: Game, log: SetupLog, ask: Ask) -> None:
+    def __init__(self, setup: TableSetup, game: Game, log: TableLog, ask: Ask) -> None:
         """Set up a table without a round; `new_round` deals the first."""
         self.setup, self.game, self.log, self._ask = setup, game, log, ask
         self.face = card_face(game)
-        self.person = setup.players.index(PERSON)
-        self.order: tuple[int, ...] = tuple(range(len(setup.players)))
+        self.person = setup.seats.index(PERSON)
+        self.name, self.key = "", ""
+        self.order: tuple[int, ...] = tuple(range(len(setup.seats)))
         self.round: GameRound | None = None
         self.number = 0
         self.finished: list[FinishedRound] = []
@@ -79,11 +74,11 @@ class GameTable:
 
     @classmethod
     def restored(
-        cls, setup: GameSetup, lines: Sequence[dict[str, Any]], log: SetupLog, game: Game, ask: Ask
+        cls, setup: TableSetup, lines: Sequence[Line], log: TableLog, game: Game, ask: Ask
     ) -> GameTable:
         """Return a table as its log left it. Raises DamagedTable where the log departs from the rules."""
         table = cls(setup, game, log, ask)
-        for number, line in enumerate(lines, 2):
+        for number, line in lines:
             try:
                 table._replay(line)
             except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -94,10 +89,14 @@ class GameTable:
 
     def _replay(self, line: dict[str, Any]) -> None:
         ((word, value),) = line.items()
-        if word == "round":
+        if word == "sit":
+            player, self.name, self.key = value
+            if player != self.person:
+                raise ValueError(f"player {player} is an agent")
+        elif word == "round":
             self._deal(tuple(int(player) for player in value))
         elif self.round is None:
-            raise ValueError("the first line after the setup deals a round")
+            raise ValueError("a round is dealt before anything else")
         elif word == "choose":
             seat, index, *marks = value
             if self.playing.player != seat:
@@ -106,13 +105,20 @@ class GameTable:
         elif word == "undo":
             self._back(int(value))
         else:
-            raise ValueError(f"a line is one of round, choose, undo; got {word!r}")
+            raise ValueError(f"a line is one of sit, round, choose, undo; got {word!r}")
 
     # --- who is who ---
 
     def opens(self, key: str | None) -> bool:
         """Return whether a key is the person's."""
-        return bool(key) and hmac.compare_digest(self.setup.key, key_digest(key or ""))
+        return bool(key) and hmac.compare_digest(self.key, key_digest(key or ""))
+
+    def sit(self, name: str) -> str:
+        """Return the key that opens the person's seat from now on."""
+        key = secrets.token_urlsafe(24)
+        self.name, self.key = name, key_digest(key)
+        self.log.append({"sit": [self.person, self.name, self.key]})
+        return key
 
     @property
     def playing(self) -> GameRound:
@@ -128,7 +134,7 @@ class GameTable:
     @property
     def names(self) -> list[str]:
         """What each player is called: of several agents of one label each has its number."""
-        labels = [self.setup.name if label == PERSON else label for label in self.setup.players]
+        labels = [self.name if label == PERSON else label for label in self.setup.seats]
         return [
             label if labels.count(label) == 1 else f"{label} {labels[: at + 1].count(label)}"
             for at, label in enumerate(labels)
@@ -137,7 +143,7 @@ class GameTable:
     @property
     def scores(self) -> list[float]:
         """What each player has won so far."""
-        totals = [0.0] * len(self.setup.players)
+        totals = [0.0] * len(self.setup.seats)
         for done in self.finished:
             totals = [total + gain for total, gain in zip(totals, done.points, strict=True)]
         return totals
@@ -170,7 +176,7 @@ class GameTable:
         self._tell()
 
     def _deal(self, order: tuple[int, ...]) -> None:
-        if sorted(order) != list(range(len(self.setup.players))):
+        if sorted(order) != list(range(len(self.setup.seats))):
             raise ValueError(f"every player needs a different seat; got {order}")
         self._epoch += 1
         self.order = order
@@ -271,7 +277,7 @@ class GameTable:
         seat, played = self.playing.player, self.playing
         index = 0
         if len(played.legal) > 1:
-            label = self.setup.players[self.order[seat]]
+            label = self.setup.seats[self.order[seat]]
             try:
                 index = await self._ask(self.game.name, label, played.history(), played.draw(1))
                 failure = None

@@ -8,7 +8,7 @@ from games.game import Game
 from gs2.web.games.game_round import GameRound
 from gs2.web.games.game_table import GameTable
 from gs2.web.games.seen_cards import card_face, seat_points
-from gs2.web.setup_log import PERSON
+from gs2.web.tables.table_log import PERSON
 
 __all__ = ["round_view", "table_line", "table_view"]
 
@@ -41,8 +41,8 @@ def table_view(table: GameTable) -> Data:
             "seats": [
                 {
                     "name": names[player],
-                    "kind": PERSON if table.setup.players[player] == PERSON else "agent",
-                    "label": table.setup.players[player],
+                    "kind": PERSON if table.setup.seats[player] == PERSON else "agent",
+                    "label": table.setup.seats[player],
                     "player": player,
                     "score": scores[player],
                 }

@@ -8,7 +8,7 @@ import hmac
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +18,11 @@ from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.server.place import default_choice
 from gs2.guandan.table.session import Session
 from gs2.web.account import TableAccount
-from gs2.web.setup_log import PERSON, DamagedTable, SetupLog
 from gs2.web.tables.seat_labels import without_folders
-from gs2.web.tables.table_log import TableSetup
+from gs2.web.tables.table_log import PERSON, DamagedTable, Line, TableLog, TableSetup
 from gs2.web.tables.versions import Offer, Versions
 
-__all__ = ["PersonTable", "Refused", "Sitter"]
+__all__ = ["PersonTable", "Refused", "Sitter", "key_digest"]
 
 logger = logging.getLogger("gs2.web")
 
@@ -57,7 +56,8 @@ class Sitter:
         return "agent" if self.agent else "open" if self.name is None else PERSON
 
 
-def _digest(key: str) -> str:
+def key_digest(key: str) -> str:
+    """Return what is kept of a key."""
     return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -68,7 +68,7 @@ class PersonTable:
     waiting: whether the people look at a round's result; agents wait for them.
     """
 
-    def __init__(self, setup: TableSetup, log: SetupLog, hosts: Mapping[str, Host]) -> None:
+    def __init__(self, setup: TableSetup, log: TableLog, hosts: Mapping[str, Host]) -> None:
         self.setup, self.log, self.hosts = setup, log, hosts
         self.sitters = [Sitter(s != PERSON, None if s == PERSON else s) for s in setup.seats]
         self.pace, self.paused = setup.pace, False
@@ -85,11 +85,11 @@ class PersonTable:
 
     @classmethod
     def restored(
-        cls, setup: TableSetup, lines: list[dict[str, Any]], log: SetupLog, hosts: Mapping[str, Host]
+        cls, setup: TableSetup, lines: Sequence[Line], log: TableLog, hosts: Mapping[str, Host]
     ) -> PersonTable:
         """Return a table as its log left it. Raises DamagedTable where the log departs from the rules."""
         table = cls(setup, log, hosts)
-        for number, line in enumerate(lines, 2):
+        for number, line in lines:
             try:
                 table._replay(line)
             except (AgentError, KeyError, TypeError, ValueError, IndexError) as error:
@@ -135,7 +135,7 @@ class PersonTable:
         """Return the seat that a key opens; None if it opens none."""
         if not key:
             return None
-        digest = _digest(key)
+        digest = key_digest(key)
         for seat, sitter in enumerate(self.sitters):
             if sitter.key is not None and hmac.compare_digest(sitter.key, digest):
                 return seat
@@ -153,8 +153,8 @@ class PersonTable:
             raise Refused("taken", f"seat {seat} is taken; free: {', '.join(map(str, free)) or 'none'}")
         assert seat is not None
         key = secrets.token_urlsafe(24)
-        self.log.append({"sit": [seat, name, _digest(key)]})
-        self._give(seat, name, _digest(key))
+        self.log.append({"sit": [seat, name, key_digest(key)]})
+        self._give(seat, name, key_digest(key))
         self._tell()
         return seat, key
 

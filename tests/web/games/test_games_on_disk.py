@@ -11,11 +11,9 @@ import pytest
 
 from gs2.web.games import game_house
 from gs2.web.games.game_house import GameHouse
-from gs2.web.games.game_log import GameSetup, game_log
-from gs2.web.games.game_table import GameTable
-from gs2.web.games.offers import game_titled
 from gs2.web.tables.person_table import Refused
 from gs2.web.tables.versions import Versions
+from tests.web.tables.stored_tables import game_table
 
 
 def stored(folder: Path, key: str, at: float, choices: int = 0) -> None:
@@ -23,13 +21,7 @@ def stored(folder: Path, key: str, at: float, choices: int = 0) -> None:
 
     choices: that are made at most in each round, the first of what is legal, before the last is taken back.
     """
-    setup = GameSetup(id=key, game="kuhn_poker", players=("person", "random"), name="Ann", key="")
-    log = game_log(folder / f"{key}.jsonl", setup, new=True)
-
-    async def nobody(*asked: object) -> int:
-        raise AssertionError("nobody looks at the table")
-
-    table = GameTable(setup, game_titled("kuhn_poker"), log, nobody)
+    table = game_table(folder, "kuhn_poker", ("person", "random"), id=key, seed=0)
     for _ in range(int(at)):
         table.new_round()
         for _ in range(choices):

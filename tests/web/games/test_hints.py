@@ -17,13 +17,13 @@ from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games import agent_worker, game_house
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
 from gs2.web.games.game_house import GameHouse
-from gs2.web.games.game_log import GameSetup, game_log
 from gs2.web.games.game_round import GameRound
 from gs2.web.games.game_socket import GameSocket
 from gs2.web.games.game_table import GameTable
 from gs2.web.games.offers import AgentOffer, game_titled
 from gs2.web.tables.person_table import Refused
 from tests.patience import PATIENCE
+from tests.web.tables.stored_tables import game_table
 
 AGENT = """
 import time
@@ -51,15 +51,7 @@ def own_agent(folder: Path, loading: float = 0, working: float = 0) -> Path:
 
 def kuhn(folder: Path, players: tuple[str, ...] = ("person", "random")) -> GameTable:
     """Return a table of Kuhn poker at which the person is to act; nobody looks at it."""
-
-    async def nobody(*asked: object) -> int:
-        raise AssertionError("nobody looks at the table")
-
-    setup = GameSetup(id="abcdefgh", game="kuhn_poker", players=players, name="Ann", key="", seed=3)
-    folder.mkdir(parents=True, exist_ok=True)
-    table = GameTable(
-        setup, game_titled("kuhn_poker"), game_log(folder / "abcdefgh.jsonl", setup, new=True), nobody
-    )
+    table = game_table(folder, "kuhn_poker", players)
     table.new_round()
     return table
 

@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from gs2.web.games.game_log import GameSetup, game_log
-from gs2.web.games.game_table import GameTable
-from gs2.web.games.offers import game_titled
 from gs2.web.games.seat_view import table_view
 from gs2.web.tables.table_state import table_state
 from tests.web.modules.least_browser import in_page, needs_node
-from tests.web.tables.stored_tables import stored_table_of_people
+from tests.web.tables.stored_tables import game_table, stored_table_of_people
 
 pytestmark = needs_node
 
@@ -38,17 +35,7 @@ const hint = (status, about, more = {}) => line().say({ type: "hint", status, ..
 
 def game_states(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a table of DouDiZhu as the landlord sees it with many choices, and with few."""
-    setup = GameSetup(
-        id="abcdefgh", game="doudizhu", players=("person", "rules", "rules"), name="Ann", key="", seed=3
-    )
-
-    async def nobody(*asked: object) -> int:
-        raise AssertionError("nobody looks at the table")
-
-    folder.mkdir(parents=True, exist_ok=True)
-    table = GameTable(
-        setup, game_titled("doudizhu"), game_log(folder / "abcdefgh.jsonl", setup, new=True), nobody
-    )
+    table = game_table(folder, "doudizhu", ("person", "rules", "rules"))
     table.new_round()
     before = table_view(table)
     for _ in range(3):

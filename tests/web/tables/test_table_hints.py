@@ -11,7 +11,7 @@ import pytest
 
 from gs2.web.jobs import Job, JobsFull
 from gs2.web.tables.person_table import PersonTable
-from gs2.web.tables.table_log import read_table, table_log
+from gs2.web.tables.table_log import TableLog, read_table
 from gs2.web.tables.table_socket import TableSocket
 from tests.web.tables.stored_tables import stored_table_of_people
 
@@ -45,7 +45,7 @@ def test_every_press_ends_for_its_own_decision(tmp_path: Path, kinds: str, most:
         tmp_path, lambda table: len(table.choices) >= 8 and 0 in table.session.pending, seed=4
     )
     setup, lines = read_table(live.log.path)
-    table = PersonTable.restored(setup, lines, table_log(live.log.path, setup, new=False), {})
+    table = PersonTable.restored(setup, lines, TableLog(live.log.path, setup, new=False), {})
     jobs = SlowJobs(most)
     wanted = []
 

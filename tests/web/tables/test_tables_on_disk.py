@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from gs2.web import house as house_module
+from gs2.web.games.game_house import GameHouse
 from gs2.web.house import House
-from gs2.web.setup_log import stored_table, stored_tables
 from gs2.web.tables.person_table import PersonTable, Refused
-from gs2.web.tables.table_log import read_table, table_log
+from gs2.web.tables.table_log import TableLog, read_table, stored_table, stored_tables
 from tests.web.serving import Server
 from tests.web.tables.stored_tables import PEOPLE, stored_table_of_people
 
@@ -40,7 +40,7 @@ def three_tables(folder: Path) -> list[str]:
 def test_a_restored_table_still_knows_its_people(tmp_path: Path) -> None:
     live, keys = stored_table_of_people(tmp_path, lambda table: len(table.account.games) == 2, games=2)
     setup, lines = read_table(live.log.path)
-    again = PersonTable.restored(setup, lines, table_log(live.log.path, setup, new=False), {})
+    again = PersonTable.restored(setup, lines, TableLog(live.log.path, setup, new=False), {})
     assert again.names == list(again.account.names) == list(PEOPLE)
     assert [again.seat_of(key) for key in keys] == [0, 1, 2, 3]
     for game in (0, 1):
@@ -51,7 +51,7 @@ def test_a_restored_table_counts_on_above_all_that_a_browser_has_seen(tmp_path: 
     live, _ = stored_table_of_people(tmp_path, lambda table: len(table.choices) == 30)
     seen = live.versions.now
     setup, lines = read_table(live.log.path)
-    again = PersonTable.restored(setup, lines, table_log(live.log.path, setup, new=False), {})
+    again = PersonTable.restored(setup, lines, TableLog(live.log.path, setup, new=False), {})
     assert again.versions.now > seen
     for seat in again.session.pending:
         offer = again.offer("choose", seat)
@@ -133,3 +133,35 @@ def test_a_seat_that_is_none_leaves_the_table_as_it_was(server: Server) -> None:
         answer = server.http.post(f"/api/tables/{table}/seat", json={"name": "Bob", "seat": wrong})
         assert answer.status_code == 400 and answer.json()["code"] == "wrong", wrong
     assert (server.folder / f"{table}.jsonl").read_bytes() == before
+
+
+def test_tables_of_earlier_versions_are_taken_up(tmp_path: Path) -> None:
+    key, digest = "ann's key", "4a8c1eb8b2bbb2493bdc9ee3f7a3357b048de54a2dbc52301e88c39403cd6ce8"
+    (tmp_path / "games").mkdir()
+    (tmp_path / "guandan-1.jsonl").write_text(
+        '{"gs2":"web table","version":1,"id":"guandan-1","seats":["person","person","person","person"],'
+        '"games":1,"rules":"ruling","seed":5,"pace":0.7,"created":1.0}\n'
+        f'{{"sit":[0,"Ann","{digest}"]}}\n'
+        '{"choose":[2,1391]}\n{"choose":[3,453]}\n{"choose":[0,0]}\n{"choose":[1,1]}\n'
+    )
+    (tmp_path / "games" / "doudizhu-1.jsonl").write_text(
+        '{"gs2":"web game","version":1,"id":"doudizhu-1","game":"doudizhu",'
+        f'"players":["rules","person","rules"],"name":"Ann","key":"{digest}",'
+        '"rotate":true,"seed":3,"pace":0.8,"created":0.0}\n'
+        '{"round":[0,1,2]}\n{"choose":[0,0]}\n{"choose":[1,0]}\n{"choose":[2,0]}\n{"choose":[0,0]}\n'
+        '{"choose":[1,0]}\n{"undo":19}\n'
+    )
+
+    async def visit() -> None:
+        house, games = House(tmp_path), GameHouse(tmp_path / "games")
+        await house.open()
+        games.open()
+        match, game = house.tables["guandan-1"], games.tables["doudizhu-1"]
+        assert house.damaged == games.damaged == []
+        assert match.seat_of(key) == 0 and match.names == ["Ann", "", "", ""] and len(match.choices) == 4
+        assert game.opens(key) and game.names == ["rules 1", "Ann", "rules 2"] and game.setup.rotate
+        assert game.to_act == 1 and len(game.playing.taken) == 19
+        house.close()
+        games.close()
+
+    asyncio.run(visit())
