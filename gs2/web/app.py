@@ -17,13 +17,11 @@ from starlette.websockets import WebSocket
 
 from gs2.guandan.review.review_presets import review_preset
 from gs2.web.answers import Answer, NoSuch, answering, json_answer, name_in, object_of
-from gs2.web.games.game_house import GameHouse
 from gs2.web.games.game_routes import game_routes
 from gs2.web.guard import Guard
 from gs2.web.house import House
 from gs2.web.pages import STATIC, index_page
 from gs2.web.tables.person_table import PersonTable, Refused
-from gs2.web.tables.table_log import PERSON
 from gs2.web.tables.table_socket import TableSocket
 from gs2.web.tables.table_state import table_row
 
@@ -41,33 +39,23 @@ class _Site:
         self.house, self.cache = house, cache
 
     async def _table(self, request: Request | WebSocket) -> PersonTable:
-        found = await self.house.table(request.path_params["id"])
-        if found is None:
-            raise NoSuch("no table has this address; it may have been removed")
-        return found
+        return await self.house.table(request.path_params["id"], PersonTable)
 
     async def index(self, request: Request) -> Response:
         return HTMLResponse(index_page())
 
     async def agents(self, request: Request) -> Response:
-        found = [{"name": name, "about": about} for name, about in self.house.agents.items()]
+        found = [{"name": name, "about": about} for name, about in self.house.matches.agents.items()]
         return json_answer({"agents": found})
 
     async def tables(self, request: Request) -> Response:
-        rows = [table_row(table) for table in self.house.tables.values()]
+        rows = [table_row(table) for table in self.house.tables.values() if isinstance(table, PersonTable)]
         return json_answer({"tables": sorted(rows, key=lambda row: -row["created"])[:100]})
 
     async def create(self, request: Request) -> Response:
         data = await object_of(request)
-        name = name_in(data)
-        table = await self.house.create(
-            data.get("seats", ()),
-            games=data.get("games", 1),
-            seed=data.get("seed"),
-            pace=data.get("pace", 0.7),
-        )
-        seat, key = table.sit(name) if PERSON in table.setup.seats else (None, None)
-        return json_answer({"id": table.setup.id, "seat": seat, "key": key}, 201)
+        made = await self.house.create(self.house.matches, data, name_in(data))
+        return json_answer(made, 201)
 
     async def sit(self, request: Request) -> Response:
         data = await object_of(request)
@@ -196,11 +184,11 @@ def _finished_rounds(text: str) -> str:
 
 
 def make_app(
-    house: House, games: GameHouse, *, token: str | None = None, cache: Path | None = None
+    house: House, *, token: str | None = None, cache: Path | None = None
 ) -> Callable[..., Awaitable[None]]:
     """Return the server as an ASGI application.
 
-    house, games: its tables; they are opened and closed with the server. token: what visitors must show,
+    house: its tables; they are opened and closed with the server. token: what visitors must show,
     None on loopback. cache: folder for reviews, None for none.
     """
     site = _Site(house, cache)
@@ -208,11 +196,9 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await house.open()
-        games.open()
         try:
             yield
         finally:
-            games.close()
             house.close()
 
     def route(path: str, answer: Answer, *methods: str) -> Route:
@@ -234,7 +220,7 @@ def make_app(
             route("/api/games", site.games, "GET"),
             route("/api/games/{game:path}/infosets", site.infosets, "GET"),
             route("/api/jobs/{id}", site.job, "GET", "DELETE"),
-            *game_routes(games),
+            *game_routes(house),
         ],
         lifespan=lifespan,
     )

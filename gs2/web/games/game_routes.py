@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from gs2.web.answers import Answer, NoSuch, answering, json_answer, name_in, object_of
-from gs2.web.games.game_house import GameHouse
 from gs2.web.games.game_socket import GameSocket
 from gs2.web.games.game_table import GameTable
 from gs2.web.games.seat_view import table_line
+from gs2.web.house import House
 from gs2.web.tables.person_table import Refused
 
 __all__ = ["game_routes"]
@@ -21,7 +19,7 @@ __all__ = ["game_routes"]
 MOST_LISTED = 100
 
 
-def game_routes(house: GameHouse) -> list[BaseRoute]:
+def game_routes(house: House) -> list[BaseRoute]:
     """Return the routes of a house of games."""
     site = _GameSite(house)
 
@@ -40,41 +38,34 @@ def game_routes(house: GameHouse) -> list[BaseRoute]:
 class _GameSite:
     """The endpoints, around what they share."""
 
-    def __init__(self, house: GameHouse) -> None:
+    def __init__(self, house: House) -> None:
         self.house = house
-        self.watchers: defaultdict[str, set[GameSocket]] = defaultdict(set)
-
-    async def _table(self, request: Request | WebSocket) -> GameTable:
-        found = await self.house.table(request.path_params["id"])
-        if found is None:
-            raise NoSuch("no table has this address; it may have been removed")
-        return found
 
     async def offers(self, request: Request) -> Response:
-        return json_answer({"games": self.house.offers()})
+        return json_answer({"games": self.house.games.offers()})
 
     async def tables(self, request: Request) -> Response:
-        rows = [table_line(table) for table in self.house.tables.values()]
+        rows = [table_line(table) for table in self.house.tables.values() if isinstance(table, GameTable)]
         return json_answer({"tables": sorted(rows, key=lambda row: -row["created"])[:MOST_LISTED]})
 
     async def create(self, request: Request) -> Response:
         data = await object_of(request)
-        table, key = await self.house.create(data, name_in(data))
-        return json_answer({"id": table.setup.id, "key": key}, 201)
+        made = await self.house.create(self.house.games, data, name_in(data))
+        return json_answer({"id": made["id"], "key": made["key"]}, 201)
 
     async def record(self, request: Request) -> Response:
-        table = await self._table(request)
+        table = await self.house.table(request.path_params["id"], GameTable)
         # rounds that are over hide nothing any more; the one in play is not among them
         name = f'attachment; filename="gs2-{table.setup.id}.jsonl"'
         return PlainTextResponse(table.record(), headers={"content-disposition": name})
 
     async def socket(self, socket: WebSocket) -> None:
         try:
-            table = await self._table(socket)
+            table = await self.house.table(socket.path_params["id"], GameTable)
         except NoSuch:
             await socket.close(4404, "no such table")
             return
         except Refused as error:
             await socket.close(1013, str(error))  # try again later
             return
-        await GameSocket(self.house, table, socket).run(self.watchers[table.setup.id])
+        await GameSocket(self.house, table, socket).run()

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from starlette.websockets import WebSocket
 
-from gs2.web.games.game_house import GameHouse
 from gs2.web.games.game_table import GameTable
 from gs2.web.games.seat_view import table_view
+from gs2.web.house import House
 from gs2.web.person_socket import Message, PersonSocket
 from gs2.web.tables.person_table import Refused
 
@@ -23,23 +23,19 @@ NOT_YOURS = 4403
 class GameSocket(PersonSocket):
     """One connection of the person to one table; there may be several, one for each page that is open."""
 
-    def __init__(self, house: GameHouse, table: GameTable, socket: WebSocket) -> None:
+    def __init__(self, house: House, table: GameTable, socket: WebSocket) -> None:
         super().__init__(socket)
         self.house, self.table = house, table
+        self.seat: int | None = None
 
-    async def run(self, watchers: set[GameSocket]) -> None:
-        """Serve the connection until it ends. watchers: all connections to this table."""
+    async def run(self) -> None:
+        """Serve the connection until it ends."""
         await self.socket.accept()
         if not self.table.opens(self.socket.query_params.get("key")):
             await self.socket.close(NOT_YOURS, "this seat belongs to another browser")
             return
+        watchers = self.house.watchers[self.table.setup.id]
         watchers.add(self)
-
-        def changed() -> None:
-            for one in list(watchers):
-                one.show()
-
-        self.table.changed = changed
         self.show()
         try:
             self.table.look(True)
@@ -105,6 +101,6 @@ class GameSocket(PersonSocket):
     def _ask_hint(self, message: Message) -> None:
         self._due(message)
         label, history = message.get("agent"), self.table.playing.history()
-        self.house.offer(self.table.game, label)
+        self.house.games.offer(self.table.game, label)
         wanted = {"version": self.table.versions.now, "agent": label}
-        self._advise(wanted, lambda: self.house.hint(self.table.game.name, label, history))
+        self._advise(wanted, lambda: self.house.games.hint(self.table.game.name, label, history))

@@ -113,12 +113,17 @@ class GameTable:
         """Return whether a key is the person's."""
         return bool(key) and hmac.compare_digest(self.key, key_digest(key or ""))
 
-    def sit(self, name: str) -> str:
-        """Return the key that opens the person's seat from now on."""
+    @property
+    def over(self) -> bool:
+        """Whether no further round can be dealt."""
+        return self.number >= MOST_ROUNDS and self.playing.over
+
+    def sit(self, name: str) -> tuple[int, str]:
+        """Return the person's place, and the key that opens the seat from now on."""
         key = secrets.token_urlsafe(24)
         self.name, self.key = name, key_digest(key)
         self.log.append({"sit": [self.person, self.name, self.key]})
-        return key
+        return self.person, key
 
     @property
     def playing(self) -> GameRound:

@@ -49,6 +49,8 @@ MARK = "web table"
 VERSION = 2
 EARLIER = (("web table", 1), ("web game", 1))
 """Heads of files that earlier versions wrote."""
+GAMES = "games"
+"""Folder where earlier versions kept the tables of all games but GuanDan."""
 
 Line = tuple[int, dict[str, Any]]
 """A line's number in its file, and what it holds."""
@@ -101,14 +103,17 @@ class TableLog:
 
 def stored_tables(folder: Path) -> list[Path]:
     """Return the files of a folder that are named as tables are, the one played last first."""
-    found = [path for path in folder.glob("*.jsonl") if ID.fullmatch(path.stem)]
+    found = [path for place in (folder, folder / GAMES) for path in place.glob("*.jsonl")]
+    found = [path for path in found if ID.fullmatch(path.stem)]
     return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def stored_table(folder: Path, key: str) -> Path | None:
     """Return the file of the table of an id; None if there is none."""
-    path = folder / f"{key}.jsonl"
-    return path if ID.fullmatch(key) and path.is_file() else None
+    if not ID.fullmatch(key):
+        return None
+    paths = (folder / f"{key}.jsonl", folder / GAMES / f"{key}.jsonl")
+    return next((path for path in paths if path.is_file()), None)
 
 
 def read_table(path: Path) -> tuple[TableSetup, list[Line]]:

@@ -14,8 +14,7 @@ from games.guandan.cards import PASS, hand_text, unpack
 from games.guandan.notation import action_list
 from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
 from gs2.web.arrangement import guandan_moves
-from gs2.web.house import HINT, House
-from gs2.web.jobs import JobsFull
+from gs2.web.house import House
 from gs2.web.person_socket import Message, PersonSocket
 from gs2.web.tables.person_table import PersonTable, Refused
 from gs2.web.tables.suggestions import suggested_moves
@@ -179,17 +178,6 @@ class TableSocket(PersonSocket):
         self.show()
 
     def _ask_hint(self, message: Message) -> None:
-        seat, jobs = self._due(), self.house.jobs
+        seat = self._due()
         observation = self.table.observe(seat)
-
-        async def find() -> Message:
-            try:
-                job = jobs.start("hint", "gs2.guandan.table.hints:hint", observation, HINT)
-            except JobsFull as error:
-                raise Refused("busy", str(error)) from None
-            await jobs.ended(job)
-            if job.status != "done":
-                raise Refused("agent", job.error or job.status)
-            return dict(job.result)
-
-        self._advise({"since": self._since(seat)}, find)
+        self._advise({"since": self._since(seat)}, lambda: self.house.matches.hint(observation))

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ import pytest
 from gs2.play.agent_names import load_game_agent
 from gs2.play.game_agents import SeatTrail
 from gs2.play.search_agent import SearchAgent, Situation
-from gs2.web.games import agent_worker, game_house
+from gs2.web.games import agent_worker, game_tables
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
-from gs2.web.games.game_house import GameHouse
 from gs2.web.games.game_round import GameRound
 from gs2.web.games.game_socket import GameSocket
 from gs2.web.games.game_table import GameTable
+from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import AgentOffer, game_titled
+from gs2.web.house import House
 from gs2.web.tables.person_table import Refused
 from tests.patience import PATIENCE
 from tests.web.tables.stored_tables import game_table
@@ -85,15 +87,15 @@ def test_an_agent_is_loaded_in_the_first_step_of_every_job(
 def test_an_agent_that_loads_slowly_hints_and_plays_at_a_table_of_before_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(game_house, "PATIENCE", 2.0)
+    monkeypatch.setattr(game_tables, "PATIENCE", 2.0)
     label = "mine.py:Slow"
     kuhn(tmp_path / "tables", ("person", label)).close()
 
     async def play() -> None:
-        house = GameHouse(tmp_path / "tables", agents=[f"{own_agent(tmp_path, loading=3.0)}:Slow"])
-        house.open()
-        (table,) = house.tables.values()
-        asked = asyncio.create_task(house.hint("kuhn_poker", label, table.playing.history()))
+        house = House(tmp_path / "tables", game_agents=[f"{own_agent(tmp_path, loading=3.0)}:Slow"])
+        await house.open()
+        table = await house.table("abcdefgh", GameTable)
+        asked = asyncio.create_task(house.games.hint("kuhn_poker", label, table.playing.history()))
         legal = len(table.playing.legal)
         table.choose(table.you, 0)
         table.look(True)
@@ -109,13 +111,12 @@ def test_an_agent_that_loads_slowly_hints_and_plays_at_a_table_of_before_a_resta
 def test_a_hint_whose_asker_left_keeps_the_next_one_waiting_no_longer_than_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(game_house, "PATIENCE", 0.5)
+    monkeypatch.setattr(game_tables, "PATIENCE", 0.5)
     table = kuhn(tmp_path / "t")
     history = table.playing.history()
 
     async def ask() -> None:
-        house = GameHouse(tmp_path / "tables", agents=[f"{own_agent(tmp_path, working=1e6)}:Slow"])
-        house.open()
+        house = GameTables([f"{own_agent(tmp_path, working=1e6)}:Slow"])
         first, queued, last = (
             asyncio.create_task(house.hint("kuhn_poker", "mine.py:Slow", history)) for _ in range(3)
         )
@@ -136,8 +137,7 @@ def test_what_an_agent_fails_with_names_no_folder(tmp_path: Path) -> None:
     table = kuhn(tmp_path / "t")
 
     async def ask() -> None:
-        house = GameHouse(tmp_path / "tables", agents=[f"{file}:Broken", f"{file}:Slow"])
-        house.open()
+        house = GameTables([f"{file}:Broken", f"{file}:Slow"])
         labels = [agent.label for agent in house.agents[:2]]
         assert labels == ["mine.py:Broken", "mine.py:Slow"]
         told = []
@@ -185,7 +185,7 @@ def test_every_press_ends_for_its_own_state_and_agent(tmp_path: Path, kinds: str
 
     async def ask() -> list[dict[str, Any]]:
         house = Slowly()
-        socket = GameSocket(house, table, None)  # type: ignore[arg-type]
+        socket = GameSocket(SimpleNamespace(games=house), table, None)  # type: ignore[arg-type]
         for moved_on, agent in presses(kinds):
             if moved_on:
                 table.new_round()

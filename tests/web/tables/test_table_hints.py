@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gs2.web.guandan.match_tables import MatchTables
 from gs2.web.jobs import Job, JobsFull
 from gs2.web.tables.person_table import PersonTable
 from gs2.web.tables.table_log import TableLog, read_table
@@ -51,7 +52,9 @@ def test_every_press_ends_for_its_own_decision(tmp_path: Path, kinds: str, most:
 
     async def ask() -> list[dict[str, Any]]:
         line = SimpleNamespace(query_params={"key": keys[0]})
-        socket = TableSocket(SimpleNamespace(jobs=jobs, watchers={table.setup.id: set()}), table, line)  # type: ignore[arg-type]
+        socket = TableSocket(
+            SimpleNamespace(matches=MatchTables(jobs), watchers={table.setup.id: set()}), table, line
+        )  # type: ignore[arg-type]
         for kind in kinds:
             while kind.isupper():
                 table.go_on()

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from gs2.web import house as house_module
-from gs2.web.games.game_house import GameHouse
+from gs2.web.answers import NoSuch
+from gs2.web.games.game_table import GameTable
 from gs2.web.house import House
 from gs2.web.tables.person_table import PersonTable, Refused
 from gs2.web.tables.table_log import TableLog, read_table, stored_table, stored_tables
+from gs2.web.tables.versions import Versions
 from tests.web.serving import Server
-from tests.web.tables.stored_tables import PEOPLE, stored_table_of_people
+from tests.web.tables.stored_tables import PEOPLE, game_table, stored_table_of_people
 
 
 class Onlooker:
@@ -60,32 +63,101 @@ def test_a_restored_table_counts_on_above_all_that_a_browser_has_seen(tmp_path: 
     again.close()
 
 
+def stored_kuhn(folder: Path, key: str, rounds: int, choices: int = 0, at: float = 0) -> None:
+    """Leave a table of Kuhn poker after some rounds.
+
+    choices: made at most in each round, the first of what is legal, before the last is taken back.
+    at: when it was played, in seconds.
+    """
+    table = game_table(folder, "kuhn_poker", ("person", "random"), id=key, seed=0)
+    for _ in range(rounds):
+        table.new_round()
+        for _ in range(choices):
+            if table.to_act is not None:
+                table.choose(table.to_act, 0)
+        if choices:
+            table.undo()
+    table.close()
+    os.utime(folder / f"{key}.jsonl", (1e9 + at, 1e9 + at))
+
+
+def test_a_restored_game_counts_on_above_all_that_a_browser_has_seen(tmp_path: Path) -> None:
+    seen = Versions().now + 100
+    for at in range(3):
+        stored_kuhn(tmp_path, "zzzzzzzz" + "z" * at, at + 1, choices=at)
+
+    async def visit() -> None:
+        house = House(tmp_path)
+        await house.open()
+        for at in range(3):
+            table = await house.table("zzzzzzzz" + "z" * at, GameTable)
+            assert table.versions.now > seen
+            for what in ("choose", "undo", "round")[table.to_act != table.you :]:
+                offer = table.offer(what)
+                assert table.versions.means(offer, table.versions.now), what
+                assert not any(table.versions.means(offer, version) for version in (0, 1, seen)), what
+        house.close()
+
+    asyncio.run(visit())
+
+
+def test_a_table_that_lost_any_one_line_never_keeps_the_others_from_opening(tmp_path: Path) -> None:
+    stored_kuhn(tmp_path / "whole", "zzzzzzzz", 2, choices=4)
+    lines = (tmp_path / "whole" / "zzzzzzzz.jsonl").read_text().splitlines(keepends=True)
+    assert [next(iter(json.loads(line))) for line in lines[1:3]] == ["round", "choose"]
+
+    async def left_alone(folder: Path) -> int:
+        house = House(folder)
+        await house.open()
+        assert "aaaaaaaa" in house.tables
+        assert ("zzzzzzzz" in house.tables) != any("zzzzzzzz.jsonl" in told for told in house.damaged)
+        house.close()
+        return len(house.damaged)
+
+    found = []
+    for at in range(len(lines)):
+        folder = tmp_path / str(at)
+        stored_kuhn(folder, "aaaaaaaa", 1)
+        (folder / "zzzzzzzz.jsonl").write_text("".join(lines[:at] + lines[at + 1 :]))
+        found.append(asyncio.run(left_alone(folder)))
+    assert found[:2] == [1, 1], "neither a setup nor the first round may be missing"
+    assert 0 in found
+
+
+@pytest.mark.parametrize("lasting", ["guandan", "kuhn_poker"])
 def test_tables_played_at_last_are_open_and_the_others_when_they_are_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lasting: str
 ) -> None:
     monkeypatch.setattr(house_module, "MOST_TABLES", 2)
     old, newer, lasts = three_tables(tmp_path)
+    kind: type[PersonTable] | type[GameTable] = PersonTable
+    if lasting == "kuhn_poker":
+        kind = GameTable
+        (tmp_path / f"{lasts}.jsonl").unlink()
+        stored_kuhn(tmp_path, lasts, 1, at=2)
     assert [path.stem for path in stored_tables(tmp_path)] == [lasts, newer, old]
 
     async def visit() -> None:
         house = House(tmp_path)
         await house.open()
         assert list(house.tables) == [newer, lasts] and house.damaged == []
-        assert not house.tables[lasts].over and len(house.tables[lasts].choices) == 30
-        found = await asyncio.gather(house.table(old), house.table(old))
-        assert found[0] is not None and found[0] is found[1] and found[0].over
+        assert not house.tables[lasts].over
+        found = await asyncio.gather(house.table(old, PersonTable), house.table(old, PersonTable))
+        assert found[0] is found[1] and found[0].over
         assert list(house.tables) == [lasts, old], "of two that nobody looks at the one in play is kept"
         # one at which somebody is stays open, also where it is the only one that is over
         house.watchers[old].add(Onlooker())
-        assert await house.table(newer) is not None
+        await house.table(newer, PersonTable)
         assert list(house.tables) == [old, newer]
         house.watchers[newer].add(Onlooker())
         with pytest.raises(Refused) as refused:
-            await house.table(lasts)
+            await house.table(lasts, kind)
         assert refused.value.code == "full"
         house.watchers[old].clear()
-        again = await house.table(lasts)
-        assert again is not None and len(again.choices) == 30
+        again = await house.table(lasts, kind)
+        assert len(again.choices) == 30 if isinstance(again, PersonTable) else again.number == 1
+        with pytest.raises(NoSuch):
+            await house.table(lasts, GameTable if kind is PersonTable else PersonTable)
         house.close()
 
     asyncio.run(visit())
@@ -104,7 +176,9 @@ def test_only_what_is_called_as_a_table_is_looked_for(tmp_path: Path) -> None:
         house = House(folder)
         await house.open()
         assert list(house.tables) == ["k3v9k3v9"] and "damaged1" in house.damaged[0]
-        assert await house.table("damaged1") is None and await house.table("../outside1") is None
+        for key in ("damaged1", "../outside1", "nowhere1"):
+            with pytest.raises(NoSuch):
+                await house.table(key, PersonTable)
         house.close()
 
     asyncio.run(visit())
@@ -153,15 +227,14 @@ def test_tables_of_earlier_versions_are_taken_up(tmp_path: Path) -> None:
     )
 
     async def visit() -> None:
-        house, games = House(tmp_path), GameHouse(tmp_path / "games")
+        house = House(tmp_path)
         await house.open()
-        games.open()
-        match, game = house.tables["guandan-1"], games.tables["doudizhu-1"]
-        assert house.damaged == games.damaged == []
+        match = await house.table("guandan-1", PersonTable)
+        game = await house.table("doudizhu-1", GameTable)
+        assert house.damaged == []
         assert match.seat_of(key) == 0 and match.names == ["Ann", "", "", ""] and len(match.choices) == 4
         assert game.opens(key) and game.names == ["rules 1", "Ann", "rules 2"] and game.setup.rotate
         assert game.to_act == 1 and len(game.playing.taken) == 19
         house.close()
-        games.close()
 
     asyncio.run(visit())
