@@ -18,12 +18,13 @@ from starlette.websockets import WebSocket
 from gs2.guandan.review.review_presets import review_preset
 from gs2.web.answers import Answer, NoSuch, answering, json_answer, name_in, object_of
 from gs2.web.games.game_routes import game_routes
+from gs2.web.guandan.match_play import MatchPlay
+from gs2.web.guandan.match_socket import TableSocket
+from gs2.web.guandan.match_state import table_row
 from gs2.web.guard import Guard
 from gs2.web.house import House
 from gs2.web.pages import STATIC, index_page
-from gs2.web.tables.person_table import PersonTable, Refused
-from gs2.web.tables.table_socket import TableSocket
-from gs2.web.tables.table_state import table_row
+from gs2.web.tables.table import Refused, Table
 
 __all__ = ["make_app"]
 
@@ -38,8 +39,8 @@ class _Site:
     def __init__(self, house: House, cache: Path | None) -> None:
         self.house, self.cache = house, cache
 
-    async def _table(self, request: Request | WebSocket) -> PersonTable:
-        return await self.house.table(request.path_params["id"], PersonTable)
+    async def _table(self, request: Request | WebSocket) -> Table[MatchPlay]:
+        return await self.house.table(request.path_params["id"], MatchPlay)
 
     async def index(self, request: Request) -> Response:
         return HTMLResponse(index_page())
@@ -49,8 +50,7 @@ class _Site:
         return json_answer({"agents": found})
 
     async def tables(self, request: Request) -> Response:
-        rows = [table_row(table) for table in self.house.tables.values() if isinstance(table, PersonTable)]
-        return json_answer({"tables": sorted(rows, key=lambda row: -row["created"])[:100]})
+        return json_answer({"tables": [table_row(table) for table in self.house.newest(MatchPlay)]})
 
     async def create(self, request: Request) -> Response:
         data = await object_of(request)
@@ -68,24 +68,24 @@ class _Site:
     async def record(self, request: Request) -> Response:
         table = await self._table(request)
         game = request.query_params.get("game", "")
-        games = len(table.account.games)
+        games = len(table.play.account.games)
         if game and not (game.isdecimal() and 1 <= int(game) <= games):
             raise Refused("wrong", f"a game is 1..{games}; got {game[:20]!r}")
-        if table.people and not table.over:
+        if table.people and not table.play.over:
             raise Refused("closed", "the record shows every hand; it is available once the last game is over")
-        text = table.account.record(int(game) - 1 if game else None)
+        text = table.play.account.record(int(game) - 1 if game else None)
         name = f'attachment; filename="gs2-{table.setup.id}.jsonl"'
         return PlainTextResponse(text, headers={"content-disposition": name})
 
     async def review_table(self, request: Request) -> Response:
         table = await self._table(request)
         data = await object_of(request)
-        results, games = table.account.results, len(table.account.games)
+        results, games = table.play.account.results, len(table.play.account.games)
         game = data.get("game", results[-1].game if results else games)
         if not _is_one_of(range(1, games + 1), game):
             raise Refused("wrong", f"a game is 1..{games}; got {game!r:.40}")
-        text = table.account.record(game - 1)
-        if table.people and not table.over:
+        text = table.play.account.record(game - 1)
+        if table.people and not table.play.over:
             if all(end.game != game for end in results):
                 told = f"of game {game} none is yet" if results else "none is yet"
                 raise Refused("closed", f"a review shows every hand of rounds that are over; {told}")

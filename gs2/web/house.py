@@ -8,17 +8,15 @@ import secrets
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from gs2.web.answers import NoSuch
-from gs2.web.games.game_table import GameTable
 from gs2.web.games.game_tables import GameTables
 from gs2.web.guandan.match_tables import MatchTables
 from gs2.web.jobs import Jobs
-from gs2.web.tables.person_table import LONGEST_PACE, PersonTable, Refused
+from gs2.web.tables.table import LONGEST_PACE, P, Refused, Table
 from gs2.web.tables.table_log import (
     MATCHES,
-    PERSON,
     TableLog,
     TableSetup,
     read_table,
@@ -26,27 +24,14 @@ from gs2.web.tables.table_log import (
     stored_tables,
 )
 
-__all__ = ["House", "TableWatcher"]
+__all__ = ["House"]
 
 logger = logging.getLogger("gs2.web")
 
 MOST_TABLES = 512
 """Tables that are open at once; the others are on disk, and opened when somebody asks for them."""
+MOST_LISTED = 100
 SEEDS = 2**63
-
-
-class TableWatcher(Protocol):
-    """A connection that looks at a table."""
-
-    seat: int | None
-
-    def show(self) -> None:
-        """Send what is to be seen now."""
-        ...
-
-
-AnyTable = PersonTable | GameTable
-T = TypeVar("T", PersonTable, GameTable)
 
 
 class House:
@@ -63,8 +48,7 @@ class House:
         self.jobs = Jobs()
         self.matches = MatchTables(self.jobs, agents, workers=workers)
         self.games = GameTables(game_agents)
-        self.tables: dict[str, AnyTable] = {}
-        self.watchers: dict[str, set[TableWatcher]] = {}
+        self.tables: dict[str, Table[Any]] = {}
         self.damaged: list[str] = []
         self._opening = asyncio.Lock()
 
@@ -76,7 +60,7 @@ class House:
         for path in reversed(stored_tables(self.folder)[:MOST_TABLES]):
             await self._open(path)
 
-    async def table(self, key: str, kind: type[T]) -> T:
+    async def table(self, key: str, kind: type[P]) -> Table[P]:
         """Return the table of an id and a kind, opened from its file if it is not open.
 
         Raises NoSuch if there is none, and Refused if too many are open.
@@ -88,9 +72,14 @@ class House:
                     self._make_room()
                     await self._open(path)
         found = self.tables.get(key)
-        if not isinstance(found, kind):
+        if found is None or not isinstance(found.play, kind):
             raise NoSuch("no table has this address; it may have been removed")
         return found
+
+    def newest(self, kind: type[P]) -> list[Table[P]]:
+        """Return the tables of a kind that are open, at most `MOST_LISTED`, those set up last first."""
+        found = [table for table in self.tables.values() if isinstance(table.play, kind)]
+        return sorted(found, key=lambda table: -table.setup.created)[:MOST_LISTED]
 
     async def create(
         self, kind: MatchTables | GameTables, data: dict[str, Any], name: str
@@ -101,13 +90,15 @@ class House:
         """
         seed, pace = _seed(data), _pace(data)
         fields = await kind.asked(data)
-        self._make_room()
         setup = TableSetup(
             id=secrets.token_urlsafe(9), seed=seed, pace=pace, created=round(time.time(), 3), **fields
         )
-        table = kind.new(setup, TableLog(self.folder / f"{setup.id}.jsonl", setup, new=True))
-        self._keep(table)
-        seat, key = table.sit(name) if PERSON in setup.seats else (None, None)
+        play: Any = await kind.play(setup)
+        self._make_room()
+        log = TableLog(self.folder / f"{setup.id}.jsonl", setup, new=True)
+        table = self.tables[setup.id] = Table(log, play, kind)
+        seat, key = table.sit(name) if table.people else (None, None)
+        table.drive()
         return {"id": setup.id, "seat": seat, "key": key}
 
     def close(self) -> None:
@@ -123,27 +114,18 @@ class House:
         log = None
         try:
             setup, lines = read_table(path)
+            kind: Any = self.matches if setup.game == MATCHES else self.games
+            play = await kind.play(setup)
             log = TableLog(path, setup, new=False)
-            kind = self.matches if setup.game == MATCHES else self.games
-            self._keep(await kind.restored(setup, lines, log))
+            # beside the event loop: kernels may have to be compiled
+            table = self.tables[setup.id] = await asyncio.to_thread(Table, log, play, kind, lines)
+            table.drive()
         except (OSError, ValueError) as error:
             if log is not None:
                 log.close()
             told = str(error) if str(path) in str(error) else f"{path}: {error}"
             self.damaged.append(told)
             logger.warning("left alone: %s", told)
-
-    def _keep(self, table: AnyTable) -> None:
-        key = table.setup.id
-        self.tables[key] = table
-        watchers = self.watchers[key] = set()
-
-        def changed() -> None:
-            for watcher in list(watchers):
-                watcher.show()
-
-        table.changed = changed
-        table.drive()
 
     def _make_room(self) -> None:
         """Close a table if no other may be open: one that is over, else the one opened first.
@@ -152,12 +134,11 @@ class House:
         """
         if len(self.tables) < MOST_TABLES:
             return
-        alone = [key for key in self.tables if not self.watchers[key]]
+        alone = [key for key in self.tables if not self.tables[key].watchers]
         if not alone:
             raise Refused("full", f"people are at {MOST_TABLES} tables; wait until some have left theirs")
-        key = min(alone, key=lambda one: not self.tables[one].over)
-        self.tables[key].close()
-        del self.tables[key], self.watchers[key]
+        key = min(alone, key=lambda one: not self.tables[one].play.over)
+        self.tables.pop(key).close()
 
 
 def _seed(data: dict[str, Any]) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from gs2.web.tables.person_table import Refused
+from gs2.web.tables.table import Refused
 from gs2.web.tables.versions import Offer, Versions
 
 __all__ = ["Message", "PersonSocket"]

@@ -8,15 +8,13 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from gs2.web.answers import Answer, NoSuch, answering, json_answer, name_in, object_of
+from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_socket import GameSocket
-from gs2.web.games.game_table import GameTable
 from gs2.web.games.seat_view import table_line
 from gs2.web.house import House
-from gs2.web.tables.person_table import Refused
+from gs2.web.tables.table import Refused
 
 __all__ = ["game_routes"]
-
-MOST_LISTED = 100
 
 
 def game_routes(house: House) -> list[BaseRoute]:
@@ -45,8 +43,7 @@ class _GameSite:
         return json_answer({"games": self.house.games.offers()})
 
     async def tables(self, request: Request) -> Response:
-        rows = [table_line(table) for table in self.house.tables.values() if isinstance(table, GameTable)]
-        return json_answer({"tables": sorted(rows, key=lambda row: -row["created"])[:MOST_LISTED]})
+        return json_answer({"tables": [table_line(table) for table in self.house.newest(GamePlay)]})
 
     async def create(self, request: Request) -> Response:
         data = await object_of(request)
@@ -54,14 +51,14 @@ class _GameSite:
         return json_answer({"id": made["id"], "key": made["key"]}, 201)
 
     async def record(self, request: Request) -> Response:
-        table = await self.house.table(request.path_params["id"], GameTable)
+        table = await self.house.table(request.path_params["id"], GamePlay)
         # rounds that are over hide nothing any more; the one in play is not among them
         name = f'attachment; filename="gs2-{table.setup.id}.jsonl"'
-        return PlainTextResponse(table.record(), headers={"content-disposition": name})
+        return PlainTextResponse(table.play.record(), headers={"content-disposition": name})
 
     async def socket(self, socket: WebSocket) -> None:
         try:
-            table = await self.house.table(socket.path_params["id"], GameTable)
+            table = await self.house.table(socket.path_params["id"], GamePlay)
         except NoSuch:
             await socket.close(4404, "no such table")
             return

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from starlette.websockets import WebSocket
 
-from gs2.web.games.game_table import GameTable
+from gs2.web.games.game_play import GamePlay
 from gs2.web.games.seat_view import table_view
 from gs2.web.house import House
 from gs2.web.person_socket import Message, PersonSocket
-from gs2.web.tables.person_table import Refused
+from gs2.web.tables.table import Refused, Table
 
 __all__ = ["GameSocket"]
 
@@ -23,30 +23,31 @@ NOT_YOURS = 4403
 class GameSocket(PersonSocket):
     """One connection of the person to one table; there may be several, one for each page that is open."""
 
-    def __init__(self, house: House, table: GameTable, socket: WebSocket) -> None:
+    def __init__(self, house: House, table: Table[GamePlay], socket: WebSocket) -> None:
         super().__init__(socket)
         self.house, self.table = house, table
-        self.seat: int | None = None
+        self.player = table.player_of(socket.query_params.get("key"))
 
     async def run(self) -> None:
         """Serve the connection until it ends."""
         await self.socket.accept()
-        if not self.table.opens(self.socket.query_params.get("key")):
+        if self.player is None:
             await self.socket.close(NOT_YOURS, "this seat belongs to another browser")
             return
-        watchers = self.house.watchers[self.table.setup.id]
-        watchers.add(self)
-        self.show()
+        self.table.look(self)
         try:
-            self.table.look(True)
             await self._serve()
         finally:
-            watchers.discard(self)
-            if not watchers:
-                self.table.look(False)
+            self.table.leave(self)
+
+    @property
+    def seat(self) -> int:
+        """The person's seat in the present round."""
+        assert self.player is not None
+        return self.table.play.order.index(self.player)
 
     def _state(self) -> str:
-        return json.dumps(table_view(self.table), allow_nan=False)
+        return json.dumps(table_view(self.table, self.seat), allow_nan=False)
 
     def _answers(self) -> dict[str, Callable[[Message], None]]:
         return {
@@ -55,25 +56,32 @@ class GameSocket(PersonSocket):
             "play": self._play,
             "undo": self._undo,
             "round": self._new_round,
-            "pace": lambda message: self.table.set_pace(message.get("pace")),
+            "pace": self._pace,
             "hint": self._ask_hint,
         }
 
     def _due(self, message: Message) -> int:
         """Return the person's seat if it is to act, on the state that the browser has seen."""
-        seat = self.table.you
-        if self.table.to_act != seat:
+        seat = self.seat
+        if seat not in self.table.play.pending:
             raise Refused("not_your_turn", "it is not your turn")
-        self._seen(message, self.table.versions, self.table.offer("choose"))
+        self._seen(message, self.table.versions, self.table.offer("choose", seat))
         return seat
 
     def _undo(self, message: Message) -> None:
-        self._seen(message, self.table.versions, self.table.offer("undo"))
-        self.table.undo()
+        if self.table.can_undo(self.seat):
+            self._seen(message, self.table.versions, self.table.offer("undo", self.seat))
+        self.table.undo(self.seat)
 
     def _new_round(self, message: Message) -> None:
-        self._seen(message, self.table.versions, self.table.offer("round"))
-        self.table.new_round(message.get("seat"))
+        self._seen(message, self.table.versions, self.table.offer("round", self.seat))
+        self.table.enter("round", self.table.play.next_order(self.seat, message.get("seat")))
+
+    def _pace(self, message: Message) -> None:
+        pace = message.get("pace")
+        if isinstance(pace, bool) or not isinstance(pace, int | float):
+            raise Refused("wrong", f"a pace is a number of seconds; got {pace!r:.40}")
+        self.table.set_pace(float(pace), None)
 
     def _cards(self, message: Message) -> list[str]:
         cards = message.get("cards", [])
@@ -84,23 +92,26 @@ class GameSocket(PersonSocket):
 
     def _select(self, message: Message) -> None:
         """Say what cards make that are no move now."""
-        cards, face = self._cards(message), self.table.face
+        cards, face = self._cards(message), self.table.play.face
         self._say({"type": "makes", "cards": cards, "kind": None if face is None else face.kind_of(cards)})
 
     def _arrange_hand(self, message: Message) -> None:
-        table, face = self.table, self.table.face
+        table, face = self.table, self.table.play.face
         if face is None:
-            raise Refused("wrong", f"{table.game.name} has no hand of cards")
-        hand = face.seen(table.playing, table.you)["hand"]
+            raise Refused("wrong", f"{table.play.game.name} has no hand of cards")
+        hand = face.seen(table.play.round, self.seat)["hand"]
         self._arrange(lambda: face.moves(hand))
 
     def _play(self, message: Message) -> None:
         seat = self._due(message)
-        self.table.choose(seat, message["index"], self._cards(message))
+        index = message["index"]
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise Refused("wrong", f"an index is a whole number; got {index!r:.40}")
+        self.table.choose(seat, index, self._cards(message))
 
     def _ask_hint(self, message: Message) -> None:
         self._due(message)
-        label, history = message.get("agent"), self.table.playing.history()
-        self.house.games.offer(self.table.game, label)
+        label, history = message.get("agent"), self.table.play.round.history()
+        self.house.games.offer(self.table.play.game, label)
         wanted = {"version": self.table.versions.now, "agent": label}
-        self._advise(wanted, lambda: self.house.games.hint(self.table.game.name, label, history))
+        self._advise(wanted, lambda: self.house.games.hint(self.table.play.game.name, label, history))

@@ -12,13 +12,13 @@ import numpy as np
 from games.game import TERMINAL, Game
 from games.support.array_types import Array
 from gs2.web.games.agent_worker import Seated
+from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
-from gs2.web.games.game_table import GameTable
 from gs2.web.games.offers import AgentOffer, game_from, game_offers, game_titled, offered_agents
 from gs2.web.jobs import Jobs, JobsFull
-from gs2.web.tables.person_table import Refused
 from gs2.web.tables.seat_labels import without_folders
-from gs2.web.tables.table_log import PERSON, DamagedTable, Line, TableLog, TableSetup
+from gs2.web.tables.table import Refused
+from gs2.web.tables.table_log import PERSON, DamagedTable, TableSetup
 
 __all__ = ["GameTables"]
 
@@ -34,7 +34,7 @@ MOST_GAMES = 64
 
 
 class GameTables:
-    """Makes tables of games, and asks their agents.
+    """What tables of games need: their agents, the check of a request, and hints.
 
     agents: names of `load_game_agent` from the command line. Play and hints have workers of their own, and so
     has each slow agent, so that it keeps nobody else waiting.
@@ -96,29 +96,21 @@ class GameTables:
             await self._run(game.name, label, "agent_ready")
         return {"game": game.name, "seats": tuple(players), "rotate": rotate}
 
-    def new(self, setup: TableSetup, log: TableLog) -> GameTable:
-        """Return a new table with its first round."""
-        table = GameTable(setup, self._game(setup.game), log, self._answer)
-        table.new_round()
-        return table
-
-    async def restored(self, setup: TableSetup, lines: Sequence[Line], log: TableLog) -> GameTable:
-        """Return a table as its log left it. Raises ValueError where it cannot be."""
-
-        def found() -> GameTable:
-            if setup.seats.count(PERSON) != 1:
-                raise DamagedTable("one player is a person; move the file away")
-            table = GameTable.restored(setup, lines, log, self._game(setup.game), self._answer)
-            if table.round is None:
-                raise DamagedTable("it has no round; move the file away")
-            return table
-
-        return await asyncio.to_thread(found)  # kernels may have to be compiled
+    async def play(self, setup: TableSetup) -> GamePlay:
+        """Return the play of a setup, before its first round. Raises ValueError where it cannot be."""
+        if setup.seats.count(PERSON) != 1:
+            raise DamagedTable("one player is a person; move the file away")
+        return GamePlay(setup, await asyncio.to_thread(self._game, setup.game))
 
     # --- agents ---
 
-    async def _answer(self, game: str, label: str, history: Array, draw: float) -> int:
-        return int(await self._run(game, label, "agent_answer", history, draw))
+    async def answer(self, play: GamePlay, label: str, seat: int) -> int:
+        """Return an agent's choice for a seat. Raises Refused if it fails or takes too long."""
+        history, draw = play.round.history(), play.round.draw(1)
+        return int(await self._run(play.game.name, label, "agent_answer", history, draw))
+
+    def forget(self, play: GamePlay) -> None:
+        """Nothing to drop: agents are told a history for each answer."""
 
     async def hint(self, game: str, label: Any, history: Array) -> dict[str, Any]:
         """Return what an agent would do after a history. Raises Refused if it cannot say."""

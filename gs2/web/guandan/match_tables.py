@@ -12,10 +12,11 @@ import attrs
 from gs2.guandan.table.agents import host_for, start_hosts
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError, Observation
+from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.jobs import Jobs, JobsFull
-from gs2.web.tables.person_table import PersonTable, Refused
 from gs2.web.tables.seat_labels import seat_labels, without_folders
-from gs2.web.tables.table_log import PERSON, DamagedTable, Line, TableLog, TableSetup
+from gs2.web.tables.table import Refused
+from gs2.web.tables.table_log import PERSON, DamagedTable, TableSetup
 
 __all__ = ["MatchTables"]
 
@@ -37,12 +38,14 @@ AGENTS = (
 """Agents that anybody may seat, and what they are; the command line may add others."""
 MOST_GAMES = 100
 """Games at a table."""
+PATIENCE = 60.0
+"""Seconds an agent has for a move."""
 HINT = "standard"
 """How deeply a hint searches."""
 
 
 class MatchTables:
-    """Makes tables of matches.
+    """What tables of matches need: their agents, the check of a request, and hints.
 
     jobs: where hints are worked out. given: agents of the command line; the page has them without their
     folders. workers: processes for each agent.
@@ -73,24 +76,41 @@ class MatchTables:
         if isinstance(games, bool) or not isinstance(games, int) or not 1 <= games <= MOST_GAMES:
             raise Refused("wrong", f"games is a whole number in 1..{MOST_GAMES}; got {games!r:.40}")
         await self._load(seats)
-        return {"seats": tuple(seats), "games": games}
-
-    def new(self, setup: TableSetup, log: TableLog) -> PersonTable:
-        """Return a new table; the first one with people has the hints' worker started."""
-        if PERSON in setup.seats and not self._hints:
+        if PERSON in seats and not self._hints:
             self._hints = True
             self.jobs.start("hint", "gs2.guandan.table.hints:ready", HINT)
-        return PersonTable(setup, log, self.hosts)
+        return {"seats": tuple(seats), "games": games}
 
-    async def restored(self, setup: TableSetup, lines: Sequence[Line], log: TableLog) -> PersonTable:
-        """Return a table as its log left it. Raises DamagedTable, or AgentError, where it cannot be."""
+    async def play(self, setup: TableSetup) -> MatchPlay:
+        """Return the play of a setup; its agents are loaded.
+
+        Raises DamagedTable, or AgentError, if one cannot be had.
+        """
         # a table that is older than the labels has the agents' own names
         setup = attrs.evolve(setup, seats=tuple(self._labels.get(s, s) for s in setup.seats))
         for name in setup.seats:
             if name != PERSON and name not in self.agents:
                 raise DamagedTable(f"no agent is called {name[:80]!r} here; give your own by --agent")
         await self._load(setup.seats)
-        return PersonTable.restored(setup, lines, log, self.hosts)
+        return MatchPlay(setup)
+
+    async def answer(self, play: MatchPlay, label: str, seat: int) -> int:
+        """Return an agent's choice for a seat. Raises Refused if it fails or takes too long."""
+        host, key = self.hosts[label], (play.setup.id, seat)
+        try:
+            return await asyncio.wait_for(host.answer(key, play.session.observe(seat)), PATIENCE)
+        except TimeoutError:
+            host.give_up(key)
+            raise Refused("agent", f"it took more than {PATIENCE:g} s") from None
+        except AgentError as error:
+            told = without_folders(str(error), getattr(host, "name", label), label)
+            raise Refused("agent", told) from None
+
+    def forget(self, play: MatchPlay) -> None:
+        """Drop what the agents remember of a table."""
+        for seat, label in enumerate(play.setup.seats):
+            if label in self.hosts:
+                self.hosts[label].forget((play.setup.id, seat))
 
     async def hint(self, observation: Observation) -> dict[str, Any]:
         """Return what a search advises. Raises Refused if it fails, or too many wait."""

@@ -14,11 +14,12 @@ from games.guandan.cards import PASS, hand_text, unpack
 from games.guandan.notation import action_list
 from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
 from gs2.web.arrangement import guandan_moves
+from gs2.web.guandan.match_play import MatchPlay
+from gs2.web.guandan.match_state import table_state
+from gs2.web.guandan.suggestions import suggested_moves
 from gs2.web.house import House
 from gs2.web.person_socket import Message, PersonSocket
-from gs2.web.tables.person_table import PersonTable, Refused
-from gs2.web.tables.suggestions import suggested_moves
-from gs2.web.tables.table_state import table_state
+from gs2.web.tables.table import Refused, Table
 
 __all__ = ["TableSocket"]
 
@@ -28,35 +29,24 @@ logger = logging.getLogger("gs2.web")
 class TableSocket(PersonSocket):
     """One connection to one table."""
 
-    def __init__(self, house: House, table: PersonTable, socket: WebSocket) -> None:
+    def __init__(self, house: House, table: Table[MatchPlay], socket: WebSocket) -> None:
         super().__init__(socket)
         self.house, self.table = house, table
-        self.seat = table.seat_of(socket.query_params.get("key"))
+        self.seat = table.player_of(socket.query_params.get("key"))
         self.open = not table.people
-
-    @property
-    def _watchers(self) -> Any:
-        return self.house.watchers[self.table.setup.id]
 
     async def run(self) -> None:
         """Serve the connection until it ends."""
-        self._watchers.add(self)  # before anything is waited for: the table stays open
+        self.table.look(self)  # before anything is waited for: the table stays open
         try:
             await self.socket.accept()
-            self._tell_all()
             await self._serve()
         finally:
-            self._watchers.discard(self)
-            self._tell_all()
-
-    def _tell_all(self) -> None:
-        for watcher in list(self._watchers):
-            watcher.show()
+            self.table.leave(self)
 
     def _state(self) -> str:
-        present = {w.seat for w in self._watchers if w.seat is not None}
         hands = self.open and not self.table.people
-        return json.dumps(table_state(self.table, self.seat, hands=hands, present=present))
+        return json.dumps(table_state(self.table, self.seat, hands=hands))
 
     def _answers(self) -> dict[str, Callable[[Message], None]]:
         return {
@@ -81,7 +71,7 @@ class TableSocket(PersonSocket):
     def _due(self, message: Message | None = None) -> int:
         """Return the own seat if it is to act, on the state that the browser has seen."""
         seat = self._mine()
-        if seat not in self.table.session.pending or self.table.waiting:
+        if seat not in self.table.play.pending:
             raise Refused("not_your_turn", "it is not your turn")
         if message is not None:
             self._seen(message, self.table.versions, self.table.offer("choose", seat))
@@ -93,14 +83,14 @@ class TableSocket(PersonSocket):
             raise Refused("wrong", "cards is a list of at most 30 names")
         seat, table = self._mine(), self.table
         answer: Message = {"type": "fits", "id": message.get("id"), "moves": [], "why": None}
-        if seat not in table.session.pending or table.waiting:
+        if seat not in table.play.pending:
             answer["why"] = Reason("not_your_turn").to_json()
         else:
-            moves = table.session.choices(seat)
+            moves = table.play.session.choices(seat)
             found = fitting(moves, cards) if cards else []
             answer["moves"] = [self._move(moves, index) for index in found]
             if not found:
-                reason = why_not(table.observe(seat), cards)
+                reason = why_not(table.play.session.observe(seat), cards)
                 answer["why"] = None if reason is None else reason.to_json()
         self._say(answer)
 
@@ -109,7 +99,7 @@ class TableSocket(PersonSocket):
         return self.table.versions.since(self.table.offer("choose", seat))
 
     def _move(self, moves: Any, index: int) -> Message:
-        level = self.table.session.level
+        level = self.table.play.session.level
         words = action_list(moves[index], level)
         return {"index": int(index), "move": words, "wild": wild_words(moves[index], level)}
 
@@ -121,13 +111,13 @@ class TableSocket(PersonSocket):
 
     def _pass(self, message: Message) -> None:
         seat = self._due(message)
-        found = (self.table.session.choices(seat)["type"] == PASS).nonzero()[0]
-        if not len(found) or self.table.session.stage != "play":
+        found = (self.table.play.session.choices(seat)["type"] == PASS).nonzero()[0]
+        if not len(found) or self.table.play.session.stage != "play":
             raise Refused("must_lead", "you lead, so you cannot pass")
         self.table.choose(seat, int(found[0]))
 
     def _suggest(self, message: Message) -> None:
-        seat, session = self._due(), self.table.session
+        seat, session = self._due(), self.table.play.session
         moves = session.choices(seat)
         places = list(range(len(moves)))  # each card to pay or return is one
         if session.stage == "play":
@@ -137,7 +127,7 @@ class TableSocket(PersonSocket):
         self._say({"type": "suggestions", "since": self._since(seat), "moves": found})
 
     def _arrange_hand(self, message: Message) -> None:
-        session = self.table.session
+        session = self.table.play.session
         hand, level = np.array(session.hand(self._mine()), np.uint64), session.level
         self._arrange(lambda: guandan_moves(hand, level))
 
@@ -149,9 +139,9 @@ class TableSocket(PersonSocket):
 
     def _go_on(self, message: Message) -> None:
         seat = self._mine()
-        if self.table.waiting:  # else somebody else at the table has gone on
+        if self.table.play.waiting:  # else another player has continued
             self._seen(message, self.table.versions, self.table.offer("next", seat))
-            self.table.go_on()
+            self.table.enter("next", 1)
 
     def _may_steer(self) -> None:
         """Raise Refused unless the connection may set the table's pace: people's tables obey people."""
@@ -179,5 +169,5 @@ class TableSocket(PersonSocket):
 
     def _ask_hint(self, message: Message) -> None:
         seat = self._due()
-        observation = self.table.observe(seat)
+        observation = self.table.play.session.observe(seat)
         self._advise({"since": self._since(seat)}, lambda: self.house.matches.hint(observation))
