@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,14 @@ from gs2.play.game_agents import SeatTrail
 from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games import agent_worker, game_tables
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
+from gs2.web.games.game_dialect import GameDialect
 from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
-from gs2.web.games.game_socket import GameSocket
 from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import AgentOffer, game_titled
 from gs2.web.house import House
 from gs2.web.tables.table import Refused, Table
+from gs2.web.tables.table_socket import TableSocket
 from tests.patience import PATIENCE
 from tests.web.tables.offline_line import OfflineLine
 from tests.web.tables.stored_tables import Onlooker, game_table
@@ -183,7 +183,7 @@ def test_every_press_ends_for_its_own_state_and_agent(tmp_path: Path, kinds: str
 
     async def ask() -> list[dict[str, Any]]:
         house, line = Slowly(), OfflineLine(table.sit("Ann")[1])
-        socket = GameSocket(SimpleNamespace(games=house), table, line)  # type: ignore[arg-type]
+        socket = TableSocket(table, line, GameDialect(house))  # type: ignore[arg-type]
         serving = asyncio.create_task(socket.run())
         for moved_on, agent in presses(kinds):
             if moved_on:

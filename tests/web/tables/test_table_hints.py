@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from gs2.web.guandan.match_socket import TableSocket
+from gs2.web.guandan.match_dialect import MatchDialect
 from gs2.web.guandan.match_tables import MatchTables
 from gs2.web.jobs import Job, JobsFull
+from gs2.web.tables.table_socket import TableSocket
 from tests.web.tables.offline_line import OfflineLine
 from tests.web.tables.stored_tables import reopened, stored_table_of_people
 
@@ -50,7 +50,7 @@ def test_every_press_ends_for_its_own_decision(tmp_path: Path, kinds: str, most:
 
     async def ask() -> list[dict[str, Any]]:
         line = OfflineLine(keys[0])
-        socket = TableSocket(SimpleNamespace(matches=MatchTables(jobs)), table, line)  # type: ignore[arg-type]
+        socket = TableSocket(table, line, MatchDialect(MatchTables(jobs)))  # type: ignore[arg-type]
         serving = asyncio.create_task(socket.run())
         for kind in kinds:
             while kind.isupper():
