@@ -136,7 +136,6 @@ async def _serve(address: Address, holding: Holding, as_json: bool) -> int | Non
     """Serve until a signal; return it."""
     from games.support.locks import hold
     from gs2.web.app import make_app
-    from gs2.web.games.game_house import GameHouse
     from gs2.web.house import House
     from gs2.web.serving import web_server
 
@@ -150,9 +149,8 @@ async def _serve(address: Address, holding: Holding, as_json: bool) -> int | Non
             "give another --port, 0 for any"
         ) from None
     with listening, hold(folder, folder=True):
-        house = House(folder, agents=holding.agents, workers=holding.workers)
-        games = GameHouse(folder / "games", agents=holding.game_agents)
-        app = make_app(house, games, token=address.token, cache=folder / "reviews")
+        house = House(folder, agents=holding.agents, game_agents=holding.game_agents, workers=holding.workers)
+        app = make_app(house, token=address.token, cache=folder / "reviews")
         server = web_server(app)
         heard: list[int] = []
         loop = asyncio.get_running_loop()
@@ -170,10 +168,9 @@ async def _serve(address: Address, holding: Holding, as_json: bool) -> int | Non
         while not server.started and not task.done():
             await asyncio.sleep(0.02)
         if server.started:
-            left_alone = house.damaged + games.damaged
             if as_json:
-                print_json({"url": url, "tables": len(house.tables), "left_alone": left_alone})
-            _announce(url, left_alone, show=address.show)
+                print_json({"url": url, "tables": len(house.tables), "left_alone": house.damaged})
+            _announce(url, house.damaged, show=address.show)
         await task
     return heard[0] if heard else None
 

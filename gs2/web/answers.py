@@ -11,13 +11,14 @@ from starlette.responses import Response
 
 from gs2.guandan.table.seat import AgentError
 from gs2.web.guard import TooMuch, too_much
-from gs2.web.house import LONGEST_NAME
 from gs2.web.jobs import JobsFull
-from gs2.web.tables.person_table import Refused
+from gs2.web.tables.table import Refused
 
 __all__ = ["Answer", "NoSuch", "answering", "json_answer", "name_in", "object_of"]
 
 Answer = Callable[[Request], Awaitable[Response]]
+
+LONGEST_NAME = 40
 
 
 class NoSuch(LookupError):

@@ -11,21 +11,25 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
 from gs2.guandan.review.review_presets import review_preset
 from gs2.web.answers import Answer, NoSuch, answering, json_answer, name_in, object_of
-from gs2.web.games.game_house import GameHouse
-from gs2.web.games.game_routes import game_routes
+from gs2.web.games.game_dialect import GameDialect
+from gs2.web.games.game_play import GamePlay
+from gs2.web.games.game_tables import GameTables
+from gs2.web.games.seat_view import table_line
+from gs2.web.guandan.match_dialect import MatchDialect
+from gs2.web.guandan.match_play import MatchPlay
+from gs2.web.guandan.match_state import table_row
+from gs2.web.guandan.match_tables import MatchTables
 from gs2.web.guard import Guard
 from gs2.web.house import House
 from gs2.web.pages import STATIC, index_page
-from gs2.web.setup_log import PERSON
-from gs2.web.tables.person_table import PersonTable, Refused
-from gs2.web.tables.table_socket import TableSocket
-from gs2.web.tables.table_state import table_row
+from gs2.web.tables.table import P, Refused, Table
+from gs2.web.tables.table_socket import Dialect, TableSocket
 
 __all__ = ["make_app"]
 
@@ -40,34 +44,18 @@ class _Site:
     def __init__(self, house: House, cache: Path | None) -> None:
         self.house, self.cache = house, cache
 
-    async def _table(self, request: Request | WebSocket) -> PersonTable:
-        found = await self.house.table(request.path_params["id"])
-        if found is None:
-            raise NoSuch("no table has this address; it may have been removed")
-        return found
+    async def _table(self, request: Request | WebSocket) -> Table[MatchPlay]:
+        return await self.house.table(request.path_params["id"], MatchPlay)
 
     async def index(self, request: Request) -> Response:
         return HTMLResponse(index_page())
 
     async def agents(self, request: Request) -> Response:
-        found = [{"name": name, "about": about} for name, about in self.house.agents.items()]
+        found = [{"name": name, "about": about} for name, about in self.house.matches.agents.items()]
         return json_answer({"agents": found})
 
-    async def tables(self, request: Request) -> Response:
-        rows = [table_row(table) for table in self.house.tables.values()]
-        return json_answer({"tables": sorted(rows, key=lambda row: -row["created"])[:100]})
-
-    async def create(self, request: Request) -> Response:
-        data = await object_of(request)
-        name = name_in(data)
-        table = await self.house.create(
-            data.get("seats", ()),
-            games=data.get("games", 1),
-            seed=data.get("seed"),
-            pace=data.get("pace", 0.7),
-        )
-        seat, key = table.sit(name) if PERSON in table.setup.seats else (None, None)
-        return json_answer({"id": table.setup.id, "seat": seat, "key": key}, 201)
+    async def offers(self, request: Request) -> Response:
+        return json_answer({"games": self.house.games.offers()})
 
     async def sit(self, request: Request) -> Response:
         data = await object_of(request)
@@ -80,24 +68,27 @@ class _Site:
     async def record(self, request: Request) -> Response:
         table = await self._table(request)
         game = request.query_params.get("game", "")
-        games = len(table.account.games)
+        games = len(table.play.account.games)
         if game and not (game.isdecimal() and 1 <= int(game) <= games):
             raise Refused("wrong", f"a game is 1..{games}; got {game[:20]!r}")
-        if table.people and not table.over:
+        if table.people and not table.play.over:
             raise Refused("closed", "the record shows every hand; it is available once the last game is over")
-        text = table.account.record(int(game) - 1 if game else None)
-        name = f'attachment; filename="gs2-{table.setup.id}.jsonl"'
-        return PlainTextResponse(text, headers={"content-disposition": name})
+        return _download(table, table.play.account.record(int(game) - 1 if game else None))
+
+    async def game_record(self, request: Request) -> Response:
+        table = await self.house.table(request.path_params["id"], GamePlay)
+        # rounds that are over hide nothing any more; the one in play is not among them
+        return _download(table, table.play.record())
 
     async def review_table(self, request: Request) -> Response:
         table = await self._table(request)
         data = await object_of(request)
-        results, games = table.account.results, len(table.account.games)
+        results, games = table.play.account.results, len(table.play.account.games)
         game = data.get("game", results[-1].game if results else games)
         if not _is_one_of(range(1, games + 1), game):
             raise Refused("wrong", f"a game is 1..{games}; got {game!r:.40}")
-        text = table.account.record(game - 1)
-        if table.people and not table.over:
+        text = table.play.account.record(game - 1)
+        if table.people and not table.play.over:
             if all(end.game != game for end in results):
                 told = f"of game {game} none is yet" if results else "none is yet"
                 raise Refused("closed", f"a review shows every hand of rounds that are over; {told}")
@@ -166,16 +157,47 @@ class _Site:
         self.house.jobs.ask(found)
         return json_answer(found.to_json())
 
-    async def socket(self, socket: WebSocket) -> None:
+
+def _routes(
+    house: House,
+    path: str,
+    kind: MatchTables | GameTables,
+    play: type[P],
+    dialect: Dialect[P],
+    row: Callable[[Table[P]], dict[str, Any]],
+) -> list[BaseRoute]:
+    """Return the routes that tables of each kind have: their list, a new one, and connections.
+
+    path: of the kind, behind /api/ and /ws/. row: makes a line of the list.
+    """
+
+    async def tables(request: Request) -> Response:
+        return json_answer({"tables": [row(table) for table in house.newest(play)]})
+
+    async def create(request: Request) -> Response:
+        data = await object_of(request)
+        return json_answer(await house.create(kind, data, name_in(data)), 201)
+
+    async def connect(socket: WebSocket) -> None:
         try:
-            table = await self._table(socket)
+            table = await house.table(socket.path_params["id"], play)
         except NoSuch:
             await socket.close(4404, "no such table")
-            return
         except Refused as error:
             await socket.close(1013, str(error))  # try again later
-            return
-        await TableSocket(self.house, table, socket).run()
+        else:
+            await TableSocket(table, socket, dialect).run()
+
+    return [
+        Route(f"/api/{path}", answering(tables), methods=["GET"]),
+        Route(f"/api/{path}", answering(create), methods=["POST"]),
+        WebSocketRoute(f"/ws/{path}/{{id}}", connect),
+    ]
+
+
+def _download(table: Table[Any], text: str) -> Response:
+    name = f'attachment; filename="gs2-{table.setup.id}.jsonl"'
+    return PlainTextResponse(text, headers={"content-disposition": name})
 
 
 async def _gone(request: Request) -> None:
@@ -196,11 +218,11 @@ def _finished_rounds(text: str) -> str:
 
 
 def make_app(
-    house: House, games: GameHouse, *, token: str | None = None, cache: Path | None = None
+    house: House, *, token: str | None = None, cache: Path | None = None
 ) -> Callable[..., Awaitable[None]]:
     """Return the server as an ASGI application.
 
-    house, games: its tables; they are opened and closed with the server. token: what visitors must show,
+    house: its tables; they are opened and closed with the server. token: what visitors must show,
     None on loopback. cache: folder for reviews, None for none.
     """
     site = _Site(house, cache)
@@ -208,11 +230,9 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await house.open()
-        games.open()
         try:
             yield
         finally:
-            games.close()
             house.close()
 
     def route(path: str, answer: Answer, *methods: str) -> Route:
@@ -223,18 +243,18 @@ def make_app(
             route("/", site.index, "GET"),
             Mount("/static", StaticFiles(directory=STATIC)),
             route("/api/agents", site.agents, "GET"),
-            route("/api/tables", site.tables, "GET"),
-            route("/api/tables", site.create, "POST"),
+            *_routes(house, "tables", house.matches, MatchPlay, MatchDialect(house.matches), table_row),
+            *_routes(house, "game-tables", house.games, GamePlay, GameDialect(house.games), table_line),
+            route("/api/game-tables/offers", site.offers, "GET"),
+            route("/api/game-tables/{id}/record", site.game_record, "GET"),
             route("/api/tables/{id}/seat", site.sit, "POST"),
             route("/api/tables/{id}/record", site.record, "GET"),
             route("/api/tables/{id}/review", site.review_table, "POST"),
-            WebSocketRoute("/ws/tables/{id}", site.socket),
             route("/api/reviews", site.review, "POST"),
             route("/api/solve", site.solve, "POST"),
             route("/api/games", site.games, "GET"),
             route("/api/games/{game:path}/infosets", site.infosets, "GET"),
             route("/api/jobs/{id}", site.job, "GET", "DELETE"),
-            *game_routes(games),
         ],
         lifespan=lifespan,
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 from games.guandan.cards import RANKS
 from gs2.guandan.table.session import Session
-from gs2.web.account import RoundEnd, TableAccount
+from gs2.web.guandan.account import RoundEnd, TableAccount
 
 
 def random_session(seed: int, games: int) -> list[RoundEnd]:

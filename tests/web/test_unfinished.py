@@ -17,7 +17,6 @@ import pytest
 
 from gs2.web import app as web_app
 from gs2.web.app import make_app
-from gs2.web.games.game_house import GameHouse
 from gs2.web.house import House
 from gs2.web.jobs import Job
 from gs2.web.serving import LimitedProtocol, web_server
@@ -47,8 +46,8 @@ class Running:
 
     def __init__(self, folder: Path) -> None:
         self.house = House(folder)
-        (folder / "games").mkdir(parents=True)
-        app = make_app(self.house, GameHouse(folder / "games"))
+        folder.mkdir(parents=True, exist_ok=True)
+        app = make_app(self.house)
         self.server = web_server(app, log_config=None)
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.started = threading.Event()

@@ -1,1 +1,1 @@
-"""Seats in games of the `Game` protocol: what the browser is shown of a round, and who else plays it."""
+"""What is special about tables of games of the `Game` protocol: rounds, agents, and what a seat is shown."""

@@ -17,7 +17,7 @@ from games.parameters import Bool, Int, Ints, OneOf, Parameter
 from games.registry import game_spec, load_game
 from games.support.own import is_own, own_object
 from gs2.web.games.fixed_landlord import fixed_form
-from gs2.web.tables.person_table import Refused
+from gs2.web.tables.table import Refused
 
 __all__ = [
     "GAMES",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from games.game import Game
+from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
-from gs2.web.games.game_table import GameTable
 from gs2.web.games.seen_cards import card_face, seat_points
-from gs2.web.setup_log import PERSON
+from gs2.web.tables.table import Table
 
 __all__ = ["round_view", "table_line", "table_view"]
 
@@ -17,51 +17,51 @@ SHOWN_ROUNDS = 60
 """Rounds that the score sheet lists."""
 
 
-def table_line(table: GameTable) -> Data:
+def table_line(table: Table[GamePlay]) -> Data:
     """Return one line of the list of tables."""
     return {
         "id": table.setup.id,
-        "game": table.game.name,
-        "names": table.names,
-        "round": table.number,
-        "scores": table.scores,
+        "game": table.play.game.name,
+        "names": table.play.names,
+        "round": table.play.number,
+        "scores": table.play.scores,
         "created": table.setup.created,
     }
 
 
-def table_view(table: GameTable) -> Data:
-    """Return what the person sees of a table."""
-    names, scores = table.names, table.scores
+def table_view(table: Table[GamePlay], seat: int) -> Data:
+    """Return what the person on a seat sees of a table."""
+    names, scores = table.play.names, table.play.scores
     return {
         "type": "state",
         "version": table.versions.now,
         "table": {
             "id": table.setup.id,
-            "game": table.game.name,
+            "game": table.play.game.name,
             "seats": [
                 {
                     "name": names[player],
-                    "kind": PERSON if table.setup.players[player] == PERSON else "agent",
-                    "label": table.setup.players[player],
+                    "kind": table.sitters[player].kind,
+                    "label": table.sitters[player].label,
                     "player": player,
                     "score": scores[player],
                 }
-                for player in table.order
+                for player in table.play.order
             ],
-            "you": table.you,
+            "you": seat,
             "pace": table.pace,
             "rotate": table.setup.rotate,
-            "undo": table.playing.last_step_of(table.you) is not None,
+            "undo": table.can_undo(seat),
             "failure": table.failure,
         },
-        "number": table.number,
-        "round": round_view(table.game, table.playing, table.you),
+        "number": table.play.number,
+        "round": round_view(table.play.game, table.play.round, seat),
         "players": names,
         "finished": [
             {"number": done.number, "points": list(done.points), "order": list(done.order)}
-            for done in table.finished[-SHOWN_ROUNDS:]
+            for done in table.play.finished[-SHOWN_ROUNDS:]
         ],
-        "rounds": len(table.finished),
+        "rounds": len(table.play.finished),
     }
 
 

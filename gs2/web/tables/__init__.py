@@ -1,1 +1,1 @@
-"""GuanDan tables of the server: their state, what is kept of them on disk, and a browser's connection."""
+"""Tables of the server, of any game: who sits there, what is kept on disk, and a browser's connection."""

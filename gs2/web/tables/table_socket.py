@@ -2,164 +2,158 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Generic, Protocol
 
-import numpy as np
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from games.guandan.cards import PASS, hand_text, unpack
-from games.guandan.notation import action_list
-from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
-from gs2.web.arrangement import guandan_moves
-from gs2.web.house import HINT, House
-from gs2.web.jobs import JobsFull
-from gs2.web.person_socket import Message, PersonSocket
-from gs2.web.tables.person_table import PersonTable, Refused
-from gs2.web.tables.suggestions import suggested_moves
-from gs2.web.tables.table_state import table_state
+from gs2.web.tables.table import P, Refused, Table
 
-__all__ = ["TableSocket"]
+__all__ = ["Dialect", "Hint", "Message", "TableSocket"]
 
-logger = logging.getLogger("gs2.web")
+LONGEST = 4096
+"""Characters of a message from a browser."""
+MOST_BAD = 20
+"""Messages that make no sense, until the connection is closed."""
+MOST_CARDS = 52
+"""Cards that a message names."""
+NOT_YOURS = 4403
+"""Close code for a browser without the key of a seat, where only people at the table may look."""
+
+Message = dict[str, Any]
+Moves = list[list[str]]
+Hint = tuple[Message, Callable[[], Awaitable[Message]]]
+"""What a hint is about, part of every message of it, and what finds it."""
 
 
-class TableSocket(PersonSocket):
-    """One connection to one table."""
-
-    def __init__(self, house: House, table: PersonTable, socket: WebSocket) -> None:
-        super().__init__(socket)
-        self.house, self.table = house, table
-        self.seat = table.seat_of(socket.query_params.get("key"))
-        self.open = not table.people
+class Dialect(Protocol[P]):
+    """What is said at one kind of table only. private: whether only those who sit there may look."""
 
     @property
-    def _watchers(self) -> Any:
-        return self.house.watchers[self.table.setup.id]
+    def private(self) -> bool: ...
+
+    @property
+    def answers(self) -> Mapping[str, Callable[[TableSocket[P], Message], None]]:
+        """What is done on a message of each further type; it may raise Refused."""
+
+    def state(self, line: TableSocket[P]) -> Message:
+        """Return the whole state as this browser may see it."""
+
+    def layout(self, line: TableSocket[P]) -> Callable[[], Moves]:
+        """Return what lays the person's hand out in moves of card names; it may raise Refused."""
+
+    def hint(self, line: TableSocket[P], message: Message) -> Hint:
+        """Return what a hint is about and what finds it; both may raise Refused."""
+
+
+class TableSocket(Generic[P]):
+    """One connection to one table; a person may have several, one for each page that is open.
+
+    open: whether hands are shown where no person sits.
+    """
+
+    def __init__(self, table: Table[P], socket: WebSocket, dialect: Dialect[P]) -> None:
+        self.table, self.socket, self.dialect = table, socket, dialect
+        self.player = table.player_of(socket.query_params.get("key"))
+        self.open = True
+        self._answers: dict[str, Callable[[Message], None]] = {
+            "play": self._play,
+            "undo": self._undo,
+            "pace": self._pace,
+            "step": self._step,
+            "arrange": self._arrange,
+            "hint": self._ask_hint,
+        }
+        self._changed = asyncio.Event()
+        self._others: list[Message] = []
+        self._hint: asyncio.Task[None] | None = None
+        self._arranging: asyncio.Task[None] | None = None
+        self._wanted: Message = {}
+        self._bad = 0
+
+    @property
+    def seat(self) -> int | None:
+        """The person's seat, None for somebody who only looks."""
+        return None if self.player is None else list(self.table.play.order).index(self.player)
 
     async def run(self) -> None:
         """Serve the connection until it ends."""
-        self._watchers.add(self)  # before anything is waited for: the table stays open
+        if self.player is None and self.dialect.private:
+            await self.socket.accept()
+            await self.socket.close(NOT_YOURS, "this seat belongs to another browser")
+            return
+        self.table.look(self)  # before anything is waited for: the table stays open
         try:
             await self.socket.accept()
-            self._tell_all()
             await self._serve()
         finally:
-            self._watchers.discard(self)
-            self._tell_all()
+            self.table.leave(self)
 
-    def _tell_all(self) -> None:
-        for watcher in list(self._watchers):
-            watcher.show()
+    def show(self) -> None:
+        """Have the state sent; several changes at once become one message."""
+        self._changed.set()
 
-    def _state(self) -> str:
-        present = {w.seat for w in self._watchers if w.seat is not None}
-        hands = self.open and not self.table.people
-        return json.dumps(table_state(self.table, self.seat, hands=hands, present=present))
+    # --- what dialects use ---
 
-    def _answers(self) -> dict[str, Callable[[Message], None]]:
-        return {
-            "select": self._select,
-            "play": self._play,
-            "pass": self._pass,
-            "suggest": self._suggest,
-            "arrange": self._arrange_hand,
-            "hint": self._ask_hint,
-            "undo": self._undo,
-            "next": self._go_on,
-            "pace": self._pace,
-            "step": lambda message: self._step(),
-            "open": self._open,
-        }
+    def say(self, message: Message) -> None:
+        """Send a message besides the state."""
+        self._others.append(message)
+        self._changed.set()
 
-    def _mine(self) -> int:
+    def mine(self) -> int:
+        """Return the person's seat. Raises Refused if there is none."""
         if self.seat is None:
             raise Refused("not_you", "you watch; take a free seat to play")
         return self.seat
 
-    def _due(self, message: Message | None = None) -> int:
-        """Return the own seat if it is to act, on the state that the browser has seen."""
-        seat = self._mine()
-        if seat not in self.table.session.pending or self.table.waiting:
+    def due(self, message: Message | None = None) -> int:
+        """Return the person's seat if it is to act; a message must have seen its choices.
+
+        Raises Refused otherwise.
+        """
+        seat = self.mine()
+        if seat not in self.table.play.pending:
             raise Refused("not_your_turn", "it is not your turn")
         if message is not None:
-            self._seen(message, self.table.versions, self.table.offer("choose", seat))
+            self.seen(message, "choose")
         return seat
 
-    def _select(self, message: Message) -> None:
-        cards = message["cards"]
-        if not isinstance(cards, list) or len(cards) > 30 or not all(isinstance(c, str) for c in cards):
-            raise Refused("wrong", "cards is a list of at most 30 names")
-        seat, table = self._mine(), self.table
-        answer: Message = {"type": "fits", "id": message.get("id"), "moves": [], "why": None}
-        if seat not in table.session.pending or table.waiting:
-            answer["why"] = Reason("not_your_turn").to_json()
-        else:
-            moves = table.session.choices(seat)
-            found = fitting(moves, cards) if cards else []
-            answer["moves"] = [self._move(moves, index) for index in found]
-            if not found:
-                reason = why_not(table.observe(seat), cards)
-                answer["why"] = None if reason is None else reason.to_json()
-        self._say(answer)
+    def seen(self, message: Message, what: str) -> None:
+        """Raise Refused unless the browser had seen the offer that it takes up."""
+        if not self.table.versions.means(self.table.offer(what, self.mine()), message.get("version")):
+            raise Refused("stale", "the table has changed since; look again")
 
-    def _since(self, seat: int) -> int:
-        """Return since which version the seat is asked what it now is; its page may show another by then."""
-        return self.table.versions.since(self.table.offer("choose", seat))
+    @staticmethod
+    def cards(message: Message) -> list[str]:
+        """Return the cards that a message names. Raises Refused at anything else."""
+        cards = message.get("cards", [])
+        named = isinstance(cards, list) and all(isinstance(card, str) for card in cards)
+        if not named or len(cards) > MOST_CARDS:
+            raise Refused("wrong", f"cards are a list of at most {MOST_CARDS} names")
+        return list(cards)
 
-    def _move(self, moves: Any, index: int) -> Message:
-        level = self.table.session.level
-        words = action_list(moves[index], level)
-        return {"index": int(index), "move": words, "wild": wild_words(moves[index], level)}
+    # --- what is said at every table ---
 
     def _play(self, message: Message) -> None:
-        seat, index = self._due(message), message["index"]
+        seat, index = self.due(message), message["index"]
         if isinstance(index, bool) or not isinstance(index, int):
             raise Refused("wrong", f"an index is a whole number; got {index!r:.40}")
-        self.table.choose(seat, index)
-
-    def _pass(self, message: Message) -> None:
-        seat = self._due(message)
-        found = (self.table.session.choices(seat)["type"] == PASS).nonzero()[0]
-        if not len(found) or self.table.session.stage != "play":
-            raise Refused("must_lead", "you lead, so you cannot pass")
-        self.table.choose(seat, int(found[0]))
-
-    def _suggest(self, message: Message) -> None:
-        seat, session = self._due(), self.table.session
-        moves = session.choices(seat)
-        places = list(range(len(moves)))  # each card to pay or return is one
-        if session.stage == "play":
-            counts = unpack(np.array(session.hand(seat), np.uint64))
-            places = suggested_moves(moves, hand_text(counts, session.level).split(), session.level)
-        found = [self._move(moves, place) for place in places]
-        self._say({"type": "suggestions", "since": self._since(seat), "moves": found})
-
-    def _arrange_hand(self, message: Message) -> None:
-        session = self.table.session
-        hand, level = np.array(session.hand(self._mine()), np.uint64), session.level
-        self._arrange(lambda: guandan_moves(hand, level))
+        self.table.choose(seat, index, self.cards(message))
 
     def _undo(self, message: Message) -> None:
-        seat = self._mine()
+        seat = self.mine()
         if self.table.can_undo(seat):
-            self._seen(message, self.table.versions, self.table.offer("undo", seat))
+            self.seen(message, "undo")
         self.table.undo(seat)
-
-    def _go_on(self, message: Message) -> None:
-        seat = self._mine()
-        if self.table.waiting:  # else somebody else at the table has gone on
-            self._seen(message, self.table.versions, self.table.offer("next", seat))
-            self.table.go_on()
 
     def _may_steer(self) -> None:
         """Raise Refused unless the connection may set the table's pace: people's tables obey people."""
         if self.table.people:
-            self._mine()
+            self.mine()
 
-    def _step(self) -> None:
+    def _step(self, message: Message) -> None:
         self._may_steer()
         self.table.step()
 
@@ -172,24 +166,93 @@ class TableSocket(PersonSocket):
             raise Refused("wrong", f"paused is true or false; got {paused!r:.40}")
         self.table.set_pace(None if pace is None else float(pace), paused)
 
-    def _open(self, message: Message) -> None:
-        if self.table.people:
-            raise Refused("closed", "hands are open only at tables where no person sits")
-        self.open = bool(message.get("open"))
-        self.show()
-
     def _ask_hint(self, message: Message) -> None:
-        seat, jobs = self._due(), self.house.jobs
-        observation = self.table.observe(seat)
+        """Have a hint worked out, and given as a message: thinking, then done or failed.
 
-        async def find() -> Message:
+        Asked for again meanwhile, the hint is only awaited; one about something else takes its place.
+        """
+        wanted, find = self.dialect.hint(self, message)
+        if self._hint is not None and not self._hint.done():
+            if self._wanted == wanted:
+                return
+            self._hint.cancel()
+            given_up = "another hint was asked for meanwhile"
+            self.say({"type": "hint", **self._wanted, "status": "failed", "error": given_up})
+        self._wanted = wanted
+        self.say({"type": "hint", **wanted, "status": "thinking"})
+
+        async def wait() -> None:
             try:
-                job = jobs.start("hint", "gs2.guandan.table.hints:hint", observation, HINT)
-            except JobsFull as error:
-                raise Refused("busy", str(error)) from None
-            await jobs.ended(job)
-            if job.status != "done":
-                raise Refused("agent", job.error or job.status)
-            return dict(job.result)
+                told = {"status": "done", **await find()}
+            except Refused as error:
+                told = {"status": "failed", "error": str(error)}
+            self.say({"type": "hint", **wanted, **told})
 
-        self._advise({"since": self._since(seat)}, find)
+        self._hint = asyncio.create_task(wait())
+
+    def _arrange(self, message: Message) -> None:
+        """Have a hand laid out beside the event loop: kernels may have to be compiled.
+
+        Asked for again meanwhile, it is only awaited.
+        """
+        layout = self.dialect.layout(self)
+        if self._arranging is not None and not self._arranging.done():
+            return
+
+        async def wait() -> None:
+            self.say({"type": "arranged", "moves": await asyncio.to_thread(layout)})
+
+        self._arranging = asyncio.create_task(wait())
+
+    # --- the line ---
+
+    async def _send(self) -> None:
+        shown = None
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            state = json.dumps(self.dialect.state(self), allow_nan=False)
+            others, self._others = self._others, []  # now: while the state goes out, more may be answered
+            if state != shown:
+                shown = state
+                await self.socket.send_text(state)
+            for message in others:
+                await self.socket.send_text(json.dumps(message))
+
+    async def _serve(self) -> None:
+        """Send and hear until the connection ends, or makes no sense too often."""
+        sending = asyncio.create_task(self._send())
+        try:
+            while self._bad < MOST_BAD:
+                self._hear(await self.socket.receive_text())
+            await self.socket.close(1008, "too many messages that make no sense")
+        except (WebSocketDisconnect, RuntimeError, KeyError):
+            pass  # gone, or a message that is not text
+        finally:
+            sending.cancel()
+            for task in (self._hint, self._arranging):
+                if task is not None:
+                    task.cancel()
+
+    def _hear(self, text: str) -> None:
+        kind = None
+        try:
+            if len(text) > LONGEST:
+                raise Refused("wrong", f"a message has at most {LONGEST} characters")
+            message = json.loads(text)
+            kind = message.get("type") if isinstance(message, dict) else None
+            self._answer(kind, message)
+        except Refused as error:
+            self._bad += error.code == "wrong"
+            self.say({"type": "error", "code": error.code, "text": str(error)})
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            self._bad += 1
+            self.say({"type": "error", "code": "wrong", "text": f"{kind}: {error!r}"})
+
+    def _answer(self, kind: Any, message: Message) -> None:
+        if isinstance(kind, str) and kind in self._answers:
+            self._answers[kind](message)
+        elif isinstance(kind, str) and kind in self.dialect.answers:
+            self.dialect.answers[kind](self, message)
+        else:
+            raise Refused("wrong", f"a message is an object with a type; got {str(message)[:60]!r}")

@@ -122,7 +122,7 @@ def test_a_damaged_table_is_named_and_left_alone(own_server: Callable[..., Serve
         play_round(seat, random.Random(0))
         seat.close()
     server.kill()
-    files = [folder / "games" / f"{table}.jsonl" for table, _ in tables]
+    files = [folder / f"{table}.jsonl" for table, _ in tables]
     files[0].write_text(files[0].read_text().replace("kuhn_poker", "/etc/passwd"))
     files[1].write_text(files[1].read_text() + '{"choose":[0,99]}\n')
     files[2].write_bytes(files[2].read_bytes() + b'{"round":[0')  # cut off by a kill: only that line is lost

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,19 @@ import pytest
 from gs2.play.agent_names import load_game_agent
 from gs2.play.game_agents import SeatTrail
 from gs2.play.search_agent import SearchAgent, Situation
-from gs2.web.games import agent_worker, game_house
+from gs2.web.games import agent_worker, game_tables
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
-from gs2.web.games.game_house import GameHouse
-from gs2.web.games.game_log import GameSetup, game_log
+from gs2.web.games.game_dialect import GameDialect
+from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
-from gs2.web.games.game_socket import GameSocket
-from gs2.web.games.game_table import GameTable
+from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import AgentOffer, game_titled
-from gs2.web.tables.person_table import Refused
+from gs2.web.house import House
+from gs2.web.tables.table import Refused, Table
+from gs2.web.tables.table_socket import TableSocket
 from tests.patience import PATIENCE
+from tests.web.tables.offline_line import OfflineLine
+from tests.web.tables.stored_tables import Onlooker, game_table
 
 AGENT = """
 import time
@@ -49,19 +51,9 @@ def own_agent(folder: Path, loading: float = 0, working: float = 0) -> Path:
     return file
 
 
-def kuhn(folder: Path, players: tuple[str, ...] = ("person", "random")) -> GameTable:
+def kuhn(folder: Path, players: tuple[str, ...] = ("person", "random")) -> Table[GamePlay]:
     """Return a table of Kuhn poker at which the person is to act; nobody looks at it."""
-
-    async def nobody(*asked: object) -> int:
-        raise AssertionError("nobody looks at the table")
-
-    setup = GameSetup(id="abcdefgh", game="kuhn_poker", players=players, name="Ann", key="", seed=3)
-    folder.mkdir(parents=True, exist_ok=True)
-    table = GameTable(
-        setup, game_titled("kuhn_poker"), game_log(folder / "abcdefgh.jsonl", setup, new=True), nobody
-    )
-    table.new_round()
-    return table
+    return game_table(folder, "kuhn_poker", players)
 
 
 def test_an_agent_is_loaded_in_the_first_step_of_every_job(
@@ -80,7 +72,7 @@ def test_an_agent_is_loaded_in_the_first_step_of_every_job(
 
     noted("load_game_agent", "loaded")
     noted("answers", "asked")
-    history = kuhn(tmp_path).playing.history()
+    history = kuhn(tmp_path).play.round.history()
     calls: list[tuple[Callable[..., Any], tuple[float, ...]]] = [(agent_view, ()), (agent_answer, (0.5,))]
     for at, (function, more) in enumerate(calls):
         seated = Seated("kuhn_poker", f"cfr:{at + 1}", "kuhn_poker")
@@ -93,19 +85,19 @@ def test_an_agent_is_loaded_in_the_first_step_of_every_job(
 def test_an_agent_that_loads_slowly_hints_and_plays_at_a_table_of_before_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(game_house, "PATIENCE", 2.0)
+    monkeypatch.setattr(game_tables, "PATIENCE", 2.0)
     label = "mine.py:Slow"
     kuhn(tmp_path / "tables", ("person", label)).close()
 
     async def play() -> None:
-        house = GameHouse(tmp_path / "tables", agents=[f"{own_agent(tmp_path, loading=3.0)}:Slow"])
-        house.open()
-        (table,) = house.tables.values()
-        asked = asyncio.create_task(house.hint("kuhn_poker", label, table.playing.history()))
-        legal = len(table.playing.legal)
-        table.choose(table.you, 0)
-        table.look(True)
-        while table.to_act not in (None, table.you):
+        house = House(tmp_path / "tables", game_agents=[f"{own_agent(tmp_path, loading=3.0)}:Slow"])
+        await house.open()
+        table = await house.table("abcdefgh", GamePlay)
+        asked = asyncio.create_task(house.games.hint("kuhn_poker", label, table.play.round.history()))
+        legal = table.play.count(0)
+        table.choose(0, 0)
+        table.look(Onlooker())
+        while 1 in table.play.pending:
             await asyncio.sleep(0.05)
         assert table.failure is None
         assert (await asked)["of"] == legal
@@ -117,13 +109,12 @@ def test_an_agent_that_loads_slowly_hints_and_plays_at_a_table_of_before_a_resta
 def test_a_hint_whose_asker_left_keeps_the_next_one_waiting_no_longer_than_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(game_house, "PATIENCE", 0.5)
+    monkeypatch.setattr(game_tables, "PATIENCE", 0.5)
     table = kuhn(tmp_path / "t")
-    history = table.playing.history()
+    history = table.play.round.history()
 
     async def ask() -> None:
-        house = GameHouse(tmp_path / "tables", agents=[f"{own_agent(tmp_path, working=1e6)}:Slow"])
-        house.open()
+        house = GameTables([f"{own_agent(tmp_path, working=1e6)}:Slow"])
         first, queued, last = (
             asyncio.create_task(house.hint("kuhn_poker", "mine.py:Slow", history)) for _ in range(3)
         )
@@ -144,14 +135,13 @@ def test_what_an_agent_fails_with_names_no_folder(tmp_path: Path) -> None:
     table = kuhn(tmp_path / "t")
 
     async def ask() -> None:
-        house = GameHouse(tmp_path / "tables", agents=[f"{file}:Broken", f"{file}:Slow"])
-        house.open()
+        house = GameTables([f"{file}:Broken", f"{file}:Slow"])
         labels = [agent.label for agent in house.agents[:2]]
         assert labels == ["mine.py:Broken", "mine.py:Slow"]
         told = []
         for label in labels:
             with pytest.raises(Refused) as failed:
-                await house.hint("kuhn_poker", label, table.playing.history())
+                await house.hint("kuhn_poker", label, table.play.round.history())
             told.append(str(failed.value))
             file.unlink(missing_ok=True)  # the second one is not there any more when it is to be loaded
         house.close()
@@ -192,23 +182,22 @@ def test_every_press_ends_for_its_own_state_and_agent(tmp_path: Path, kinds: str
     table = kuhn(tmp_path)
 
     async def ask() -> list[dict[str, Any]]:
-        house = Slowly()
-        socket = GameSocket(house, table, None)  # type: ignore[arg-type]
+        house, line = Slowly(), OfflineLine(table.sit("Ann")[1])
+        socket = TableSocket(table, line, GameDialect(house))  # type: ignore[arg-type]
+        serving = asyncio.create_task(socket.run())
         for moved_on, agent in presses(kinds):
             if moved_on:
-                table.new_round()
+                table.enter("round", [0, 1])
             version = table.versions.now
-            socket._hear(json.dumps({"type": "hint", "agent": agent, "version": version}))
+            await line.say(type="hint", agent=agent, version=version)
             wanted.append((version, agent))
-            await asyncio.sleep(0)
         house.go.set()
-        for _ in range(5):
-            await asyncio.sleep(0)
-        return socket._others
+        await line.settle()
+        serving.cancel()
+        return line.hints()
 
     wanted: list[tuple[int, str]] = []
     said = asyncio.run(ask())
-    assert {message["type"] for message in said} == {"hint"}
     changes = [one for at, one in enumerate(wanted) if at == 0 or wanted[at - 1] != one]
     about = [(message["version"], message["agent"]) for message in said]
     assert [
@@ -224,7 +213,7 @@ def test_every_press_ends_for_its_own_state_and_agent(tmp_path: Path, kinds: str
         assert last["error"] == "it cannot"
     else:
         assert last["status"] == "done" and last["by"] == wanted[-1][1]
-        assert last["steps"] == len(table.playing.history())
+        assert last["steps"] == len(table.play.round.history())
     table.close()
 
 

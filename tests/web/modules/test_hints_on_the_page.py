@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from gs2.web.games.game_log import GameSetup, game_log
-from gs2.web.games.game_table import GameTable
-from gs2.web.games.offers import game_titled
 from gs2.web.games.seat_view import table_view
-from gs2.web.tables.table_state import table_state
+from gs2.web.guandan.match_state import table_state
 from tests.web.modules.least_browser import in_page, needs_node
-from tests.web.tables.stored_tables import stored_table_of_people
+from tests.web.tables.stored_tables import game_table, stored_table_of_people
 
 pytestmark = needs_node
 
@@ -38,23 +35,12 @@ const hint = (status, about, more = {}) => line().say({ type: "hint", status, ..
 
 def game_states(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a table of DouDiZhu as the landlord sees it with many choices, and with few."""
-    setup = GameSetup(
-        id="abcdefgh", game="doudizhu", players=("person", "rules", "rules"), name="Ann", key="", seed=3
-    )
-
-    async def nobody(*asked: object) -> int:
-        raise AssertionError("nobody looks at the table")
-
-    folder.mkdir(parents=True, exist_ok=True)
-    table = GameTable(
-        setup, game_titled("doudizhu"), game_log(folder / "abcdefgh.jsonl", setup, new=True), nobody
-    )
-    table.new_round()
-    before = table_view(table)
+    table = game_table(folder, "doudizhu", ("person", "rules", "rules"))
+    before = table_view(table, 0)
     for _ in range(3):
-        assert table.to_act is not None
-        table.choose(table.to_act, len(table.playing.legal) - 1)
-    after = table_view(table)
+        (seat,) = table.play.pending
+        table.choose(seat, table.play.count(seat) - 1)
+    after = table_view(table, 0)
     table.close()
     assert len(before["round"]["moves"]["texts"]) > len(after["round"]["moves"]["texts"]) > 0
     return before, after
@@ -66,10 +52,10 @@ def guandan_states(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     for at in range(2):
         table, _ = stored_table_of_people(
             folder / str(at),
-            lambda table, at=at: len(table.choices) >= 4 * at and 0 in table.session.pending,
+            lambda table, at=at: len(table.play.choices) >= 4 * at and 0 in table.play.pending,
             seed=1,
         )
-        states.append(table_state(table, 0, hands=False, present=set()))
+        states.append(table_state(table, 0, hands=False))
     return states[0], states[1]
 
 

@@ -15,16 +15,16 @@ from games.registry import load_game
 from gs2.guandan.table.seat import Observation
 from gs2.guandan.table.selection import why_not
 from gs2.guandan.table.session import Session
-from gs2.web.account import RoundEnd, TableAccount
-from gs2.web.games.game_log import GameSetup, game_log
+from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
-from gs2.web.games.game_table import GameTable
-from gs2.web.games.offers import game_titled
 from gs2.web.games.seat_view import table_view
 from gs2.web.games.seen_cards import card_face
+from gs2.web.guandan.account import RoundEnd, TableAccount
 from gs2.web.pages import MODULES
+from gs2.web.tables.table import Table
 from tests.gs2.guandan.table.test_agents import observations
 from tests.web.modules.least_browser import in_page, needs_node
+from tests.web.tables.stored_tables import game_table
 
 pytestmark = needs_node
 
@@ -236,20 +236,10 @@ def test_reasons_at_a_table_of_guandan_leave_room_for_bombs_as_the_rules_do() ->
 
 
 def test_cards_that_are_no_combination_are_told_from_those_that_are_too_low(tmp_path: Path) -> None:
-    setup = GameSetup(
-        id="abcdefgh", game="doudizhu", players=("rules", "person", "rules"), name="Ann", key="", seed=3
-    )
-
-    async def nobody(*asked: object) -> int:
-        raise AssertionError("nobody looks at the table")
-
-    table = GameTable(
-        setup, game_titled("doudizhu"), game_log(tmp_path / "abcdefgh.jsonl", setup, new=True), nobody
-    )
-    table.new_round()
+    table = game_table(tmp_path, "doudizhu", ("rules", "person", "rules"))
     pairs = [index for index, kind in enumerate(table_kinds(table)) if kind == "pair"]
     table.choose(0, pairs[-1])
-    state = table_view(table)
+    state = table_view(table, 1)
     hand = state["round"]["cards"]["hand"]
     odd, low = [hand[0], hand[-1]], hand[:2] if hand[0][-1] == hand[1][-1] else hand[:1]
     found = in_page(
@@ -282,7 +272,7 @@ def test_cards_that_are_no_combination_are_told_from_those_that_are_too_low(tmp_
     table.close()
 
 
-def table_kinds(table: GameTable) -> list[str]:
-    face = card_face(table.game)
+def table_kinds(table: Table[GamePlay]) -> list[str]:
+    face = card_face(table.play.game)
     assert face is not None
-    return face.kinds(table.game, table.playing.legal)
+    return face.kinds(table.play.game, table.play.round.legal)

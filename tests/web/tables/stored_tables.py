@@ -1,4 +1,4 @@
-"""Tables of people as a server leaves them on disk, played without one."""
+"""Tables as a server leaves them on disk, played without one."""
 
 from __future__ import annotations
 
@@ -9,27 +9,69 @@ from typing import Any
 
 import numpy as np
 
-from gs2.web.tables.person_table import PersonTable
-from gs2.web.tables.table_log import TableSetup, table_log
+from gs2.web.games.game_play import GamePlay
+from gs2.web.games.offers import game_titled
+from gs2.web.guandan.match_play import MatchPlay
+from gs2.web.guandan.match_tables import MatchTables
+from gs2.web.jobs import Jobs
+from gs2.web.tables.table import Play, Table
+from gs2.web.tables.table_log import TableLog, TableSetup, read_table
 
-__all__ = ["PEOPLE", "stored_table_of_people"]
+__all__ = ["PEOPLE", "Nobody", "Onlooker", "game_table", "reopened", "stored_table_of_people"]
 
 PEOPLE = ("Ann", "Bob", "Cy", "Dee")
 
 
 def stored_table_of_people(
-    folder: Path, until: Callable[[PersonTable], bool], **setup: Any
-) -> tuple[PersonTable, list[str]]:
+    folder: Path, until: Callable[[Table[MatchPlay]], bool], **setup: Any
+) -> tuple[Table[MatchPlay], list[str]]:
     """Return a table that was played at random until something, and the keys of its seats; it is closed."""
     options = {"id": secrets.token_urlsafe(9), "seed": secrets.randbits(60), **setup}
     made = TableSetup(seats=("person",) * 4, **options)
     folder.mkdir(parents=True, exist_ok=True)
-    table = PersonTable(made, table_log(folder / f"{made.id}.jsonl", made, new=True), {})
+    log = TableLog(folder / f"{made.id}.jsonl", made, new=True)
+    table = Table(log, MatchPlay(made), MatchTables(Jobs()))
     keys = [table.sit(name)[1] for name in PEOPLE]
     rng = np.random.default_rng(made.seed)
     while not until(table):
-        table.go_on()
-        seat, due = next(iter(table.session.pending.items()))
+        if table.play.waiting:
+            table.enter("next", 1)
+        seat, due = next(iter(table.play.session.pending.items()))
         table.choose(seat, int(rng.integers(len(due.actions))))
     table.close()
     return table, keys
+
+
+def reopened(table: Table[MatchPlay]) -> Table[MatchPlay]:
+    """Return a table of people again, as its file has it."""
+    setup, lines = read_table(table.log.path)
+    log = TableLog(table.log.path, setup, new=False)
+    return Table(log, MatchPlay(setup), MatchTables(Jobs()), lines)
+
+
+class Onlooker:
+    """Looks at a table."""
+
+    seat: int | None = None
+
+    def show(self) -> None:
+        """See nothing."""
+
+
+class Nobody:
+    """Agents that are never asked."""
+
+    async def answer(self, play: Play, label: str, seat: int) -> int:
+        """Fail."""
+        raise AssertionError("nobody looks at the table")
+
+    def forget(self, play: Play) -> None:
+        """Have nothing to drop."""
+
+
+def game_table(folder: Path, game: str, seats: tuple[str, ...], **setup: Any) -> Table[GamePlay]:
+    """Return a table of a game in its first round, at which nobody looks."""
+    made = TableSetup(**{"id": "abcdefgh", "game": game, "seats": seats, "seed": 3, **setup})
+    folder.mkdir(parents=True, exist_ok=True)
+    log = TableLog(folder / f"{made.id}.jsonl", made, new=True)
+    return Table(log, GamePlay(made, game_titled(game)), Nobody())

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from gs2.web.guandan.match_dialect import MatchDialect
+from gs2.web.guandan.match_tables import MatchTables
 from gs2.web.jobs import Job, JobsFull
-from gs2.web.tables.person_table import PersonTable
-from gs2.web.tables.table_log import read_table, table_log
 from gs2.web.tables.table_socket import TableSocket
-from tests.web.tables.stored_tables import stored_table_of_people
+from tests.web.tables.offline_line import OfflineLine
+from tests.web.tables.stored_tables import reopened, stored_table_of_people
 
 
 class SlowJobs:
@@ -42,35 +42,35 @@ class SlowJobs:
 )
 def test_every_press_ends_for_its_own_decision(tmp_path: Path, kinds: str, most: int) -> None:
     live, keys = stored_table_of_people(
-        tmp_path, lambda table: len(table.choices) >= 8 and 0 in table.session.pending, seed=4
+        tmp_path, lambda table: len(table.play.choices) >= 8 and 0 in table.play.pending, seed=4
     )
-    setup, lines = read_table(live.log.path)
-    table = PersonTable.restored(setup, lines, table_log(live.log.path, setup, new=False), {})
+    table = reopened(live)
     jobs = SlowJobs(most)
     wanted = []
 
     async def ask() -> list[dict[str, Any]]:
-        line = SimpleNamespace(query_params={"key": keys[0]})
-        socket = TableSocket(SimpleNamespace(jobs=jobs, watchers={table.setup.id: set()}), table, line)  # type: ignore[arg-type]
+        line = OfflineLine(keys[0])
+        socket = TableSocket(table, line, MatchDialect(MatchTables(jobs)))  # type: ignore[arg-type]
+        serving = asyncio.create_task(socket.run())
         for kind in kinds:
             while kind.isupper():
-                table.go_on()
-                seat = next(iter(table.session.pending))
-                table.choose(seat, 0)
-                if 0 in table.session.pending and not table.waiting:
+                if table.play.waiting:
+                    table.enter("next", 1)
+                table.choose(next(iter(table.play.pending)), 0)
+                if 0 in table.play.pending:
                     break
-            socket._hear('{"type": "hint"}')
-            wanted.append((table.versions.since(table.offer("choose", 0)), len(table.observe(0).moves)))
-            await asyncio.sleep(0)
+            await line.say(type="hint")
+            wanted.append(
+                (table.versions.since(table.offer("choose", 0)), len(table.play.session.observe(0).moves))
+            )
         for job in jobs.made:
             job.status = "done"
             job.ended.set()
-        for _ in range(5):
-            await asyncio.sleep(0)
-        return socket._others
+        await line.settle()
+        serving.cancel()
+        return line.hints()
 
     said = asyncio.run(ask())
-    assert {message["type"] for message in said} == {"hint"}
     changes = [one for at, one in enumerate(wanted) if at == 0 or wanted[at - 1] != one]
     begun = [message["since"] for message in said if message["status"] == "thinking"]
     ends = [message for message in said if message["status"] != "thinking"]

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from gs2.web import house as house_module
+from gs2.web.answers import NoSuch
+from gs2.web.games.game_play import GamePlay
+from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.house import House
-from gs2.web.setup_log import stored_table, stored_tables
-from gs2.web.tables.person_table import PersonTable, Refused
-from gs2.web.tables.table_log import read_table, table_log
+from gs2.web.tables.table import Refused
+from gs2.web.tables.table_log import stored_table, stored_tables
+from gs2.web.tables.versions import Versions
 from tests.web.serving import Server
-from tests.web.tables.stored_tables import PEOPLE, stored_table_of_people
-
-
-class Onlooker:
-    """Looks at a table."""
-
-    seat: int | None = None
-
-    def show(self) -> None:
-        """See nothing."""
+from tests.web.tables.stored_tables import PEOPLE, Onlooker, game_table, reopened, stored_table_of_people
 
 
 def three_tables(folder: Path) -> list[str]:
@@ -31,61 +26,130 @@ def three_tables(folder: Path) -> list[str]:
     ids = ["zzzzzzzz-over", "mmmmmmmm-over", "aaaaaaaa-lasts"]
     for at, key in enumerate(ids):
         over = key.endswith("over")
-        until = (lambda table: table.over) if over else (lambda table: len(table.choices) == 30)
+        until = (lambda table: table.play.over) if over else (lambda table: len(table.play.choices) == 30)
         stored_table_of_people(folder, until, id=key, seed=at)
         os.utime(folder / f"{key}.jsonl", (1e9 + at, 1e9 + at))
     return ids
 
 
 def test_a_restored_table_still_knows_its_people(tmp_path: Path) -> None:
-    live, keys = stored_table_of_people(tmp_path, lambda table: len(table.account.games) == 2, games=2)
-    setup, lines = read_table(live.log.path)
-    again = PersonTable.restored(setup, lines, table_log(live.log.path, setup, new=False), {})
-    assert again.names == list(again.account.names) == list(PEOPLE)
-    assert [again.seat_of(key) for key in keys] == [0, 1, 2, 3]
+    live, keys = stored_table_of_people(tmp_path, lambda table: len(table.play.account.games) == 2, games=2)
+    again = reopened(live)
+    assert again.play.names == list(again.play.account.names) == list(PEOPLE)
+    assert [again.player_of(key) for key in keys] == [0, 1, 2, 3]
     for game in (0, 1):
-        assert again.account.record(game) == live.account.record(game)
+        assert again.play.account.record(game) == live.play.account.record(game)
 
 
 def test_a_restored_table_counts_on_above_all_that_a_browser_has_seen(tmp_path: Path) -> None:
-    live, _ = stored_table_of_people(tmp_path, lambda table: len(table.choices) == 30)
+    live, _ = stored_table_of_people(tmp_path, lambda table: len(table.play.choices) == 30)
     seen = live.versions.now
-    setup, lines = read_table(live.log.path)
-    again = PersonTable.restored(setup, lines, table_log(live.log.path, setup, new=False), {})
+    again = reopened(live)
     assert again.versions.now > seen
-    for seat in again.session.pending:
+    for seat in again.play.pending:
         offer = again.offer("choose", seat)
         assert again.versions.means(offer, again.versions.now)
         assert not any(again.versions.means(offer, version) for version in (0, 1, seen))
     again.close()
 
 
+def stored_kuhn(folder: Path, key: str, rounds: int, choices: int = 0, at: float = 0) -> None:
+    """Leave a table of Kuhn poker after some rounds.
+
+    choices: made at most in each round, the first of what is legal, before the last is taken back.
+    at: when it was played, in seconds.
+    """
+    table = game_table(folder, "kuhn_poker", ("person", "random"), id=key, seed=0)
+    table.sit("Ann")
+    for number in range(rounds):
+        if number:
+            table.enter("round", table.play.next_order(0, None))
+        for _ in range(choices):
+            for seat in table.play.pending:
+                table.choose(seat, 0)
+        if choices:
+            table.undo(table.play.order.index(0))
+    table.close()
+    os.utime(folder / f"{key}.jsonl", (1e9 + at, 1e9 + at))
+
+
+def test_a_restored_game_counts_on_above_all_that_a_browser_has_seen(tmp_path: Path) -> None:
+    seen = Versions().now + 100
+    for at in range(3):
+        stored_kuhn(tmp_path, "zzzzzzzz" + "z" * at, at + 1, choices=at)
+
+    async def visit() -> None:
+        house = House(tmp_path)
+        await house.open()
+        for at in range(3):
+            table = await house.table("zzzzzzzz" + "z" * at, GamePlay)
+            assert table.versions.now > seen
+            for what in ("round", *["choose"] * (0 in table.play.pending), *["undo"] * table.can_undo(0)):
+                offer = table.offer(what, 0)
+                assert table.versions.means(offer, table.versions.now), what
+                assert not any(table.versions.means(offer, version) for version in (0, 1, seen)), what
+        house.close()
+
+    asyncio.run(visit())
+
+
+def test_a_table_that_lost_any_one_line_never_keeps_the_others_from_opening(tmp_path: Path) -> None:
+    stored_kuhn(tmp_path / "whole", "zzzzzzzz", 2, choices=4)
+    lines = (tmp_path / "whole" / "zzzzzzzz.jsonl").read_text().splitlines(keepends=True)
+    assert [next(iter(json.loads(line))) for line in lines[1:4]] == ["round", "sit", "choose"]
+
+    async def left_alone(folder: Path) -> int:
+        house = House(folder)
+        await house.open()
+        assert "aaaaaaaa" in house.tables
+        assert ("zzzzzzzz" in house.tables) != any("zzzzzzzz.jsonl" in told for told in house.damaged)
+        house.close()
+        return len(house.damaged)
+
+    found = []
+    for at in range(len(lines)):
+        folder = tmp_path / str(at)
+        stored_kuhn(folder, "aaaaaaaa", 1)
+        (folder / "zzzzzzzz.jsonl").write_text("".join(lines[:at] + lines[at + 1 :]))
+        found.append(asyncio.run(left_alone(folder)))
+    assert found[:2] == [1, 1], "neither a setup nor the first round may be missing"
+    assert 0 in found
+
+
+@pytest.mark.parametrize("lasting", ["guandan", "kuhn_poker"])
 def test_tables_played_at_last_are_open_and_the_others_when_they_are_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lasting: str
 ) -> None:
     monkeypatch.setattr(house_module, "MOST_TABLES", 2)
     old, newer, lasts = three_tables(tmp_path)
+    kind: type[MatchPlay] | type[GamePlay] = MatchPlay
+    if lasting == "kuhn_poker":
+        kind = GamePlay
+        (tmp_path / f"{lasts}.jsonl").unlink()
+        stored_kuhn(tmp_path, lasts, 1, at=2)
     assert [path.stem for path in stored_tables(tmp_path)] == [lasts, newer, old]
 
     async def visit() -> None:
         house = House(tmp_path)
         await house.open()
         assert list(house.tables) == [newer, lasts] and house.damaged == []
-        assert not house.tables[lasts].over and len(house.tables[lasts].choices) == 30
-        found = await asyncio.gather(house.table(old), house.table(old))
-        assert found[0] is not None and found[0] is found[1] and found[0].over
+        assert not house.tables[lasts].play.over
+        found = await asyncio.gather(house.table(old, MatchPlay), house.table(old, MatchPlay))
+        assert found[0] is found[1] and found[0].play.over
         assert list(house.tables) == [lasts, old], "of two that nobody looks at the one in play is kept"
         # one at which somebody is stays open, also where it is the only one that is over
-        house.watchers[old].add(Onlooker())
-        assert await house.table(newer) is not None
+        house.tables[old].watchers.add(Onlooker())
+        await house.table(newer, MatchPlay)
         assert list(house.tables) == [old, newer]
-        house.watchers[newer].add(Onlooker())
+        house.tables[newer].watchers.add(Onlooker())
         with pytest.raises(Refused) as refused:
-            await house.table(lasts)
+            await house.table(lasts, kind)
         assert refused.value.code == "full"
-        house.watchers[old].clear()
-        again = await house.table(lasts)
-        assert again is not None and len(again.choices) == 30
+        house.tables[old].watchers.clear()
+        again = await house.table(lasts, kind)
+        assert len(again.play.choices) == 30 if isinstance(again.play, MatchPlay) else again.play.number == 1
+        with pytest.raises(NoSuch):
+            await house.table(lasts, GamePlay if kind is MatchPlay else MatchPlay)
         house.close()
 
     asyncio.run(visit())
@@ -104,14 +168,18 @@ def test_only_what_is_called_as_a_table_is_looked_for(tmp_path: Path) -> None:
         house = House(folder)
         await house.open()
         assert list(house.tables) == ["k3v9k3v9"] and "damaged1" in house.damaged[0]
-        assert await house.table("damaged1") is None and await house.table("../outside1") is None
+        for key in ("damaged1", "../outside1", "nowhere1"):
+            with pytest.raises(NoSuch):
+                await house.table(key, MatchPlay)
         house.close()
 
     asyncio.run(visit())
 
 
 def test_a_review_is_of_the_last_game_of_which_a_round_is_over(server: Server) -> None:
-    table, _ = stored_table_of_people(server.folder, lambda table: len(table.account.games) == 2, games=2)
+    table, _ = stored_table_of_people(
+        server.folder, lambda table: len(table.play.account.games) == 2, games=2
+    )
     address = f"/api/tables/{table.setup.id}/review"
     answer = server.http.post(address, json={})
     assert answer.status_code == 202, answer.text
@@ -121,7 +189,7 @@ def test_a_review_is_of_the_last_game_of_which_a_round_is_over(server: Server) -
     for wrong in (0, 3, 1.0, True, "1", None, [1]):
         refused = server.http.post(address, json={"game": wrong})
         assert refused.status_code == 400 and refused.json()["code"] == "wrong", wrong
-    early, _ = stored_table_of_people(server.folder, lambda table: len(table.choices) == 9)
+    early, _ = stored_table_of_people(server.folder, lambda table: len(table.play.choices) == 9)
     answer = server.http.post(f"/api/tables/{early.setup.id}/review", json={})
     assert answer.status_code == 400 and answer.json()["code"] == "closed"
 
@@ -133,3 +201,35 @@ def test_a_seat_that_is_none_leaves_the_table_as_it_was(server: Server) -> None:
         answer = server.http.post(f"/api/tables/{table}/seat", json={"name": "Bob", "seat": wrong})
         assert answer.status_code == 400 and answer.json()["code"] == "wrong", wrong
     assert (server.folder / f"{table}.jsonl").read_bytes() == before
+
+
+def test_tables_of_earlier_versions_are_taken_up(tmp_path: Path) -> None:
+    key, digest = "ann's key", "4a8c1eb8b2bbb2493bdc9ee3f7a3357b048de54a2dbc52301e88c39403cd6ce8"
+    (tmp_path / "games").mkdir()
+    (tmp_path / "guandan-1.jsonl").write_text(
+        '{"gs2":"web table","version":1,"id":"guandan-1","seats":["person","person","person","person"],'
+        '"games":1,"rules":"ruling","seed":5,"pace":0.7,"created":1.0}\n'
+        f'{{"sit":[0,"Ann","{digest}"]}}\n'
+        '{"choose":[2,1391]}\n{"choose":[3,453]}\n{"choose":[0,0]}\n{"choose":[1,1]}\n'
+    )
+    (tmp_path / "games" / "doudizhu-1.jsonl").write_text(
+        '{"gs2":"web game","version":1,"id":"doudizhu-1","game":"doudizhu",'
+        f'"players":["rules","person","rules"],"name":"Ann","key":"{digest}",'
+        '"rotate":true,"seed":3,"pace":0.8,"created":0.0}\n'
+        '{"round":[0,1,2]}\n{"choose":[0,0]}\n{"choose":[1,0]}\n{"choose":[2,0]}\n{"choose":[0,0]}\n'
+        '{"choose":[1,0]}\n{"undo":19}\n'
+    )
+
+    async def visit() -> None:
+        house = House(tmp_path)
+        await house.open()
+        match = await house.table("guandan-1", MatchPlay)
+        game = await house.table("doudizhu-1", GamePlay)
+        assert house.damaged == []
+        assert match.player_of(key) == 0 and match.play.names == ["Ann", "", "", ""]
+        assert len(match.play.choices) == 4
+        assert game.player_of(key) == 1 and game.play.names == ["rules 1", "Ann", "rules 2"]
+        assert game.play.pending == (1,) and len(game.play.round.taken) == 19 and game.setup.rotate
+        house.close()
+
+    asyncio.run(visit())

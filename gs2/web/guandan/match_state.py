@@ -13,36 +13,37 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import as_rules
 from games.support.array_types import Row
 from gs2.guandan.table.session import Session
-from gs2.web.tables.person_table import PersonTable
+from gs2.web.guandan.match_play import MatchPlay
+from gs2.web.tables.table import Table
 
 __all__ = ["table_row", "table_state"]
 
 Data = dict[str, Any]
 
 
-def table_row(table: PersonTable) -> Data:
+def table_row(table: Table[MatchPlay]) -> Data:
     """Return one line of the list of tables."""
-    session = table.session
+    session = table.play.session
     return {
         "id": table.setup.id,
         "seats": [{"name": sitter.name, "kind": sitter.kind} for sitter in table.sitters],
-        "game": len(table.account.games),
+        "game": len(table.play.account.games),
         "games": table.setup.games,
         "round": session.match.round,
         "levels": [RANKS[level] for level in session.match.levels],
-        "over": table.over,
+        "over": table.play.over,
         "created": table.setup.created,
     }
 
 
-def table_state(table: PersonTable, you: int | None, *, hands: bool, present: set[int]) -> Data:
+def table_state(table: Table[MatchPlay], you: int | None, *, hands: bool) -> Data:
     """Return what one viewer sees of a table.
 
     you: the viewer's seat, None for a watcher. hands: whether all hands may be seen, as at a table of agents.
-    present: seats of people who are connected. In what is returned, "since" is the version since which the
-    viewer is asked what it now is, 0 if it is asked nothing.
+    In what is returned, "since" is the version since which the viewer is asked what it now is, 0 if it is
+    asked nothing.
     """
-    session = table.session
+    session, present = table.play.session, {watcher.seat for watcher in table.watchers}
     seats = [
         {"name": sitter.name, "kind": sitter.kind, "connected": sitter.agent or seat in present}
         for seat, sitter in enumerate(table.sitters)
@@ -66,36 +67,36 @@ def table_state(table: PersonTable, you: int | None, *, hands: bool, present: se
         "match": _match(table),
         "round": _round(table, you, hands),
         "turn": {"seats": sorted(session.pending), "you": _your_turn(table, you)},
-        "waiting": "next" if table.waiting else None,
-        "results": [asdict(end) for end in table.account.results],
-        "games_over": [game.over for game in table.account.games if game.over is not None],
+        "waiting": "next" if table.play.waiting else None,
+        "results": [asdict(end) for end in table.play.account.results],
+        "games_over": [game.over for game in table.play.account.games if game.over is not None],
     }
 
 
-def _match(table: PersonTable) -> Data:
-    match = table.session.match
+def _match(table: Table[MatchPlay]) -> Data:
+    match = table.play.session.match
     return {
-        "game": len(table.account.games),
+        "game": len(table.play.account.games),
         "levels": [RANKS[level] for level in match.levels],
         "owner": match.owner,
         "round": match.round,
-        "wins": list(table.session.wins),
-        "fails": list(table.account.fails),
+        "wins": list(table.play.session.wins),
+        "fails": list(table.play.account.fails),
         "tries": as_rules(table.setup.rules).ace_limit,
-        "over": table.over,
+        "over": table.play.over,
     }
 
 
-def _your_turn(table: PersonTable, you: int | None) -> Data | None:
-    due = table.session.pending.get(-1 if you is None else you)
+def _your_turn(table: Table[MatchPlay], you: int | None) -> Data | None:
+    due = table.play.session.pending.get(-1 if you is None else you)
     if due is None:
         return None
     may_pass = due.stage == "play" and bool(np.any(due.actions["type"] == PASS))
     return {"stage": due.stage, "count": len(due.actions), "pass": may_pass}
 
 
-def _round(table: PersonTable, you: int | None, hands: bool) -> Data:
-    session = table.session
+def _round(table: Table[MatchPlay], you: int | None, hands: bool) -> Data:
+    session = table.play.session
     level = session.level
     state = session.match.state[0]
     playing = session.stage in ("play", "over")
@@ -107,8 +108,8 @@ def _round(table: PersonTable, you: int | None, hands: bool) -> Data:
         "rest": [int(rest) for rest in session.view().rest],
         "tributes": [list(transfer) for transfer in session.tributes],
         "returns": [list(transfer) for transfer in session.returns],
-        "anti": table.account.anti,
-        "plays": table.account.plays,
+        "anti": table.play.account.anti,
+        "plays": table.play.account.plays,
         "trick": [_words(move, level) if playing else None for move in state["trick"]],
         "greater": {"seat": int(state["leader"]), "move": _words(beat, level)}
         if playing and state["leader"] != NOBODY

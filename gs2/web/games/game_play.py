@@ -1,0 +1,165 @@
+"""The play at a table of a game: rounds one after the other, and a score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from games.game import Game
+from gs2.play.records.round_record import RoundRecord
+from gs2.web.games.game_round import GameRound, round_record
+from gs2.web.games.seen_cards import card_face, seat_points
+from gs2.web.tables.table import Refused
+from gs2.web.tables.table_log import TableSetup
+from gs2.web.tables.versions import Offer
+
+__all__ = ["FinishedRound", "GamePlay"]
+
+MOST_ROUNDS = 10_000
+"""Rounds of a table."""
+
+
+@dataclass(frozen=True)
+class FinishedRound:
+    """A round that is over.
+
+    number: counted from 1. order: the player on each seat. points: of each player. record: for others, its
+    agents by their places in the setup.
+    """
+
+    number: int
+    order: tuple[int, ...]
+    points: tuple[float, ...]
+    record: RoundRecord
+
+
+class GamePlay:
+    """The play of a game; players are numbered as the seats of the setup, `order` says who sits where.
+
+    number: of the round in play, counted from 1; 0 before the first.
+    """
+
+    over = fresh = False
+    extra = ("round",)
+
+    def __init__(self, setup: TableSetup, game: Game) -> None:
+        self.setup, self.game = setup, game
+        self.face = card_face(game)
+        self.names: list[str] = []
+        self.order: tuple[int, ...] = tuple(range(len(setup.seats)))
+        self._round: GameRound | None = None
+        self.number = 0
+        self.finished: list[FinishedRound] = []
+
+    def named(self, names: list[str]) -> None:
+        """Take over what each player is called: of several agents of one label each has its number."""
+        self.names = [
+            name if names.count(name) == 1 else f"{name} {names[: at + 1].count(name)}"
+            for at, name in enumerate(names)
+        ]
+
+    @property
+    def round(self) -> GameRound:
+        """The present round. Raises ValueError before the first."""
+        if self._round is None:
+            raise ValueError("a round is dealt before anything else")
+        return self._round
+
+    @property
+    def opening(self) -> tuple[str, Any] | None:
+        """The deal of the first round, None once there is one."""
+        return ("round", list(self.order)) if self._round is None else None
+
+    @property
+    def pending(self) -> Sequence[int]:
+        """The seat to act; none where the round is over."""
+        return () if self.round.over else (self.round.player,)
+
+    @property
+    def scores(self) -> list[float]:
+        """What each player has won so far."""
+        totals = [0.0] * len(self.order)
+        for done in self.finished:
+            totals = [total + gain for total, gain in zip(totals, done.points, strict=True)]
+        return totals
+
+    def next_order(self, seat: int, wish: Any) -> list[int]:
+        """Return who sits where in a new round.
+
+        seat: of a person. wish: where the person wants to sit, who changes places with whoever is there; None
+        for no wish. Raises Refused where there is no such seat, or too many rounds were played.
+        """
+        if self.number >= MOST_ROUNDS:
+            raise Refused("full", f"a table has at most {MOST_ROUNDS} rounds; open another")
+        order = list(self.order)
+        if wish is not None:
+            if isinstance(wish, bool) or not isinstance(wish, int) or not 0 <= wish < len(order):
+                raise Refused("wrong", f"a seat is 0..{len(order) - 1}; got {wish!r:.40}")
+            order[wish], order[seat] = order[seat], order[wish]
+        elif self.setup.rotate and self.round.over:
+            order = [order[-1], *order[:-1]]
+        return order
+
+    def carry_out(self, word: str, value: Any) -> None:
+        """Deal a new round; one in play is given up and not counted. value: who sits where."""
+        if word != "round":
+            raise ValueError(f"a line is one of sit, round, choose, undo; got {word!r}")
+        if sorted(value) != list(range(len(self.setup.seats))):
+            raise ValueError(f"every player needs a different seat; got {value}")
+        self.order = tuple(value)
+        self.number += 1
+        self._round = GameRound(self.game, self.setup.seed, self.number)
+        self._count()
+
+    def count(self, seat: int) -> int:
+        """Return how many choices the seat has that is to act."""
+        return len(self.round.legal)
+
+    def default_choice(self, seat: int) -> int:
+        """Return the first choice."""
+        return 0
+
+    def marks(self, index: int, cards: list[str]) -> list[str] | None:
+        """Return which of its equal cards a choice plays. Raises GameError at cards that are not its own."""
+        return None if self.face is None else self.face.marks(self.round, index, cards)
+
+    def take(self, seat: int, index: int, marks: list[str] | None = None) -> None:
+        """Carry out a choice. Raises ValueError if it is none."""
+        if self.round.player != seat:
+            raise ValueError(f"seat {seat} is not to act")
+        self.round.take(index, marks)
+        self._count()
+
+    def _count(self) -> None:
+        """Add the round to the score if it is over."""
+        if not self.round.over:
+            return
+        points = seat_points(self.round)
+        of_player = tuple(points[self.order.index(player)] for player in range(len(self.order)))
+        record = round_record(self.round, [str(player) for player in self.order])
+        self.finished.append(FinishedRound(self.number, self.order, of_player, record))
+
+    def last_choice(self, seat: int) -> int | None:
+        """Return the place of a seat's last choice in the round; None if there is none."""
+        return self.round.last_step_of(seat)
+
+    def back_to(self, place: int) -> None:
+        """Go back to just before a step of the round. Raises ValueError if nobody chose it."""
+        if not 0 <= place < len(self.round.taken) or self.round.players[place] < 0:
+            raise ValueError(f"the round cannot go back to step {place}")
+        if self.finished and self.finished[-1].number == self.number:
+            self.finished.pop()
+        self.round.back_to(place)
+
+    def moment(self, what: str, seat: int) -> Offer:
+        """Return the round, and the seat's last choice in it, on which a new round does not depend."""
+        return self.number, None if what == "round" else self.last_choice(seat)
+
+    def record(self) -> str:
+        """Return the records of the rounds that are over, one line of JSON each."""
+        named = (replace(one.record, agents=tuple(self.names[p] for p in one.order)) for one in self.finished)
+        return "".join(
+            json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n" for record in named
+        )

@@ -1,0 +1,147 @@
+"""Tables of games: the agents that may sit there, and their workers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from games.game import TERMINAL, Game
+from games.support.array_types import Array
+from gs2.web.games.agent_worker import Seated
+from gs2.web.games.game_play import GamePlay
+from gs2.web.games.game_round import GameRound
+from gs2.web.games.offers import AgentOffer, game_from, game_offers, game_titled, offered_agents
+from gs2.web.jobs import Jobs, JobsFull
+from gs2.web.tables.seat_labels import without_folders
+from gs2.web.tables.table import Refused
+from gs2.web.tables.table_log import PERSON, DamagedTable, TableSetup
+
+__all__ = ["GameTables"]
+
+logger = logging.getLogger("gs2.web")
+
+PATIENCE = 60.0
+"""Seconds an agent has for a move or a hint, once its worker has loaded it."""
+LOADING = 300.0
+"""Seconds an agent has to be loaded, by each worker; a strategy may have to be computed first."""
+WORKER = "gs2.web.games.agent_worker"
+MOST_GAMES = 64
+"""Games that are kept loaded for further tables."""
+
+
+class GameTables:
+    """What tables of games need: their agents, the check of a request, and hints.
+
+    agents: names of `load_game_agent` from the command line. Play and hints have workers of their own, and so
+    has each slow agent, so that it keeps nobody else waiting.
+    """
+
+    def __init__(self, agents: Sequence[str] = ()) -> None:
+        self.agents = offered_agents(agents)
+        self.jobs = Jobs()  # those of reviews and searches are others, whose answers are kept longer
+        self._games: dict[str, Game] = {}
+
+    def close(self) -> None:
+        """End the workers."""
+        self.jobs.close()
+
+    def _game(self, name: str, game: Game | None = None) -> Game:
+        """Return a game by its canonical name: the one that is kept, or `game`, or a new one."""
+        if name not in self._games:
+            if len(self._games) >= MOST_GAMES:
+                self._games.clear()  # tables have theirs
+            self._games[name] = game or game_titled(name)
+        return self._games[name]
+
+    def offers(self) -> list[dict[str, Any]]:
+        """Return the games as the page lists them."""
+        return game_offers(self.agents)
+
+    def offer(self, game: Game, label: Any) -> AgentOffer:
+        """Return the agent of a label that plays a game. Raises Refused if there is none."""
+        fitting = [agent for agent in self.agents if game.name.partition("(")[0] in agent.games]
+        for agent in fitting:
+            if agent.label == label and agent.played_as(game) is not None:
+                return agent
+        other = next((agent for agent in fitting if agent.label == label), None)
+        if other is not None:
+            raise Refused("wrong", f"{other.label} was trained on {other.exactly}, not on {game.name}")
+        raise Refused("wrong", f"no agent of {game.name} is called {label!r:.60} here")
+
+    # --- tables ---
+
+    async def asked(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return game, seats and rotation of the table that a request asks for; its agents are loaded.
+
+        Raises Refused at what cannot be.
+        """
+        players, rotate = data.get("players"), data.get("rotate", False)
+        if not isinstance(rotate, bool):
+            raise Refused("wrong", f"rotate is true or false; got {rotate!r:.40}")
+        if not isinstance(players, list) or not all(isinstance(one, str) for one in players):
+            raise Refused("wrong", f"players are a list of names, {PERSON!r} once among them")
+        game = await asyncio.to_thread(_prepared, data.get("game"), data.get("options", {}))
+        if len(players) != game.num_players or players.count(PERSON) != 1:
+            rule = f"{game.name} has {game.num_players} seats, one of them the {PERSON}'s"
+            raise Refused("wrong", f"{rule}; got {str(players)[:200]}")
+        labels = [label for label in dict.fromkeys(players) if label != PERSON]
+        for label in labels:
+            self.offer(game, label)
+        game = self._game(game.name, game)
+        for label in labels:
+            await self._run(game.name, label, "agent_ready")
+        return {"game": game.name, "seats": tuple(players), "rotate": rotate}
+
+    async def play(self, setup: TableSetup) -> GamePlay:
+        """Return the play of a setup, before its first round. Raises ValueError where it cannot be."""
+        if setup.seats.count(PERSON) != 1:
+            raise DamagedTable("one player is a person; move the file away")
+        return GamePlay(setup, await asyncio.to_thread(self._game, setup.game))
+
+    # --- agents ---
+
+    async def answer(self, play: GamePlay, label: str, seat: int) -> int:
+        """Return an agent's choice for a seat. Raises Refused if it fails or takes too long."""
+        history, draw = play.round.history(), play.round.draw(1)
+        return int(await self._run(play.game.name, label, "agent_answer", history, draw))
+
+    def forget(self, play: GamePlay) -> None:
+        """Nothing to drop: agents are told a history for each answer."""
+
+    async def hint(self, game: str, label: Any, history: Array) -> dict[str, Any]:
+        """Return what an agent would do after a history. Raises Refused if it cannot say."""
+        return dict(await self._run(game, label, "agent_view", history, hint=True))
+
+    async def _run(self, game: str, label: Any, what: str, *given: Any, hint: bool = False) -> Any:
+        """Return what an agent's worker answers. Raises Refused if it fails or takes too long."""
+        agent = self.offer(self._game(game), label)
+        played_as = agent.played_as(self._game(game)) or game
+        kind = f"{'hint' if hint else 'play'} {agent.worker}"
+        while True:
+            try:
+                seated = Seated(game, agent.name, played_as)
+                job = self.jobs.start(kind, f"{WORKER}:{what}", seated, *given, limits=(LOADING, PATIENCE))
+                break
+            except JobsFull:
+                if hint:
+                    raise Refused("busy", "too many ask this agent; try again soon") from None
+                await asyncio.sleep(0.1)
+        await self.jobs.ended(job)
+        if job.status != "done":
+            logger.warning("agent %s: %s", agent.name, job.error)
+            raise Refused("agent", without_folders(job.error or job.status, agent.name, agent.label))
+        return job.result
+
+
+def _prepared(name: Any, options: Any) -> Game:
+    """Return a game whose kernels are compiled: one round was played. Runs beside the event loop."""
+    game = game_from(name, options)
+    played = GameRound(game, 0, 0)
+    rng = np.random.default_rng(0)
+    while played.player != TERMINAL:
+        played.take(int(rng.integers(len(played.legal))))
+    return game

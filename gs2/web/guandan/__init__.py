@@ -1,0 +1,1 @@
+"""GuanDan in the browser: matches at tables of people and agents."""

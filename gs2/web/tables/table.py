@@ -1,0 +1,366 @@
+"""One table of people and agents: everything on the event loop, in the order in which it arrives.
+
+A table knows who sits there, what each version offers them, and when agents act. Its `Play` knows the rules:
+a match of GuanDan, or rounds of another game.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import secrets
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from gs2.web.tables.table_log import PERSON, DamagedTable, Line, TableLog, TableSetup
+from gs2.web.tables.versions import Offer, Versions
+
+__all__ = ["LONGEST_PACE", "Agents", "P", "Play", "Refused", "Sitter", "Table", "Watcher"]
+
+logger = logging.getLogger("gs2.web")
+
+LONGEST_PACE = 10.0
+"""Seconds between two moves of agents at most."""
+BETWEEN_ROUNDS = 5
+"""Paces between two rounds of a table to watch."""
+
+
+class Refused(ValueError):
+    """Something a table does not do now; `code` says which rule, for the page's own words."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass
+class Sitter:
+    """Who has a seat. label: in the setup. name: None for a person to come. key: its SHA-256."""
+
+    label: str
+    name: str | None = None
+    key: str | None = None
+
+    @property
+    def agent(self) -> bool:
+        """Whether an agent has it."""
+        return self.label != PERSON
+
+    @property
+    def kind(self) -> str:
+        """ "agent", "person" or "open"."""
+        return "agent" if self.agent else "open" if self.name is None else PERSON
+
+
+class Watcher(Protocol):
+    """A connection that looks at a table; `seat` is None for somebody without one."""
+
+    @property
+    def seat(self) -> int | None: ...
+
+    def show(self) -> None:
+        """Send what is to be seen now."""
+
+
+class Play(Protocol):
+    """What is played at a table: a position that choices lead to.
+
+    order: the player on each seat, by the place in the setup. pending: seats that are to act. opening: a line
+    that comes before anything else, None if play has begun. fresh: whether a round after others has no choice
+    yet. over: whether nothing is left to play. extra: offers to people besides choosing and undo.
+    """
+
+    setup: TableSetup
+
+    @property
+    def order(self) -> Sequence[int]: ...
+    @property
+    def pending(self) -> Collection[int]: ...
+    @property
+    def opening(self) -> tuple[str, Any] | None: ...
+    @property
+    def fresh(self) -> bool: ...
+    @property
+    def over(self) -> bool: ...
+    @property
+    def extra(self) -> Sequence[str]: ...
+
+    def named(self, names: list[str]) -> None:
+        """Take over what each player is called."""
+
+    def count(self, seat: int) -> int:
+        """Return how many choices a seat has that is to act."""
+
+    def default_choice(self, seat: int) -> int:
+        """Return the choice that is made for an agent that fails."""
+
+    def marks(self, index: int, cards: list[str]) -> list[str] | None:
+        """Return what the log keeps of the cards that a person picked for a choice; None for nothing."""
+
+    def take(self, seat: int, index: int, marks: list[str] | None = None) -> None:
+        """Carry out a choice. Raises ValueError if it is none."""
+
+    def last_choice(self, seat: int) -> int | None:
+        """Return the place of a seat's last choice that can be taken back; None if there is none."""
+
+    def back_to(self, place: int) -> None:
+        """Go back to just before the choice of a place. Raises ValueError if there is none."""
+
+    def carry_out(self, word: str, value: Any) -> None:
+        """Carry out a line of the log that only this kind of play has. Raises ValueError at any other."""
+
+    def moment(self, what: str, seat: int) -> Offer:
+        """Return what tells an offer to a seat from the same offer at another time."""
+
+
+P = TypeVar("P", bound=Play)
+P_contra = TypeVar("P_contra", bound=Play, contravariant=True)
+
+
+class Agents(Protocol[P_contra]):
+    """The agents of a kind of table, by label."""
+
+    async def answer(self, play: P_contra, label: str, seat: int) -> int:
+        """Return an agent's choice for a seat. Raises Refused if it fails or takes too long."""
+
+    def forget(self, play: P_contra) -> None:
+        """Drop what the agents remember of a table."""
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
+
+
+class Table(Generic[P]):
+    """A table.
+
+    sitters: by player. versions: counts its changes. watchers: who looks; with people at the table, agents
+    act only while somebody does. failure: of an agent, in words, or None.
+    """
+
+    def __init__(self, log: TableLog, play: P, agents: Agents[P], lines: Sequence[Line] = ()) -> None:
+        """Set up a table, and carry out the lines of its log.
+
+        Raises DamagedTable where they depart from the rules.
+        """
+        self.log, self.play, self.setup = log, play, play.setup
+        self.sitters = [Sitter(label, None if label == PERSON else label) for label in self.setup.seats]
+        self.pace, self.paused, self.steps = self.setup.pace, False, 0
+        self.versions = Versions()
+        self.watchers: set[Watcher] = set()
+        self.failure: str | None = None
+        self._agents = agents
+        self._epoch = 0
+        self._wake = asyncio.Event()
+        self._thinking: dict[int, asyncio.Task[None]] = {}
+        play.named([sitter.name or "" for sitter in self.sitters])
+        for number, line in lines:
+            try:
+                ((word, value),) = line.items()
+                self._carry_out(word, value)
+            except (KeyError, TypeError, ValueError, IndexError) as error:
+                raise DamagedTable(f"{log.path}:{number}: {error}; move the file away") from None
+        if play.opening is not None:
+            self.enter(*play.opening)
+        self._count_change()
+
+    def enter(self, word: str, value: Any) -> None:
+        """Write a line of the log, carry it out, and tell everybody."""
+        self.log.append({word: value})
+        self._carry_out(word, value)
+        self._tell()
+
+    def _carry_out(self, word: str, value: Any) -> None:
+        if word == "choose":
+            seat, index, *marks = value
+            self.play.take(seat, index, *marks)
+        elif word == "sit":
+            player, name, key = value
+            if self.sitters[player].agent:
+                raise ValueError(f"seat {player} is an agent's")
+            self.sitters[player].name, self.sitters[player].key = str(name), str(key)
+            self.play.named([sitter.name or "" for sitter in self.sitters])
+        else:
+            self._epoch += 1
+            if word == "undo":
+                self.play.back_to(value)
+            else:
+                self.play.carry_out(word, value)
+
+    # --- who sits here ---
+
+    @property
+    def people(self) -> list[int]:
+        """Players that are people, come or not."""
+        return [player for player, sitter in enumerate(self.sitters) if not sitter.agent]
+
+    def sitter(self, seat: int) -> Sitter:
+        """Return who has a seat now."""
+        return self.sitters[self.play.order[seat]]
+
+    def player_of(self, key: str | None) -> int | None:
+        """Return the player whose key it is; None if it is nobody's."""
+        digest = _digest(key or "")
+        for player, sitter in enumerate(self.sitters):
+            if key and sitter.key is not None and hmac.compare_digest(sitter.key, digest):
+                return player
+        return None
+
+    def sit(self, name: str, player: int | None = None) -> tuple[int, str]:
+        """Return a player's place given to a person, and the key that opens it from now on.
+
+        Raises Refused if it is taken, or none is left.
+        """
+        free = [p for p in self.people if self.sitters[p].name is None]
+        if player is None and free:
+            player = free[0]
+        if player not in free:
+            raise Refused("taken", f"seat {player} is taken; free: {', '.join(map(str, free)) or 'none'}")
+        key = secrets.token_urlsafe(24)
+        self.enter("sit", [player, name, _digest(key)])
+        return player, key
+
+    def look(self, watcher: Watcher) -> None:
+        """Show the table to a connection from now on."""
+        self.watchers.add(watcher)
+        self.show()
+        self.drive()
+
+    def leave(self, watcher: Watcher) -> None:
+        """Show the table to a connection no more."""
+        self.watchers.discard(watcher)
+        self.show()
+
+    def show(self) -> None:
+        """Have everybody who looks see what is to be seen now."""
+        for watcher in list(self.watchers):
+            watcher.show()
+
+    # --- play ---
+
+    def choose(self, seat: int, index: int, cards: Sequence[str] = ()) -> None:
+        """Carry out a choice, and have the next seats asked.
+
+        cards: which of equal cards a person plays; none for any.
+        Raises Refused if it is not the seat's turn, or the index is not one of its choices.
+        """
+        if seat not in self.play.pending:
+            raise Refused("not_your_turn", f"seat {seat} is not to act now")
+        choices = self.play.count(seat)
+        if not 0 <= index < choices:
+            raise Refused("no_choice", f"a choice is an index in 0..{choices - 1}; got {index}")
+        marks = self.play.marks(index, list(cards))
+        self.enter("choose", [seat, index] if marks is None else [seat, index, marks])
+
+    def undo(self, seat: int) -> None:
+        """Go back to before the last choice of a person.
+
+        Raises Refused at a table with other people, or if there is nothing to take back.
+        """
+        if len(self.people) > 1:
+            raise Refused("not_alone", "moves can be taken back only where one person plays with agents")
+        last = self.play.last_choice(seat)
+        if last is None:
+            raise Refused("nothing", "you have not chosen anything yet")
+        self._agents.forget(self.play)
+        self.enter("undo", last)
+
+    def can_undo(self, seat: int | None) -> bool:
+        """Return whether `undo` would do something."""
+        return seat is not None and len(self.people) == 1 and self.play.last_choice(seat) is not None
+
+    def set_pace(self, pace: float | None, paused: bool | None) -> None:
+        """Set the seconds between moves of agents, or have them wait. Raises Refused at a wrong pace."""
+        if pace is not None:
+            if not 0 <= pace <= LONGEST_PACE:
+                raise Refused("wrong", f"a pace is in 0..{LONGEST_PACE:g} seconds; got {pace}")
+            self.pace = pace
+        if paused is not None:
+            self.paused = paused
+            self.steps = 0
+        self._tell()
+
+    def step(self) -> None:
+        """Let one agent move at a paused table."""
+        if self.paused:
+            self.steps = 1
+            self._tell()
+
+    def offer(self, what: str, seat: int) -> Offer:
+        """Return what `versions` calls an offer to a seat: "choose", "undo" or an extra one of its play."""
+        return (what, seat, *self.play.moment(what, seat))
+
+    # --- agents ---
+
+    def _count_change(self) -> None:
+        offers = []
+        for seat in range(len(self.play.order)):
+            if self.sitter(seat).kind == PERSON:
+                offered = [*self.play.extra, *["choose"] * (seat in self.play.pending)]
+                offered += ["undo"] * self.can_undo(seat)
+                offers += [self.offer(what, seat) for what in offered]
+        self.versions.count(offers)
+
+    def _tell(self) -> None:
+        self._count_change()
+        self._wake.set()
+        self._wake = asyncio.Event()
+        self.show()
+        self.drive()
+
+    def drive(self) -> None:
+        """Have the agents think that are to act."""
+        if self.people and not self.watchers:
+            return
+        for seat in self.play.pending:
+            if self.sitter(seat).agent and seat not in self._thinking:
+                thinking = self._think(seat, self._epoch)
+                self._thinking[seat] = asyncio.get_running_loop().create_task(thinking)
+
+    async def _think(self, seat: int, epoch: int) -> None:
+        began = time.monotonic()
+        paces = BETWEEN_ROUNDS if self.play.fresh and not self.people else 1
+        index = await self._answer(seat) if epoch == self._epoch else 0
+        while epoch == self._epoch:
+            # the pace may change, and the table be paused, while a move waits to be shown
+            left = began + self.pace * paces - time.monotonic()
+            held = self.paused and not self.steps
+            if not held and (left <= 0 or self.steps):
+                break
+            wake = self._wake
+            with suppress(TimeoutError):
+                await asyncio.wait_for(wake.wait(), None if held else left)
+        self._thinking.pop(seat, None)
+        if epoch != self._epoch:
+            self.drive()
+            return
+        self.steps = 0
+        self.choose(seat, index)
+
+    async def _answer(self, seat: int) -> int:
+        """Return an agent's choice; the default one if it fails or takes too long."""
+        if self.play.count(seat) == 1:
+            return 0
+        label, default, epoch = self.sitter(seat).label, self.play.default_choice(seat), self._epoch
+        failure = None
+        try:
+            index = await self._agents.answer(self.play, label, seat)
+        except Refused as error:
+            index, failure = default, f"{label}: {error}; a default choice was played"
+            logger.warning("table %s: %s", self.setup.id, failure)
+        if epoch == self._epoch:
+            self.failure = failure
+        return index
+
+    def close(self) -> None:
+        """Release the agents and the file; the table stays on disk."""
+        self._epoch += 1
+        for task in self._thinking.values():
+            task.cancel()
+        self._agents.forget(self.play)
+        self.log.close()
