@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from games.support.array_types import Array
 
-__all__ = ["Ragged", "pick_by"]
+__all__ = ["Ragged", "pick_by", "ranges"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +70,14 @@ class Ragged:
         shift = self.offsets.take(rows)
         shift -= offsets[:-1]
         return Ragged(offsets, self.values.take(np.arange(offsets[-1]) + np.repeat(shift, counts), axis=0))
+
+
+def ranges(first: Array, counts: Array) -> NDArray[np.int64]:
+    """Return `counts[i]` numbers from `first[i]` on for every i, [sum of counts]. first, counts: [n]."""
+    sizes = np.asarray(counts, np.int64)
+    shift: NDArray[np.int64] = np.asarray(first, np.int64) - (np.cumsum(sizes) - sizes)
+    found: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(shift, sizes)
+    return found
 
 
 def pick_by(rows: Ragged, probs: Array, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -23,6 +23,9 @@ from gs2.search.solve.mirror_descent import KeptValues, keep, step_from
 
 __all__ = ["PairValues", "mixed_strategies", "pair_values", "step_everywhere"]
 
+ANSWERS = 0xA25
+"""Seed of the histories from which opponents answer a step."""
+
 
 @dataclass(frozen=True, eq=False)
 class PairValues:
@@ -137,7 +140,8 @@ def step_everywhere(
 ) -> PublicStrategy:
     """Return both players' strategies after a step at every infoset, each from the strategy given.
 
-    values: `pair_values` of the strategy, where they are known already.
+    With `extragradient` each seat's step is taken against the other's plain step everywhere, whose histories
+    are drawn by a seed of their own. values: `pair_values` of the strategy, where they are known already.
     Raises PublicSearchError for another solver than mirror-descent, and for histories that would be drawn.
     """
     if config.solve.solver != "mirror-descent" or config.histories.source == "sampled":
@@ -151,13 +155,22 @@ def step_everywhere(
     few = config.generation.generator != "all"
     alternatives = [_alternatives(strategy, found, 1 - seat) if few else None for seat in (0, 1)]
     dense: dict[int, NDArray[np.float64]] = {}
-    arrays = found.weight, found.value, found.square
+    against = (found, found)
+    if config.solve.extragradient:
+        plain, draw = config.replace(extragradient=False), np.random.default_rng(ANSWERS)
+        answer = step_everywhere(strategy, plain, draw, found).probs
+        against = (
+            pair_values(PublicStrategy(tree, (strategy.probs[0], answer[1]))),
+            pair_values(PublicStrategy(tree, (answer[0], strategy.probs[1]))),
+        )
     for node in np.flatnonzero(tree.player >= 0).tolist():
         seat = int(tree.player[node])
         sign = 1.0 if seat == 0 else -1.0
+        met_by = against[seat]
+        arrays = met_by.weight, met_by.value, met_by.square
         after = [_after(tree, node, edge, arrays, dense)[0] for edge in _edges(tree, node)]
         paid = sign * np.stack(after, axis=-1)
-        chance, square, old = found.weight[node], found.square[node], strategy.at(node)
+        chance, square, old = found.weight[node], met_by.square[node], strategy.at(node)
         if seat == 1:
             paid, chance, square = paid.swapaxes(0, 1), chance.T, square.T
         first = int(tree.row[node])

@@ -10,14 +10,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import Infoset, payoff_span
+from cfr.tree import FlatTree
+from games.game import TERMINAL, Infoset, payoff_span
 from games.infosets.trail import Trail
+from games.ragged import ranges
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
@@ -32,6 +35,9 @@ from gs2.search.solve.subgame import SubgameSolution, solve_subgame
 from gs2.search.strategy import Strategy
 
 __all__ = ["Searched", "action_values", "check_asked", "keep_few", "refine_infoset", "search"]
+
+ANSWERS = 0xA25
+"""Seed of the histories from which opponents answer a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +306,51 @@ def keep_few(
     rows, carried, unkept = keep(alternative, weight, config.generation, rng)
     none = np.zeros(len(rows), bool)
     kept = Kept(here[rows], none, none, here[np.sort(rows)])
-    return kept, _valued(strategy, nodes[rows], carried, unkept)
+    return kept, _valued(_answered(context, strategy, config, nodes[rows]), nodes[rows], carried, unkept)
+
+
+def _answered(
+    context: SearchContext, strategy: Strategy, config: SearchConfig, nodes: NDArray[np.int32]
+) -> Strategy:
+    """Return the strategy that a step is taken against: the opponent's as it answers below some histories.
+
+    Its answer at an infoset is a step of its own from the strategy, from as many histories. The histories are
+    drawn by the infoset's number, so that all searches of a strategy meet the same answers.
+    """
+    if not config.solve.extragradient:
+        return strategy
+    tree, seat = context.tree, 1 - int(context.tree.player[nodes[0]])
+    below = _infosets_below(tree, nodes, seat)
+    return strategy.answered(
+        (config.solve, config.generation, seat), below, partial(_step, context, strategy, config)
+    )
+
+
+def _step(
+    context: SearchContext, strategy: Strategy, config: SearchConfig, infoset: int
+) -> NDArray[np.float64]:
+    """Return the policy after a step at an infoset when everyone goes on by the strategy, [a]."""
+    nodes, weight = _weighed(context, strategy, infoset)
+    rows, unkept = np.arange(len(nodes)), np.zeros(len(nodes))
+    if config.generation.generator != "all":
+        theirs = strategy.values[nodes, 1 - int(context.tree.player[nodes[0]])]
+        rows, weight, unkept = keep(
+            theirs, weight, config.generation, np.random.default_rng([ANSWERS, infoset])
+        )
+    seen = _valued(strategy, nodes[rows], weight, unkept)
+    return step_from(
+        seen, strategy.probs[context.tree.slots(infoset)], config.solve, payoff_span(context.game)
+    )
+
+
+def _infosets_below(tree: FlatTree, nodes: NDArray[np.int32], seat: int) -> NDArray[np.int64]:
+    """Return the infosets of a seat below some nodes, rising, [i]."""
+    found, here = [np.zeros(0, np.int64)], nodes.astype(np.int64)
+    while len(here):
+        here = ranges(tree.first_child[here], tree.n_children[here])
+        found.append(tree.infoset[here[tree.player[here] == seat]].astype(np.int64))
+        here = here[tree.player[here] != TERMINAL]
+    return np.unique(np.concatenate(found))
 
 
 def _rows_of(context: SearchContext, nodes: NDArray[np.int32], considered: Considered) -> NDArray[np.int64]:
@@ -334,7 +384,8 @@ def _mirror_descent(
     old = strategy.probs[context.tree.slots(infoset)]
     span = payoff_span(context.game)
     if config.generation.generator == "all":
-        kept, seen = NOTHING, _valued(strategy, *_weighed(context, strategy, infoset))
+        nodes, weight = _weighed(context, strategy, infoset)
+        kept, seen = NOTHING, _valued(_answered(context, strategy, config, nodes), nodes, weight)
     else:
         kept, seen = keep_few(context, strategy, considered, config, rng)
     log.lap("generation")

@@ -12,7 +12,7 @@ Strategy                           on one tree, with everything that searches de
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -25,6 +25,7 @@ from cfr.policies.policy import Policy, tabular_policy
 from cfr.tree import FlatTree, require_states
 from cfr.values import Reach, check_policy, counterfactual_values, node_values, reach
 from games.game import Game
+from games.ragged import ranges
 from gs2.policies.tabulate import tabulate
 from gs2.search.histories.alternative import best_response_node_values
 from gs2.search.subgame.continuation_policies import Continuation
@@ -111,6 +112,7 @@ class _Derived:
     opponent: dict[int, OpponentValues] = field(default_factory=dict)
     continuations: dict[tuple[int, int], NDArray[np.float64]] = field(default_factory=dict)
     choices: dict[tuple[tuple[Continuation, ...], ...], NDArray[np.float64]] = field(default_factory=dict)
+    answers: dict[Hashable, tuple[NDArray[np.bool_], Strategy]] = field(default_factory=dict)
     tabulated: Blueprint | None = None
 
 
@@ -185,6 +187,24 @@ class Strategy:
         Raises PolicyError if probabilities do not sum to 1 at an infoset.
         """
         return tabular_policy(game, self.tree, self.probs, note)
+
+    def answered(
+        self, key: Hashable, infosets: NDArray[np.int64], answer: Callable[[int], NDArray[np.float64]]
+    ) -> Strategy:
+        """Return the strategy with answers to it at some infosets, and at others that were asked for before.
+
+        key: of the answers, which are made once. infosets: rising, [i]. answer: the policy at an infoset.
+        """
+        known, found = self._derived.answers.get(key, (np.zeros(self.tree.n_infosets, bool), self))
+        missing = infosets[~known[infosets]]
+        if len(missing):
+            offset = self.tree.infoset_offset
+            policies = np.concatenate([answer(infoset) for infoset in missing.tolist()])
+            known = known.copy()
+            known[missing] = True
+            found = found.with_changes(ranges(offset[missing], np.diff(offset)[missing]), policies)
+            self._derived.answers[key] = known, found
+        return found
 
     def first_below(self, slots: NDArray[np.int64]) -> int:
         """Return a number of nodes, all before the first that some slots lead to."""

@@ -48,7 +48,17 @@ DETAILS = frozenset(
     {
         *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
         *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
-        *("step", "unit", "caution", "magnet", "temperature", "opponent_temperature", "doubt", "branches"),
+        *(
+            "step",
+            "unit",
+            "caution",
+            "magnet",
+            "extragradient",
+            "temperature",
+            "opponent_temperature",
+            "doubt",
+            "branches",
+        ),
         *("confidence", "trials", "against", "tolerance"),
         *("shrink", "gap", "samples", "companions", "belief", "slip", "explore", "playing"),
     }
@@ -110,7 +120,7 @@ def _unread(values: Mapping[str, Any]) -> dict[str, str]:
         found |= {name: needs for name in OF_A_SUBGAME if name in without}
     else:
         needs = f"solver = mirror-descent (it is {solver})"
-        found |= dict.fromkeys(("step", "unit", "caution", "magnet"), needs)
+        found |= dict.fromkeys(("step", "unit", "caution", "magnet", "extragradient"), needs)
     if solver != "cfr":
         needs = f"solver = cfr (it is {solver})"
         found |= dict.fromkeys(("variant", "gamma", "warm_start"), needs)

@@ -207,6 +207,8 @@ class SolveConfig(Configuration):
         1 + caution · noise² / signal², the squares of the action values' standard errors and of what they
         say (`gs2.search.solve.mirror_descent.noise_share`); where all are kept the noise is 0.
     magnet: pull of mirror-descent towards uniform play, in payoffs over the payoff range.
+    extragradient: whether a step of mirror-descent is taken against opponents that answer: below the infoset
+        they play as after a step of their own from the strategy refined. Source: Korpelevich 1976.
     """
 
     solver: str = attrs.field(default="cfr", validator=one_of(SOLVERS))
@@ -221,6 +223,7 @@ class SolveConfig(Configuration):
     unit: str = attrs.field(default="range", validator=one_of(UNITS))
     caution: float = attrs.field(default=0.0, validator=real(0))
     magnet: float = attrs.field(default=0.0, validator=real(0))
+    extragradient: bool = attrs.field(default=False, validator=flag)
     temperature: float = attrs.field(default=0.02, validator=real(0))
     opponent_temperature: float = attrs.field(default=0.0, validator=real(0))
     doubt: float = attrs.field(default=0.0, validator=real(0))

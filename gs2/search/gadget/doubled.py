@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from games.game import TERMINAL
+from games.ragged import ranges
 from gs2.search.gadget.graft import Gadget
 
 __all__ = ["doubled", "from_doubled"]
@@ -75,8 +76,7 @@ def from_doubled(gadget: Gadget, origin: NDArray[np.int32]) -> Gadget:
     plain = np.zeros(n, np.int64)
     plain[origin] = sizes
     start = np.cumsum(plain) - plain
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    own = np.repeat(start[origin], sizes) + within
+    own = ranges(start[origin], sizes)
     entry_slots = tree.n_slots - len(own)
     return Gadget(tree, extra, np.concatenate([np.full(entry_slots, -1), own]), infoset_origin)
 

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from cfr.values import node_values, reach
+from games.game import payoff_span
 from gs2.search.config.presets import preset
 from gs2.search.config.stages import WEIGHTED_GENERATORS
 from gs2.search.context import NO_OPTIONS
+from gs2.search.gadget.entry import LIVE
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.pipeline import action_values, keep_few, refine_infoset
-from gs2.search.solve.mirror_descent import KeptValues
+from gs2.search.solve.mirror_descent import KeptValues, step_from
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import LEDUC, context, random_policy
 from tests.gs2.search.test_random_games import blueprint, prepared, random_searches
@@ -38,11 +41,49 @@ def test_a_step_from_all_histories_is_the_exact_one_whatever_the_caution(seed, p
             assert len(few.kept.rows) == 1 and few.probs.sum() == pytest.approx(1.0)
 
 
+@settings(max_examples=20, deadline=None)
+@random_searches
+def test_an_extragradient_step_is_taken_against_the_opponents_own_plain_step(seed, public, kind):
+    game, form = prepared(seed, public)
+    tree, probs = game.tree, blueprint(game, form, kind, seed)
+    strategy = Strategy(tree, probs)
+    plain, careful = (preset("gs2-s", generator="all", extragradient=extra) for extra in (False, True))
+    rng = np.random.default_rng(seed)
+    stepped = probs.copy()
+    for infoset in range(tree.n_infosets):
+        stepped[tree.slots(infoset)] = refine_infoset(game, strategy, infoset, plain, rng).probs
+    for infoset in np.random.default_rng(seed).choice(tree.n_infosets, 2).tolist():
+        player = int(tree.infoset_player[infoset])
+        met = np.where(tree.slot_player == player, probs, stepped)
+        nodes = np.flatnonzero(tree.infoset == infoset)
+        weight = reach(tree, probs).without(player)[nodes]
+        weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(nodes), 1 / len(nodes))
+        children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
+        values, squares = (
+            node_values(tree, met, payoffs)[:, player] for payoffs in (tree.returns, tree.returns**2)
+        )
+        seen = KeptValues(values[children], squares[nodes], weight, np.zeros(len(nodes)))
+        expected = step_from(seen, probs[tree.slots(infoset)], careful.solve, payoff_span(game.game))
+        found = refine_infoset(game, strategy, infoset, careful, rng).probs
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_answers_are_the_same_for_all_searches_of_a_strategy_and_keep_as_few_histories():
+    game = context(LEDUC)
+    strategy = Strategy(game.tree, random_policy(LEDUC, np.random.default_rng(6)))
+    config = preset("gs2-s", k=1)
+    first, again = (refine_infoset(game, strategy, 1, config, np.random.default_rng(3)) for _ in range(2))
+    fresh = refine_infoset(game, Strategy(game.tree, strategy.raw), 1, config, np.random.default_rng(3))
+    assert np.array_equal(first.probs, again.probs) and np.array_equal(first.probs, fresh.probs)
+    every = refine_infoset(game, strategy, 1, config.replace(k=ALL), np.random.default_rng(3))
+    assert not np.allclose(first.probs, every.probs)
+
+
 @pytest.mark.parametrize("name", WEIGHTED_GENERATORS)
 def test_action_values_of_a_few_histories_are_right_in_the_mean(name):
     game = context(LEDUC)
     strategy = Strategy(game.tree, random_policy(LEDUC, np.random.default_rng(4)))
-    config = preset("gs2-s", generator=name, k=2)
+    config = preset("gs2-s", generator=name, k=2, extragradient=False)
     some = np.random.default_rng(1).choice(game.tree.n_infosets, amount(6, 3), replace=False)
     for infoset in some.tolist():
         considered = consider_histories(game, strategy, infoset, config, NO_OPTIONS)
