@@ -136,12 +136,18 @@ def _alternatives(strategy: PublicStrategy, found: PairValues, opponent: int) ->
 
 
 def step_everywhere(
-    strategy: PublicStrategy, config: SearchConfig, rng: np.random.Generator, values: PairValues | None = None
+    strategy: PublicStrategy,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    values: PairValues | None = None,
+    *,
+    unreached: bool = False,
 ) -> PublicStrategy:
     """Return both players' strategies after a step at every infoset, each from the strategy given.
 
     With `extragradient` each seat's step is taken against the other's plain step everywhere, whose histories
     are drawn by a seed of their own. values: `pair_values` of the strategy, where they are known already.
+    unreached: whether a step is also taken at infosets to which the player's own strategy never leads.
     Raises PublicSearchError for another solver than mirror-descent, and for histories that would be drawn.
     """
     if config.solve.solver != "mirror-descent" or config.histories.source == "sampled":
@@ -158,7 +164,7 @@ def step_everywhere(
     against = (found, found)
     if config.solve.extragradient:
         plain, draw = config.replace(extragradient=False), np.random.default_rng(ANSWERS)
-        answer = step_everywhere(strategy, plain, draw, found).probs
+        answer = step_everywhere(strategy, plain, draw, found, unreached=True).probs
         against = (
             pair_values(PublicStrategy(tree, (strategy.probs[0], answer[1]))),
             pair_values(PublicStrategy(tree, (answer[0], strategy.probs[1]))),
@@ -178,7 +184,7 @@ def step_everywhere(
         theirs = found.reach[1 - seat][node]
         for private in range(tree.n_private[seat]):
             met = np.flatnonzero(chance[private] > 0)
-            if not len(met) or not found.reach[seat][node, private] > LIVE:
+            if not len(met) or not (unreached or found.reach[seat][node, private] > LIVE):
                 continue
             weight = chance[private, met] * theirs[met]
             weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(met), 1 / len(met))
