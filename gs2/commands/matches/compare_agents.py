@@ -121,7 +121,7 @@ def _terms(how: dict[str, Any]) -> dict[str, Any]:
     for name, fits in (("rules", whole), ("tribute", not whole), ("level", not whole)):
         if name in terms and not fits:
             kind = "whole games: add --whole" if name == "rules" else "single rounds: leave out --whole"
-            raise click.UsageError(f"--{name} is for {kind}")
+            raise click.UsageError(f"--{name} needs {kind}")
     return {**terms, "whole": True} if whole else terms
 
 
