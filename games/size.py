@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game, Infoset
-from games.ragged import Ragged
+from games.ragged import Ragged, ranges
 from games.support.array_types import Array
 
 __all__ = ["Count", "GameSize", "estimate_size", "infosets_met"]
@@ -248,7 +248,7 @@ def _stratified(
     begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
     taken = np.minimum(counts, width)
     step = counts / np.maximum(taken, 1)
-    number = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
+    number = ranges(np.zeros_like(taken), taken)
     offset = rng.random(len(number)) * np.repeat(counts > width, taken)
     rows = np.floor((number + offset) * np.repeat(step, taken)).astype(np.int64)
     rows = np.minimum(rows, np.repeat(np.maximum(counts, 1) - 1, taken))

@@ -19,12 +19,9 @@ from gs2.public.pairs import PublicSearchError
 from gs2.public.public_strategy import PublicStrategy, public_states
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.entry import LIVE
-from gs2.search.solve.mirror_descent import KeptValues, keep, step_from
+from gs2.search.solve.mirror_descent import ANSWERS, KeptValues, keep, step_from
 
 __all__ = ["PairValues", "mixed_strategies", "pair_values", "step_everywhere"]
-
-ANSWERS = 0xA25
-"""Seed of the histories from which opponents answer a step."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from games.game import CHANCE
 from games.openspiel.betting_tree import CARDS
 from games.openspiel.poker_form import PokerForm
-from games.ragged import Ragged
+from games.ragged import Ragged, ranges
 from games.support.array_types import Array
 
 __all__ = ["DEAL_0", "DEAL_1", "FIRST", "STATE", "PokerTables"]
@@ -67,7 +67,7 @@ class PokerTables:
         some = np.einsum("ij,ijb->b", prior, boards)
         chance = np.concatenate([second.reshape(-1), some, (boards * (prior > 0)[..., None]).reshape(-1)])
         sizes = np.concatenate([np.full(len(second), prior.shape[1]), np.full(1 + prior.size, len(some))])
-        places = np.arange(len(chance)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        places = ranges(np.zeros_like(sizes), sizes)
         rows = np.repeat(np.arange(len(sizes)), sizes)
         possible = chance > 0
         counts = np.concatenate(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cfr.values import node_values
 from games.game import CHANCE, TERMINAL
+from games.ragged import ranges
 from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
 from gs2.search.strategy import Strategy
@@ -153,7 +154,7 @@ class _Grower:
         counts = tree.n_children[group.nodes].astype(np.int64)
         if not counts.any():
             return
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        within = ranges(np.zeros_like(counts), counts)
         above = np.repeat(np.arange(len(counts)), counts)
         nodes = (tree.first_child[group.nodes][above] + within).astype(np.int32)
         infoset = tree.infoset[group.nodes][above]

@@ -83,6 +83,7 @@ class GuanDanContest:
 
     teams = GuanDan.teams
     spread, recordable = True, False
+    shipped = "blueprint"
 
     def __init__(self, terms: Terms) -> None:
         self._how = terms

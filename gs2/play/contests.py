@@ -80,7 +80,8 @@ class Contest(Protocol):
 
     terms: what was chosen for the match, every field with its value. teams: of each seat; an agent plays each
     in turn. payoff_range: of what a game pays. unit: of payoffs, in words. spread: whether a match takes all
-    cores unless fewer are asked for. recordable: whether rounds can be told in words.
+    cores unless fewer are asked for. recordable: whether rounds can be told in words. shipped: the
+    name of the network that comes with the package.
     """
 
     terms: Mapping[str, Any]
@@ -89,6 +90,7 @@ class Contest(Protocol):
     unit: str
     spread: bool
     recordable: bool
+    shipped: str
 
     def check(self, name: str, seed: int) -> None:
         """Raise what loading the agent would raise at its name. seed: of what it trains or searches."""
@@ -116,6 +118,7 @@ class GameContest:
 
     unit = "payoff a game"
     spread, recordable = False, True
+    shipped = "network"
 
     def __init__(self, game: Game) -> None:
         self.game, self.teams = game, playing_teams(game)

@@ -30,14 +30,11 @@ from gs2.search.histories.source import ConsideredT, HistorySource, KeptT, LeftA
 from gs2.search.histories.tree_source import NOTHING, TreeSource
 from gs2.search.result import Kept, Refinement
 from gs2.search.safety import Proposal, certify, with_certified
-from gs2.search.solve.mirror_descent import KeptValues, keep, step_from
+from gs2.search.solve.mirror_descent import ANSWERS, KeptValues, keep, step_from
 from gs2.search.solve.subgame import SubgameSolution, solve_subgame
 from gs2.search.strategy import Strategy
 
 __all__ = ["Searched", "action_values", "check_asked", "keep_few", "refine_infoset", "search"]
-
-ANSWERS = 0xA25
-"""Seed of the histories from which opponents answer a step."""
 
 
 @dataclass(frozen=True, eq=False)

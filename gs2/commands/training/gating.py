@@ -78,7 +78,7 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
 
     game = load_game(text or _trained_on(candidate), general_sum=True)
     name, contest = game_string(text or game.name, game), contest_of(game)
-    against = against or ("blueprint" if game.name.startswith(GUANDAN) else "network")
+    against = against or contest.shipped
     target, output, seed = how["target"], how["output"], how["seed"]
     rounds_are_pairs(how)
     pairs = how["pairs"] or MOST

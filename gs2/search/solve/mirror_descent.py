@@ -11,8 +11,10 @@ from gs2.search.config.stages import GenerationConfig, SolveConfig
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generate
 
-__all__ = ["KeptValues", "keep", "mirror_descent_step", "step_from"]
+__all__ = ["ANSWERS", "KeptValues", "keep", "mirror_descent_step", "step_from"]
 
+ANSWERS = 0xA25
+"""Seed of the histories from which opponents answer a step."""
 PRIOR = 0.3
 """Standard deviation that advantages are taken to have over histories before any is seen, as a share of the
 payoff's: a few histories that agree are no proof. Of 0 and 0.3: docs/measurements/generation.md."""
