@@ -110,8 +110,7 @@ class NumberPoker(TwoPlayerGame):
 
 def main(decisions: int = 200_000) -> None:
     """Check the game, train a blueprint, search one decision, and play."""
-    from blueprint.research.game_training import train_game_network
-    from blueprint.research.research_training import Budget
+    from blueprint.research.game_training import Budget, train_game_network
     from games.infosets.trail import Watcher
     from gs2.play.game_pairs import play_agents
     from gs2.play.search_agent import SearchAgent

@@ -122,8 +122,7 @@ def main(decisions: int = 100_000, pairs: int = 100) -> dict[str, Any]:
     """Check the game, play, train, search and replay; return what was found."""
     import gs2
     from blueprint.research.game_network import GameNetworkConfig
-    from blueprint.research.game_training import TrainingFiles, train_game_network
-    from blueprint.research.research_training import Budget
+    from blueprint.research.game_training import Budget, TrainingFiles, train_game_network
     from games.infosets.trail import Watcher
     from gs2.play.arena import Meeting, play_match
     from gs2.play.ladder import LadderPlan, play_ladder

@@ -2,20 +2,22 @@
 
     train_game_network(game, rng, Budget(minutes=8), files=TrainingFiles(Path("liars5.safetensors")))
 
-The loop is that of `blueprint.research.research_training`, whose games can be listed; here the network is
-asked at every state. Against a `Rival` the same loop trains a best responder.
+No game is listed: the network is asked at every state. Against a `Rival` the same loop trains a best
+responder.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -29,15 +31,37 @@ from blueprint.research.game_network import (
     save_game_network,
 )
 from blueprint.research.game_selfplay import Decided, Rival, play_generation
-from blueprint.research.research_training import Budget
 from games.game import Game, GameError
 from games.support.array_types import Array
+from games.support.configuration import ConfigError
 
-__all__ = ["GameTrainer", "TrainingFiles", "check_files", "state_file", "train_game_network"]
+__all__ = ["Budget", "GameTrainer", "TrainingFiles", "check_files", "state_file", "train_game_network"]
 
 Progress = Callable[[dict[str, float]], None]
 FIRST_SMOOTHING = 10.0
 """The smoothed weights forget the first steps: after s of them a step keeps at most s / (s + 10)."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When training ends: after `decisions` decisions of self-play or `minutes`, whichever comes first.
+
+    Raises ConfigError where neither is given.
+    """
+
+    decisions: int | None = None
+    minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.decisions is None and self.minutes is None:
+            raise ConfigError("Budget: decisions or minutes must say when training ends; got neither")
+
+    def used(self, decisions: int, seconds: float) -> float:
+        """Return the share of the budget that is used up."""
+        return max(
+            0.0 if self.decisions is None else decisions / self.decisions,
+            0.0 if self.minutes is None else seconds / (60 * self.minutes),
+        )
 
 
 @dataclass(frozen=True)
@@ -47,6 +71,8 @@ class TrainingFiles:
     output: checkpoint to write; beside it lies the file from which the training goes on (`state_file`).
     resume: go on from there if there is one. every: seconds between checkpoints.
     progress: called after each generation with its numbers. stop: asked after each; True ends the training.
+    measure: returns how exploitable a network is, in payoffs; asked `times` times over the training, and kept
+        in the checkpoint as `curve`, rows of (decisions, exploitability).
     """
 
     output: Path | None = None
@@ -54,6 +80,8 @@ class TrainingFiles:
     every: float = 30.0
     progress: Progress | None = None
     stop: Callable[[], bool] = lambda: False
+    measure: Callable[[GameNetwork], float] | None = None
+    times: int = 0
 
 
 NOWHERE = TrainingFiles()
@@ -109,12 +137,16 @@ class GameTrainer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.tower = _Tower(self.layout, config)
-        self.optimiser = torch.optim.Adam(self.tower.parameters(), lr=config.learning_rate)
+        self.optimiser = self._optimiser()
         self.smooth = {name: value.detach().clone() for name, value in self.tower.state_dict().items()}
         self.replay: list[Decided] = []
         self.decisions = self.games = self.generations = self.steps = 0
         self.seconds = 0.0
         self.losses: dict[str, float] = {}
+        self.curve: list[list[float]] = []
+
+    def _optimiser(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.tower.parameters(), lr=self.config.learning_rate, fused=True)
 
     def network(self, *, smooth: bool = True, name: str = "network") -> GameNetwork:
         """Return the blueprint as it is now. smooth: by the smoothed weights, otherwise by the last ones."""
@@ -185,6 +217,7 @@ class GameTrainer:
             "games": self.games,
             "steps": self.steps,
             "seconds": self.seconds,
+            "curve": self.curve,
             **self.losses,
         }
 
@@ -216,7 +249,7 @@ class GameTrainer:
             last = {name: torch.from_numpy(np.array(arrays[f"last.{name}"])) for name in own}
             self.smooth = {name: torch.from_numpy(np.array(arrays[f"network.{name}"])) for name in own}
             self.tower.load_state_dict(last)
-            self.optimiser = torch.optim.Adam(self.tower.parameters(), lr=self.config.learning_rate)
+            self.optimiser = self._optimiser()
             self._resume_moments(arrays, int(told["steps"]))
         except (KeyError, RuntimeError, ValueError) as error:
             raise CheckpointError(
@@ -224,6 +257,7 @@ class GameTrainer:
             ) from error
         self.generations, self.decisions, self.games, self.steps = (int(told[name]) for name in kinds)
         self.seconds = float(told["seconds"])
+        self.curve = [[float(number) for number in row] for row in told.get("curve", ())]
 
     def _resume_moments(self, arrays: dict[str, Array], steps: int) -> None:
         state: dict[int, dict[str, Tensor]] = {}
@@ -246,6 +280,17 @@ def _rows(
     part = np.searchsorted(ends, at, side="right")
     starts = ends - sizes
     return [(int(k), at[part == k] - starts[k]) for k in np.unique(part)]
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch compute by one thread in the block."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def train_game_network(
@@ -272,20 +317,19 @@ def train_game_network(
         if goes_on:
             trainer.resume(state_file(output))
     saved = time.monotonic()
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # small layers: threads cost more than they bring
     stopped = False
-    try:
+    with threadpool_limits(1), _one_thread():  # small layers: threads cost more than they bring
         while (share := budget.used(trainer.decisions, trainer.seconds)) < 1 and not stopped:
             trainer.generation(rng, share)
             stopped = files.stop()
+            share = budget.used(trainer.decisions, trainer.seconds)
+            if files.measure is not None and share * files.times >= len(trainer.curve) + 1:
+                trainer.curve.append([trainer.decisions, files.measure(trainer.network())])
             if output is not None and time.monotonic() - saved >= files.every:
                 trainer.save(output, done=False)
                 saved = time.monotonic()
             if files.progress is not None:
-                files.progress(trainer.told() | {"share": budget.used(trainer.decisions, trainer.seconds)})
-    finally:
-        torch.set_num_threads(threads)
+                files.progress(trainer.told() | {"share": share})
     if output is not None:
         trainer.save(output, done=not stopped)
     return trainer.network(name=output.stem if output is not None else "network")

@@ -23,6 +23,7 @@ from cfr.public.sweeper import usable_cores
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
+from games.support.array_types import Array
 
 __all__ = ["Both", "PrivateMovesError", "PrivateMovesForm", "Tries", "list_private_moves"]
 
@@ -141,6 +142,26 @@ class PrivateMovesForm:
             tries = tries * base + 2 * cell + failed + 1
         states["tries"][0, player], states["turn"] = tries, player
         return game.infoset_text(states[0], player)
+
+    def decisions(self, player: int) -> Array:
+        """Return a history at each infoset of a player, [infosets]; the opponent has what the tries say."""
+        side, game = self.sides[player], self.game
+        states = np.repeat(game.root(), side.n_infosets)
+        known = (1 << game.placements.cells) - 1 & ~side.legal.astype(np.int64)
+        slot, failed = np.divmod(side.parent.astype(np.int64), 2)
+        before = np.searchsorted(side.first, slot, side="right") - 1
+        tried = np.zeros(side.n_infosets, np.int64)
+        stones = np.zeros(side.n_infosets, np.int64)
+        bit = known & ~known[before]
+        digit = 2 * np.log2(np.maximum(bit, 1)).astype(np.int64) + failed + 1
+        made = (known[:, None] >> np.arange(game.placements.cells) & 1).sum(1)
+        for count in range(1, int(made.max()) + 1):
+            rows = np.flatnonzero(made == count)
+            tried[rows] = tried[before[rows]] * (2 * game.placements.cells + 1) + digit[rows]
+            stones[rows] = stones[before[rows]] | np.where(failed[rows], 0, bit[rows])
+        states["tries"][:, player], states["known"][:, player], states["turn"] = tried, known, player
+        states["stones"][:, player], states["stones"][:, 1 - player] = stones, known & ~stones
+        return states
 
     def rows(self, policy: NDArray[np.float64], player: int) -> NDArray[np.float64]:
         """Return a policy as a table, [infosets, cells], 0 where an action is illegal."""

@@ -88,6 +88,23 @@ class PhantomGame(TwoPlayerGame):
         keys: NDArray[np.uint64] = states["tries"][:, player, None] * np.uint64(4)
         return keys + role[:, None].astype(np.uint64)
 
+    def features(self, states: Array, player: int) -> NDArray[np.uint8]:
+        """Return what a network sees: own stones, cells found taken, and the cell of each try in order.
+
+        [n, 2 * cells + cells * (cells + 1)] uint8 of 0 and 1; each try has a bit more that says it failed.
+        """
+        n, cells = len(states), self.placements.cells
+        stones, known = states["stones"][:, player], states["known"][:, player]
+        bits = np.stack([stones, known & ~stones], axis=1)[..., None] >> np.arange(cells, dtype=np.uint16) & 1
+        tried = bits.sum((1, 2), dtype=np.int64)[:, None] - 1 - np.arange(cells)
+        powers = self._base ** np.arange(cells, dtype=np.uint64)
+        digits = states["tries"][:, player, None] // powers[np.maximum(tried, 0)] % self._base
+        digits = np.where(tried < 0, 0, digits).astype(np.int64)
+        cell = (digits[..., None] - 1 >> 1 == np.arange(cells)) & (digits > 0)[..., None]
+        failed = (digits > 0) & (digits % 2 == 0)
+        line = np.concatenate([cell, failed[..., None]], axis=2).reshape(n, cells * (cells + 1))
+        return np.concatenate([bits.reshape(n, 2 * cells), line], axis=1).astype(np.uint8)
+
     def action_text(self, state: Array, action: Array) -> str:
         return self._cell(int(action))
 

@@ -436,7 +436,8 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
     with working(f"growing {game.name} …") as tell:
         try:
             # a network is asked at states, and a lock may be in words
-            tree = grow(game, keep_states=policy.endswith(".safetensors") or lock is not None)
+            asked = policy.endswith(".safetensors") or policy.strip().lower().startswith("network:")
+            tree = grow(game, keep_states=asked or lock is not None)
         except TooLarge:
             if lock is None and is_computed_privately(game, policy):
                 found = measured_privately(game, policy, tell)

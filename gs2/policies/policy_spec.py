@@ -145,19 +145,13 @@ def policy_from_spec(
         q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
         return soft_policy(tree, q, SOFTNESS * payoff_span(game))
     if colon and word == "network":
-        from blueprint.research.research_training import Budget, train_research_blueprint
+        from blueprint.research.named_network import trained_network
 
-        rng = np.random.default_rng(seed)
-        trained = train_research_blueprint(game, rng, Budget(int(amount)))
-        return trained.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
+        return policy_of(trained_network(game, int(amount), np.random.default_rng(seed)), game, tree)
     if spec.endswith(".safetensors"):
         from blueprint.research.named_network import load_network
-        from blueprint.research.research_network import ResearchBlueprint
 
-        read = load_network(spec, game)
-        if isinstance(read, ResearchBlueprint):
-            return read.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
-        return policy_of(read, game, tree)
+        return policy_of(load_network(spec, game), game, tree)
     if spec.endswith(".json"):
         return load_policy_json(spec, game, tree).on(tree)
     if is_public_policy(spec):

@@ -6,6 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeGuard
 
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import GameAgent
 from cfr.policies.policy import PolicyError
 from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
 from cfr.private_moves.saved_run import (
@@ -22,22 +26,46 @@ from gs2.policies.policy_spec import computed_by, is_computed
 from gs2.policies.profile_worth import worth_of_two
 from gs2.policies.solver_run import SolverRun
 
-__all__ = ["PrivateRun", "is_computed_privately", "measured_privately", "private_policy"]
+__all__ = ["PrivateRun", "is_computed_privately", "measured_privately", "policy_on", "private_policy"]
+
+AT_ONCE = 1 << 16
+"""Infosets that an agent is asked at together."""
 
 
 def is_computed_privately(game: Game, spec: str) -> TypeGuard[PrivateMovesGame]:
     """Return whether a text stands for a strategy on this game's form of private moves."""
-    return isinstance(game, PrivateMovesGame) and (is_computed(spec) or is_private_run(spec))
+    known = is_computed(spec) or is_private_run(spec) or spec.endswith(".safetensors")
+    return isinstance(game, PrivateMovesGame) and known
+
+
+def policy_on(form: PrivateMovesForm, agent: GameAgent) -> Both:
+    """Return an agent's policy on the form, asked once at each infoset."""
+
+    def asked(player: int) -> NDArray[np.float64]:
+        states = form.decisions(player)
+        parts = [np.ones(1)]
+        for start in range(0, len(states), AT_ONCE):
+            rows = states[start : start + AT_ONCE]
+            parts.append(agent.policy(form.game, rows, player, form.game.actions(rows)))
+        return np.concatenate(parts)
+
+    return asked(0), asked(1)
 
 
 def private_policy(
     spec: str, form: PrivateMovesForm, tell: Callable[[str], None] = lambda words: None
 ) -> Both:
-    """Return the strategy that `uniform`, `VARIANT:ITERATIONS`, `noise:EPSILON` or a run's file stands for.
+    """Return the strategy that `uniform`, `VARIANT:ITERATIONS`, `noise:EPSILON` or a file stands for.
 
-    tell: hears of the progress.
-    Raises PolicySpecError for another name, StateError for another game's file.
+    The file is a run's, or a network's. tell: hears of the progress.
+    Raises PolicySpecError for another name, StateError or CheckpointError for another game's file.
     """
+    if spec.endswith(".safetensors"):
+        from blueprint.research.named_network import load_network
+
+        network = load_network(spec, form.game)
+        tell(f"asking {spec} at {form.n_slots:,} slots …")
+        return policy_on(form, network)
     if is_private_run(spec):
         return load_private_policy(spec, form)
     wanted = computed_by(spec)

@@ -14,21 +14,27 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.check import check_blueprint
-from blueprint.checkpoint import CheckpointError, read_checkpoint
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.protocol import Blueprint, GameAgent
 from blueprint.research.game_network import GameNetwork, GameNetworkConfig, NetworkLayout, load_game_network
 from blueprint.research.game_selfplay import Rival, play_generation
-from blueprint.research.game_training import GameTrainer, TrainingFiles, state_file, train_game_network
+from blueprint.research.game_training import (
+    Budget,
+    GameTrainer,
+    TrainingFiles,
+    state_file,
+    train_game_network,
+)
 from blueprint.research.infoset_features import ActionColumns, InfosetFeatures, feature_kind
-from blueprint.research.named_network import is_listed, load_network
-from blueprint.research.research_training import Budget
-from cfr.best_response import best_response_values, expected_value
+from blueprint.research.named_network import load_network
+from cfr.best_response import best_response_values, expected_value, exploitability
 from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.tree import grow
 from games import TERMINAL, Ragged, load_game
 from games.game import Game, GameError
 from games.support.array_types import Array
+from gs2.policies.exact import exact_exploitability
 from gs2.policies.tabulate import policy_of
 from tests.games.random_games import RandomGame
 from tests.patience import amount
@@ -42,6 +48,9 @@ FEATURED = (
     "liars_dice(dice=2,sides=3,wild=false,bidding=reset-quantity)",
     "goofspiel",
     "goofspiel(cards=4,turns=4,points_order=descending)",
+    "phantom_ttt",
+    "dark_hex(size=2)",
+    "dark_hex(abrupt=true)",
 )
 LARGE = {
     "liars_dice(dice=5)": amount(20_000, 10_000),
@@ -284,6 +293,22 @@ def test_a_checkpoint_of_another_game_or_a_damaged_one_is_refused(tmp_path: Path
             load_game_network(path, load_game("kuhn_poker"))
 
 
-def test_small_games_are_listed_and_large_ones_are_not() -> None:
-    assert is_listed(load_game("leduc_poker"))
-    assert not any(is_listed(load_game(name)) for name in LARGE)
+def test_a_checkpoint_of_an_unknown_kind_is_refused_with_the_command_that_trains_one(tmp_path: Path) -> None:
+    path = tmp_path / "old.safetensors"
+    write_checkpoint(path, {"network.x": np.zeros(1, np.float32)}, {"kind": "research", "game": "kuhn_poker"})
+    with pytest.raises(CheckpointError, match=r"must be a network of the kind .*; got 'research'; train one"):
+        load_network(path, load_game("kuhn_poker"))
+
+
+def test_a_training_is_measured_as_often_as_asked_and_keeps_it(tmp_path: Path) -> None:
+    game = load_game("kuhn_poker")
+    path = tmp_path / "kuhn.safetensors"
+    files = TrainingFiles(path, measure=exact_exploitability(game), times=3)
+    network = train_game_network(game, rng(), Budget(4_000), config=SMALL, files=files)
+    curve = read_checkpoint(path)[1]["curve"]
+    assert len(curve) == 3 and [row[0] for row in curve] == sorted(row[0] for row in curve)
+    tree = grow(game)
+    assert curve[-1][1] == pytest.approx(exploitability(tree, policy_of(network, game, tree)))
+    trainer = GameTrainer(game, GameNetworkConfig())
+    trainer.resume(state_file(path))
+    assert trainer.curve == curve

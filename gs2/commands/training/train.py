@@ -72,6 +72,12 @@ LEARNERS = {
     help="End after this many decisions, those of a resumed run included (not GuanDan).",
 )
 @click.option(
+    "--measure",
+    type=COUNT,
+    help="Measure the exact exploitability so many times over the training, where the game's size allows it "
+    "(other games).",
+)
+@click.option(
     "--processor-minutes",
     type=POSITIVE,
     help="Length in processor time, which other programs do not shorten (DouDiZhu, Big2).",

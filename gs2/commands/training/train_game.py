@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from gs2.commands.common import stdout
 from gs2.commands.training.run_options import changed_fields, check_seed, watched, whole_length, with_seed
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def train_game(
     *,
     minutes: float | None,
     decisions: int | None,
+    measure: int | None,
     resume: bool,
     settings: tuple[str, ...],
     sizes: tuple[str, ...],
@@ -37,10 +39,10 @@ def train_game(
 
     from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
     from blueprint.research.game_network import GameNetworkConfig
-    from blueprint.research.game_training import TrainingFiles, state_file, train_game_network
-    from blueprint.research.research_training import Budget
+    from blueprint.research.game_training import Budget, TrainingFiles, state_file, train_game_network
     from games.game import not_zero_sum
     from games.support.locks import hold
+    from gs2.policies.exact import exact_exploitability
 
     if not getattr(game, "zero_sum", True):
         raise not_zero_sum(game.name)
@@ -67,6 +69,7 @@ def train_game(
         stream = [int(saved.get("seed", 0)), played if isinstance(played, int) else 0]
     if minutes is None and decisions is None:
         minutes = 10.0
+    exact = None if measure is None else exact_exploitability(game)
     with watched("games", {"Q": "q_loss", "V": "v_loss"}) as run:
         every = 60.0 * (0.5 if checkpoint_minutes is None else checkpoint_minutes)
         train_game_network(
@@ -74,7 +77,7 @@ def train_game(
             np.random.default_rng(stream),
             Budget(decisions, whole_length(minutes, kept)),
             config=config,
-            files=TrainingFiles(output, resume, every, run.progress, run.asked),
+            files=TrainingFiles(output, resume, every, run.progress, run.asked, exact, measure or 0),
         )
     result = {
         "game": game.name,
@@ -83,7 +86,11 @@ def train_game(
         "complete": not run.asked.stop,
         **{
             name: run.last.get(name)
-            for name in ("generations", "decisions", "games", "seconds", "q_loss", "v_loss")
+            for name in ("generations", "decisions", "games", "seconds", "q_loss", "v_loss", "curve")
         },
     }
+    if measure is not None and not as_json:
+        curve: Any = result["curve"] or ()
+        for played, worth in curve:
+            stdout().print(f"{int(played):,} decisions: exploitability {worth:.6g}", soft_wrap=True)
     run.end(output, result, as_json)

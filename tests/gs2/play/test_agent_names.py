@@ -10,8 +10,7 @@ import pytest
 from blueprint.checkpoint import CheckpointError
 from blueprint.protocol import Blueprint, GameAgent
 from blueprint.research.game_network import GameNetworkConfig
-from blueprint.research.game_training import TrainingFiles, train_game_network
-from blueprint.research.research_training import Budget
+from blueprint.research.game_training import Budget, TrainingFiles, train_game_network
 from cfr.policies.policy import save_policy, tabular_policy
 from cfr.solver import solve
 from cfr.tree import grow

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.research.research_training import Budget, train_research_blueprint
+from blueprint.research.game_training import Budget, TrainingFiles, train_game_network
 from cfr.best_response import exploitability
 from cfr.tree import FlatTree, grow
 from games.registry import load_game
 from gs2.policies.policy_spec import PolicySpecError, policy_from_spec
+from gs2.policies.tabulate import policy_of
 
 GAME = load_game("kuhn_poker")
 
@@ -36,9 +37,8 @@ def test_learned_strategies_depend_on_the_seed_alone(tree: FlatTree) -> None:
 
 def test_a_networks_checkpoint_is_a_strategy(tree: FlatTree, tmp_path: Path) -> None:
     path = tmp_path / "kuhn.safetensors"
-    trained = train_research_blueprint(GAME, np.random.default_rng(0), Budget(2000), output=path)
-    same = trained.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
-    assert np.allclose(policy_from_spec(str(path), GAME, tree), same)
+    trained = train_game_network(GAME, np.random.default_rng(0), Budget(2000), files=TrainingFiles(path))
+    assert np.array_equal(policy_from_spec(str(path), GAME, tree), policy_of(trained, GAME, tree))
 
 
 def test_longer_cfr_is_less_exploitable_and_noise_more(tree: FlatTree) -> None:

@@ -1,0 +1,67 @@
+"""Agents on the form of private moves: asked once at each infoset, and measured as on the tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blueprint.research.game_network import GameNetworkConfig
+from blueprint.research.game_training import Budget, GameTrainer, TrainingFiles, train_game_network
+from cfr.best_response import exploitability
+from cfr.private_moves.form import list_private_moves
+from cfr.tree import grow
+from games import load_game
+from gs2.play.game_agents import UniformAgent
+from gs2.policies.exact import exact_exploitability
+from gs2.policies.private_moves import measured_privately, policy_on
+from gs2.policies.tabulate import policy_of
+
+GAMES = ("dark_hex(size=2)", "dark_hex(size=2,abrupt=true)")
+
+
+@pytest.mark.parametrize("name", [*GAMES, "phantom_ttt"])
+def test_the_history_at_an_infoset_is_one_that_its_player_cannot_tell(name: str) -> None:
+    game = load_game(name)
+    form = list_private_moves(game)
+    draw = np.random.default_rng(1)
+    for player, side in enumerate(form.sides):
+        states = form.decisions(player)
+        assert np.all(game.player(states) == player)
+        for row in draw.integers(0, side.n_infosets, 60):
+            assert game.infoset_text(states[row], player) == form.infoset_text(player, int(row))
+            assert game.actions(states[row : row + 1]).values.tolist() == side.cells(int(row))
+            assert game.infoset_key(states[row : row + 1], player).tolist() == [
+                list(game.parse_infoset(form.infoset_text(player, int(row))).key)
+            ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", GAMES)
+def test_a_network_is_as_exploitable_there_as_on_the_tree(name: str, seed: int) -> None:
+    game = load_game(name)
+    network = GameTrainer(game, GameNetworkConfig(width=16, temperature=0.01, seed=seed)).network()
+    tree = grow(game)
+    listed = exploitability(tree, policy_of(network, game, tree))
+    form = list_private_moves(game)
+    assert form.evaluate(policy_on(form, network)).exploitability == pytest.approx(listed, abs=1e-12)
+    assert exact_exploitability(game)(network) == pytest.approx(listed, abs=1e-12)
+
+
+def test_uniform_play_is_uniform_at_every_slot() -> None:
+    form = list_private_moves(load_game(GAMES[0]))
+    for asked, even in zip(policy_on(form, UniformAgent()), form.uniform(), strict=True):
+        assert np.array_equal(asked, even)
+
+
+def test_a_networks_file_is_measured(tmp_path: Path) -> None:
+    game = load_game(GAMES[0])
+    path = tmp_path / "hex.safetensors"
+    config = GameNetworkConfig(width=16)
+    network = train_game_network(
+        game, np.random.default_rng(0), Budget(1000), config=config, files=TrainingFiles(path)
+    )
+    found = measured_privately(game, str(path))
+    assert found["form"] == "private"
+    assert found["exploitability"] == pytest.approx(exact_exploitability(game)(network), abs=1e-9)
