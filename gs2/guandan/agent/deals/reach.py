@@ -4,8 +4,8 @@ A deal in which a seat passed over a move that the blueprint would have made the
 moves of the round so far are asked of the blueprint again in every deal, each by the hand that its seat
 would have held. Few deals stand up to a whole round, so the many that are sampled are thinned on the way:
 the latest moves, which say most about the cards that are left, come first.
-Source: GS2 supplement, C.5 takes the greedy blueprint's reach; we take its soft policy's, since one
-surprising move would leave no deal at all.
+Source: GS2 supplement, C.5 takes the greedy blueprint's reach (`supported`). One surprising move leaves it no
+deal at all, so our own agents take its soft policy's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from games.game import GameError
 from games.guandan.rounds.round import advance, legal, restarted
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import Worlds
-from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_values
 
 __all__ = [
     "LEAST",
@@ -31,6 +31,7 @@ __all__ = [
     "log_reach",
     "moves_to_weigh",
     "replayed",
+    "supported",
 ]
 
 LEAST = 1e-3
@@ -41,7 +42,7 @@ LAP = 6
 
 @dataclass(frozen=True)
 class SoftPolicy:
-    """The blueprint's softmax over its Q; temperature: in levels."""
+    """The blueprint's softmax over its Q; temperature: in levels, 0 for its best move alone."""
 
     evaluator: Evaluator
     temperature: float
@@ -56,12 +57,14 @@ class SoftPolicy:
         counts = table.counts
         if counts.max() == 1:
             return out
-        q = evaluator_values(self.evaluator, states, table) / self.temperature
+        q = evaluator_values(self.evaluator, states, table)
         starts = table.offsets[:-1]
-        shifted = np.exp(q - np.maximum.reduceat(q, starts)[table.rows])
         same = np.ones(len(q), bool)
         for name in ("type", "rank", "size"):
             same &= table.values[name] == done[table.rows][name]
+        if self.temperature == 0:
+            return np.where(same[best_actions(q, table)], 0.0, -np.inf)
+        shifted = np.exp((q - np.maximum.reduceat(q, starts)[table.rows]) / self.temperature)
         best = np.maximum.reduceat(np.where(same, shifted, 0.0), starts)
         probability: NDArray[np.float64] = best / np.add.reduceat(shifted, starts)
         return np.log(np.maximum(probability, LEAST))
@@ -103,6 +106,23 @@ def log_reach(
     states["hand"] = began - states["played"]
     logs = soft.log_probability(states, np.repeat(moves.actions[which], n))
     found: NDArray[np.float64] = logs.reshape(w, n).sum(0)
+    return found
+
+
+def supported(deals: Array, state: Array, moves: PlayedMoves, evaluator: Evaluator) -> NDArray[np.bool_]:
+    """Return in which deals the blueprint's best moves are all that others have played, [n] bool.
+
+    deals: [n] STATE of the infoset of the seat to act at `state` [1]. Their counterfactual reach by the
+    greedy blueprint is 1 or 0; a deal that has failed is not asked about again.
+    """
+    before, greedy = replayed(state, moves), SoftPolicy(evaluator, 0.0)
+    alive = np.arange(len(deals))
+    for move in moves_to_weigh(moves, int(state["player"][0])):
+        if len(alive):
+            logs = log_reach(deals[alive], before, moves, np.array([move]), greedy)
+            alive = alive[logs == 0]
+    found = np.zeros(len(deals), bool)
+    found[alive] = True
     return found
 
 

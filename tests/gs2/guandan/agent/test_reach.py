@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ from gs2.guandan.agent.deals.reach import (
     log_reach,
     moves_to_weigh,
     replayed,
+    supported,
 )
 from gs2.guandan.agent.evaluator import evaluator_values
 from tests.gs2.guandan.blueprints import CountEvaluator
@@ -93,6 +96,26 @@ def test_reach_is_the_product_of_the_soft_policys_probabilities() -> None:
         slow = [slow_log_reach(worlds.states[i : i + 1], seat, moves, before) for i in range(12)]
         assert np.allclose(logs, slow, atol=1e-4)
         assert np.ptp(logs) > 0
+
+
+def test_greedy_reach_is_one_exactly_where_every_move_of_the_others_is_the_blueprints_best() -> None:
+    found = []
+    for seed in range(4):
+        state, moves, before = play(9, seed)
+        seat = int(state["player"][0])
+        worlds = sample_worlds(state, seat, 40, np.random.default_rng(seed))
+        deals = np.concatenate([state, worlds.states])
+        slow = np.ones(len(deals), bool)
+        for i, k in itertools.product(range(len(deals)), np.flatnonzero(moves.seats != seat)):
+            here = before[k : k + 1].copy()
+            here["hand"] = deals["hand"][i] + deals["played"][i] - here["played"]
+            table = legal(here, canonical=True)
+            best = table.values[int(np.argmax(evaluator_values(CountEvaluator(), here, table)))]
+            slow[i] &= all(best[name] == moves.actions[k][name] for name in ("type", "rank", "size"))
+        assert supported(deals, state, moves, CountEvaluator()).tolist() == slow.tolist()
+        assert slow[0], "greedy play led to the true deal"
+        found += slow[1:].tolist()
+    assert 0 < np.mean(found) < 1
 
 
 def test_the_true_deal_is_likelier_than_others_on_average() -> None:

@@ -24,6 +24,7 @@ from gs2.guandan.agent.solving.deal_source import (
     alternative_values,
     choose_worlds,
     opponents_of,
+    valued,
     with_companions,
 )
 from gs2.guandan.agent.solving.sampled_solution import solve_deals
@@ -46,7 +47,7 @@ def solved(state: np.ndarray, config=PAPER, seed: int = 0):
 
     def draw() -> Deals:
         worlds = sample_worlds(state, int(state["player"][0]), config.deals.sample, rng)
-        return Deals(worlds, alternative_values(evaluator, worlds.states, opponents_of(state)))
+        return valued(worlds, evaluator, config)
 
     candidates = candidate_moves(q, moves.values["type"], config)
     point = DecisionPoint(state, moves.values, candidates, time.perf_counter() + 60)
@@ -95,7 +96,7 @@ def test_deals_are_spread_over_their_alternative_values() -> None:
     assert len(picked) == 7 and {int(mean.argmin()), int(mean.argmax())} <= set(picked.tolist())
     clusters = choose_worlds(Deals(worlds, values), PAPER.replace(k=7, generator="clusters"), rng)
     assert len(clusters) == 7
-    shown = alternative_values(evaluator, worlds.states[:40], opponents_of(state))
+    shown = alternative_values(evaluator, worlds.states[:40], opponents_of(state), PAPER)
     assert shown.shape[1] == 40
 
 
