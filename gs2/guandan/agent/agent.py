@@ -322,10 +322,8 @@ class Gs2Agent:
         state, config, dealer = progress.state, self.config, self._dealer(progress)
         most = config.deals.sample
         new = valued(dealer.draw(most, most), self.evaluator, config)
-        if not config.deals.nested or new.worlds.exact or not len(memory.particles):
-            return new
         old = memory.particles.survivors(state, int(state["player"][0]))
-        if not len(old):
+        if not config.deals.nested or new.worlds.exact or not len(old):
             return new
         weight = 1.0 if config.deals.greedy else float(new.worlds.weights.mean())
         kept = dealer.weighed(Worlds(old, np.full(len(old), weight), False))

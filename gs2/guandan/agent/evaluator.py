@@ -172,10 +172,7 @@ def evaluator_values(evaluator: Evaluator, states: Array, actions: Ragged) -> ND
 
 
 def best_actions(scores: NDArray[np.float64], actions: Ragged) -> NDArray[np.int64]:
-    """Return the action of the highest score of each row, the first among equals, [n] places in all of them.
-
-    scores: [m], of actions of n rows with one at least.
-    """
+    """Return where the best of each row's actions stands, the first among equals, [n]; scores: [m]."""
     first = actions.offsets[:-1]
     hits = np.flatnonzero(scores >= np.maximum.reduceat(scores, first)[actions.rows])
     found: NDArray[np.int64] = hits[np.searchsorted(hits, first)]

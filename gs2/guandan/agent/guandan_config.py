@@ -57,8 +57,7 @@ class DealsConfig(Configuration):
         and not the deal network, which knows at once. greedy: ask it with its best move alone (published): a
         deal weighs as before or nothing, and is kept.
     temperature: of the blueprint's soft policy wherever it is meant, in levels.
-    nested: deals of one decision are kept for the next while they agree with what was seen, first those of
-        some weight.
+    nested: deals of one decision are kept for the next while they agree with what was seen.
     draws: seed of what is drawn at an infoset, which then follows from both: agents that differ elsewhere
         see the same deals, so that duplicate play differs by their choices alone (common random numbers).
         None draws on and on from the agent's own stream.
@@ -118,8 +117,7 @@ class DealSubgameConfig(Configuration):
         "value": several plies grow, which all the fields but the next five are about.
     ours, theirs: styles that the player and the opponents may choose, the blueprint's first, with plus signs
         between. leaf_worlds: most deals in which they are compared. buckets: of the opponents' hands.
-    k: deals kept of those sampled; generator: which, "diverse", "clusters" or "random". companions: more
-        deals for each kept one and opponent that share the opponent's hand (0 published).
+    k: deals kept of those sampled; generator: which, "diverse", "clusters" or "random".
     alternative: what an opponent gets that declines: "best", the largest Q at its next decision, reached by
         everybody's best move (published), or "value", V of what it sees now.
     subgame_depth: depth limit; crowd_depth: the one when the opponents hold more than 27 cards.
@@ -134,7 +132,6 @@ class DealSubgameConfig(Configuration):
     buckets: int = attrs.field(default=1, validator=integer(1))
     k: int = attrs.field(default=10, validator=integer(1))
     generator: str = attrs.field(default="diverse", validator=one_of(_generators))
-    companions: int = attrs.field(default=0, validator=integer(0))
     alternative: str = attrs.field(default="best", validator=one_of(ALTERNATIVES))
     subgame_depth: int = attrs.field(default=10, validator=integer(1))
     crowd_depth: int = attrs.field(default=8, validator=integer(1))
@@ -170,8 +167,8 @@ class SolutionConfig(Configuration):
 
 LEANING = ("ours", "theirs", "leaf_worlds", "buckets", "opponent_price")
 SEVERAL_PLIES = (
-    *("k", "generator", "companions", "alternative", "subgame_depth", "crowd_depth", "actions_per_type"),
-    *("room", "gadget", "entry_floor", "iterations", "anchor", "sample", "nested", "greedy"),
+    *("k", "generator", "alternative", "subgame_depth", "crowd_depth", "actions_per_type", "room"),
+    *("gadget", "entry_floor", "iterations", "anchor", "sample", "nested", "greedy"),
 )
 
 

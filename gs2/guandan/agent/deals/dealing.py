@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from blueprint.guandan.chooser import PlayedMoves
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import CardOdds, Worlds, sample_worlds
-from gs2.guandan.agent.deals.reach import Likelihood, SoftPolicy, drawn_worlds, likely_worlds, supported
+from gs2.guandan.agent.deals.reach import SoftPolicy, drawn_worlds, likely_worlds, supported
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.guandan_config import DealsConfig
 from gs2.guandan.beliefs.belief_network import Beliefs
@@ -67,9 +67,8 @@ class Dealer:
         if not weigh:
             return self.weighed(worlds)
         if replay and self.moves is not None:
-            soft = SoftPolicy(networks.evaluator, config.temperature)
-            likely = Likelihood(soft, config.reach)
-            return likely_worlds(worlds, self.state, self.moves, likely, n, self.rng)
+            soft = SoftPolicy(networks.evaluator, config.temperature, config.reach)
+            return likely_worlds(worlds, self.state, self.moves, soft, n, self.rng)
         assert networks.deals is not None  # or there would be nothing to weigh by
         logs = config.reach * networks.deals.log_ratios(worlds.states, self.seat)
         return drawn_worlds(worlds, logs, n, self.rng)

@@ -20,11 +20,10 @@ from games.game import GameError
 from games.guandan.rounds.round import advance, legal, restarted
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import Worlds
-from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_values
+from gs2.guandan.agent.evaluator import BATCH, Evaluator, best_actions, evaluator_values
 
 __all__ = [
     "LEAST",
-    "Likelihood",
     "SoftPolicy",
     "drawn_worlds",
     "likely_worlds",
@@ -42,10 +41,11 @@ LAP = 6
 
 @dataclass(frozen=True)
 class SoftPolicy:
-    """The blueprint's softmax over its Q; temperature: in levels, 0 for its best move alone."""
+    """The blueprint's softmax over its Q, to a power; temperature: in levels, 0 for its best move alone."""
 
     evaluator: Evaluator
     temperature: float
+    strength: float = 1.0
 
     def log_probability(self, states: Array, done: Array) -> NDArray[np.float64]:
         """Return the log probability of an action at each state, [n].
@@ -67,7 +67,7 @@ class SoftPolicy:
         shifted = np.exp((q - np.maximum.reduceat(q, starts)[table.rows]) / self.temperature)
         best = np.maximum.reduceat(np.where(same, shifted, 0.0), starts)
         probability: NDArray[np.float64] = best / np.add.reduceat(shifted, starts)
-        return np.log(np.maximum(probability, LEAST))
+        return self.strength * np.log(np.maximum(probability, LEAST))
 
 
 def replayed(state: Array, moves: PlayedMoves) -> Array:
@@ -112,39 +112,23 @@ def log_reach(
 def supported(deals: Array, state: Array, moves: PlayedMoves, evaluator: Evaluator) -> NDArray[np.bool_]:
     """Return in which deals the blueprint's best moves are all that others have played, [n] bool.
 
-    deals: [n] STATE of the infoset of the seat to act at `state` [1]. Their counterfactual reach by the
-    greedy blueprint is 1 or 0; a deal that has failed is not asked about again.
+    deals: [n] STATE of the infoset of the seat to act at `state` [1]; they are asked about until they fail.
     """
     before, greedy = replayed(state, moves), SoftPolicy(evaluator, 0.0)
     alive = np.arange(len(deals))
-    for move in moves_to_weigh(moves, int(state["player"][0])):
-        if len(alive):
-            logs = log_reach(deals[alive], before, moves, np.array([move]), greedy)
-            alive = alive[logs == 0]
-    found = np.zeros(len(deals), bool)
-    found[alive] = True
-    return found
-
-
-@dataclass(frozen=True)
-class Likelihood:
-    """The blueprint's reach by its soft policy, to the power of `strength`."""
-
-    soft: SoftPolicy
-    strength: float = 1.0
-
-    def log(
-        self, deals: Array, before: Array, moves: PlayedMoves, which: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return its logarithm for each deal, [n]; arguments as of `log_reach`."""
-        return self.strength * log_reach(deals, before, moves, which, self.soft)
+    which = moves_to_weigh(moves, int(state["player"][0]))
+    while len(which) and len(alive):
+        some = max(1, BATCH // len(alive))  # few deals are asked about many moves at once
+        logs = log_reach(deals[alive], before, moves, which[:some], greedy)
+        alive, which = alive[logs == 0], which[some:]
+    return np.isin(np.arange(len(deals)), alive)
 
 
 def likely_worlds(
     worlds: Worlds,
     state: Array,
     moves: PlayedMoves,
-    likelihood: Likelihood,
+    soft: SoftPolicy,
     count: int,
     rng: np.random.Generator,
 ) -> Worlds:
@@ -157,12 +141,12 @@ def likely_worlds(
     before = replayed(state, moves)
     which = moves_to_weigh(moves, seat)
     if worlds.exact:
-        logs = likelihood.log(worlds.states, before, moves, which)
+        logs = log_reach(worlds.states, before, moves, which, soft)
         return Worlds(worlds.states, worlds.weights * np.exp(logs - logs.max()), True)
     states, weights = worlds.states, worlds.weights
     while len(which) and len(states) > 1:
         lap, which = which[:LAP], which[LAP:]
-        logs = likelihood.log(states, before, moves, lap)
+        logs = log_reach(states, before, moves, lap, soft)
         weights = weights * np.exp(logs - logs.max())
         wanted = max(count, len(states) // 2) if len(which) else count
         rows, weights = _thinned(weights, wanted, rng)

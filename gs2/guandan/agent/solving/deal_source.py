@@ -4,9 +4,8 @@ The seats that decide in the subgame are ours and the opponents'; the partner is
 Each of the two opponents may decline a history for its alternative value before play begins (resolving
 gadget: chance, A's choice, B's choice); with one opponent left its least margin is maximised instead.
 Source: GS2 supplement, appendix C. An opponent does not act at the history, so its Q of C.7 is that of its
-next decision. Where C says nothing we had to choose: deals weigh the same where all of them would weigh
-nothing; companions, deals that share an opponent's hand, may keep it from seeing through the deal; and the
-tree is held to a number of nodes by thinning the moves of crowded levels, infoset by infoset.
+next decision. Where C says nothing we had to choose: deals weigh the same where all would weigh nothing, and
+the tree is held to a number of nodes by thinning the moves of crowded levels, infoset by infoset.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_value
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.branches import Branches, action_keys
-from gs2.guandan.beliefs.belief_network import steer
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import Entry
@@ -50,7 +48,6 @@ __all__ = [
     "renewed",
     "search_config",
     "valued",
-    "with_companions",
 ]
 
 _GAME = GuanDan(moves="canonical")
@@ -105,8 +102,7 @@ def best_values(
     """Return the largest Q of a seat at its next decision, [n] float64, in levels to it; else what it gets.
 
     The decision is reached by everybody's best move. An evaluator knows Q but for what is common to a
-    decision, so that its mean under the soft policy is put at V. temperature: of that policy, in levels.
-    Source: GS2 supplement, C.7.
+    decision, so its mean under the soft policy, of this temperature in levels, is put at V. Source: C.7.
     """
     states = states.copy()
     while len(others := np.flatnonzero((states["player"] != seat) & (states["player"] != TERMINAL))):
@@ -143,18 +139,15 @@ def alternative_values(
     for i, seat in enumerate(opponents):
         if config.subgame.alternative == "best":
             out[i] = best_values(evaluator, states, seat, config.deals.temperature)
-            continue
-        for start in range(0, len(states), 1024):
-            rows = np.arange(start, min(start + 1024, len(states)))
-            out[i, rows] = evaluator.views(states, rows, np.full(len(rows), seat, np.int64))
+        else:
+            out[i] = evaluator.views(states, np.arange(len(states)), np.full(len(states), seat, np.int64))
     return out
 
 
 def choose_worlds(deals: Deals, config: GuanDanConfig, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return which deals enter the subgame, [min(k, n)] rising indices: of weight zero where others lack.
 
-    The generator "diverse" spreads the mean of their values over the opponents, "clusters" takes them as
-    vectors. Source: GS2 supplement, C.6, last paragraph.
+    "diverse" spreads the mean of their values over the opponents, "clusters" takes them as vectors.
     """
     if deals.settled:
         return np.arange(len(deals.worlds))
@@ -171,7 +164,6 @@ def renewed(old: Deals, new: Deals, config: GuanDanConfig, rng: np.random.Genera
     """Return k deals: those of some weight among the old, then among the new, then others, the old first.
 
     Those of the new that weigh something are the most unlike what stays, any under the generator "random".
-    Source: GS2 supplement, C.6.
     """
     k = min(config.subgame.k, len(old.worlds) + len(new.worlds))
     live, dead = (np.flatnonzero((old.worlds.weights > 0) == alive)[:k] for alive in (True, False))
@@ -189,32 +181,13 @@ def renewed(old: Deals, new: Deals, config: GuanDanConfig, rng: np.random.Genera
     return Deals(worlds, np.concatenate([old.values[:, stay], new.values[:, come]], 1), settled=True)
 
 
-def with_companions(
-    deals: Worlds, seat: int, opponents: tuple[int, ...], count: int, rng: np.random.Generator
-) -> Worlds:
-    """Return each deal and `count` more for each opponent that differ in what that opponent cannot see."""
-    if count == 0:
-        return deals
-    parts = [deals.states]
-    none = np.zeros((3, 54))
-    for opponent in opponents:
-        parts += [steer(deals.states, seat, none, rng, still=opponent) for _ in range(count)]
-    together = np.concatenate(parts)
-    keys = np.unique(together["hand"].reshape(len(together), -1), axis=0, return_index=True)[1]
-    rows = np.sort(keys)
-    return Worlds(together[rows], np.tile(deals.weights, len(parts))[rows], False)
-
-
 def search_config(config: GuanDanConfig, state: NDArray[np.void]) -> SearchConfig:
     """Return the stages of a search at one decision: gadget and depth depend on who is left."""
     opponents = opponents_of(state)
     kind = config.entry.gadget
-    if kind == "auto":
+    if kind in ("auto", "maxmargin"):
         kind = "resolve" if len(opponents) == 2 else "maxmargin"
-    if kind == "maxmargin" and len(opponents) == 2:
-        kind = "resolve"
-    seat = int(state["player"][0])
-    cards = int(state["left"][0, [seat + 1 & 3, seat + 3 & 3]].sum())
+    cards = int(state["left"][0, list(opponents)].sum())
     return SearchConfig.of(
         name=config.name,
         generator=config.subgame.generator,
@@ -247,7 +220,6 @@ class DealSource:
         """Take a decision and what samples deals there."""
         self.point, self.draw, self.rollouts, self.config, self.log = point, draw, rollouts, config, log
         self.chosen: Worlds | None = None
-        self._rng: np.random.Generator | None = None
 
     def consider(self) -> Deals:
         """Return deals sampled, with their alternative values."""
@@ -258,22 +230,19 @@ class DealSource:
     def generate(self, considered: Deals, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the rows of the deals that enter the subgame."""
         rows = choose_worlds(considered, self.config, rng)
-        self.chosen, self._rng = considered.worlds.take(rows), rng
+        self.chosen = considered.worlds.take(rows)
         return rows
 
     def problem(self, considered: Deals, kept: NDArray[np.int64]) -> tuple[NDArray[np.int64], DealProblem]:
-        """Return the rows kept, and the problem that these deals and their companions make."""
-        assert self.chosen is not None and self._rng is not None  # generate came first
-        point, config = self.point, self.config
-        opponents = opponents_of(point.state)
-        deals = with_companions(self.chosen, point.seat, opponents, config.subgame.companions, self._rng)
+        """Return the rows kept, and the problem that these deals make."""
+        assert self.chosen is not None  # generate came first
+        opponents = opponents_of(self.point.state)
         # What nobody reaches counts for nothing, except where the opponent chooses among its infosets.
-        reach = _chance(deals, opponents)
+        reach = _chance(self.chosen, opponents)
         live = np.flatnonzero(reach > 0)
-        values = considered.values[:, kept[live]] if len(deals) == len(kept) else np.full((1, 1), np.nan)
-        deals = Worlds(deals.states, reach, False).take(live)
+        deals, values = Worlds(self.chosen.states, reach, False).take(live), considered.values[:, kept[live]]
         if np.isnan(values).any():
-            values = alternative_values(self.rollouts.evaluator, deals.states, opponents, config)
+            values = alternative_values(self.rollouts.evaluator, deals.states, opponents, self.config)
         group = np.empty((len(opponents), len(deals)), np.int32)
         for i, opponent in enumerate(opponents):
             key = _GAME.infoset_key(deals.states, opponent)
@@ -289,8 +258,7 @@ class DealProblem:
     """The subgame below some deals: see `gs2.search.histories.source.Problem`.
 
     deals: the r of them, in the order of the roots. values: [q, r], what each opponent gets by declining;
-    solved: [q, r], what it gets in the subgame by the last policy reviewed.
-    thinned: levels at which moves were left out to save nodes.
+    solved: [q, r], what it gets in the subgame by the last policy reviewed. branches: what grows.
     """
 
     payoff_range = (-3.0, 3.0)
@@ -302,17 +270,8 @@ class DealProblem:
         self.deadline: float | None = source.point.deadline
         self.deals, self.values, self.entry = deals, values, entry
         self.solved = np.full_like(values, np.nan)
-        self._branches = Branches(
-            source.rollouts.evaluator,
-            source.config.subgame.actions_per_type,
-            self.room,
-            source.point.deadline,
-        )
-
-    @property
-    def thinned(self) -> int:
-        """Return at how many levels moves were left out to save nodes."""
-        return self._branches.thinned
+        per_type = source.config.subgame.actions_per_type
+        self.branches = Branches(source.rollouts.evaluator, per_type, self.room, source.point.deadline)
 
     @property
     def partial(self) -> bool:
@@ -330,7 +289,7 @@ class DealProblem:
             if first:  # our own decision: exactly the candidates
                 first = False
                 return np.isin(action_keys(legal.values), wanted)
-            return self._branches(game, states, player, legal)
+            return self.branches(game, states, player, legal)
 
         def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
             plies = None if config.subgame.leaf == "rollout" else 0
@@ -376,10 +335,8 @@ class DealProblem:
 
 
 def _chance(deals: Worlds, opponents: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return how likely chance makes each deal, [n], alike where all weigh nothing.
-
-    "All" are those that share an infoset of the only opponent: it chooses one of them, reached or not.
-    """
+    """Return how likely chance makes each deal, [n], alike where all weigh nothing: all of an infoset where
+    the only opponent chooses one, reached or not."""
     group = np.zeros(len(deals), np.int64)
     if len(opponents) == 1:
         keys = _GAME.infoset_key(deals.states, opponents[0])
@@ -390,7 +347,5 @@ def _chance(deals: Worlds, opponents: tuple[int, ...]) -> NDArray[np.float64]:
 
 def _even(alternative: NDArray[np.float64], group: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return alternative values averaged within each opponent's infosets."""
-    out = np.empty_like(alternative)
-    for i in range(len(group)):
-        out[i] = (np.bincount(group[i], alternative[i]) / np.bincount(group[i]))[group[i]]
-    return out
+    pairs = zip(alternative, group, strict=True)
+    return np.array([(np.bincount(at, row) / np.bincount(at))[at] for row, at in pairs])

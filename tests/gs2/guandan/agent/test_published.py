@@ -49,7 +49,6 @@ def test_the_preset_is_what_the_paper_prints() -> None:
         "actions_per_type": 2,
         "subgame_depth": 10,
         "crowd_depth": 8,
-        "companions": 0,
         "alternative": "best",
         "generator": "diverse",
         "gadget": "auto",

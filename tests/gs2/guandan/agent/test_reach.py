@@ -16,7 +16,6 @@ from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.determinize import Worlds, sample_worlds
 from gs2.guandan.agent.deals.reach import (
     LEAST,
-    Likelihood,
     SoftPolicy,
     drawn_worlds,
     likely_worlds,
@@ -137,7 +136,7 @@ def test_thinned_deals_are_likelier_than_those_they_come_from() -> None:
         state, moves, _ = play(24, seed)
         seat = int(state["player"][0])
         worlds = sample_worlds(state, seat, 64, rng)
-        found = likely_worlds(worlds, state, moves, Likelihood(SOFT), 8, rng)
+        found = likely_worlds(worlds, state, moves, SOFT, 8, rng)
         assert 1 <= len(found) <= 8
         before, which = replayed(state, moves), moves_to_weigh(moves, seat)
         all_, kept = (log_reach(w.states, before, moves, which, SOFT) for w in (worlds, found))
@@ -151,7 +150,7 @@ def test_without_moves_of_others_deals_are_as_likely_as_before() -> None:
     seat = int(state["player"][0])
     worlds = sample_worlds(state, seat, 5, rng)
     nothing = PlayedMoves(np.zeros(0, np.uint8), np.zeros(0, ACTION))
-    found = likely_worlds(worlds, state, nothing, Likelihood(SOFT), 5, rng)
+    found = likely_worlds(worlds, state, nothing, SOFT, 5, rng)
     assert sorted(map(bytes, found.states["hand"])) == sorted(map(bytes, worlds.states["hand"]))
     assert np.all(found.weights == 1)
 
