@@ -46,7 +46,7 @@ def _variants() -> dict[str, GuanDanConfig]:
         "subgame depth 4": subgame.replace(subgame_depth=4, crowd_depth=4),
         "subgame unsafe": subgame.replace(gadget="unsafe"),
         "subgame entry floor": subgame.replace(entry_floor=0.1),
-        "subgame companions": subgame.replace(companions=1),
+        "subgame equal deals": subgame.replace(reach=0.0),
         "subgame beliefs": subgame.replace(belief=1.0),
         "subgame candidates": subgame.replace(gap=0.25, candidates=3),
         "subgame anchored": subgame.replace(anchor=0.5, temperature=0.06),

@@ -25,7 +25,7 @@ from games.support.array_types import Array
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
 from gs2.guandan.agent.deals.determinize import Worlds, list_worlds
-from gs2.guandan.agent.deals.particles import Memories, RoundMemory, top_up
+from gs2.guandan.agent.deals.particles import Memories, RoundMemory
 from gs2.guandan.agent.decision import Decision, DecisionProgress, noted_faults
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
@@ -37,8 +37,8 @@ from gs2.guandan.agent.solving.deal_source import (
     Deals,
     DealSource,
     DecisionPoint,
-    alternative_values,
-    opponents_of,
+    renewed,
+    valued,
 )
 from gs2.guandan.agent.solving.sampled_solution import solve_deals
 from gs2.guandan.beliefs.belief_network import Beliefs
@@ -91,7 +91,7 @@ class Gs2Agent:
         self.rng = np.random.default_rng() if rng is None else rng
         self.beliefs, self.deals = beliefs, deals
         self._memories = Memories()
-        plays = self.config.compares and self.config.comparison.playing == "quick"
+        plays = self.config.plays_out and self.config.comparison.playing == "quick"
         quick: Evaluator | None = getattr(self.evaluator, "quick", None) if plays else None
         self.rollouts = Rollouts(self.evaluator, quick)
         self.watch = watch
@@ -214,6 +214,9 @@ class Gs2Agent:
             return None
         if config.endgame and self._settle_endgame(progress, deadline):
             return None
+        seat = int(progress.state["player"][0])
+        if np.delete(progress.state["left"][0], seat).sum() > config.most_cards:
+            return None
         progress.candidates = candidate_moves(progress.q, progress.actions["type"], config)
         if len(progress.candidates) == 1:
             progress.stage = "clear"
@@ -315,22 +318,16 @@ class Gs2Agent:
         return np.random.default_rng([seed, *told.tolist()])
 
     def _deals(self, memory: RoundMemory, progress: DecisionProgress) -> Deals:
-        """Return deals for a subgame: sampled, or kept from before and topped up by the most unlike new."""
-        state = progress.state
-        evaluator, seat, opponents = self.evaluator, int(state["player"][0]), opponents_of(state)
-        most = self.config.deals.sample
-        worlds = self._dealer(progress).draw(most, most)
-        values = alternative_values(evaluator, worlds.states, opponents)
-        if not self.config.deals.nested or worlds.exact or not len(memory.particles):
-            return Deals(worlds, values)
-        old = memory.particles.survivors(state, seat)[: self.config.subgame.k]
-        kept = alternative_values(evaluator, old, opponents)
-        new = top_up(kept, values, self.config.subgame.k - len(old))
-        states = np.repeat(state, len(old) + len(new))
-        states[: len(old)], states[len(old) :] = old, worlds.states[new]
-        weights = np.concatenate([np.full(len(old), worlds.weights.mean()), worlds.weights[new]])
-        found = Worlds(states, weights, False)
-        return Deals(found, np.concatenate([kept, values[:, new]], 1), settled=True)
+        """Return deals for a subgame: sampled, or kept from before and topped up by new ones."""
+        state, config, dealer = progress.state, self.config, self._dealer(progress)
+        most = config.deals.sample
+        new = valued(dealer.draw(most, most), self.evaluator, config)
+        old = memory.particles.survivors(state, int(state["player"][0]))
+        if not config.deals.nested or new.worlds.exact or not len(old):
+            return new
+        weight = 1.0 if config.deals.greedy else float(new.worlds.weights.mean())
+        kept = dealer.weighed(Worlds(old, np.full(len(old), weight), False))
+        return renewed(valued(kept, self.evaluator, config), new, config, dealer.rng)
 
     def _reuse(self, progress: DecisionProgress, memory: RoundMemory, why: str) -> None:
         """Play what an earlier subgame of the round says here, if the line stayed inside it."""

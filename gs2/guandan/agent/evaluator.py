@@ -31,6 +31,7 @@ __all__ = [
     "BlueprintEvaluator",
     "Evaluator",
     "NetworkEvaluator",
+    "best_actions",
     "evaluator_values",
     "evaluator_worth",
     "load_evaluator",
@@ -168,6 +169,14 @@ def evaluator_values(evaluator: Evaluator, states: Array, actions: Ragged) -> ND
         out[done : done + len(part.actions)] = evaluator.q(part)
         done += len(part.actions)
     return out
+
+
+def best_actions(scores: NDArray[np.float64], actions: Ragged) -> NDArray[np.int64]:
+    """Return where the best of each row's actions stands, the first among equals, [n]; scores: [m]."""
+    first = actions.offsets[:-1]
+    hits = np.flatnonzero(scores >= np.maximum.reduceat(scores, first)[actions.rows])
+    found: NDArray[np.int64] = hits[np.searchsorted(hits, first)]
+    return found
 
 
 def load_evaluator(

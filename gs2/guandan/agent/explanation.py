@@ -248,7 +248,7 @@ def _deals(decision: Decision, names: list[str], listed: int) -> list[DealRow]:
         if best == 0:
             swing = comparison.payoffs[:, 0] - np.nanmin(comparison.payoffs, 1)
         order = np.argsort(-np.abs(np.nan_to_num(swing)), kind="stable")
-    total = worlds.weights.sum()
+    total = worlds.weights.sum() or 1.0  # a deal that play has ruled out weighs nothing
     level = int(decision.state["level"][0])
     rows = []
     for i in order[:listed]:

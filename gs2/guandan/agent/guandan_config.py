@@ -29,6 +29,7 @@ __all__ = [
 METHODS = ("none", "rollout", "subgame")
 LEAVES = ("styles", "value", "rollout")
 GENERATORS = ("diverse", "random", "clusters")
+ALTERNATIVES = ("best", "value")
 GADGETS = ("auto", "unsafe", "resolve", "maxmargin")
 
 
@@ -53,7 +54,8 @@ class DealsConfig(Configuration):
     belief: exponent of the learned belief's odds by which hidden cards are dealt; 0 deals uniformly.
     reach: exponent of how likely all that the others played is in a deal, by which deals are drawn from
         a pool of `pool`; 0 leaves them equal. replay: ask the blueprint, move by move, with its soft policy,
-        and not the deal network, which knows at once.
+        and not the deal network, which knows at once. greedy: ask it with its best move alone (published): a
+        deal weighs as before or nothing, and is kept.
     temperature: of the blueprint's soft policy wherever it is meant, in levels.
     nested: deals of one decision are kept for the next while they agree with what was seen.
     draws: seed of what is drawn at an infoset, which then follows from both: agents that differ elsewhere
@@ -67,6 +69,7 @@ class DealsConfig(Configuration):
     reach: float = attrs.field(default=1.0, validator=real(0, 10))
     pool: int = attrs.field(default=1280, validator=integer(1))
     replay: bool = attrs.field(default=False, validator=flag)
+    greedy: bool = attrs.field(default=False, validator=flag)
     temperature: float = attrs.field(default=0.2, validator=real(1e-6, 100))
     nested: bool = attrs.field(default=True, validator=flag)
     draws: int | None = attrs.field(default=None, validator=integer(0, optional=True))
@@ -114,8 +117,9 @@ class DealSubgameConfig(Configuration):
         "value": several plies grow, which all the fields but the next five are about.
     ours, theirs: styles that the player and the opponents may choose, the blueprint's first, with plus signs
         between. leaf_worlds: most deals in which they are compared. buckets: of the opponents' hands.
-    k: deals kept of those sampled; generator: which, "diverse", "clusters" or "random". companions: more
-        deals for each kept one and opponent that share the opponent's hand (0 published).
+    k: deals kept of those sampled; generator: which, "diverse", "clusters" or "random".
+    alternative: what an opponent gets that declines: "best", the largest Q at its next decision, reached by
+        everybody's best move (published), or "value", V of what it sees now.
     subgame_depth: depth limit; crowd_depth: the one when the opponents hold more than 27 cards.
     actions_per_type: moves of each type kept in the tree. room: moves kept on one level of the tree before it
         is thinned (not published; bounds time).
@@ -128,7 +132,7 @@ class DealSubgameConfig(Configuration):
     buckets: int = attrs.field(default=1, validator=integer(1))
     k: int = attrs.field(default=10, validator=integer(1))
     generator: str = attrs.field(default="diverse", validator=one_of(_generators))
-    companions: int = attrs.field(default=0, validator=integer(0))
+    alternative: str = attrs.field(default="best", validator=one_of(ALTERNATIVES))
     subgame_depth: int = attrs.field(default=10, validator=integer(1))
     crowd_depth: int = attrs.field(default=8, validator=integer(1))
     actions_per_type: int = attrs.field(default=2, validator=integer(1))
@@ -163,8 +167,8 @@ class SolutionConfig(Configuration):
 
 LEANING = ("ours", "theirs", "leaf_worlds", "buckets", "opponent_price")
 SEVERAL_PLIES = (
-    *("k", "generator", "companions", "subgame_depth", "crowd_depth", "actions_per_type", "room"),
-    *("gadget", "entry_floor", "iterations", "anchor", "sample", "nested"),
+    *("k", "generator", "alternative", "subgame_depth", "crowd_depth", "actions_per_type", "room"),
+    *("gadget", "entry_floor", "iterations", "anchor", "sample", "nested", "greedy"),
 )
 
 
@@ -178,6 +182,7 @@ class GuanDanConfig(StagedConfiguration):
     deadline: seconds for one decision, honoured within 10 %; the blueprint's move is the fallback.
     objective: what is maximised in a match, the chance of winning it ("match") or "levels".
     endgame: positions that the exact solver may visit when two seats are left; 0 turns it off.
+    most_cards: cards in the other hands beyond which the blueprint's move is played; 81 searches always.
     """
 
     name: str = attrs.field(default="rollout", validator=text)
@@ -185,6 +190,7 @@ class GuanDanConfig(StagedConfiguration):
     deadline: float = attrs.field(default=0.5, validator=real(0, 3600))
     objective: str = attrs.field(default="match", validator=one_of(OBJECTIVES))
     endgame: int = attrs.field(default=200_000, validator=integer(0))
+    most_cards: int = attrs.field(default=81, validator=integer(0))
     deals: DealsConfig = attrs.field(factory=DealsConfig)
     moves: MovesConfig = attrs.field(factory=MovesConfig)
     comparison: ComparisonConfig = attrs.field(factory=ComparisonConfig)
@@ -197,6 +203,11 @@ class GuanDanConfig(StagedConfiguration):
         """Return whether moves are compared by rollouts."""
         return self.method == "rollout" or (self.method == "subgame" and self.subgame.leaf == "styles")
 
+    @property
+    def plays_out(self) -> bool:
+        """Return whether rounds are played on by rollouts."""
+        return self.compares or (self.method == "subgame" and self.subgame.leaf == "rollout")
+
     @classmethod
     def unread(cls, values: Mapping[str, Any]) -> dict[str, str]:
         """Return the fields that nothing would read, each with what it would need."""
@@ -204,7 +215,7 @@ class GuanDanConfig(StagedConfiguration):
         found: dict[str, str] = {}
         leaning = method == "subgame" and values["leaf"] == "styles"
         if method == "none":
-            searching = (*DealsConfig.defaults(), *MovesConfig.defaults(), "endgame")
+            searching = (*DealsConfig.defaults(), *MovesConfig.defaults(), "endgame", "most_cards")
             # the blueprint's soft policy is told without a search as well
             found |= dict.fromkeys(set(searching) - {"temperature"}, "a method that searches (it is none)")
         if method != "subgame":
@@ -216,6 +227,10 @@ class GuanDanConfig(StagedConfiguration):
         if method != "rollout" and not leaning:
             needs = "method = rollout, or method = subgame with leaf = styles"
             found |= dict.fromkeys((*ComparisonConfig.defaults(), "worlds"), needs)
+        if method == "subgame" and values["leaf"] == "rollout":
+            del found["playing"]
         if values["reach"] == 0:
-            found |= dict.fromkeys(("pool", "replay"), "a reach above 0 (it is 0)")
+            found |= dict.fromkeys(("pool", "replay", "greedy"), "a reach above 0 (it is 0)")
+        elif values["greedy"]:
+            found |= dict.fromkeys(("pool", "replay"), "greedy = false (it keeps and asks about every deal)")
         return found

@@ -127,15 +127,11 @@ def _steer(
     words: Ints,
     bytes_: Bytes,
     me: Int,
-    still: Int,
     odds: NDArray[np.float64],
     seeds: NDArray[np.uint64],
     sweeps: Int,
 ) -> None:
-    """Stir the hidden hands of every state in place, but that of seat `still`.
-
-    odds: [k, 3, 54] after `me`; each row is of as many states.
-    """
+    """Stir the hidden hands of every state in place; odds: [k, 3, 54] after `me`, each of as many states."""
     each = len(words) // max(1, len(odds))
     cards = np.empty(108, np.int64)
     owner = np.empty(108, np.int64)
@@ -145,8 +141,6 @@ def _steer(
         n = 0
         for j in range(3):
             s = (me + 1 + j) & 3
-            if s == still:
-                continue
             lo, hi = words[i, HAND + 2 * s], words[i, HAND + 2 * s + 1]
             for card in range(54):
                 free = _copies(lo, hi, card)
@@ -183,8 +177,6 @@ def _steer(
                 owner[a], owner[b] = jb, ja
         for j in range(3):
             s = (me + 1 + j) & 3
-            if s == still:
-                continue
             for card in range(54):
                 known = _copies(words[i, KNOWN + 2 * s], words[i, KNOWN + 2 * s + 1], card)
                 gone = _copies(words[i, PLAYED + 2 * s], words[i, PLAYED + 2 * s + 1], card)
@@ -208,24 +200,22 @@ def steer(
     odds: NDArray[np.floating],
     rng: np.random.Generator,
     *,
-    still: int | None = None,
     sweeps: int = SWEEPS,
 ) -> Array:
     """Return deals stirred towards a belief, [n] STATE; `states` is unchanged.
 
     states: [n] STATE, deals that agree with what `seat` knows. odds: [3, 54] log odds by seats after `seat`;
         zeros give uniform deals; or [k, 3, 54], where the states are equally many deals of each of k
-        positions, in order. still: a seat whose hand stays as it is.
+        positions, in order.
     sweeps: swaps proposed per hidden card.
     Raises ValueError if the odds do not divide among the states.
     """
     known = np.asarray(odds, np.float64).reshape(-1, 3, 54)
     out = np.array(states, copy=True, ndmin=1)
     seeds = rng.integers(0, 2**64, len(out), np.uint64)
-    held = -1 if still is None else still
     if len(out) and (len(known) == 0 or len(out) % len(known)):
         raise ValueError(
             f"steer: each position's odds are of equally many deals; got {len(known)} for {len(out)} deals"
         )
-    _steer(*views(out), seat, held, known, seeds, sweeps)
+    _steer(*views(out), seat, known, seeds, sweeps)
     return out

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from blueprint.guandan.chooser import PlayedMoves
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import CardOdds, Worlds, sample_worlds
-from gs2.guandan.agent.deals.reach import Likelihood, SoftPolicy, drawn_worlds, likely_worlds
+from gs2.guandan.agent.deals.reach import SoftPolicy, drawn_worlds, likely_worlds, supported
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.guandan_config import DealsConfig
 from gs2.guandan.beliefs.belief_network import Beliefs
@@ -60,16 +60,22 @@ class Dealer:
         """
         config, networks = self.config, self.networks
         replay = config.replay and self.moves is not None
-        weigh = config.reach > 0 and (replay or networks.deals is not None)
+        weigh = config.reach > 0 and not config.greedy and (replay or networks.deals is not None)
         first = max(n, round(config.pool * n / most)) if weigh else n
         listed = (max(most, config.pool) if weigh else most) if listing else 0
         worlds = sample_worlds(self.state, self.seat, first, self.rng, odds=self.odds, listed=listed)
         if not weigh:
-            return worlds
+            return self.weighed(worlds)
         if replay and self.moves is not None:
-            soft = SoftPolicy(networks.evaluator, config.temperature)
-            likely = Likelihood(soft, config.reach)
-            return likely_worlds(worlds, self.state, self.moves, likely, n, self.rng)
+            soft = SoftPolicy(networks.evaluator, config.temperature, config.reach)
+            return likely_worlds(worlds, self.state, self.moves, soft, n, self.rng)
         assert networks.deals is not None  # or there would be nothing to weigh by
         logs = config.reach * networks.deals.log_ratios(worlds.states, self.seat)
         return drawn_worlds(worlds, logs, n, self.rng)
+
+    def weighed(self, worlds: Worlds) -> Worlds:
+        """Return deals with weight 0 where the greedy blueprint would not have led, if that is asked for."""
+        if not self.config.greedy or self.config.reach == 0 or self.moves is None:
+            return worlds
+        live = supported(worlds.states, self.state, self.moves, self.networks.evaluator)
+        return Worlds(worlds.states, worlds.weights * live, worlds.exact)

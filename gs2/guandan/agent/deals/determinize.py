@@ -21,8 +21,8 @@ __all__ = ["CardOdds", "Worlds", "count_bound", "list_worlds", "sample_worlds"]
 class Worlds:
     """Deals that one seat considers possible.
 
-    states: [n] STATE, one infoset of the seat. weights: [n] float64 > 0, how likely each is; only ratios
-    count. exact: whether these are all deals there are.
+    states: [n] STATE, one infoset of the seat. weights: [n] float64 >= 0, how likely each is; only ratios
+    count; 0 where the greedy blueprint weighs (`supported`). exact: whether these are all deals there are.
     """
 
     states: Array

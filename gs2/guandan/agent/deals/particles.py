@@ -29,10 +29,6 @@ class Particles:
         self._round: bytes | None = None
         self._initial = np.zeros((0, 4, 2), np.uint64)
 
-    def __len__(self) -> int:
-        """Return how many deals are remembered."""
-        return len(self._initial)
-
     def remember(self, states: Array) -> None:
         """Keep the deals of some states of one round, [n] STATE, instead of those kept before."""
         self._round = _round_of(states[:1]) if len(states) else None
@@ -115,6 +111,6 @@ def top_up(kept: NDArray[np.float64], offered: NDArray[np.float64], count: int) 
     for _ in range(min(count, offered.shape[1])):
         pick = int(np.argmax(near))
         chosen.append(pick)
-        near = np.minimum(near, ((offered - offered[:, [pick]]) ** 2).sum(0)) if chosen else near
+        near = np.minimum(near, ((offered - offered[:, [pick]]) ** 2).sum(0))
         near[pick] = -1.0
     return np.array(chosen, np.int64)

@@ -4,8 +4,8 @@ A deal in which a seat passed over a move that the blueprint would have made the
 moves of the round so far are asked of the blueprint again in every deal, each by the hand that its seat
 would have held. Few deals stand up to a whole round, so the many that are sampled are thinned on the way:
 the latest moves, which say most about the cards that are left, come first.
-Source: GS2 supplement, C.5 takes the greedy blueprint's reach; we take its soft policy's, since one
-surprising move would leave no deal at all.
+Source: GS2 supplement, C.5 takes the greedy blueprint's reach (`supported`). One surprising move leaves it no
+deal at all, so our own agents take its soft policy's.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from games.game import GameError
 from games.guandan.rounds.round import advance, legal, restarted
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import Worlds
-from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.evaluator import BATCH, Evaluator, best_actions, evaluator_values
 
 __all__ = [
     "LEAST",
-    "Likelihood",
     "SoftPolicy",
     "drawn_worlds",
     "likely_worlds",
     "log_reach",
     "moves_to_weigh",
     "replayed",
+    "supported",
 ]
 
 LEAST = 1e-3
@@ -41,10 +41,11 @@ LAP = 6
 
 @dataclass(frozen=True)
 class SoftPolicy:
-    """The blueprint's softmax over its Q; temperature: in levels."""
+    """The blueprint's softmax over its Q, to a power; temperature: in levels, 0 for its best move alone."""
 
     evaluator: Evaluator
     temperature: float
+    strength: float = 1.0
 
     def log_probability(self, states: Array, done: Array) -> NDArray[np.float64]:
         """Return the log probability of an action at each state, [n].
@@ -56,15 +57,17 @@ class SoftPolicy:
         counts = table.counts
         if counts.max() == 1:
             return out
-        q = evaluator_values(self.evaluator, states, table) / self.temperature
+        q = evaluator_values(self.evaluator, states, table)
         starts = table.offsets[:-1]
-        shifted = np.exp(q - np.maximum.reduceat(q, starts)[table.rows])
         same = np.ones(len(q), bool)
         for name in ("type", "rank", "size"):
             same &= table.values[name] == done[table.rows][name]
+        if self.temperature == 0:
+            return np.where(same[best_actions(q, table)], 0.0, -np.inf)
+        shifted = np.exp((q - np.maximum.reduceat(q, starts)[table.rows]) / self.temperature)
         best = np.maximum.reduceat(np.where(same, shifted, 0.0), starts)
         probability: NDArray[np.float64] = best / np.add.reduceat(shifted, starts)
-        return np.log(np.maximum(probability, LEAST))
+        return self.strength * np.log(np.maximum(probability, LEAST))
 
 
 def replayed(state: Array, moves: PlayedMoves) -> Array:
@@ -106,25 +109,26 @@ def log_reach(
     return found
 
 
-@dataclass(frozen=True)
-class Likelihood:
-    """The blueprint's reach by its soft policy, to the power of `strength`."""
+def supported(deals: Array, state: Array, moves: PlayedMoves, evaluator: Evaluator) -> NDArray[np.bool_]:
+    """Return in which deals the blueprint's best moves are all that others have played, [n] bool.
 
-    soft: SoftPolicy
-    strength: float = 1.0
-
-    def log(
-        self, deals: Array, before: Array, moves: PlayedMoves, which: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return its logarithm for each deal, [n]; arguments as of `log_reach`."""
-        return self.strength * log_reach(deals, before, moves, which, self.soft)
+    deals: [n] STATE of the infoset of the seat to act at `state` [1]; they are asked about until they fail.
+    """
+    before, greedy = replayed(state, moves), SoftPolicy(evaluator, 0.0)
+    alive = np.arange(len(deals))
+    which = moves_to_weigh(moves, int(state["player"][0]))
+    while len(which) and len(alive):
+        some = max(1, BATCH // len(alive))  # few deals are asked about many moves at once
+        logs = log_reach(deals[alive], before, moves, which[:some], greedy)
+        alive, which = alive[logs == 0], which[some:]
+    return np.isin(np.arange(len(deals)), alive)
 
 
 def likely_worlds(
     worlds: Worlds,
     state: Array,
     moves: PlayedMoves,
-    likelihood: Likelihood,
+    soft: SoftPolicy,
     count: int,
     rng: np.random.Generator,
 ) -> Worlds:
@@ -137,12 +141,12 @@ def likely_worlds(
     before = replayed(state, moves)
     which = moves_to_weigh(moves, seat)
     if worlds.exact:
-        logs = likelihood.log(worlds.states, before, moves, which)
+        logs = log_reach(worlds.states, before, moves, which, soft)
         return Worlds(worlds.states, worlds.weights * np.exp(logs - logs.max()), True)
     states, weights = worlds.states, worlds.weights
     while len(which) and len(states) > 1:
         lap, which = which[:LAP], which[LAP:]
-        logs = likelihood.log(states, before, moves, lap)
+        logs = log_reach(states, before, moves, lap, soft)
         weights = weights * np.exp(logs - logs.max())
         wanted = max(count, len(states) // 2) if len(which) else count
         rows, weights = _thinned(weights, wanted, rng)

@@ -3,10 +3,9 @@
 The seats that decide in the subgame are ours and the opponents'; the partner is chance, by the blueprint.
 Each of the two opponents may decline a history for its alternative value before play begins (resolving
 gadget: chance, A's choice, B's choice); with one opponent left its least margin is maximised instead.
-Source: GS2 supplement, appendix C. We differ where it says nothing: alternative values are what the
-opponent expects from what it sees (V of the network, max Q at an infoset where it acts); companions, deals
-that share an opponent's hand, keep it from seeing through the deal; and the tree is held to a number of
-nodes by thinning the moves of crowded levels, infoset by infoset.
+Source: GS2 supplement, appendix C. An opponent does not act at the history, so its Q of C.7 is that of its
+next decision. Where C says nothing we had to choose: deals weigh the same where all would weigh nothing, and
+the tree is held to a number of nodes by thinning the moves of crowded levels, infoset by infoset.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from numpy.typing import NDArray
 from cfr.tree import TreeRules
 from cfr.values import node_values
 from cfr.variants import DEFAULT_VARIANT
-from games.game import Game
-from games.guandan.rounds.round import GuanDan
+from games.game import TERMINAL, Game
+from games.guandan.rounds.round import GuanDan, advance, legal
 from games.ragged import Ragged
 from gs2.guandan.agent.deals.determinize import Worlds
-from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.deals.particles import top_up
+from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.branches import Branches, action_keys
-from gs2.guandan.beliefs.belief_network import steer
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import Entry
@@ -43,10 +42,12 @@ __all__ = [
     "Deals",
     "DecisionPoint",
     "alternative_values",
+    "best_values",
     "choose_worlds",
     "opponents_of",
+    "renewed",
     "search_config",
-    "with_companions",
+    "valued",
 ]
 
 _GAME = GuanDan(moves="canonical")
@@ -79,7 +80,8 @@ class DecisionPoint:
 class Deals:
     """Deals that a decision may be in.
 
-    worlds: n of them. values: [q, n] float64, alternative value of each to each opponent, in levels.
+    worlds: n of them. values: [q, n] float64, alternative value of each to each opponent, in levels; nan for
+    deals of weight zero, whose diversity does not count.
     settled: whether they were chosen before, so that all of them are kept.
     """
 
@@ -94,58 +96,98 @@ def opponents_of(state: NDArray[np.void]) -> tuple[int, ...]:
     return tuple(other for other in (seat + 1 & 3, seat + 3 & 3) if state["left"][0, other] > 0)
 
 
-def alternative_values(
-    evaluator: Evaluator, states: NDArray[np.void], opponents: tuple[int, ...]
+def best_values(
+    evaluator: Evaluator, states: NDArray[np.void], seat: int, temperature: float
 ) -> NDArray[np.float64]:
-    """Return what each opponent expects at each state from what it sees, [q, n] float64, in levels to it."""
+    """Return the largest Q of a seat at its next decision, [n] float64, in levels to it; else what it gets.
+
+    The decision is reached by everybody's best move. An evaluator knows Q but for what is common to a
+    decision, so its mean under the soft policy, of this temperature in levels, is put at V. Source: C.7.
+    """
+    states = states.copy()
+    while len(others := np.flatnonzero((states["player"] != seat) & (states["player"] != TERMINAL))):
+        part = states[others]
+        table = legal(part, canonical=True)
+        advance(part, table.values[best_actions(evaluator_values(evaluator, part, table), table)])
+        states[others] = part
+    out: NDArray[np.float64] = _GAME.returns(states)[:, seat].astype(np.float64)
+    rows = np.flatnonzero(states["player"] == seat)
+    if len(rows):
+        part, first = states[rows], np.arange(len(rows))
+        table = legal(part, canonical=True)
+        q = evaluator_values(evaluator, part, table)
+        q -= np.maximum.reduceat(q, table.offsets[:-1])[table.rows]
+        soft = np.exp(q / temperature)
+        mean = np.add.reduceat(soft * q, table.offsets[:-1]) / np.add.reduceat(soft, table.offsets[:-1])
+        out[rows] = evaluator.views(part, first, np.full(len(rows), seat, np.int64)) - mean
+    return out.clip(-3, 3)
+
+
+def valued(worlds: Worlds, evaluator: Evaluator, config: GuanDanConfig) -> Deals:
+    """Return deals of one infoset with their alternative values."""
+    opponents, live = opponents_of(worlds.states[:1]), worlds.weights > 0
+    values = np.full((len(opponents), len(worlds)), np.nan)
+    values[:, live] = alternative_values(evaluator, worlds.states[live], opponents, config)
+    return Deals(worlds, values)
+
+
+def alternative_values(
+    evaluator: Evaluator, states: NDArray[np.void], opponents: tuple[int, ...], config: GuanDanConfig
+) -> NDArray[np.float64]:
+    """Return what each opponent gets by declining each state, [q, n] float64, in levels to it."""
     out = np.empty((len(opponents), len(states)))
     for i, seat in enumerate(opponents):
-        for start in range(0, len(states), 1024):
-            rows = np.arange(start, min(start + 1024, len(states)))
-            out[i, rows] = evaluator.views(states, rows, np.full(len(rows), seat, np.int64))
+        if config.subgame.alternative == "best":
+            out[i] = best_values(evaluator, states, seat, config.deals.temperature)
+        else:
+            out[i] = evaluator.views(states, np.arange(len(states)), np.full(len(states), seat, np.int64))
     return out
 
 
 def choose_worlds(deals: Deals, config: GuanDanConfig, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return which deals enter the subgame, [min(k, n)] rising indices.
+    """Return which deals enter the subgame, [min(k, n)] rising indices: of weight zero where others lack.
 
-    The generator "diverse" spreads the mean of their values over the opponents, "clusters" takes them as
-    vectors.
+    "diverse" spreads the mean of their values over the opponents, "clusters" takes them as vectors.
     """
     if deals.settled:
         return np.arange(len(deals.worlds))
     features = deals.values.mean(0) if config.subgame.generator == "diverse" else deals.values.T
-    return generator(config.subgame.generator)(
-        np.ascontiguousarray(features), deals.worlds.weights, min(config.subgame.k, len(deals.worlds)), rng
+    weights, k = deals.worlds.weights, min(config.subgame.k, len(deals.worlds))
+    live, dead = np.flatnonzero(weights > 0), np.flatnonzero(weights == 0)
+    if len(live) <= k:
+        return np.sort(np.append(live, rng.permutation(dead)[: k - len(live)]))
+    choose = generator(config.subgame.generator)
+    return live[choose(np.ascontiguousarray(features[live]), weights[live], k, rng)]
+
+
+def renewed(old: Deals, new: Deals, config: GuanDanConfig, rng: np.random.Generator) -> Deals:
+    """Return k deals: those of some weight among the old, then among the new, then others, the old first.
+
+    Those of the new that weigh something are the most unlike what stays, any under the generator "random".
+    """
+    k = min(config.subgame.k, len(old.worlds) + len(new.worlds))
+    live, dead = (np.flatnonzero((old.worlds.weights > 0) == alive)[:k] for alive in (True, False))
+    fresh, rest = (
+        rng.permutation(np.flatnonzero((new.worlds.weights > 0) == alive)) for alive in (True, False)
     )
-
-
-def with_companions(
-    deals: Worlds, seat: int, opponents: tuple[int, ...], count: int, rng: np.random.Generator
-) -> Worlds:
-    """Return each deal and `count` more for each opponent that differ in what that opponent cannot see."""
-    if count == 0:
-        return deals
-    parts = [deals.states]
-    none = np.zeros((3, 54))
-    for opponent in opponents:
-        parts += [steer(deals.states, seat, none, rng, still=opponent) for _ in range(count)]
-    together = np.concatenate(parts)
-    keys = np.unique(together["hand"].reshape(len(together), -1), axis=0, return_index=True)[1]
-    rows = np.sort(keys)
-    return Worlds(together[rows], np.tile(deals.weights, len(parts))[rows], False)
+    missing = k - len(live)
+    if config.subgame.generator != "random" and len(fresh):
+        fresh = np.sort(fresh)
+        fresh = fresh[top_up(old.values[:, live], new.values[:, fresh], missing)]
+    fresh = fresh[:missing]
+    stay = np.append(live, dead[: missing - len(fresh)])
+    come = np.append(fresh, rest)[: k - len(stay)]
+    worlds = old.worlds.take(stay).joined(new.worlds.take(come))
+    return Deals(worlds, np.concatenate([old.values[:, stay], new.values[:, come]], 1), settled=True)
 
 
 def search_config(config: GuanDanConfig, state: NDArray[np.void]) -> SearchConfig:
     """Return the stages of a search at one decision: gadget and depth depend on who is left."""
     opponents = opponents_of(state)
     kind = config.entry.gadget
-    if kind == "auto":
+    if kind in ("auto", "maxmargin"):
         kind = "resolve" if len(opponents) == 2 else "maxmargin"
-    if kind == "maxmargin" and len(opponents) == 2:
-        kind = "resolve"
-    seat = int(state["player"][0])
-    cards = int(state["left"][0, [seat + 1 & 3, seat + 3 & 3]].sum())
+    cards = int(state["left"][0, list(opponents)].sum())
     return SearchConfig.of(
         name=config.name,
         generator=config.subgame.generator,
@@ -178,7 +220,6 @@ class DealSource:
         """Take a decision and what samples deals there."""
         self.point, self.draw, self.rollouts, self.config, self.log = point, draw, rollouts, config, log
         self.chosen: Worlds | None = None
-        self._rng: np.random.Generator | None = None
 
     def consider(self) -> Deals:
         """Return deals sampled, with their alternative values."""
@@ -189,19 +230,19 @@ class DealSource:
     def generate(self, considered: Deals, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the rows of the deals that enter the subgame."""
         rows = choose_worlds(considered, self.config, rng)
-        self.chosen, self._rng = considered.worlds.take(rows), rng
+        self.chosen = considered.worlds.take(rows)
         return rows
 
     def problem(self, considered: Deals, kept: NDArray[np.int64]) -> tuple[NDArray[np.int64], DealProblem]:
-        """Return the rows kept, and the problem that these deals and their companions make."""
-        assert self.chosen is not None and self._rng is not None  # generate came first
-        point, config = self.point, self.config
-        opponents = opponents_of(point.state)
-        deals = with_companions(self.chosen, point.seat, opponents, config.subgame.companions, self._rng)
-        if len(deals) == len(kept):
-            values = considered.values[:, kept]
-        else:
-            values = alternative_values(self.rollouts.evaluator, deals.states, opponents)
+        """Return the rows kept, and the problem that these deals make."""
+        assert self.chosen is not None  # generate came first
+        opponents = opponents_of(self.point.state)
+        # What nobody reaches counts for nothing, except where the opponent chooses among its infosets.
+        reach = _chance(self.chosen, opponents)
+        live = np.flatnonzero(reach > 0)
+        deals, values = Worlds(self.chosen.states, reach, False).take(live), considered.values[:, kept[live]]
+        if np.isnan(values).any():
+            values = alternative_values(self.rollouts.evaluator, deals.states, opponents, self.config)
         group = np.empty((len(opponents), len(deals)), np.int32)
         for i, opponent in enumerate(opponents):
             key = _GAME.infoset_key(deals.states, opponent)
@@ -217,8 +258,7 @@ class DealProblem:
     """The subgame below some deals: see `gs2.search.histories.source.Problem`.
 
     deals: the r of them, in the order of the roots. values: [q, r], what each opponent gets by declining;
-    solved: [q, r], what it gets in the subgame by the last policy reviewed.
-    thinned: levels at which moves were left out to save nodes.
+    solved: [q, r], what it gets in the subgame by the last policy reviewed. branches: what grows.
     """
 
     payoff_range = (-3.0, 3.0)
@@ -230,17 +270,8 @@ class DealProblem:
         self.deadline: float | None = source.point.deadline
         self.deals, self.values, self.entry = deals, values, entry
         self.solved = np.full_like(values, np.nan)
-        self._branches = Branches(
-            source.rollouts.evaluator,
-            source.config.subgame.actions_per_type,
-            self.room,
-            source.point.deadline,
-        )
-
-    @property
-    def thinned(self) -> int:
-        """Return at how many levels moves were left out to save nodes."""
-        return self._branches.thinned
+        per_type = source.config.subgame.actions_per_type
+        self.branches = Branches(source.rollouts.evaluator, per_type, self.room, source.point.deadline)
 
     @property
     def partial(self) -> bool:
@@ -258,7 +289,7 @@ class DealProblem:
             if first:  # our own decision: exactly the candidates
                 first = False
                 return np.isin(action_keys(legal.values), wanted)
-            return self._branches(game, states, player, legal)
+            return self.branches(game, states, player, legal)
 
         def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
             plies = None if config.subgame.leaf == "rollout" else 0
@@ -283,10 +314,8 @@ class DealProblem:
     def _partner(self, game: Game, states: NDArray[Any], player: int, legal: Ragged) -> NDArray[np.float64]:
         """Return the partner's policy: the blueprint's best move, [m] 0 or 1."""
         q = evaluator_values(self.rollouts.evaluator, states, legal)
-        best = np.maximum.reduceat(q, legal.offsets[:-1])
-        hits = np.flatnonzero(q >= best[legal.rows])
         out = np.zeros(len(q))
-        out[hits[np.unique(legal.rows[hits], return_index=True)[1]]] = 1.0
+        out[best_actions(q, legal)] = 1.0
         return out
 
     def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
@@ -305,9 +334,18 @@ class DealProblem:
         return True
 
 
+def _chance(deals: Worlds, opponents: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return how likely chance makes each deal, [n], alike where all weigh nothing: all of an infoset where
+    the only opponent chooses one, reached or not."""
+    group = np.zeros(len(deals), np.int64)
+    if len(opponents) == 1:
+        keys = _GAME.infoset_key(deals.states, opponents[0])
+        group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+    out: NDArray[np.float64] = np.where(np.bincount(group, deals.weights)[group] > 0, deals.weights, 1.0)
+    return out
+
+
 def _even(alternative: NDArray[np.float64], group: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return alternative values averaged within each opponent's infosets."""
-    out = np.empty_like(alternative)
-    for i in range(len(group)):
-        out[i] = (np.bincount(group[i], alternative[i]) / np.bincount(group[i]))[group[i]]
-    return out
+    pairs = zip(alternative, group, strict=True)
+    return np.array([(np.bincount(at, row) / np.bincount(at))[at] for row, at in pairs])

@@ -80,7 +80,7 @@ def _answer(
         depth=problem.config.subgame.depth or 0,
         iterations=solution.iterations,
         gap=float(solution.gap),
-        thinned=problem.thinned,
+        thinned=problem.branches.thinned,
         later=_own_policies(tree, policy, point.seat),
         seconds=source.log.seconds,
         notes=tuple(source.log.notes),

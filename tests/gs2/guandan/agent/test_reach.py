@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -14,13 +16,13 @@ from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.determinize import Worlds, sample_worlds
 from gs2.guandan.agent.deals.reach import (
     LEAST,
-    Likelihood,
     SoftPolicy,
     drawn_worlds,
     likely_worlds,
     log_reach,
     moves_to_weigh,
     replayed,
+    supported,
 )
 from gs2.guandan.agent.evaluator import evaluator_values
 from tests.gs2.guandan.blueprints import CountEvaluator
@@ -95,6 +97,26 @@ def test_reach_is_the_product_of_the_soft_policys_probabilities() -> None:
         assert np.ptp(logs) > 0
 
 
+def test_greedy_reach_is_one_exactly_where_every_move_of_the_others_is_the_blueprints_best() -> None:
+    found = []
+    for seed in range(4):
+        state, moves, before = play(9, seed)
+        seat = int(state["player"][0])
+        worlds = sample_worlds(state, seat, 40, np.random.default_rng(seed))
+        deals = np.concatenate([state, worlds.states])
+        slow = np.ones(len(deals), bool)
+        for i, k in itertools.product(range(len(deals)), np.flatnonzero(moves.seats != seat)):
+            here = before[k : k + 1].copy()
+            here["hand"] = deals["hand"][i] + deals["played"][i] - here["played"]
+            table = legal(here, canonical=True)
+            best = table.values[int(np.argmax(evaluator_values(CountEvaluator(), here, table)))]
+            slow[i] &= all(best[name] == moves.actions[k][name] for name in ("type", "rank", "size"))
+        assert supported(deals, state, moves, CountEvaluator()).tolist() == slow.tolist()
+        assert slow[0], "greedy play led to the true deal"
+        found += slow[1:].tolist()
+    assert 0 < np.mean(found) < 1
+
+
 def test_the_true_deal_is_likelier_than_others_on_average() -> None:
     gains = []
     for seed in range(12):
@@ -114,7 +136,7 @@ def test_thinned_deals_are_likelier_than_those_they_come_from() -> None:
         state, moves, _ = play(24, seed)
         seat = int(state["player"][0])
         worlds = sample_worlds(state, seat, 64, rng)
-        found = likely_worlds(worlds, state, moves, Likelihood(SOFT), 8, rng)
+        found = likely_worlds(worlds, state, moves, SOFT, 8, rng)
         assert 1 <= len(found) <= 8
         before, which = replayed(state, moves), moves_to_weigh(moves, seat)
         all_, kept = (log_reach(w.states, before, moves, which, SOFT) for w in (worlds, found))
@@ -128,7 +150,7 @@ def test_without_moves_of_others_deals_are_as_likely_as_before() -> None:
     seat = int(state["player"][0])
     worlds = sample_worlds(state, seat, 5, rng)
     nothing = PlayedMoves(np.zeros(0, np.uint8), np.zeros(0, ACTION))
-    found = likely_worlds(worlds, state, nothing, Likelihood(SOFT), 5, rng)
+    found = likely_worlds(worlds, state, nothing, SOFT, 5, rng)
     assert sorted(map(bytes, found.states["hand"])) == sorted(map(bytes, worlds.states["hand"]))
     assert np.all(found.weights == 1)
 

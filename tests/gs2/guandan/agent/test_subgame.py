@@ -24,7 +24,7 @@ from gs2.guandan.agent.solving.deal_source import (
     alternative_values,
     choose_worlds,
     opponents_of,
-    with_companions,
+    valued,
 )
 from gs2.guandan.agent.solving.sampled_solution import solve_deals
 from gs2.search.histories.source import Log
@@ -46,7 +46,7 @@ def solved(state: np.ndarray, config=PAPER, seed: int = 0):
 
     def draw() -> Deals:
         worlds = sample_worlds(state, int(state["player"][0]), config.deals.sample, rng)
-        return Deals(worlds, alternative_values(evaluator, worlds.states, opponents_of(state)))
+        return valued(worlds, evaluator, config)
 
     candidates = candidate_moves(q, moves.values["type"], config)
     point = DecisionPoint(state, moves.values, candidates, time.perf_counter() + 60)
@@ -54,19 +54,16 @@ def solved(state: np.ndarray, config=PAPER, seed: int = 0):
 
 
 @pytest.mark.parametrize("gadget", ["auto", "resolve", "maxmargin", "unsafe"])
-@pytest.mark.parametrize("companions", [0, 2])
-def test_every_gadget_gives_a_policy_over_the_candidates(gadget: str, companions: int) -> None:
+def test_every_gadget_gives_a_policy_over_the_candidates(gadget: str) -> None:
     rng = np.random.default_rng(1)
     for row in midgame(3, rng, plies=70, least=3):
         state = np.atleast_1d(row)
-        result = solved(state, PAPER.replace(gadget=gadget, companions=companions))
+        result = solved(state, PAPER.replace(gadget=gadget))
         assert result.policy.sum() == pytest.approx(1.0)
         assert len(result.policy) == len(result.moves) == len(set(result.moves.tolist()))
         assert result.alternative.shape == result.solved.shape == (len(result.opponents), len(result.worlds))
         assert np.all(np.abs(result.solved) <= 3)
         assert len(result.worlds) >= min(5, len(result.worlds))
-        if companions and len(result.opponents) == 2:
-            assert len(result.worlds) > 5
 
 
 def test_with_one_opponent_left_the_margin_is_maximised() -> None:
@@ -95,24 +92,8 @@ def test_deals_are_spread_over_their_alternative_values() -> None:
     assert len(picked) == 7 and {int(mean.argmin()), int(mean.argmax())} <= set(picked.tolist())
     clusters = choose_worlds(Deals(worlds, values), PAPER.replace(k=7, generator="clusters"), rng)
     assert len(clusters) == 7
-    shown = alternative_values(evaluator, worlds.states[:40], opponents_of(state))
+    shown = alternative_values(evaluator, worlds.states[:40], opponents_of(state), PAPER)
     assert shown.shape[1] == 40
-
-
-def test_companions_share_the_hand_of_the_opponent_they_are_made_for() -> None:
-    rng = np.random.default_rng(4)
-    state = np.atleast_1d(midgame(1, rng, plies=30)[0])
-    seat = int(state["player"][0])
-    base = sample_worlds(state, seat, 3, rng)
-    found = with_companions(base, seat, opponents_of(state), 2, rng)
-    states, weights = found.states, found.weights
-    assert len(states) == len(weights) > 3
-    game = GuanDan()
-    for opponent in opponents_of(state):
-        keys = game.infoset_key(states, opponent)
-        _, counts = np.unique(keys, axis=0, return_counts=True)
-        assert counts.max() >= 2, "the opponent cannot tell its companions apart"
-    assert np.all(game.infoset_key(states, seat) == game.infoset_key(state, seat))
 
 
 def test_moves_are_kept_by_type_and_the_pass_always() -> None:
