@@ -113,7 +113,7 @@ def web(address: Address, holding: Holding, as_json: bool) -> None:
             f"{error.name} is not installed; pip install 'gs2[web]' installs what the page needs"
         ) from None
     del starlette, uvicorn
-    from gs2.guandan.named_agents import check_agent
+    from gs2.guandan.agent_families import check_agent
     from gs2.guandan.table.wire.admission import LOOPBACK, check_token
     from gs2.web.games.offers import check_game_agents
 

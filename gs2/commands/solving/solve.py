@@ -297,8 +297,7 @@ def _solve_alone(
 
 def _asked(game: Game, spec: str, config: SearchConfig, seed: int) -> Blueprint:
     """Return the strategy that a text names: any if the game can be listed, else one without a tree."""
-    from gs2.play.agent_names import load_searched
-    from gs2.play.network_names import blueprint_named
+    from gs2.play.agent_names import blueprint_named, load_searched
     from gs2.search.config.search import SearchConfig
     from gs2.search.explain import listed_context
 
