@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,9 +22,10 @@ from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.play.choosers import RULE_AGENTS, load_chooser
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.protocol import UnknownAgent
+from games.support.configuration import ConfigError
 from games.support.spec import field_types, read_settings
 from games.support.staged import staged_types
-from gs2.play.agent_names import NETWORK, AgentName, named_object, own_agent
+from gs2.play.agent_names import NETWORK, AgentFamily, AgentName, named_object, own_agent
 
 if TYPE_CHECKING:
     from gs2.guandan.agent.guandan_config import GuanDanConfig
@@ -33,6 +34,7 @@ __all__ = [
     "FAMILIES",
     "GuanDanAgents",
     "check_agent",
+    "configured",
     "deals_at_once",
     "fingerprint",
     "is_batched",
@@ -44,14 +46,8 @@ MANY, SOME = 512, 16
 """Deals played in lockstep by an agent that answers at once, and by one that may take its time."""
 
 
-class GuanDanAgents(Protocol):
-    """Agents that are named, loaded and told apart in one way (`gs2.play.agent_names.AgentFamily`)."""
-
-    names: tuple[str, ...]
-
-    def takes(self, spec: AgentName) -> bool:
-        """Return whether the name is one of this family's."""
-        ...
+class GuanDanAgents(AgentFamily, Protocol):
+    """Agents that are named, loaded and told apart in one way."""
 
     def check(self, spec: AgentName) -> None:
         """Raise what loading the agent would raise at its name; nothing large is loaded."""
@@ -69,28 +65,11 @@ class GuanDanAgents(Protocol):
         """Return how many deals the agent should play in lockstep."""
         ...
 
-    def is_batched(self, spec: AgentName) -> bool:
-        """Return whether the agent gains from deciding for many rounds together."""
-        ...
 
-
-class _Quick:
-    """What agents that answer at once have in common."""
-
-    def deals_at_once(self, spec: AgentName) -> int:
-        return MANY
-
-    def is_batched(self, spec: AgentName) -> bool:
-        return True
-
-    def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
-        return load_chooser(spec.text, rng)
-
-
-class _RuleAgents(_Quick):
+class _RuleAgents:
     """Agents that follow a rule, told by their names alone."""
 
-    names: tuple[str, ...] = RULE_AGENTS
+    names: Sequence[str] = RULE_AGENTS
 
     def takes(self, spec: AgentName) -> bool:
         return spec.text in RULE_AGENTS
@@ -98,14 +77,20 @@ class _RuleAgents(_Quick):
     def check(self, spec: AgentName) -> None:
         pass
 
+    def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
+        return load_chooser(spec.text, rng)
+
     def fingerprint(self, spec: AgentName) -> str:
         return spec.text
 
+    def deals_at_once(self, spec: AgentName) -> int:
+        return MANY
 
-class _NetworkAgents(_Quick):
+
+class _NetworkAgents:
     """`blueprint` and checkpoints: a network's best move; `blueprint:objective=levels,tribute=value@PATH`."""
 
-    names: tuple[str, ...] = ("blueprint",)
+    names: Sequence[str] = ("blueprint",)
 
     def takes(self, spec: AgentName) -> bool:
         if spec.name == spec.text:
@@ -125,6 +110,9 @@ class _NetworkAgents(_Quick):
         told = (json.dumps(play.told()).encode(),) if play != NetworkPlay() else ()
         return _digest(_network(spec).read_bytes(), *told)
 
+    def deals_at_once(self, spec: AgentName) -> int:
+        return MANY
+
     def _play(self, spec: AgentName) -> NetworkPlay:
         """Return how the network is to play, by the settings in its name."""
         read = read_settings(spec.settings, field_types(NetworkPlay), label=f"agent {spec.name}")
@@ -134,7 +122,7 @@ class _NetworkAgents(_Quick):
 class _SearchingAgents:
     """`gs2`, `gs2-PRESET` and `rollout`, `rollout-fast`, `rollout-deep`: search on top of a network."""
 
-    names: tuple[str, ...] = (
+    names: Sequence[str] = (
         "gs2",
         "gs2-fast",
         "gs2-deep",
@@ -172,19 +160,9 @@ class _SearchingAgents:
         """
         return max(1, min(SOME, int(4 / self._preset(spec).deadline)))
 
-    def is_batched(self, spec: AgentName) -> bool:
-        return False
-
     def config(self, spec: AgentName) -> GuanDanConfig:
         """Return the configuration that a name and its settings ask for."""
-        from gs2.guandan.agent.guandan_config import GuanDanConfig
-
-        changes = read_settings(spec.settings, staged_types(GuanDanConfig), label=f"agent {spec.name}")
-        if "generator" in changes:
-            from gs2.parts import named_part
-
-            changes["generator"] = named_part("generator", changes["generator"])
-        return self._preset(spec).replace(**changes)
+        return configured(self._preset(spec), spec.settings, label=f"agent {spec.name}")
 
     def _preset(self, spec: AgentName) -> GuanDanConfig:
         from gs2.guandan.agent.agent_presets import PRESETS
@@ -198,6 +176,24 @@ class _SearchingAgents:
         return PRESETS[name]
 
 
+def configured(
+    preset: GuanDanConfig, settings: Iterable[str], *, label: str, **options: Any
+) -> GuanDanConfig:
+    """Return a preset with settings FIELD=VALUE; options count instead of those.
+
+    label: what errors call it. Raises ConfigError for a field or value that does not exist.
+    """
+    from gs2.parts import named_part
+
+    known = staged_types(type(preset))
+    for field in options.keys() - known.keys():
+        raise ConfigError(f"{label} has no field {field!r}; leave it out, or choose another method")
+    changes = read_settings(settings, known, label=label) | options
+    if "generator" in changes:
+        changes["generator"] = named_part("generator", changes["generator"])
+    return preset.replace(**changes)
+
+
 class _OwnAgents:
     """Anybody's agents: FILE.py:NAME, MODULE:NAME, and entry points of installed packages.
 
@@ -205,7 +201,7 @@ class _OwnAgents:
     for batches (`blueprint.guandan.chooser.Chooser`).
     """
 
-    names: tuple[str, ...] = ()
+    names: Sequence[str] = ()
 
     def takes(self, spec: AgentName) -> bool:
         return spec.own
@@ -242,9 +238,6 @@ class _OwnAgents:
     def deals_at_once(self, spec: AgentName) -> int:
         return SOME
 
-    def is_batched(self, spec: AgentName) -> bool:
-        return False
-
     def _maker(self, spec: AgentName) -> Callable[[], Any]:
         found = named_object(spec.text)
         if not callable(found):
@@ -280,14 +273,11 @@ def check_agent(name: str) -> None:
 def load_batched_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:
     """Return the agent called `name`, which chooses for any batch of decisions.
 
-    name: a rule agent (`random`, `greedy`, `mincomb`, `aggressive`, `conservative`, `balanced`, `strong`);
-        `blueprint`, the shipped network's best move (`blueprint:objective=levels,tribute=value@PATH`, see
-        `NetworkPlay`); the path of a checkpoint, its best move; `gs2`,
-        `gs2-fast`, `gs2-deep`, which solve the subgame of a decision on top of the shipped network,
-        `rollout`, `rollout-fast`, `rollout-deep`, which compare moves by rollouts alone, `gs2-paper`, and
-        each of them with @PATH on another network.
-        Fields of the configuration follow a colon: `gs2-fast:worlds=64,deadline=60@PATH`. One's own agent is
-        FILE.py:NAME, MODULE:NAME, or named by an entry point of the group `gs2.agents`.
+    name: a rule agent (`random` … `strong`); `blueprint`, the shipped network's best move
+        (`blueprint:objective=levels,tribute=value@PATH`, see `NetworkPlay`); the path of a checkpoint, its
+        best move; `gs2`, `gs2-fast`, `gs2-deep`, which solve the subgame of a decision on top of the network,
+        `rollout…`, which compare moves by rollouts alone, and `gs2-paper`, each with settings and @PATH; a
+        user's own.
     rng: what an agent that draws draws from; without it, from the operating system's entropy.
     Raises UnknownAgent with near matches if there is none, ConfigError for a field or value that does not
     exist, CheckpointError if a checkpoint cannot be used.
@@ -299,8 +289,7 @@ def load_batched_agent(name: str, rng: np.random.Generator | None = None) -> Cho
 
 def is_batched(name: str) -> bool:
     """Return whether the agent gains from deciding for many rounds together; a searching one does not."""
-    family, spec = _found(name)
-    return family.is_batched(spec)
+    return deals_at_once(name) == MANY
 
 
 def deals_at_once(name: str) -> int:

@@ -143,12 +143,12 @@ def own_agent(game: str, text: str) -> tuple[Any, AgentName]:
 def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
     """Return the agent of a game that a name stands for.
 
-    text: `uniform`; `network`, the one that comes with the package (`shipped_file`); the file of a
-        network (`gs2 train GAME`), also with a way to play (`network:temperature=0.05@FILE`, see `MovePlay`),
-        or of a policy (`gs2 blueprint`); `network:N`, one after N decisions of training; on games small
-        enough for a tree also `cfr:100` or another CFR variant, `noise:0.25` and `dmc:20000`; a user's own as
-        FILE.py:NAME, MODULE:NAME or entry point, an agent or what makes one when called without arguments; or
-        BASE+PRESET[:FIELD=VALUE,…], search over any of these; one without values is valued by playing on.
+    text: `uniform`; `network`, the one that comes with the package (`shipped_file`), or another @FILE, also
+        with a way to play (`MovePlay`); the file of a network (`gs2 train GAME`) or of a policy
+        (`gs2 blueprint`); `network:N`, one after N decisions of training; on games small enough for a tree
+        `cfr:100` or another CFR variant, `noise:0.25` and `dmc:20000`; a user's own, an agent or what makes
+        one when called without arguments; or search over any of these. One without values is valued by
+        playing on.
     seed: of what is trained, and of the search.
     Raises UnknownAgent for a name that says none of these, ConfigError for fields that no search has,
     TooLarge for a tree that does not fit, and the error of a file that cannot be read.
@@ -222,12 +222,8 @@ def blueprint_named(spec: str, game: Game) -> Blueprint:
     """
     if spec.strip().lower() == "uniform":
         return PolicyOnly(UniformPlay())
-    if spec.endswith(SUFFIX) and Path(spec).is_file():
-        from blueprint.research.named_network import load_network
-
-        return load_network(spec, game)
-    if is_public_policy(spec):
-        return open_public_policy(spec, game)
+    if Path(spec).is_file() and (spec.endswith(SUFFIX) or is_public_policy(spec)):
+        return load_game_blueprint(game, spec)
     if Path(spec).is_file() and not spec.endswith(".json"):
         return PolicyOnly(KeyedPlay(load_policy(spec, game.name), spec))
     if Path(spec).is_file():

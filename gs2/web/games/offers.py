@@ -22,7 +22,6 @@ from gs2.web.tables.table import Refused
 __all__ = [
     "GAMES",
     "AgentOffer",
-    "check_game_agents",
     "game_from",
     "game_offers",
     "game_titled",
@@ -101,11 +100,6 @@ def _shipped() -> list[AgentOffer]:
             ):
                 found.append(AgentOffer(label=label, name=name, about=about, games=(game,), exactly=game))
     return found
-
-
-def check_game_agents(given: Sequence[str]) -> None:
-    """Raise GameError, or the error of a checkpoint, at a name of the command line that no agent has."""
-    offered_agents(given)
 
 
 def _named_file(base: str) -> Path | None:
