@@ -24,6 +24,7 @@ __all__ = [
     "FORMAT",
     "GAMES_WITH_NETWORKS",
     "SHIPPED",
+    "SHIPPED_GAMES",
     "CheckpointError",
     "check_beside",
     "check_description",
@@ -48,6 +49,7 @@ SHIPPED = WEIGHTS / f"{GUANDAN}.safetensors"
 """GuanDan's checkpoint that comes with the package."""
 GAMES_WITH_NETWORKS = ("doudizhu", "big2")
 """Games with a network of the climbing kind whose checkpoint comes with the package too."""
+SHIPPED_GAMES = (*GAMES_WITH_NETWORKS, GUANDAN)
 
 
 class CheckpointError(ValueError):

@@ -8,7 +8,11 @@ from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["Blueprint", "GameAgent"]
+__all__ = ["Blueprint", "GameAgent", "UnknownAgent"]
+
+
+class UnknownAgent(ValueError):
+    """A name that no agent of the game has."""
 
 
 @runtime_checkable

@@ -165,7 +165,7 @@ def learning_curve(
     checkpoints: tuple[Path, ...], against: str, rounds: int, seed: int, processes: int | None, output: Path
 ) -> None:
     """Measure CHECKPOINTS against fixed agents; write OUTPUT.json and OUTPUT.svg, print the table."""
-    from gs2.guandan.named_agents import fingerprint
+    from gs2.guandan.agent_families import fingerprint
 
     store = output.with_suffix(".json")
     check_folder(output.parent)

@@ -1,4 +1,4 @@
-"""Games as batches of states under pure functions: the research games, GuanDan and OpenSpiel's.
+"""Games as batches of states under pure functions: research games, card games and OpenSpiel's.
 
 What the package exports is in `__init__.pyi`; each name is imported on first use.
 """

@@ -2,7 +2,7 @@
 
 A state is one row of a NumPy array whose dtype (and trailing shape) the game owns; it holds the whole
 history as far as anyone could ever need it. One history is a batch of one. The same functions serve a
-three-card toy and GuanDan, so everything above this file knows nothing else about games.
+three-card toy and a game of 108 cards, so everything above this file knows nothing else about games.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ __all__ = ["check_policy_fields"]
 
 
 class _OfPolicy(Protocol):
-    """The fields of training that a policy stands on, of GuanDan's and of other games'."""
+    """The fields of training that a policy stands on, of every trainer."""
 
     label: ClassVar[str]
 

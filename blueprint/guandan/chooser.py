@@ -9,9 +9,9 @@ Self-play, the arena, search and the tables all speak it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["Chooser", "Decisions", "DrawingChooser", "Past", "PlayedMoves", "drawn"]
+__all__ = ["Chooser", "Decisions", "Past", "PlayedMoves", "drawn"]
 
 
 class Past(Protocol):
@@ -111,9 +111,10 @@ class Decisions:
 class Chooser(Protocol):
     """An agent: it answers decisions with one action each.
 
-    Three attributes are used where an agent has them: `name`, what to call it in messages; `rng`, replaced by
-    the arena for each piece of work; and `cards`, which answers `CardDecisions` of tribute with one card each
-    (see `games.guandan.matches.lockstep`).
+    Four attributes are used where an agent has them: `name`, what to call it in messages; `rng`, replaced by
+    the arena for each piece of work; `draw`, which answers as the agent does, and with the probability of
+    each action, [n] float32; and `cards`, which answers `CardDecisions` of tribute with one card each (see
+    `games.guandan.matches.lockstep`).
     """
 
     def __call__(self, decisions: Decisions, /) -> NDArray[np.int64]:
@@ -121,17 +122,8 @@ class Chooser(Protocol):
         ...
 
 
-@runtime_checkable
-class DrawingChooser(Protocol):
-    """An agent that draws its actions, and tells with what probability."""
-
-    def draw(self, decisions: Decisions, /) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the index of one action within each decision's own, and its probability, [n] each."""
-        ...
-
-
 def drawn(chooser: Chooser, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return an agent's answer and the probability of each action in it, 0 where it does not tell."""
-    if isinstance(chooser, DrawingChooser):
-        return chooser.draw(decisions)
-    return chooser(decisions), np.zeros(len(decisions), np.float32)
+    draw: Callable[[Decisions], tuple[NDArray[np.int64], NDArray[np.float32]]] | None
+    draw = getattr(chooser, "draw", None)
+    return (chooser(decisions), np.zeros(len(decisions), np.float32)) if draw is None else draw(decisions)

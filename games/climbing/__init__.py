@@ -1,1 +1,1 @@
-"""Climbing games beside GuanDan: play higher of the same kind, or pass, and empty your hand."""
+"""Climbing games of one deck: play higher of the same kind, or pass, and empty your hand."""

@@ -2,8 +2,8 @@
 
 One syntax for agents (`gs2-fast:worlds=64`), methods (`gs2-d:k=5,close=false`) and training (`batch=512`).
 
-    name, settings = split_spec("fast:worlds=64,depth=none")
-    config = PRESETS[name].replace(**read_settings(settings, field_types(GuanDanConfig)))
+    name, settings = split_spec("gs2-d:k=5,depth=none")
+    config = PRESETS[name].replace(**read_settings(settings, field_types(Config)))
 """
 
 from __future__ import annotations

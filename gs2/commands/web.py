@@ -113,9 +113,9 @@ def web(address: Address, holding: Holding, as_json: bool) -> None:
             f"{error.name} is not installed; pip install 'gs2[web]' installs what the page needs"
         ) from None
     del starlette, uvicorn
-    from gs2.guandan.named_agents import check_agent
+    from gs2.guandan.agent_families import check_agent
     from gs2.guandan.table.wire.admission import LOOPBACK, check_token
-    from gs2.web.games.offers import check_game_agents
+    from gs2.web.games.offers import offered_agents
 
     if address.token is not None:
         check_token(address.token)
@@ -126,7 +126,7 @@ def web(address: Address, holding: Holding, as_json: bool) -> None:
         )
     for name in holding.agents:
         check_agent(name)
-    check_game_agents(holding.game_agents)
+    offered_agents(holding.game_agents)  # refuses a name that no agent has
     ended_by = asyncio.run(_serve(address, holding, as_json))
     if ended_by == signal.SIGINT:
         raise SystemExit(INTERRUPTED)

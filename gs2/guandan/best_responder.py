@@ -30,7 +30,8 @@ from games.support.configuration import ConfigError, Configuration, integer, one
 from games.support.files import check_folder, read_text, write_text
 from games.support.interruption import Interruption
 from games.support.work.where import Place, where_of
-from gs2.guandan.named_agents import check_agent, fingerprint, is_batched, parse_agent
+from gs2.guandan.agent_families import check_agent, fingerprint, is_batched
+from gs2.play.agent_names import parse_agent
 from gs2.play.arena import Meeting, MeetingResult, play_match
 from gs2.play.exploit.bounds import LowerBound, sampled_bound
 from gs2.play.exploit.measure import ExploitReport
@@ -103,9 +104,9 @@ def model_of(agent: str) -> str:
     anybody else's.
     """
     spec = parse_agent(agent)
-    if agent in RULE_AGENTS or agent == "blueprint" or (spec.name == spec.text and spec.checkpoint):
+    if agent in RULE_AGENTS or agent == "blueprint" or (spec.name == spec.text and spec.file):
         return agent
-    return str(spec.checkpoint) if spec.checkpoint is not None else "blueprint"
+    return str(spec.file) if spec.file is not None else "blueprint"
 
 
 def searching_responder(model: str) -> str:

@@ -24,7 +24,7 @@ from games.guandan.rules import as_rules
 from games.support.array_types import Array
 from games.support.configuration import Configuration, flag, integer, real, text
 from games.support.work.carried import name_here
-from gs2.guandan.named_agents import check_agent, deals_at_once, fingerprint, is_batched, load_batched_agent
+from gs2.guandan.agent_families import check_agent, deals_at_once, fingerprint, is_batched, load_batched_agent
 from gs2.play.contests import PAIRS, Meeting
 from gs2.play.game_pairs import Pace, PlayedGames
 

@@ -29,16 +29,19 @@ def example_positions() -> dict[str, dict[str, object]]:
 def read_position(source: str | Path) -> str:
     """Return the line of JSON that names a position.
 
-    source: a file that holds one (or an object with the position under "position"), or an example's name.
-    Raises GameError if there is neither.
+    source: a file that holds one (or an object with the position under "position"), an example's name, or
+        the line itself.
+    Raises GameError if it is none of these.
     """
+    if str(source).lstrip().startswith("{"):
+        return str(source)
     path = Path(source)
     examples = example_positions()
     if str(source) in examples:
         return json.dumps(examples[str(source)]["position"])
     if not path.is_file():
         raise GameError(
-            f"guandan: position: a file or one of {', '.join(examples)} is wanted; got {str(source)!r}"
+            f"guandan: position: must be a file or one of {', '.join(examples)}; got {str(source)!r}"
         )
     text = read_text(path, most=MOST_TEXT)
     try:

@@ -1,10 +1,16 @@
-"""Agents of any game by name: `uniform`, `network`, a file, `cfr:100`, `network:300000`, or search.
+"""Agents by name: one grammar for the agents of every game, and what the names stand for.
 
-    load_game_agent(game, "liars5.safetensors")             a blueprint plays
-    load_game_agent(game, "liars5.safetensors+gs2+:k=5")    search refines it at every decision
+    NAME[:FIELD=VALUE,…][@FILE]     an agent, how it plays, and its network
+    FILE                            a network (.safetensors) or a policy
+    FILE.py:NAME, MODULE:NAME       a user's own; so is an entry point of the group `gs2.agents`
+    BASE+PRESET[:FIELD=VALUE,…]     search over any of these, at every decision
 
-A search is BASE+PRESET[:FIELD=VALUE,…]; see `gs2.search.config.presets` and `gs2.play.search_agent`.
-Everything that takes an agent of a game reads its name here.
+    load_game_agent(game, "liars5.safetensors")
+    load_game_agent(game, "network:temperature=0.05@ddz.safetensors")
+    load_game_agent(game, "cfr:100+gs2+:k=5")
+
+A game's own agents are families of names (`own_agent`), registered in `gs2.wings`. For presets of search see
+`gs2.search.config.presets` and `gs2.play.search_agent`.
 """
 
 from __future__ import annotations
@@ -12,39 +18,88 @@ from __future__ import annotations
 import hashlib
 import inspect
 import mmap
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from blueprint.protocol import Blueprint, GameAgent
+from blueprint.checkpoint import SHIPPED_GAMES, read_checkpoint, shipped_file
+from blueprint.protocol import Blueprint, GameAgent, UnknownAgent
+from cfr.policies.policy import load_policy
+from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from games.game import Game
+from games.support.configuration import ConfigError
 from games.support.counts import count_in
 from games.support.near import near
-from games.support.own import is_own, own_object
+from games.support.own import entry_point, entry_points_of, is_own, own_object
+from games.support.spec import field_types, read_settings, split_spec
 from gs2.play.game_agents import UniformAgent
-from gs2.play.network_names import UnknownGameAgent, load_named_network, named_network
 from gs2.play.search_agent import SearchAgent, named_search, search_names
+from gs2.policies.policy_spec import PolicySpecError, is_policy_spec, policy_from_spec
+from gs2.search.refine.policy_only import KeyedPlay, PolicyOnly, UniformPlay
+from gs2.wings import own_part
 
 __all__ = [
+    "AgentFamily",
+    "AgentName",
     "agent_identity",
+    "blueprint_named",
     "load_game_agent",
     "load_game_blueprint",
     "load_searched",
-    "parts_of",
+    "named_object",
+    "network_file",
+    "own_agent",
+    "parse_agent",
 ]
 
 KNOWN = ("uniform", "network", "network:DECISIONS", "cfr:ITERATIONS", "noise:EPSILON", "dmc:GAMES")
+NETWORK = "network"
+SUFFIX = ".safetensors"
+GROUP = "gs2.agents"
+"""Entry points by which installed packages offer agents."""
+CONFIGURED = re.compile(r"[\w+-]+:\s*\w+\s*=", re.ASCII)
+"""How a name with settings begins, which may hold the name of a user's own part themselves."""
 
 
-def parts_of(text: str) -> tuple[str, str | None]:
-    """Return the base of an agent's name, and the words of its search; None where it does not search.
+@dataclass(frozen=True)
+class AgentName:
+    """An agent's name, taken apart.
 
-    A name is split at the first `+` behind which a preset of search stands, so that `cfr+:100` is a base and
-    `cfr+:100+gs2+` a search. A file of that very name is a base.
+    text: as written, without the search. name: what comes before settings and file; all of `text` for a file
+    and for a user's own agent. settings: FIELD=VALUE, or what else follows the colon. file: the one behind @,
+    or that `text` names; it need not exist. search: PRESET[:FIELD=VALUE,…], None without search. own: whether
+    it is FILE.py:NAME, MODULE:NAME or an entry point.
     """
-    text = text.strip()
+
+    text: str
+    name: str
+    settings: tuple[str, ...] = ()
+    file: Path | None = None
+    search: str | None = None
+    own: bool = False
+
+
+def parse_agent(text: str) -> AgentName:
+    """Return an agent's name taken apart.
+
+    It is split at the first `+` behind which a preset of search stands, so that `cfr+:100` has no search and
+    `cfr+:100+gs2+` has. A file of that very name has none.
+    """
+    text, search = _parts_of(text.strip())
+    if Path(text).is_file() or (text.endswith(SUFFIX) and "@" not in text):
+        return AgentName(text, text, file=Path(text), search=search)
+    own = is_own(text) and not CONFIGURED.match(text) and not is_policy_spec(text)
+    if own or text in entry_points_of(GROUP):
+        return AgentName(text, text, search=search, own=True)
+    told, at, file = text.partition("@")
+    return AgentName(text, *split_spec(told), Path(file) if at else None, search)
+
+
+def _parts_of(text: str) -> tuple[str, str | None]:
     if Path(text).is_file():
         return text, None
     at = text.find("+")
@@ -56,88 +111,131 @@ def parts_of(text: str) -> tuple[str, str | None]:
     return text, None
 
 
+class AgentFamily(Protocol):
+    """Agents of one game that are named, loaded and told apart in one way."""
+
+    names: Sequence[str]
+    """Names that stand for themselves, for messages."""
+
+    def takes(self, name: AgentName) -> bool:
+        """Return whether the name is one of this family's."""
+        ...
+
+
+def own_agent(game: str, text: str) -> tuple[Any, AgentName]:
+    """Return the first of a game's families that takes a name, and the name taken apart.
+
+    game: its registered name. Raises UnknownAgent with near matches if no family takes it.
+    """
+    name = parse_agent(text)
+    families: Sequence[AgentFamily] = own_part(game, "agents") or ()
+    for family in families:
+        if name.search is None and family.takes(name):
+            return family, name
+    names = (*(one for family in families for one in family.names), *entry_points_of(GROUP))
+    hint = near(text.lower(), names, f"one of {', '.join(names)}")
+    raise UnknownAgent(
+        f"no agent of {game} is called {text!r}; {hint}, or the path of a .safetensors checkpoint, or your "
+        "own as FILE.py:NAME"
+    )
+
+
 def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
     """Return the agent of a game that a name stands for.
 
-    text: `uniform`; `network`, the one that comes with the package (GuanDan, DouDiZhu, Big2); the file of a
-        network (`gs2 train GAME`), also with a way to play (`gs2.play.network_names`), or of a policy
+    text: `uniform`; `network`, the one that comes with the package (`shipped_file`), or another @FILE, also
+        with a way to play (`MovePlay`); the file of a network (`gs2 train GAME`) or of a policy
         (`gs2 blueprint`); `network:N`, one after N decisions of training; on games small enough for a tree
-        also `cfr:100` or another CFR variant, `noise:0.25` and `dmc:20000`; one's own as FILE.py:NAME or
-        MODULE:NAME, an agent or what makes one when called without arguments; or BASE+PRESET[:FIELD=VALUE,…],
-        search over any of these; one of one's own without values is valued by playing on.
+        `cfr:100` or another CFR variant, `noise:0.25` and `dmc:20000`; a user's own, an agent or what makes
+        one when called without arguments; or search over any of these. One without values is valued by
+        playing on.
     seed: of what is trained, and of the search.
-    Raises UnknownGameAgent for a name that says none of these, ConfigError for fields that no search has,
+    Raises UnknownAgent for a name that says none of these, ConfigError for fields that no search has,
     TooLarge for a tree that does not fit, and the error of a file that cannot be read.
     """
-    base, words = parts_of(text)
-    if words is not None:
-        config = named_search(words)
-        return SearchAgent(game, load_searched(game, base, seed=seed), config, name=text.strip(), seed=seed)
-    if base.lower() == "uniform":
+    name = parse_agent(text)
+    if name.search is not None:
+        config = named_search(name.search)
+        base = load_searched(game, name.text, seed=seed)
+        return SearchAgent(game, base, config, name=text.strip(), seed=seed)
+    if name.text.lower() == "uniform":
         return UniformAgent()
-    network = named_network(game.name, base)
-    if network is not None:
-        return load_named_network(network, game)
-    if _is_own_agent(base):
-        return _own_agent(base)
-    return load_game_blueprint(game, base, seed=seed)
+    path = network_file(game.name, name)
+    if path is not None:
+        return _network_agent(game, path, name.settings)
+    if name.own:
+        return _made_agent(name.text)
+    return load_game_blueprint(game, text, seed=seed)
 
 
 def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
     """Return the blueprint that a name stands for: as `load_game_agent`, with values and without search.
 
-    Raises UnknownGameAgent, among others, where the name is of an agent without values.
+    Raises UnknownAgent, among others, where the name is of an agent without values.
     """
-    text = text.strip()
-    network = named_network(game.name, text)
-    if network is not None:
-        agent = load_named_network(network, game)
+    name = parse_agent(text)
+    path = network_file(game.name, name)
+    if path is not None or name.own:
+        agent = _network_agent(game, path, name.settings) if path is not None else _made_agent(name.text)
         if not isinstance(agent, Blueprint):
-            raise UnknownGameAgent(f"blueprint {text!r} must have values; in a persona's style it has none")
+            raise UnknownAgent(
+                f"blueprint {name.text!r} must have values (q, policy and value); it lacks some, as does a "
+                "network in a persona's style; see blueprint/protocol.py"
+            )
         return agent
-    word, colon, amount = text.partition(":")
-    if word.strip().lower() == "network" and colon:
+    if name.name.lower() == NETWORK and name.settings:
         from blueprint.research.named_network import trained_network
 
-        decisions = count_in(amount, "network: decisions", UnknownGameAgent)
+        decisions = count_in(",".join(name.settings), "network: decisions", UnknownAgent)
         return trained_network(game, decisions, np.random.default_rng(seed))
-    if Path(text).is_file():
-        from cfr.public.policies.policy_file import is_public_policy, open_public_policy
-
-        if is_public_policy(text):
-            return open_public_policy(text, game)
-    if _is_own_agent(text):
-        found = _own_agent(text)
-        if not isinstance(found, Blueprint):
-            raise UnknownGameAgent(
-                f"blueprint {text!r} must have q, policy and value; it lacks some; see blueprint/protocol.py"
-            )
-        return found
-    return _on_a_tree(game, text, seed)
+    if name.file is not None and name.file.is_file() and is_public_policy(name.file):
+        return open_public_policy(name.file, game)
+    return _on_a_tree(game, name, seed)
 
 
 def load_searched(game: Game, base: str, *, seed: int = 0) -> Blueprint:
     """Return the blueprint of a search, by the name of an agent as of `load_game_agent`.
 
-    An agent of one's own that only plays is valued by playing on.
+    A user's own agent that only plays is valued by playing on.
     """
-    if _is_own_agent(base):
-        found = _own_agent(base)
-        if not isinstance(found, Blueprint):
-            from gs2.search.refine.policy_only import PolicyOnly
-
-            return PolicyOnly(found)
+    name = parse_agent(base)
+    if name.own:
+        found = _made_agent(name.text)
+        return found if isinstance(found, Blueprint) else PolicyOnly(found)
     if base.lower() == "uniform" and game.num_players > 2:
-        from gs2.play.network_names import blueprint_named
-
         return blueprint_named(base, game)
     blueprint = load_game_blueprint(game, base, seed=seed)
-    network = named_network(game.name, base)
-    if network is not None:
+    path = network_file(game.name, name)
+    if path is not None:
         from gs2.play.quick_blueprint import with_quick_copy
 
-        return with_quick_copy(blueprint, network.path)
+        return with_quick_copy(blueprint, path)
     return blueprint
+
+
+def blueprint_named(spec: str, game: Game) -> Blueprint:
+    """Return the blueprint that a text names, without growing the game's tree.
+
+    spec: a network's checkpoint (.safetensors), a policy file of `gs2 blueprint`, or uniform.
+    Raises PolicySpecError for a strategy that is computed on the whole tree, or read onto it as JSON is,
+    CheckpointError or PolicyError for a file that is damaged or another game's.
+    """
+    if spec.strip().lower() == "uniform":
+        return PolicyOnly(UniformPlay())
+    if Path(spec).is_file() and (spec.endswith(SUFFIX) or is_public_policy(spec)):
+        return load_game_blueprint(game, spec)
+    if Path(spec).is_file() and not spec.endswith(".json"):
+        return PolicyOnly(KeyedPlay(load_policy(spec, game.name), spec))
+    if Path(spec).is_file():
+        raise PolicySpecError(
+            f"blueprint as JSON names infosets in words, which only the whole tree of {game.name} can read, "
+            f"and that is not listed; got {spec!r}; pass a policy file (.npz) or a network, or say uniform"
+        )
+    raise PolicySpecError(
+        f"blueprint must be a file of `gs2 train` or `gs2 blueprint`, or uniform, where {game.name} is not "
+        f"listed; got {spec!r}; make one with `gs2 train '{game.name}' -o FILE.safetensors --minutes 8` and "
+        "pass --blueprint FILE.safetensors"
+    )
 
 
 def agent_identity(text: str, game: str = "", *, named: bool = True) -> str:
@@ -146,16 +244,14 @@ def agent_identity(text: str, game: str = "", *, named: bool = True) -> str:
     game: the game's string, on which the shipped network depends. named: whether the name counts; without it
     a file is told by what it holds, wherever it lies.
     """
-    base = parts_of(text)[0]
-    network = named_network(game, base)
-    if network is not None:
-        base = str(network.path)
+    name = parse_agent(text)
     told: list[bytes | memoryview] = [text.strip().encode() if named else b""]
-    where = base.partition(":")[0] if is_own(base) else base
-    if Path(where).is_file():
-        told.append(_contents(Path(where)))
-    elif is_own(base):
-        found = own_object(base, "agent", UnknownGameAgent)
+    base = name.text.partition(":")[0] if name.own else name.text
+    where = network_file(game, name) or Path(base)
+    if where.is_file():
+        told.append(_contents(where))
+    elif name.own:
+        found = named_object(name.text)
         source = inspect.getsourcefile(found if inspect.isclass(found) or callable(found) else type(found))
         told.append(Path(source).read_bytes() if source else b"")
     digest = hashlib.sha256()
@@ -172,18 +268,62 @@ def _contents(path: Path) -> bytes | memoryview:
         return b"" if empty else memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def _on_a_tree(game: Game, text: str, seed: int) -> Blueprint:
+def network_file(game: str, name: AgentName) -> Path | None:
+    """Return the checkpoint of the network that a name stands for; None where it stands for something else.
+
+    game: the game's string. Raises UnknownAgent for the shipped network of a game that has none, and for a
+    file behind @ that does not exist.
+    """
+    if name.file is not None and name.name == name.text:
+        return name.file if name.file.suffix == SUFFIX and name.file.is_file() else None
+    configured = not name.settings or any("=" in one for one in name.settings)
+    if name.name.lower() != NETWORK or not (configured or name.file):
+        return None  # `network:DECISIONS` among others
+    if name.file is not None and not name.file.is_file():
+        raise UnknownAgent(f"network: behind @ there must be a checkpoint; {str(name.file)!r} is no file")
+    path = name.file or shipped_file(game)
+    if path is None:
+        raise UnknownAgent(
+            f"network: {game} must be a game with a shipped network, one of {', '.join(SHIPPED_GAMES)}; "
+            "train one with gs2 train and give its file, or say network:DECISIONS"
+        )
+    return path
+
+
+def _network_agent(game: Game, path: Path, settings: tuple[str, ...]) -> GameAgent | Blueprint:
+    """Return a network as an agent: a blueprint, unless it plays in a persona's style.
+
+    Raises CheckpointError if the file is damaged or of another game, ConfigError for settings that it has
+    not.
+    """
+    if not settings:
+        from blueprint.research.named_network import load_network
+
+        return load_network(path, game)
+    from blueprint.climbing.move_config import CLIMBING
+    from blueprint.climbing.move_play import MovePlay, move_agent
+
+    changes = read_settings(settings, field_types(MovePlay), label=NETWORK)
+    if read_checkpoint(path, prefix="-")[1].get("kind") != CLIMBING:
+        raise ConfigError(
+            f"network: {settings[0]} must be of a network with moves as inputs; {path} is of another kind; "
+            "leave the settings out"
+        )
+    return move_agent(path, game, MovePlay(**changes))
+
+
+def _on_a_tree(game: Game, name: AgentName, seed: int) -> Blueprint:
     """Return a strategy that is computed on, or read onto, the whole tree of a small game."""
     from cfr.tree import TreeBudget, grow
-    from gs2.policies.policy_spec import PolicySpecError, is_policy_spec, policy_from_spec
     from gs2.policies.tabulate import tabulate
 
+    text = name.text
     base, plus, words = text.rpartition("+")
     searches = ":" in base and is_policy_spec(base)  # cfr+:100 has a + of its own
     if not is_policy_spec(text) or searches:
         wanted = words.partition(":")[0]
         hint = near(wanted, search_names(), "") if plus and base else near(text, KNOWN, "")
-        raise UnknownGameAgent(
+        raise UnknownAgent(
             f"no agent of {game.name} is called {text!r}; {hint}{' ' * bool(hint)}An agent is one of "
             f"{', '.join(KNOWN)}, a file of a network or policy, FILE.py:NAME, or one of these with +PRESET "
             f"for search, PRESET one of {', '.join(search_names())}"
@@ -192,27 +332,27 @@ def _on_a_tree(game: Game, text: str, seed: int) -> Blueprint:
         tree = grow(game, budget=TreeBudget(history_bytes=0.0))
         probs = policy_from_spec(text, game, tree, seed=seed)
     except PolicySpecError as error:
-        raise UnknownGameAgent(str(error)) from error
+        raise UnknownAgent(str(error)) from error
     return tabulate(game, tree, probs, text)
 
 
-def _is_own_agent(text: str) -> bool:
-    """Return whether a name looks like FILE.py:NAME or MODULE:NAME; `cfr:100` does not."""
-    from gs2.policies.policy_spec import is_policy_spec
+def named_object(text: str) -> Any:
+    """Return what a user's own name stands for; raise UnknownAgent where it cannot be had."""
+    if is_own(text):
+        return own_object(text, "agent", UnknownAgent)
+    return entry_point(GROUP, text, UnknownAgent)
 
-    return is_own(text) and not is_policy_spec(text)
 
-
-def _own_agent(text: str) -> GameAgent:
-    found: Any = own_object(text, "agent", UnknownGameAgent)
+def _made_agent(text: str) -> GameAgent:
+    found = named_object(text)
     if inspect.isclass(found) or not hasattr(found, "policy"):
         make: Callable[[], Any] = found
         try:
             found = make()
         except Exception as error:
-            raise UnknownGameAgent(f"agent {text!r} cannot be made without arguments: {error!r}") from error
+            raise UnknownAgent(f"agent {text!r} cannot be made without arguments: {error!r}") from error
     if not isinstance(found, GameAgent):
-        raise UnknownGameAgent(
+        raise UnknownAgent(
             f"agent {text!r} must have a name and policy(game, states, player, actions); got "
             f"{type(found).__name__}; see blueprint/protocol.py"
         )

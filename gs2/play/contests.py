@@ -4,12 +4,11 @@
     contest.play(Meeting("leduc_poker", "cfr:100", "uniform"), range(64)).net.mean()
 
 Any game is played by `gs2.play.game_pairs`. One with a way of its own to play many rounds at once, and agents
-that decide for all of them together, registers it in `OWN`.
+that decide for all of them together, registers it in `gs2.wings`.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,14 +23,13 @@ from gs2.play.agent_names import agent_identity, load_game_agent
 from gs2.play.game_agents import TrailAgent
 from gs2.play.game_pairs import PlayedGames, play_numbered, playing_teams
 from gs2.play.match_files import MeetingError
+from gs2.wings import own_part
 
 if TYPE_CHECKING:
     from blueprint.protocol import GameAgent
 
 __all__ = ["Contest", "GameContest", "Meeting", "contest_of"]
 
-OWN = {"guandan": "gs2.guandan.contest:guandan_contest"}
-"""By the name of a game what makes its contest, called with the terms of a match."""
 QUICK, SEARCHING = 256, 4
 """Pairs of games that are played in lockstep: many where agents answer at once, few where one searches."""
 PAIRS = 1000
@@ -172,10 +170,9 @@ def contest_of(game: str | Game, terms: Mapping[str, Any] | None = None) -> Cont
     Raises GameError if there is no such game, ConfigError for terms that it does not have.
     """
     loaded = load_game(name_here(game), general_sum=True) if isinstance(game, str) else game
-    own = OWN.get(loaded.name.partition("(")[0])
+    own = own_part(loaded.name, "contest")
     if own is not None:
-        module, _, name = own.partition(":")
-        made: Contest = getattr(importlib.import_module(module), name)(terms or {})
+        made: Contest = own(terms or {})
         return made
     if terms:
         raise MeetingError(

@@ -81,8 +81,8 @@ def diverse_histories(
 ) -> NDArray[np.int64]:
     """Return the k indices whose values are spread best over the range, [min(k, m)] int64, rising (GS2-D).
 
-    Histories of weight zero enter only when there are fewer than k others, as in the GuanDan settings of
-    the GS2 paper (appendix C.6). Among histories of equal value the choice is drawn from `rng`, so that
+    Histories of weight zero enter only when there are fewer than k others, as in the GS2 paper's settings of
+    its largest game (appendix C.6). Among histories of equal value the choice is drawn from `rng`, so that
     repeated calls do not always favour the first.
     """
     _check(values, weights, k)

@@ -1,1 +1,1 @@
-"""GuanDan, reviews and searches in a browser: a server for people and agents, and pages that stand alone."""
+"""Games, reviews and searches in a browser: a server for people and agents, and pages that stand alone."""

@@ -27,7 +27,7 @@ from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_intervals
 from gs2.commands.common import COUNT, SEED
 from gs2.commands.groups import run_alone
-from gs2.guandan.named_agents import load_batched_agent
+from gs2.guandan.agent_families import load_batched_agent
 from gs2.guandan.review.judging import Judge, Judgement, choices_of
 from gs2.guandan.review.recorded_rounds import RecordedRound
 from gs2.guandan.review.review_presets import VERDICTS, review_preset

@@ -28,7 +28,7 @@ def count_results(agent: str, matches: int, seed: int) -> NDArray[np.int64]:
     from games.guandan.matches.lockstep import Matches
     from games.guandan.rounds.round import GuanDan
     from games.guandan.rounds.state import NOBODY
-    from gs2.guandan.named_agents import load_batched_agent
+    from gs2.guandan.agent_families import load_batched_agent
 
     rng = np.random.default_rng(seed)
     player = load_batched_agent(agent, rng)

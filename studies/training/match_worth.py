@@ -69,7 +69,7 @@ def play_worth(
     from blueprint.guandan.objective import match_chances
     from blueprint.guandan.play.duplicate import play_duplicate
     from blueprint.guandan.play.selfplay import Scratch
-    from gs2.guandan.named_agents import load_batched_agent
+    from gs2.guandan.agent_families import load_batched_agent
 
     rng = np.random.default_rng(seed)
     agents = load_batched_agent(a, rng), load_batched_agent(b, rng)

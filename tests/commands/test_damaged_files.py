@@ -86,7 +86,7 @@ READERS: dict[str, tuple[str, Callable[[Path], tuple[str, ...]]]] = {
     ),
     "position": (
         "position.json",
-        lambda p: ("solve", "guandan", "--position", str(p / "position.json"), "--preset", "blueprint"),
+        lambda p: ("solve", "guandan", "--infoset", str(p / "position.json"), "--method", "blueprint"),
     ),
 }
 

@@ -8,13 +8,13 @@ import click
 
 from gs2.cli import main
 from gs2.commands.matches.compare_agents import ladder, match
-from gs2.commands.solving.guandan_solve import guandan_solve
+from gs2.commands.solving.solve import solve
 from gs2.commands.training.train import train
 
 __all__ = ["COMMANDS"]
 
 BY_GAME: dict[str, tuple[tuple[str, click.Command], ...]] = {
-    "solve": (("guandan", guandan_solve),),
+    "solve": (("guandan", solve),),
     "match": (("kuhn_poker", match), ("doudizhu", match)),
     "ladder": (("kuhn_poker", ladder),),
     "train": (("guandan", train), ("kuhn_poker", train), ("doudizhu", train)),

@@ -86,7 +86,7 @@ STANDS_FOR = {
 LONG = re.compile(
     r"gs2 (match|ladder|gate|play) .|gs2 bench ."
     r"|gs2 exploit (guandan|.*network:)"
-    r"|solve guandan --(json|position (follow|duel))|--blueprint dice24|goofspiel\(cards=11.*dmc:"
+    r"|solve guandan --(json|infoset (follow|duel))|--blueprint dice24|goofspiel\(cards=11.*dmc:"
     r"|universal_poker.*numHoleCards=2"
 )
 """Commands that play or search at GuanDan, or list a poker game of 276 hands or the hands of two dice."""

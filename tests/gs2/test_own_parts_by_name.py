@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import cfr
+from blueprint.protocol import UnknownAgent
 from games.check import check_game
 from games.game import GameError
 from games.registry import load_game
@@ -23,6 +24,7 @@ from gs2.cli import main
 from gs2.guandan.table.agents import load_agent
 from gs2.guandan.table.seat import AgentError
 from gs2.parts import named_part
+from gs2.play.agent_names import load_game_agent
 from tests.patience import LONG
 
 PARTS = """
@@ -364,6 +366,8 @@ def test_an_installed_package_adds_games_generators_and_agents(package: Path) ->
     solved = gs2("solve", "their_poker", "--method", "gs2-d", "-k", "1", "--generator", "first", "--json")
     assert json.loads(solved.stdout)["config"]["generator"] == "first"
     assert load_agent("lazy").act(None) == 0  # type: ignore[arg-type]
+    with pytest.raises(UnknownAgent, match="'lazy' must have a name and policy"):
+        load_game_agent(load_game("kuhn_poker"), "lazy")  # found, but it plays a seat at a table
     with pytest.raises(GameError, match=r"of some-parts \(entry point gs2.games\) cannot be loaded"):
         load_game("lost")
     with pytest.raises(GameError, match="did you mean their_poker"):

@@ -104,7 +104,7 @@ def _today() -> Layout:
     from games.guandan.notation import action_text
     from games.guandan.rounds.round import advance, legal
     from games.registry import load_game
-    from gs2.guandan.named_agents import load_batched_agent
+    from gs2.guandan.agent_families import load_batched_agent
 
     return Layout(
         deal_rounds=deal_rounds,

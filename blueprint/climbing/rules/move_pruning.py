@@ -8,7 +8,7 @@ Of a decision's moves those stay
 - the pass, and in DouDiZhu bombs and the rocket.
 
 Source: Luo & Tan 2024, equation 2: K_i <= K_min + N / f + d with d the number of the current circle. We leave
-d out, as in GuanDan (`blueprint.guandan.rules.pruning`), and keep what wins the lead whatever it costs.
+d out, and keep what wins the lead whatever it costs.
 """
 
 from __future__ import annotations

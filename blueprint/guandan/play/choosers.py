@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from blueprint.choosing.soft_choice import draw_soft, near_best
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.objective import rounds_alone
+from blueprint.protocol import UnknownAgent
 from games.support.array_types import Array
 from games.support.near import near
 
@@ -19,15 +20,11 @@ if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
     from blueprint.guandan.network.torch_network import TorchNetwork
 
-__all__ = ["AGENTS", "RULE_AGENTS", "InferenceAgent", "UnknownAgent", "load_chooser"]
+__all__ = ["AGENTS", "RULE_AGENTS", "InferenceAgent", "load_chooser"]
 
 RULE_AGENTS = ("random", "greedy", "mincomb", "aggressive", "conservative", "balanced", "strong")
 AGENTS = (*RULE_AGENTS, "blueprint")
 """The names that stand for themselves; a checkpoint is named by its path."""
-
-
-class UnknownAgent(ValueError):
-    """A name that no agent has."""
 
 
 def load_chooser(name: str, rng: np.random.Generator) -> Chooser:

@@ -1,1 +1,1 @@
-"""`gs2 solve`: a strategy refined at one infoset, of any game or of GuanDan."""
+"""`gs2 solve`: a strategy refined at one infoset, of any game."""

@@ -1,121 +1,74 @@
-"""`gs2 solve guandan`: what would you play in this position of GuanDan, and why?"""
+"""GuanDan's own methods of `gs2 solve`: what would you play in this position, and why?"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import click
+import numpy as np
 
-from gs2.commands.common import COUNT, SEED, FiniteRange, html_option, print_json, stdout
+from games.support.spec import split_spec
+from gs2.commands.common import print_json, stdout
 from gs2.commands.progress import working
+from gs2.guandan.agent.agent_presets import PRESETS
+from gs2.guandan.agent_families import configured
+from gs2.guandan.position_solver import example_positions, read_position, solve_position
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from gs2.commands.solving.solve import Asked
     from gs2.guandan.agent.explanation import Explanation
 
-__all__ = ["guandan_solve", "render"]
+__all__ = ["SOLVING", "render"]
 
 ANY_GAP = 100.0
-"""Levels behind the best move at which none is left out: who asks wants to see a search."""
+"""Gap below the best move within which every move is searched; large, because the user asks for a search."""
+EXAMPLE = "follow"
+CALLED = {"time_limit": "deadline"}
+"""Fields that methods of every game have under another name."""
 
 
-@click.command("guandan")
-@click.option(
-    "--position",
-    "source",
-    metavar="FILE",
-    default="follow",
-    show_default=True,
-    help="Position as JSON, or the name of an example; --positions lists them.",
-)
-@click.option("--positions", is_flag=True, help="List the example positions and end.")
-@click.option("--blueprint", "spec", metavar="FILE", help="Checkpoint to refine.  [default: the shipped one]")
-@click.option(
-    "--preset",
-    "name",
-    default="standard",
-    show_default=True,
-    help="Search preset: standard, fast, deep, rollout, rollout-fast, rollout-deep, paper or blueprint.",
-)
-@click.option("--seconds", "deadline", type=FiniteRange(min=0.001), help="Time limit.")
-@click.option(
-    "--gap",
-    type=FiniteRange(0, ANY_GAP),
-    help="Search moves up to so many levels behind the blueprint's best.  [default: any; the agent itself "
-    "leaves moves alone that are far behind]",
-)
-@click.option("--worlds", type=COUNT, help="Deals to sample.  [default: the preset's]")
-@click.option("-k", "k", type=COUNT, help="Deals kept in the subgame (preset paper).")
-@click.option(
-    "--generator", help="Choice of these deals: diverse, clusters, random or FILE.py:NAME (preset paper)."
-)
-@click.option("--gadget", help="auto, resolve, maxmargin or unsafe (preset paper).")
-@click.option("--rows", type=COUNT, default=6, show_default=True, help="Moves and deals shown.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of every random choice.")
-@html_option("the moves and deals")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole explanation as JSON.")
-def guandan_solve(
-    source: str,
-    positions: bool,
-    spec: str | None,
-    name: str,
-    rows: int,
-    seed: int,
-    page: Path | None,
-    as_json: bool,
-    **changes: Any,
-) -> None:
-    """Choose a move in a GuanDan position, and explain the choice.
+class GuanDanSolving:
+    """Searches by the presets of the GuanDan agent, at positions in files and examples."""
 
-    With no options: an example in which one may bomb or pass.
-    """
-    from gs2.guandan.position_solver import example_positions, read_position, solve_position
+    methods: Mapping[str, Any] = PRESETS
+    examples = staticmethod(example_positions)
 
-    if positions:
-        _list_positions(as_json)
-        return
-    import numpy as np
+    def infoset(self, text: str | None) -> str:
+        """Return a position as a line of JSON, by its file, an example's name or as it is."""
+        return read_position(EXAMPLE if text is None else text)
 
-    from gs2.guandan.agent.agent import make_agent
-    from gs2.guandan.agent.agent_presets import agent_preset
+    def solve(self, asked: Asked, text: str | None, **changes: Any) -> None:
+        """Choose a move in a position, and print why.
 
-    if changes["generator"] is not None:
-        from gs2.parts import named_part
+        Raises GameError for what is no position, ConfigError for fields that the method does not have.
+        """
+        from gs2.guandan.agent.agent import make_agent
 
-        changes["generator"] = named_part("generator", changes["generator"])
-    config = agent_preset(name)
-    if changes["gap"] is None and config.method != "none":
-        changes["gap"] = ANY_GAP
-    config = config.replace(**{k: v for k, v in changes.items() if v is not None})
-    position = read_position(source)
-    with working("loading the blueprint …"):
-        agent = make_agent(spec, config, np.random.default_rng(seed))
-        # kernels compile on the first use after an install: not on the time of this decision
-        agent.warm_up()
-    with working(f"searching by {config.name} …"):
-        explanation = solve_position(position, agent, listed=rows)
-    example = example_positions().get(source)
-    title = None if example is None else str(example["title"])
-    if page is not None:
-        from gs2.explore.explore_page import decision_picture, write_explore_page
+        name, settings = split_spec(asked.method)
+        options = {CALLED.get(field, field): value for field, value in changes.items()}
+        usual = PRESETS[name] if PRESETS[name].method == "none" else PRESETS[name].replace(gap=ANY_GAP)
+        config = configured(usual, settings, label=f"method {name}", **options)
+        position = self.infoset(text)
+        with working("loading the blueprint …"):
+            agent = make_agent(asked.blueprint, config, np.random.default_rng(asked.seed))
+            # kernels compile on the first use after an install: not on the time of this decision
+            agent.warm_up()
+        with working(f"searching by {config.name} …"):
+            explanation = solve_position(position, agent, listed=asked.rows)
+        example = example_positions().get(EXAMPLE if text is None else text)
+        title = None if example is None else str(example["title"])
+        if asked.page is not None:
+            from gs2.explore.explore_page import decision_picture, write_explore_page
 
-        write_explore_page(page, decision_picture(explanation.to_json(), title))
-    if as_json:
-        print_json({**explanation.to_json(), "blueprint_name": agent.evaluator.name, "seed": seed})
-        return
-    render(explanation, title)
+            write_explore_page(asked.page, decision_picture(explanation.to_json(), title))
+        if asked.as_json:
+            told = {"blueprint_name": agent.evaluator.name, "seed": asked.seed}
+            print_json({**explanation.to_json(), **told})
+            return
+        render(explanation, title)
 
 
-def _list_positions(as_json: bool) -> None:
-    from gs2.guandan.position_solver import example_positions
-
-    examples = example_positions()
-    if as_json:
-        print_json(examples)
-        return
-    for name, example in examples.items():
-        stdout().print(f"[bold]{name:14}[/bold] {example['title']}", soft_wrap=True)
+SOLVING = GuanDanSolving()
 
 
 def render(told: Explanation, title: str | None = None) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import click
 
@@ -19,6 +21,7 @@ from gs2.commands.common import (
     html_option,
     memory_option,
     print_json,
+    stderr,
     stdout,
 )
 from gs2.commands.locking import LockChoice, lock_options
@@ -37,47 +40,78 @@ if TYPE_CHECKING:
     from gs2.search.context import SearchOptions
     from gs2.search.result import SearchResult
 
-__all__ = ["SolveCommand", "solve"]
+__all__ = ["Asked", "OwnSolving", "solve"]
 
 EXAMPLE_GAME = "leduc_poker"
 EXAMPLE_INFOSET = "P1 holds Ks | raise"
-SHOWN_ROWS = 6
+MANY_ROWS = 1_000_000
 LOOKED_AT = 100_000
 """Histories among which the first infoset is looked for before one is drawn."""
 
 
-class SolveCommand(click.Command):
-    """`gs2 solve`, which hands `gs2 solve guandan` to a command of its own: infosets are positions there."""
+class OwnSolving(Protocol):
+    """Methods and examples that a game brings to `gs2 solve`, registered in `gs2.wings`.
 
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Return the context of the command that the first word names."""
-        if args and args[0].lower() == "guandan":
-            from gs2.commands.solving.guandan_solve import guandan_solve
+    methods: its methods by name, each a configuration with `to_json`; the first is the usual one.
+    """
 
-            return guandan_solve.make_context(f"{info_name} guandan", args[1:], parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
+    methods: Mapping[str, Any]
+
+    def examples(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the example infosets by name, each with a `title`."""
+        ...
+
+    def infoset(self, text: str | None) -> str:
+        """Return the words of an infoset: those of a file or an example, the first if None, or as given."""
+        ...
+
+    def solve(self, asked: Asked, text: str | None, **changes: Any) -> None:
+        """Search by one of `methods`, and print what was asked for. changes: of the method's fields."""
+        ...
 
 
-@click.command(cls=SolveCommand)
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a game's own methods.
+
+    method: NAME[:FIELD=VALUE,…]. blueprint: None for the usual one. rows: most rows of a table. page: file of
+    a page to write, None for none. as_json: whether the whole result is printed as JSON.
+    """
+
+    method: str
+    blueprint: str | None
+    seed: int
+    rows: int
+    page: Path | None
+    as_json: bool
+
+
+@click.command
 @click.argument("game", type=GAME, default=EXAMPLE_GAME)
-@click.option("--infoset", "text", metavar="TEXT", help="The infoset, as `gs2 infosets` names it.")
+@click.option(
+    "--infoset",
+    "text",
+    metavar="TEXT",
+    help="The infoset, as `gs2 infosets` names it; at a game with examples also a file or an example's name.",
+)
+@click.option("--positions", is_flag=True, help="List the game's example infosets and exit.")
 @click.option(
     "--blueprint",
     "spec",
-    default="cfr:100",
-    show_default=True,
     help="Strategy to refine: a file of `gs2 blueprint` or of a network, VARIANT:ITERATIONS, noise:EPSILON, "
-    "dmc:GAMES, network:DECISIONS or uniform.",
+    "dmc:GAMES, network:DECISIONS or uniform.  [default: cfr:100; the shipped network of a game with methods "
+    "of its own]",
 )
 @click.option(
     "--method",
-    default="gs2+",
-    show_default=True,
-    help="Search method, NAME or NAME:FIELD=VALUE,…; --methods lists the names.",
+    help="Search method, NAME or NAME:FIELD=VALUE,…; --methods lists the names.  [default: gs2+, or the "
+    "game's own]",
 )
-@click.option("--methods", is_flag=True, help="List the methods and exit.")
+@click.option("--methods", is_flag=True, help="List the game's methods and exit.")
+@click.option("--position", hidden=True)
+@click.option("--preset", hidden=True)
+@click.option("--gap", type=FINITE, hidden=True)
+@click.option("--worlds", type=COUNT, hidden=True)
 @click.option("-k", "k", type=COUNT, help="Number of histories to keep.  [default: the method's]")
 @click.option(
     "--generator",
@@ -127,19 +161,22 @@ class SolveCommand(click.Command):
 )
 @lock_options
 @html_option("what the search saw, its histories and the game's tree")
+@click.option("--rows", type=COUNT, default=6, show_default=True, help="Rows shown of each table.")
 @click.option("--all-rows", is_flag=True, help="Show every history and opponent infoset.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 def solve(
     game: Game,
     text: str | None,
-    spec: str,
-    method: str,
+    spec: str | None,
+    method: str | None,
+    positions: bool,
     methods: bool,
     seed: int,
     output: Path | None,
     lock: LockChoice | None,
     page: Path | None,
+    rows: int | None,
     all_rows: bool,
     as_json: bool,
     **changes: Any,
@@ -148,8 +185,9 @@ def solve(
 
     Without --infoset it is the first of the game; where chance deals too much before it, one is drawn.
     With no options: player 1 of Leduc poker holds a king and faces a raise, the blueprint is CFR after 100
-    iterations, and generative subgame solving (GS2+) refines it. At GuanDan, infosets are positions: see
-    gs2 solve guandan --help.
+    iterations, and generative subgame solving (GS2+) refines it.
+
+    A game may have methods and example infosets of its own: see --methods and --positions.
 
     If a game is too large to list, the search draws histories of the infoset. The blueprint must then be a
     file, but not JSON, or uniform; --depth with --leaf value or rollout keeps the subgame small.
@@ -158,9 +196,34 @@ def solve(
 
     --lock searches the locked game, in which chance plays the fixed part.
     """
-    if methods:
-        _list_methods(as_json)
+    from gs2.wings import own_part
+
+    own: OwnSolving | None = own_part(game.name, "solve")
+    if positions:
+        _list_positions(game, own, as_json)
         return
+    if methods:
+        _list_methods(own, as_json)
+        return
+    usual = "gs2+" if own is None else next(iter(own.methods))
+    text, method = _by_present_names(text, method, usual, changes)
+    rows = None if all_rows else rows
+    given = {field: value for field, value in changes.items() if value is not None}
+    name = method.partition(":")[0].strip()
+    if own is not None and name in own.methods:
+        if output is not None or lock is not None:
+            raise click.UsageError(f"--output and --lock need a method of every game; got {method}")
+        own.solve(Asked(method, spec, seed, rows or MANY_ROWS, page, as_json), text, **given)
+        return
+    if own is not None:
+        from games.support.near import near
+        from gs2.play.search_agent import search_names
+
+        hint = near(name, own.methods, "")
+        if hint and name not in search_names():
+            raise click.UsageError(f"no method is called {name!r}; {hint}")
+        text = own.infoset(text)
+    spec = spec or ("cfr:100" if own is None else "network")
     import numpy as np
 
     from cfr.best_response import best_response_values
@@ -178,7 +241,6 @@ def solve(
     from gs2.search.context import MAX_LISTED, SearchOptions
     from gs2.search.explain import listed_context
 
-    given = {name: value for name, value in changes.items() if value is not None}
     config = named_search(method, label="method", **given)
     check_leaf_of(config, game)
     original, fixed = game, None if lock is None else lock.read(game)
@@ -186,7 +248,6 @@ def solve(
         game = LockedGame(game, fixed)
     infoset = _example_infoset(game, seed) if text is None else game.parse_infoset(text)
     options = SearchOptions(listed=None if all_rows else MAX_LISTED)
-    rows = None if all_rows else SHOWN_ROWS
     public = output is None and lock is None and changes["source"] is None and _is_public(config)
     on_tree = public and is_public_policy(spec)
     context = None
@@ -297,8 +358,7 @@ def _solve_alone(
 
 def _asked(game: Game, spec: str, config: SearchConfig, seed: int) -> Blueprint:
     """Return the strategy that a text names: any if the game can be listed, else one without a tree."""
-    from gs2.play.agent_names import load_searched
-    from gs2.play.network_names import blueprint_named
+    from gs2.play.agent_names import blueprint_named, load_searched
     from gs2.search.config.search import SearchConfig
     from gs2.search.explain import listed_context
 
@@ -339,18 +399,51 @@ def _example_infoset(game: Game, seed: int) -> Infoset:
     )
 
 
-def _list_methods(as_json: bool) -> None:
+def _by_present_names(
+    text: str | None, method: str | None, usual: str, changes: dict[str, Any]
+) -> tuple[str | None, str]:
+    """Return the infoset and the method, by whichever options they were given; say the present ones."""
+    given = {name: changes.pop(name) for name in ("position", "preset")}
+    for name, present in (("position", "--infoset"), ("preset", "--method")):
+        if given[name] is not None:
+            stderr().print(f"--{name} is now {present} {given[name]}", soft_wrap=True)
+    method = method or given["preset"] or usual
+    for name in ("gap", "worlds"):
+        value = changes.pop(name)
+        if value is not None:
+            method += f"{',' if ':' in method else ':'}{name}={value}"
+            stderr().print(f"--{name} is now a field of --method, as in {method}", soft_wrap=True)
+    return text or given["position"], method
+
+
+def _list_positions(game: Game, own: OwnSolving | None, as_json: bool) -> None:
+    if own is None:
+        raise click.UsageError(
+            f"--positions needs a game that comes with examples; {game.name} has none; see gs2 infosets"
+        )
+    examples = own.examples()
+    if as_json:
+        print_json(examples)
+        return
+    for name, example in examples.items():
+        stdout().print(f"[bold]{name:14}[/bold] {example['title']}", soft_wrap=True)
+
+
+def _list_methods(own: OwnSolving | None, as_json: bool) -> None:
     from gs2.search.config.presets import PRESET_NOTES, PRESETS
 
+    found = {} if own is None else dict(own.methods)
     if as_json:
-        print_json({name: config.to_json() for name, config in PRESETS.items()})
+        print_json({name: config.to_json() for name, config in (PRESETS | found).items()})
         return
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("method")
     table.add_column("what it does")
-    for name in PRESETS:
+    for name in found:
+        table.add_row(name, "the game's own")
+    for name in (one for one in PRESETS if one not in found):
         table.add_row(name, PRESET_NOTES[name])
     table.add_row("J-klss", "order-J knowledge, for any J >= 1")
     stdout().print(table)

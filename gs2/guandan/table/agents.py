@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.protocol import UnknownAgent
 from games.guandan.cards import pack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.rounds.round import legal
@@ -170,8 +171,7 @@ _CARDS = {(int(lo), int(hi)): card for card, (lo, hi) in enumerate(pack(np.eye(5
 def load_agent(name: str) -> Agent:
     """Return an agent by name.
 
-    name: `random` among all moves, `first` or `human`; else any that `gs2.guandan.named_agents` knows, one's
-        own as MODULE:NAME or FILE.py:NAME included.
+    name: `random` among all moves, `first` or `human`; else any of `gs2.guandan.agent_families`.
     Raises AgentError if there is none, or it does not have what an agent needs.
     """
     if name == "random":
@@ -182,7 +182,7 @@ def load_agent(name: str) -> Agent:
         from gs2.guandan.table.client.human import HumanAgent
 
         return HumanAgent()
-    from gs2.guandan.named_agents import UnknownAgent, is_batched, load_batched_agent
+    from gs2.guandan.agent_families import is_batched, load_batched_agent
 
     try:
         found = load_batched_agent(name)
@@ -215,7 +215,7 @@ def warm_up(agent: Agent) -> None:
 
 def check_agents(names: Iterable[str]) -> None:
     """Raise what `load_agent` would raise at these names or their files, before anything is started."""
-    from gs2.guandan.named_agents import UnknownAgent, check_agent
+    from gs2.guandan.agent_families import check_agent
 
     for name in dict.fromkeys(names):
         if name not in (*INSTANT, "human"):

@@ -10,7 +10,7 @@ from gs2.search.config.search import SearchConfig
 __all__ = ["DEFAULT_K", "PRESETS", "PRESET_NOTES", "preset"]
 
 DEFAULT_K = 3
-"""Histories kept by the GS2 presets unless told otherwise; GuanDan uses 10 of 1,000."""
+"""Histories kept by the GS2 presets by default; the paper keeps 10 of 1,000 at its largest game."""
 
 _CLOSURE = SearchConfig.of(order=None, freeze="none", scope="block")
 _GS2 = SearchConfig.of(order=1, generator="random", k=DEFAULT_K)

@@ -1,8 +1,8 @@
 """What the pipeline asks of a game: a source of histories, and the problem that those kept make.
 
 A tree that lists histories is one source (`gs2.search.histories.tree_source`): that of a whole game, or, in a
-game that cannot be listed, that of what was drawn (`gs2.search.histories.sampled_source`). Deals sampled at
-GuanDan are another (`gs2.guandan.agent.solving.deal_source`).
+game that cannot be listed, that of what was drawn (`gs2.search.histories.sampled_source`). A game may
+bring another, such as sampled deals.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ from gs2.web.tables.table import Refused
 __all__ = [
     "GAMES",
     "AgentOffer",
-    "check_game_agents",
     "game_from",
     "game_offers",
     "game_titled",
@@ -103,37 +102,30 @@ def _shipped() -> list[AgentOffer]:
     return found
 
 
-def check_game_agents(given: Sequence[str]) -> None:
-    """Raise GameError, or the error of a checkpoint, at a name of the command line that no agent has."""
-    offered_agents(given)
-
-
 def _named_file(base: str) -> Path | None:
     """Return the file that the name of an agent is, or has behind network@; None if there is none.
 
-    Raises UnknownGameAgent for network:…@FILE where that is no file.
+    Raises UnknownAgent for network:…@FILE where that is no file.
     """
-    from gs2.play.network_names import named_network
+    from gs2.play.agent_names import network_file, parse_agent
 
-    if Path(base).is_file():
-        return Path(base)
-    network = named_network("", base) if "@" in base else None
-    return None if network is None else network.path
+    name = parse_agent(base)
+    return name.file if Path(base).is_file() or name.file is None else network_file("", name)
 
 
 def _given(name: str, all_given: Sequence[str]) -> list[AgentOffer]:
     """Return an agent of the command line: one offer, or one for each game whose shipped network it is."""
     from blueprint.checkpoint import GAMES_WITH_NETWORKS
-    from gs2.play.agent_names import parts_of
-    from gs2.play.network_names import named_network
+    from gs2.play.agent_names import network_file, parse_agent
     from gs2.policies.policy_spec import check_policy_file
 
-    base, search = parts_of(name)
+    parsed = parse_agent(name)
+    base, search = parsed.text, parsed.search
     path = _named_file(base)
     label = name.strip()
     if path is not None:
         # a page may be seen by others: the folders of this machine are not for them
-        files = {_named_file(parts_of(other)[0]) for other in all_given}
+        files = {_named_file(parse_agent(other).text) for other in all_given}
         alike = {file for file in files if file is not None and file.stem == path.stem}
         label = path.stem if len(alike) == 1 else f"{path.parent.name}/{path.stem}"
         label = label if Path(base).is_file() else f"{base.partition('@')[0].strip()}@{label}"
@@ -148,7 +140,7 @@ def _given(name: str, all_given: Sequence[str]) -> list[AgentOffer]:
     if path is not None:
         check_policy_file(path)
     word = base.partition(":")[0].lower().rstrip("+-")
-    if word == "network" and named_network(GAMES_WITH_NETWORKS[0], base) is not None:
+    if word == "network" and network_file(GAMES_WITH_NETWORKS[0], parsed) is not None:
         return [
             AgentOffer(label=label, name=name, games=(game,), exactly=game) for game in GAMES_WITH_NETWORKS
         ]

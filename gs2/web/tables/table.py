@@ -1,7 +1,7 @@
 """One table of people and agents: everything on the event loop, in the order in which it arrives.
 
 A table knows who sits there, what each version offers them, and when agents act. Its `Play` knows the rules:
-a match of GuanDan, or rounds of another game.
+a match of several rounds, or single rounds.
 """
 
 from __future__ import annotations

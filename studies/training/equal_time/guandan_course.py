@@ -72,7 +72,7 @@ class GuandanCourse:
         from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
         from blueprint.guandan.play.selfplay import Scratch
         from games.support.bootstrap import bootstrap_interval
-        from gs2.guandan.named_agents import load_batched_agent
+        from gs2.guandan.agent_families import load_batched_agent
 
         own = load_batched_agent(self.agent(name, path), np.random.default_rng(0))
         payoffs = play_duplicate(

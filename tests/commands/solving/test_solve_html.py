@@ -17,7 +17,7 @@ from tests.web.modules.least_browser import in_page, needs_node
 KUHN = ("solve", "kuhn_poker", "--infoset", "P1 holds Q | bet")
 ROWS = ("experiment", "report", "experiments/results/rows/closures")
 LARGE = ("solve", "goofspiel(cards=13)", "--blueprint", "uniform", "--method", "gs2", "--iterations", "5")
-COMMANDS = {"solve": KUHN, "guandan": ("solve", "guandan", "--preset", "blueprint"), "rows": ROWS}
+COMMANDS = {"solve": KUHN, "guandan": ("solve", "guandan", "--method", "blueprint"), "rows": ROWS}
 
 
 class Links(HTMLParser):

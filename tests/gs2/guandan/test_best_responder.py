@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
+from blueprint.protocol import UnknownAgent
 from games.support.configuration import ConfigError
 from gs2.guandan import best_responder
+from gs2.guandan.agent_families import check_agent
 from gs2.guandan.best_responder import RESPONDER, Hunt, exploit_guandan, model_of, searching_responder
-from gs2.guandan.named_agents import UnknownAgent, check_agent
 
 TINY = RESPONDER.replace(rounds=8, batch=64)
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.duplicate import AgentFault, duplicate_deals, play_duplicate
 from blueprint.guandan.rules.rule_agents import GreedyAgent
+from blueprint.protocol import UnknownAgent
 from games.guandan.rounds.round import legal
-from gs2.guandan.named_agents import (
-    UnknownAgent,
+from gs2.guandan.agent_families import (
     check_agent,
     deals_at_once,
     fingerprint,

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from games.game import GameError
 from games.guandan.rounds.position import parse_position
 from games.guandan.rounds.round import legal
-from gs2.commands.solving.guandan_solve import guandan_solve
+from gs2.cli import main
+from gs2.commands.solving.solve import solve
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import agent_preset
@@ -96,7 +97,7 @@ def test_a_decision_that_was_cut_short_says_so() -> None:
 
 
 def test_a_source_that_is_no_position_lists_the_examples(tmp_path) -> None:
-    with pytest.raises(GameError, match=r"a file or one of .*endgame"):
+    with pytest.raises(GameError, match=r"must be a file or one of .*endgame"):
         read_position("nowhere")
     file = tmp_path / "mine.json"
     file.write_text(json.dumps(example_positions()["lead"]))
@@ -112,22 +113,51 @@ def test_the_command_prints_a_verdict_for_people_and_for_programs(monkeypatch, t
 
     monkeypatch.setattr(agent_module, "make_agent", make)
     runner = CliRunner()
-    shown = runner.invoke(guandan_solve, ["--position", "wild", "--seconds", "20"])
+    shown = runner.invoke(solve, ["guandan", "--infoset", "wild", "--seconds", "20"])
     assert shown.exit_code == 0, shown.output
     assert "Play " in shown.output and "hand (10)" in shown.output and "milliseconds" in shown.output
-    told = runner.invoke(guandan_solve, ["--position", "wild", "--seconds", "20", "--json"])
+    told = runner.invoke(solve, ["guandan", "--infoset", "wild", "--seconds", "20", "--json"])
     assert json.loads(told.output[told.output.index("{") :])["play"] in shown.output
-    listed = runner.invoke(guandan_solve, ["--positions"])
+    listed = runner.invoke(solve, ["guandan", "--positions"])
     assert all(name in listed.output for name in example_positions())
     assert made == [None, None]
 
 
 def test_a_move_far_behind_is_searched_when_asked_and_left_alone_with_a_gap() -> None:
     def ask(*words: str) -> dict:
-        done = CliRunner().invoke(guandan_solve, ["--json", "--worlds", "4", *words])
+        done = CliRunner().invoke(solve, ["guandan", "--json", *words])
         assert done.exit_code == 0, done.output
         return json.loads(done.stdout)
 
-    assert ask()["stage"] == "subgame"
-    assert ask("--preset", "rollout")["stage"] == "rollout"
-    assert ask("--gap", "0")["stage"] == "clear"
+    assert ask("--method", "standard:worlds=4")["stage"] == "subgame"
+    assert ask("--method", "rollout:worlds=4")["stage"] == "rollout"
+    assert ask("--method", "standard:gap=0,worlds=4")["stage"] == "clear"
+
+
+def test_earlier_options_say_the_present_ones() -> None:
+    words = ["--position", "wild", "--preset", "standard", "--worlds", "4", "--gap", "0"]
+    done = CliRunner().invoke(solve, ["guandan", "--json", *words])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["stage"] == "clear"
+    for line in (
+        "--position is now --infoset wild",
+        "--preset is now --method standard",
+        "as in standard:gap=0.0",
+        "as in standard:gap=0.0,worlds=4",
+    ):
+        assert line in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--order", "2"), "has no field 'order'"),
+        (("--method", "fast:wolds=4"), "did you mean worlds"),
+        (("--method", "fst"), "did you mean fast"),
+        (("--infoset", "nowhere"), "must be a file or one of lead"),
+        (("-o", "new.npz"), "--output and --lock need a method of every game"),
+    ],
+)
+def test_what_the_methods_of_the_game_do_not_have_is_refused(words: tuple[str, ...], says: str) -> None:
+    done = CliRunner().invoke(main, ["solve", "guandan", *words])
+    assert done.exit_code == 2 and says in " ".join(done.stderr.split()), done.stderr

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.protocol import Blueprint, GameAgent
+from blueprint.protocol import Blueprint, GameAgent, UnknownAgent
 from blueprint.research.game_network import GameNetworkConfig
 from blueprint.research.game_training import Budget, TrainingFiles, train_game_network
 from cfr.policies.policy import save_policy, tabular_policy
@@ -20,10 +20,9 @@ from gs2.play.agent_names import (
     agent_identity,
     load_game_agent,
     load_game_blueprint,
-    parts_of,
+    parse_agent,
 )
 from gs2.play.game_pairs import play_agents
-from gs2.play.network_names import UnknownGameAgent
 from gs2.play.search_agent import SearchAgent
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.policies.tabulate import policy_of
@@ -68,13 +67,15 @@ def own(tmp_path: Path) -> Path:
     ],
 )
 def test_names_are_taken_apart_at_the_search(text: str, parts: tuple[str, str | None]) -> None:
-    assert parts_of(text) == parts
+    name = parse_agent(text)
+    assert (name.text, name.search) == parts
 
 
 def test_a_file_of_that_very_name_is_no_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine+gs2+").write_text("x")
-    assert parts_of("mine+gs2+") == ("mine+gs2+", None)
+    name = parse_agent("mine+gs2+")
+    assert (name.text, name.file, name.search) == ("mine+gs2+", Path("mine+gs2+"), None)
 
 
 @pytest.mark.parametrize("text", ["uniform", "cfr:20", "dcfr:20", "noise:0.5", "dmc:500"])
@@ -139,18 +140,18 @@ def test_agents_of_ones_own_play(own: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "error", "says"),
     [
-        ("unifrom", UnknownGameAgent, "did you mean uniform"),
-        ("cfr:x", UnknownGameAgent, "iterations must be an integer of at least 1"),
-        ("network:0", UnknownGameAgent, "decisions must be an integer of at least 1"),
-        ("uniform+gs22", UnknownGameAgent, "did you mean gs2"),
-        ("cfr:10+gs22", UnknownGameAgent, "did you mean gs2"),
-        ("dcfr+:10+gs22", UnknownGameAgent, "did you mean gs2"),
+        ("unifrom", UnknownAgent, "did you mean uniform"),
+        ("cfr:x", UnknownAgent, "iterations must be an integer of at least 1"),
+        ("network:0", UnknownAgent, "decisions must be an integer of at least 1"),
+        ("uniform+gs22", UnknownAgent, "did you mean gs2"),
+        ("cfr:10+gs22", UnknownAgent, "did you mean gs2"),
+        ("dcfr+:10+gs22", UnknownAgent, "did you mean gs2"),
         ("uniform+gs2+:kk=3", ConfigError, "there is no field 'kk' to set; did you mean k"),
         ("uniform+gs2+:k=three", ConfigError, "k must be of type int"),
-        ("none.safetensors+gs2+", UnknownGameAgent, "is called 'none.safetensors'"),
-        ("none.py:Agent", UnknownGameAgent, "does not exist"),
-        ("OWN:Silent", UnknownGameAgent, "must have a name and policy"),
-        ("OWN:broken", UnknownGameAgent, "cannot be made without arguments"),
+        ("none.safetensors+gs2+", UnknownAgent, "is called 'none.safetensors'"),
+        ("none.py:Agent", UnknownAgent, "does not exist"),
+        ("OWN:Silent", UnknownAgent, "must have a name and policy"),
+        ("OWN:broken", UnknownAgent, "cannot be made without arguments"),
     ],
 )
 def test_words_that_name_no_agent_say_what_to_do(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from blueprint.checkpoint import GAMES_WITH_NETWORKS, shipped_file
+from blueprint.protocol import UnknownAgent
 from games.registry import load_game
-from gs2.play.network_names import UnknownGameAgent
 from gs2.web.games.offers import AgentOffer, offered_agents
 
 SPELLINGS = ("{}", "network@{}", "network:temperature=0.05@{}", "network:temperature=0.05,prune=1@{}+rollout")
@@ -81,5 +81,5 @@ def test_a_shipped_network_that_plays_otherwise_is_offered_where_there_is_one() 
 
 
 def test_a_file_behind_an_at_must_be_there() -> None:
-    with pytest.raises(UnknownGameAgent, match="is no file"):
+    with pytest.raises(UnknownAgent, match="is no file"):
         offered_agents(["network:temperature=0.05@none.safetensors"])

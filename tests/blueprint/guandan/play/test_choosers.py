@@ -12,10 +12,11 @@ from blueprint.checkpoint import CheckpointError, write_checkpoint
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import FEATURE_HASH
-from blueprint.guandan.play.choosers import AGENTS, InferenceAgent, UnknownAgent, load_chooser
+from blueprint.guandan.play.choosers import AGENTS, InferenceAgent, load_chooser
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.protocol import UnknownAgent
 from games.guandan.rounds.round import GuanDan
 from tests.blueprint.guandan.positions import SMALL, random_tensors
 

@@ -26,7 +26,7 @@ from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.evaluator import NetworkEvaluator, evaluator_worth
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.named_agents import check_agent, fingerprint, load_batched_agent
+from gs2.guandan.agent_families import check_agent, fingerprint, load_batched_agent
 from tests.gs2.guandan.beliefs.rounds import some_rounds
 
 LEVELS = np.array(RESULTS, float)

@@ -11,7 +11,7 @@ from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, writ
 from gs2.guandan.agent.agent import Gs2Agent, make_agent
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, load_quick, quick_file
-from gs2.guandan.named_agents import fingerprint
+from gs2.guandan.agent_families import fingerprint
 from tests.gs2.guandan.blueprints import CountBlueprint
 
 

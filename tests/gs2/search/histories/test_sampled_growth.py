@@ -24,7 +24,7 @@ from games.game import Game
 from games.infosets.trail import Trail, find_trail, trails_along
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
-from gs2.play.network_names import blueprint_named
+from gs2.play.agent_names import blueprint_named
 from gs2.play.search_agent import SearchAgent
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig

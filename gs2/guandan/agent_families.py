@@ -1,8 +1,7 @@
-"""Every GuanDan agent by name: one registry for the arena, the ladder and the tables.
+"""GuanDan's agents, in families: rules, networks, searches, and users' own.
 
-A name is `strong`, `blueprint`, the path of a checkpoint, `gs2-fast:worlds=64,depth=none@PATH`, or one's own
-agent: FILE.py:NAME, MODULE:NAME or the entry point of an installed package. Each family of agents knows its
-names, how to load them and what tells one version from the next.
+Each family knows its names, how to load them and what tells one version from the next. `gs2.play.agent_names`
+reads the names.
 """
 
 from __future__ import annotations
@@ -11,9 +10,8 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,137 +19,101 @@ import numpy as np
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
 from blueprint.guandan.chooser import Chooser
-from blueprint.guandan.play.choosers import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
+from blueprint.guandan.play.choosers import RULE_AGENTS, load_chooser
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
-from games.support.near import near
-from games.support.own import entry_point, entry_points_of, is_own, own_object
-from games.support.spec import field_types, read_settings, split_spec
+from blueprint.protocol import UnknownAgent
+from games.support.configuration import ConfigError
+from games.support.spec import field_types, read_settings
 from games.support.staged import staged_types
+from gs2.play.agent_names import NETWORK, AgentFamily, AgentName, named_object, own_agent
 
 if TYPE_CHECKING:
     from gs2.guandan.agent.guandan_config import GuanDanConfig
 
 __all__ = [
-    "AGENT_NAMES",
-    "RULE_AGENTS",
-    "AgentSpec",
-    "UnknownAgent",
+    "FAMILIES",
+    "GuanDanAgents",
     "check_agent",
+    "configured",
     "deals_at_once",
     "fingerprint",
     "is_batched",
     "load_batched_agent",
-    "parse_agent",
 ]
 
-AGENT_NAMES = (
-    *(*AGENTS, "gs2", "gs2-fast", "gs2-deep", "gs2-paper"),
-    *("rollout", "rollout-fast", "rollout-deep"),
-)
-"""The names that stand for themselves; a checkpoint is named by its path, one's own agent by its file."""
 SEARCHING = re.compile(r"gs2(-(?P<preset>.*))?|(?P<rollout>rollout(-.*)?)", re.S)
-GROUP = "gs2.agents"
-"""Entry points by which installed packages offer agents."""
 MANY, SOME = 512, 16
 """Deals played in lockstep by an agent that answers at once, and by one that may take its time."""
 
 
-@dataclass(frozen=True)
-class AgentSpec:
-    """An agent's name, taken apart.
-
-    text: as it was written. name: of the agent, without the rest. settings: FIELD=VALUE of its configuration.
-    checkpoint: of its network, None for the shipped one.
-    """
-
-    text: str
-    name: str
-    settings: tuple[str, ...] = ()
-    checkpoint: Path | None = None
-
-
-def parse_agent(text: str) -> AgentSpec:
-    """Return an agent's name taken apart: NAME, PATH.safetensors, or NAME:FIELD=VALUE,…@PATH."""
-    head, at, path = text.partition("@")
-    name, settings = split_spec(head)
-    if (name == "blueprint" or SEARCHING.fullmatch(name)) and ("=" in head or not is_own(text)):
-        return AgentSpec(text, name, settings, Path(path) if at else None)
-    return AgentSpec(text, text, (), Path(text) if text.endswith(".safetensors") else None)
-
-
-class AgentFamily(Protocol):
+class GuanDanAgents(AgentFamily, Protocol):
     """Agents that are named, loaded and told apart in one way."""
 
-    def takes(self, spec: AgentSpec) -> bool:
-        """Return whether the name is one of this family's."""
-        ...
-
-    def check(self, spec: AgentSpec) -> None:
+    def check(self, spec: AgentName) -> None:
         """Raise what loading the agent would raise at its name; nothing large is loaded."""
         ...
 
-    def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
+    def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
         """Return a new agent; one that draws draws from `rng`."""
         ...
 
-    def fingerprint(self, spec: AgentSpec) -> str:
+    def fingerprint(self, spec: AgentName) -> str:
         """Return what changes when the agent does; `check` was called before."""
         ...
 
-    def deals_at_once(self, spec: AgentSpec) -> int:
+    def deals_at_once(self, spec: AgentName) -> int:
         """Return how many deals the agent should play in lockstep."""
         ...
 
-    def is_batched(self, spec: AgentSpec) -> bool:
-        """Return whether the agent gains from deciding for many rounds together."""
-        ...
 
-
-class _Quick:
-    """What agents that answer at once have in common."""
-
-    def deals_at_once(self, spec: AgentSpec) -> int:
-        return MANY
-
-    def is_batched(self, spec: AgentSpec) -> bool:
-        return True
-
-    def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
-        return load_chooser(spec.text, rng)
-
-
-class _RuleAgents(_Quick):
+class _RuleAgents:
     """Agents that follow a rule, told by their names alone."""
 
-    def takes(self, spec: AgentSpec) -> bool:
+    names: Sequence[str] = RULE_AGENTS
+
+    def takes(self, spec: AgentName) -> bool:
         return spec.text in RULE_AGENTS
 
-    def check(self, spec: AgentSpec) -> None:
+    def check(self, spec: AgentName) -> None:
         pass
 
-    def fingerprint(self, spec: AgentSpec) -> str:
+    def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
+        return load_chooser(spec.text, rng)
+
+    def fingerprint(self, spec: AgentName) -> str:
         return spec.text
 
+    def deals_at_once(self, spec: AgentName) -> int:
+        return MANY
 
-class _NetworkAgents(_Quick):
+
+class _NetworkAgents:
     """`blueprint` and checkpoints: a network's best move; `blueprint:objective=levels,tribute=value@PATH`."""
 
-    def takes(self, spec: AgentSpec) -> bool:
-        return spec.name == "blueprint" or (spec.name == spec.text and spec.checkpoint is not None)
+    names: Sequence[str] = ("blueprint",)
 
-    def check(self, spec: AgentSpec) -> None:
+    def takes(self, spec: AgentName) -> bool:
+        if spec.name == spec.text:
+            return spec.name in ("blueprint", NETWORK) or str(spec.file).endswith(".safetensors")
+        configured = spec.file is not None or any("=" in setting for setting in spec.settings)
+        return spec.name == "blueprint" or (spec.name == NETWORK and configured)
+
+    def check(self, spec: AgentName) -> None:
         self._play(spec)
         _check_file(spec)
 
-    def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
+    def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
         return network_agent(_network(spec), self._play(spec), rng)
 
-    def fingerprint(self, spec: AgentSpec) -> str:
+    def fingerprint(self, spec: AgentName) -> str:
         play = self._play(spec)
         told = (json.dumps(play.told()).encode(),) if play != NetworkPlay() else ()
         return _digest(_network(spec).read_bytes(), *told)
 
-    def _play(self, spec: AgentSpec) -> NetworkPlay:
+    def deals_at_once(self, spec: AgentName) -> int:
+        return MANY
+
+    def _play(self, spec: AgentName) -> NetworkPlay:
         """Return how the network is to play, by the settings in its name."""
         read = read_settings(spec.settings, field_types(NetworkPlay), label=f"agent {spec.name}")
         return NetworkPlay(**read)
@@ -160,19 +122,29 @@ class _NetworkAgents(_Quick):
 class _SearchingAgents:
     """`gs2`, `gs2-PRESET` and `rollout`, `rollout-fast`, `rollout-deep`: search on top of a network."""
 
-    def takes(self, spec: AgentSpec) -> bool:
-        return SEARCHING.fullmatch(spec.name) is not None
+    names: Sequence[str] = (
+        "gs2",
+        "gs2-fast",
+        "gs2-deep",
+        "gs2-paper",
+        "rollout",
+        "rollout-fast",
+        "rollout-deep",
+    )
 
-    def check(self, spec: AgentSpec) -> None:
+    def takes(self, spec: AgentName) -> bool:
+        return not spec.own and SEARCHING.fullmatch(spec.name) is not None
+
+    def check(self, spec: AgentName) -> None:
         self.config(spec)
         _check_file(spec)
 
-    def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
+    def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
         from gs2.guandan.agent.agent import make_agent
 
-        return make_agent(spec.checkpoint, self.config(spec), rng)
+        return make_agent(spec.file, self.config(spec), rng)
 
-    def fingerprint(self, spec: AgentSpec) -> str:
+    def fingerprint(self, spec: AgentName) -> str:
         from gs2.guandan.agent.evaluator import quick_file
         from gs2.guandan.beliefs.belief_network import DEFAULT
         from gs2.guandan.beliefs.deal_network import DEALS
@@ -182,27 +154,17 @@ class _SearchingAgents:
         beside = [path.read_bytes() for path in (DEFAULT, DEALS, quick_file(network)) if path.is_file()]
         return _digest(network.read_bytes(), config, *beside)
 
-    def deals_at_once(self, spec: AgentSpec) -> int:
+    def deals_at_once(self, spec: AgentName) -> int:
         """A few: the agent runs the rollouts of several decisions together, but one piece of work must end in
         minutes, and the agent remembers `REMEMBERED` seats of rounds (`gs2.guandan.agent.deals.particles`).
         """
         return max(1, min(SOME, int(4 / self._preset(spec).deadline)))
 
-    def is_batched(self, spec: AgentSpec) -> bool:
-        return False
-
-    def config(self, spec: AgentSpec) -> GuanDanConfig:
+    def config(self, spec: AgentName) -> GuanDanConfig:
         """Return the configuration that a name and its settings ask for."""
-        from gs2.guandan.agent.guandan_config import GuanDanConfig
+        return configured(self._preset(spec), spec.settings, label=f"agent {spec.name}")
 
-        changes = read_settings(spec.settings, staged_types(GuanDanConfig), label=f"agent {spec.name}")
-        if "generator" in changes:
-            from gs2.parts import named_part
-
-            changes["generator"] = named_part("generator", changes["generator"])
-        return self._preset(spec).replace(**changes)
-
-    def _preset(self, spec: AgentSpec) -> GuanDanConfig:
+    def _preset(self, spec: AgentName) -> GuanDanConfig:
         from gs2.guandan.agent.agent_presets import PRESETS
 
         found = SEARCHING.fullmatch(spec.name)
@@ -214,6 +176,24 @@ class _SearchingAgents:
         return PRESETS[name]
 
 
+def configured(
+    preset: GuanDanConfig, settings: Iterable[str], *, label: str, **options: Any
+) -> GuanDanConfig:
+    """Return a preset with settings FIELD=VALUE; options count instead of those.
+
+    label: what errors call it. Raises ConfigError for a field or value that does not exist.
+    """
+    from gs2.parts import named_part
+
+    known = staged_types(type(preset))
+    for field in options.keys() - known.keys():
+        raise ConfigError(f"{label} has no field {field!r}; leave it out, or choose another method")
+    changes = read_settings(settings, known, label=label) | options
+    if "generator" in changes:
+        changes["generator"] = named_part("generator", changes["generator"])
+    return preset.replace(**changes)
+
+
 class _OwnAgents:
     """Anybody's agents: FILE.py:NAME, MODULE:NAME, and entry points of installed packages.
 
@@ -221,13 +201,15 @@ class _OwnAgents:
     for batches (`blueprint.guandan.chooser.Chooser`).
     """
 
-    def takes(self, spec: AgentSpec) -> bool:
-        return is_own(spec.text) or spec.text in entry_points_of(GROUP)
+    names: Sequence[str] = ()
 
-    def check(self, spec: AgentSpec) -> None:
+    def takes(self, spec: AgentName) -> bool:
+        return spec.own
+
+    def check(self, spec: AgentName) -> None:
         self._maker(spec)
 
-    def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
+    def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
         from gs2.guandan.table.seat import Agent
         from gs2.guandan.table.seated import SeatedChooser
 
@@ -245,7 +227,7 @@ class _OwnAgents:
             f"agent {spec.text!r} has no method act(observation) -> index, and is not called with Decisions"
         )
 
-    def fingerprint(self, spec: AgentSpec) -> str:
+    def fingerprint(self, spec: AgentName) -> str:
         made = self._maker(spec)
         try:
             source = Path(inspect.getfile(made if inspect.isclass(made) else inspect.unwrap(made)))
@@ -253,39 +235,25 @@ class _OwnAgents:
         except (TypeError, OSError) as error:
             raise UnknownAgent(f"agent {spec.text!r} must come from a file of Python; got {error}") from error
 
-    def deals_at_once(self, spec: AgentSpec) -> int:
+    def deals_at_once(self, spec: AgentName) -> int:
         return SOME
 
-    def is_batched(self, spec: AgentSpec) -> bool:
-        return False
-
-    def _maker(self, spec: AgentSpec) -> Callable[[], Any]:
-        if is_own(spec.text):
-            found = own_object(spec.text, "agent", UnknownAgent)
-        else:
-            found = entry_point(GROUP, spec.text, UnknownAgent)
+    def _maker(self, spec: AgentName) -> Callable[[], Any]:
+        found = named_object(spec.text)
         if not callable(found):
             raise UnknownAgent(f"agent {spec.text!r} must be a class or function; got {type(found).__name__}")
         maker: Callable[[], Any] = found
         return maker
 
 
-FAMILIES: tuple[AgentFamily, ...] = (_RuleAgents(), _NetworkAgents(), _SearchingAgents(), _OwnAgents())
+FAMILIES: tuple[GuanDanAgents, ...] = (_RuleAgents(), _NetworkAgents(), _SearchingAgents(), _OwnAgents())
 """Every family of agents; the first that takes a name has it."""
 
 
-def _found(text: str) -> tuple[AgentFamily, AgentSpec]:
-    """Return the family that has an agent of this name, and the name taken apart."""
-    spec = parse_agent(text)
-    for family in FAMILIES:
-        if family.takes(spec):
-            return family, spec
-    names = (*AGENT_NAMES, *entry_points_of(GROUP))
-    hint = near(text.lower(), names, f"one of {', '.join(names)}")
-    raise UnknownAgent(
-        f"no agent of guandan is called {text!r}; {hint}, or the path of a .safetensors checkpoint, or your "
-        "own as FILE.py:NAME"
-    )
+def _found(text: str) -> tuple[GuanDanAgents, AgentName]:
+    family: GuanDanAgents
+    family, spec = own_agent("guandan", text)
+    return family, spec
 
 
 def check_agent(name: str) -> None:
@@ -296,8 +264,8 @@ def check_agent(name: str) -> None:
     """
     family, spec = _found(name)
     family.check(spec)
-    if spec.checkpoint is not None:
-        trained = str(read_checkpoint(spec.checkpoint)[1].get("game", "guandan"))
+    if spec.file is not None:
+        trained = str(read_checkpoint(spec.file)[1].get("game", "guandan"))
         if trained.partition("(")[0] != "guandan":
             raise UnknownAgent(f"agent {spec.text!r}: its network must play GuanDan; it plays {trained}")
 
@@ -305,14 +273,11 @@ def check_agent(name: str) -> None:
 def load_batched_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:
     """Return the agent called `name`, which chooses for any batch of decisions.
 
-    name: a rule agent (`random`, `greedy`, `mincomb`, `aggressive`, `conservative`, `balanced`, `strong`);
-        `blueprint`, the shipped network's best move (`blueprint:objective=levels,tribute=value@PATH`, see
-        `NetworkPlay`); the path of a checkpoint, its best move; `gs2`,
-        `gs2-fast`, `gs2-deep`, which solve the subgame of a decision on top of the shipped network,
-        `rollout`, `rollout-fast`, `rollout-deep`, which compare moves by rollouts alone, `gs2-paper`, and
-        each of them with @PATH on another network.
-        Fields of the configuration follow a colon: `gs2-fast:worlds=64,deadline=60@PATH`. One's own agent is
-        FILE.py:NAME, MODULE:NAME, or named by an entry point of the group `gs2.agents`.
+    name: a rule agent (`random` … `strong`); `blueprint`, the shipped network's best move
+        (`blueprint:objective=levels,tribute=value@PATH`, see `NetworkPlay`); the path of a checkpoint, its
+        best move; `gs2`, `gs2-fast`, `gs2-deep`, which solve the subgame of a decision on top of the network,
+        `rollout…`, which compare moves by rollouts alone, and `gs2-paper`, each with settings and @PATH; a
+        user's own.
     rng: what an agent that draws draws from; without it, from the operating system's entropy.
     Raises UnknownAgent with near matches if there is none, ConfigError for a field or value that does not
     exist, CheckpointError if a checkpoint cannot be used.
@@ -324,8 +289,7 @@ def load_batched_agent(name: str, rng: np.random.Generator | None = None) -> Cho
 
 def is_batched(name: str) -> bool:
     """Return whether the agent gains from deciding for many rounds together; a searching one does not."""
-    family, spec = _found(name)
-    return family.is_batched(spec)
+    return deals_at_once(name) == MANY
 
 
 def deals_at_once(name: str) -> int:
@@ -345,7 +309,7 @@ def fingerprint(name: str) -> str:
     return family.fingerprint(spec)
 
 
-def _as_written(spec: AgentSpec, config: GuanDanConfig) -> dict[str, Any]:
+def _as_written(spec: AgentName, config: GuanDanConfig) -> dict[str, Any]:
     """Return the configuration's fields, numbers as the name writes them.
 
     Result files know an agent by a hash of them, in which 60 and 60.0 differ.
@@ -360,17 +324,17 @@ def _as_written(spec: AgentSpec, config: GuanDanConfig) -> dict[str, Any]:
     return fields
 
 
-def _check_file(spec: AgentSpec) -> None:
-    path = spec.checkpoint
+def _check_file(spec: AgentName) -> None:
+    path = spec.file
     if path is not None and not path.is_file():
         raise UnknownAgent(
             f"agent {spec.text!r}: file {str(path)!r} does not exist; give a checkpoint that exists"
         )
 
 
-def _network(spec: AgentSpec) -> Path:
+def _network(spec: AgentName) -> Path:
     """Return the file of an agent's network."""
-    path = spec.checkpoint or SHIPPED
+    path = spec.file or SHIPPED
     if not path.is_file():
         raise UnknownAgent(f"agent {spec.text!r}: this installation contains no network; name a checkpoint")
     return path

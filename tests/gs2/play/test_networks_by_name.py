@@ -12,14 +12,19 @@ from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.persona_agent import load_persona_agent
 from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
-from blueprint.protocol import Blueprint
+from blueprint.protocol import Blueprint, UnknownAgent
 from games import load_game
 from games.game import CHANCE, Game
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
-from gs2.play.agent_names import agent_identity, load_game_agent, load_game_blueprint
+from gs2.play.agent_names import (
+    agent_identity,
+    load_game_agent,
+    load_game_blueprint,
+    network_file,
+    parse_agent,
+)
 from gs2.play.game_pairs import play_agents
-from gs2.play.network_names import UnknownGameAgent, named_network
 
 STYLED = ClimbingConfig(state=16, action=8, critic=0, rounds=8, batch=64, personality=8, personas=0.5)
 
@@ -86,7 +91,7 @@ def test_every_way_to_play_ends_its_games_and_searches_where_it_has_values(style
         assert games.payoffs.shape == (1, 4)
     assert not isinstance(load_game_agent(game, persona), Blueprint)
     for words in (persona, f"{persona}+rollout"):
-        with pytest.raises(UnknownGameAgent, match="must have values"):
+        with pytest.raises(UnknownAgent, match="must have values"):
             load_game_blueprint(game, words) if "+" not in words else load_game_agent(game, words)
 
 
@@ -103,7 +108,7 @@ def test_an_identity_follows_the_file_behind_the_name(styled: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["network:300", "networks", "cfr:100", "network:x", "n.safetensors", ""])
 def test_other_names_are_of_something_else(name: str) -> None:
-    assert named_network("big2", name) is None
+    assert network_file("big2", parse_agent(name)) is None
 
 
 @pytest.mark.parametrize(
@@ -115,8 +120,8 @@ def test_other_names_are_of_something_else(name: str) -> None:
         ("network:persona=balanced,temperature=0.1", ConfigError, "leave temperature and prune out"),
         ("network:persona=balanced", CheckpointError, "must have a personality head"),
         ("network:persona=bold", ConfigError, "persona"),
-        ("network:temperature=0.1@none.safetensors", UnknownGameAgent, "is no file"),
-        ("network@none.safetensors", UnknownGameAgent, "is no file"),
+        ("network:temperature=0.1@none.safetensors", UnknownAgent, "is no file"),
+        ("network@none.safetensors", UnknownAgent, "is no file"),
     ],
 )
 def test_what_cannot_be_played_says_what_to_do(words: str, error: type[Exception], told: str) -> None:
@@ -127,5 +132,5 @@ def test_what_cannot_be_played_says_what_to_do(words: str, error: type[Exception
 @pytest.mark.parametrize("words", ["network", "network:temperature=0.1"])
 @pytest.mark.parametrize("name", ["kuhn_poker", "big2(players=3)", "doudizhu(landlord=bid)"])
 def test_a_game_without_a_shipped_network_says_which_have_one(name: str, words: str) -> None:
-    with pytest.raises(UnknownGameAgent, match="one of doudizhu, big2"):
+    with pytest.raises(UnknownAgent, match="one of doudizhu, big2"):
         load_game_agent(load_game(name, general_sum=True), words)

@@ -11,26 +11,26 @@ import pytest
 
 from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.play.choosers import RULE_AGENTS
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.protocol import UnknownAgent
 from games.guandan.rounds.round import legal
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import PRESETS
 from gs2.guandan.agent.evaluator import load_evaluator
-from gs2.guandan.beliefs.belief_network import DEFAULT
-from gs2.guandan.beliefs.deal_network import DEALS
-from gs2.guandan.named_agents import (
-    RULE_AGENTS,
-    UnknownAgent,
+from gs2.guandan.agent_families import (
     check_agent,
     deals_at_once,
     fingerprint,
     is_batched,
     load_batched_agent,
 )
+from gs2.guandan.beliefs.belief_network import DEFAULT
+from gs2.guandan.beliefs.deal_network import DEALS
 from gs2.play.arena import Meeting, play_match
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
@@ -111,6 +111,8 @@ def test_a_fingerprint_follows_the_weights_not_the_name(checkpoints: list[str], 
     copy.write_bytes(Path(checkpoints[1]).read_bytes())
     assert fingerprint(str(copy)) == fingerprint(checkpoints[1]) != fingerprint(checkpoints[0])
     assert fingerprint("strong") == "strong"
+    assert fingerprint("network") == fingerprint("blueprint")
+    assert fingerprint(f"network@{copy}") == fingerprint(f"blueprint@{copy}") == fingerprint(str(copy))
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:

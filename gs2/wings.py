@@ -1,0 +1,30 @@
+"""What a game brings beside its rules, by the game's name; a part is imported when it is first asked for.
+
+agents: its families of named agents (`gs2.play.agent_names.AgentFamily`). contest: what agents meet in,
+called with the terms of a match (`gs2.play.contests.Contest`). solve: methods and examples of its own
+(`gs2.commands.solving.solve.OwnSolving`).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__ = ["own_part"]
+
+WINGS = {
+    "guandan": {
+        "agents": "gs2.guandan.agent_families:FAMILIES",
+        "contest": "gs2.guandan.contest:guandan_contest",
+        "solve": "gs2.commands.solving.guandan_solve:SOLVING",
+    }
+}
+
+
+def own_part(game: str, part: str) -> Any | None:
+    """Return a part that a game registers; None if it has none. game: its string."""
+    where = WINGS.get(game.partition("(")[0], {}).get(part)
+    if where is None:
+        return None
+    module, _, name = where.partition(":")
+    return getattr(importlib.import_module(module), name)
