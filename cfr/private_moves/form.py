@@ -135,8 +135,7 @@ class PrivateMovesForm:
 
     def infoset_text(self, player: int, infoset: int) -> str:
         """Return the name of an infoset, as `parse_infoset` of the game reads it."""
-        game, states = self.game, self.game.root()
-        states = np.repeat(states, 1)
+        game, states = self.game, np.repeat(self.game.root(), 1)
         tries, base = 0, 2 * game.placements.cells + 1
         for cell, failed in self.sides[player].tries(infoset):
             tries = tries * base + 2 * cell + failed + 1
@@ -150,14 +149,13 @@ class PrivateMovesForm:
         known = (1 << game.placements.cells) - 1 & ~side.legal.astype(np.int64)
         slot, failed = np.divmod(side.parent.astype(np.int64), 2)
         before = np.searchsorted(side.first, slot, side="right") - 1
-        tried = np.zeros(side.n_infosets, np.int64)
-        stones = np.zeros(side.n_infosets, np.int64)
+        tried, stones = np.zeros((2, side.n_infosets), np.int64)
         bit = known & ~known[before]
         digit = 2 * np.log2(np.maximum(bit, 1)).astype(np.int64) + failed + 1
-        made = (known[:, None] >> np.arange(game.placements.cells) & 1).sum(1)
-        for count in range(1, int(made.max()) + 1):
-            rows = np.flatnonzero(made == count)
-            tried[rows] = tried[before[rows]] * (2 * game.placements.cells + 1) + digit[rows]
+        cells = game.placements.cells
+        made = (known[:, None] >> np.arange(cells) & 1).sum(1)
+        for rows in (np.flatnonzero(made == count) for count in range(1, cells)):
+            tried[rows] = tried[before[rows]] * (2 * cells + 1) + digit[rows]
             stones[rows] = stones[before[rows]] | np.where(failed[rows], 0, bit[rows])
         states["tries"][:, player], states["known"][:, player], states["turn"] = tried, known, player
         states["stones"][:, player], states["stones"][:, 1 - player] = stones, known & ~stones

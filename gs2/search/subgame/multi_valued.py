@@ -30,8 +30,6 @@ from cfr.values import counterfactual_values, node_values
 from games.game import Game
 from games.ragged import Ragged
 from gs2.search.subgame.continuation_policies import Continuation
-from gs2.search.subgame.continuations import LeafChooser, with_choices
-from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.playing_out import CommonDraws, Draws, play_out
 
 __all__ = [
@@ -39,7 +37,6 @@ __all__ = [
     "exact_continuation_payoffs",
     "known_at",
     "unvalued",
-    "with_multi_valued_leaves",
 ]
 
 ROWS_AT_ONCE = 1 << 16
@@ -140,34 +137,3 @@ def known_at(game: Game, states: NDArray[Any], seat: int) -> NDArray[np.int64]:
     keys = game.infoset_key(states, seat)
     number: NDArray[np.int64] = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     return number
-
-
-def with_multi_valued_leaves(
-    game: Game,
-    subgame: Subgame,
-    policies: Sequence[Sequence[Blueprint]],
-    rng: np.random.Generator,
-    *,
-    rollouts: int = 10,
-    known: Sequence[NDArray[np.int64]] | None = None,
-) -> Subgame:
-    """Return the subgame whose truncated leaves are choices of continuations, valued by rollouts.
-
-    subgame: grown with its states, to a depth limit (`TreeRules(depth_limit=…, leaf=unvalued)`); what its
-        leaves are worth is replaced.
-    policies: for each seat its continuations; a seat with one only has no choice, and with no choices at all
-    the leaves keep their place and get the mean payoffs.
-    known: for each seat [T] int64, what it can tell apart at the leaves, for buckets of infosets; by default
-    the game's infosets.
-    Raises ValueError for a subgame without states.
-    """
-    tree = require_states(subgame.tree, "multi-valued leaves")
-    states = tree.states[subgame.truncated]
-    if len(states) == 0:
-        return subgame
-    values = continuation_payoffs(game, states, policies, rng, rollouts=rollouts)
-    choosers = [
-        LeafChooser(seat, known_at(game, states, seat) if known is None else known[seat])
-        for seat in range(game.num_players)
-    ]
-    return with_choices(subgame, choosers, values)

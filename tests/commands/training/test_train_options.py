@@ -20,6 +20,7 @@ GAMES = {"guandan": "guandan", "moves": "big2", "columns": "kuhn_poker"}
 OPTIONS = {
     "minutes": ("--minutes", "0"),
     "decisions": ("--decisions", "1"),
+    "measure": ("--measure", "2"),
     "processor_minutes": ("--processor-minutes", "1"),
     "resume": ("--resume",),
     "recipe": ("--recipe", "danzero"),

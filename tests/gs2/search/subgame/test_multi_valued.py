@@ -10,9 +10,9 @@ import pytest
 from blueprint.tabular import TabularBlueprint
 from cfr.lp import solve_lp
 from cfr.policies.policy import uniform_policy
-from cfr.tree import TreeRules, grow
+from cfr.tree import TreeRules, grow, require_states
 from cfr.values import node_values
-from games.game import CHANCE
+from games.game import CHANCE, Game
 from games.registry import load_game
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of, tabulate
@@ -29,7 +29,6 @@ from gs2.search.subgame.multi_valued import (
     exact_continuation_payoffs,
     known_at,
     unvalued,
-    with_multi_valued_leaves,
 )
 from gs2.search.subgame.playing_out import CommonDraws, FreshDraws, play_out
 from tests.games.random_games import RandomGame
@@ -50,6 +49,23 @@ def random_blueprint(game, seed: int) -> tuple[TabularBlueprint, np.ndarray]:
 def truncated(game, depth: int) -> Subgame:
     """Return the game grown to a depth limit, with nothing at its leaves."""
     return grow_subgame(game, game.root(), np.ones(1), rules=TreeRules(depth_limit=depth, leaf=unvalued))
+
+
+def with_multi_valued_leaves(
+    game: Game,
+    subgame: Subgame,
+    policies: list,
+    rng: np.random.Generator,
+    *,
+    rollouts: int = 10,
+) -> Subgame:
+    """Return the subgame whose truncated leaves are choices of continuations, valued by rollouts."""
+    states = require_states(subgame.tree, "multi-valued leaves").states[subgame.truncated]
+    if len(states) == 0:
+        return subgame
+    values = continuation_payoffs(game, states, policies, rng, rollouts=rollouts)
+    choosers = [LeafChooser(seat, known_at(game, states, seat)) for seat in range(game.num_players)]
+    return with_choices(subgame, choosers, values)
 
 
 @pytest.mark.parametrize("name", GAMES)
