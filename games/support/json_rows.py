@@ -81,7 +81,7 @@ class JsonRows(ABC):
             )
         for name in self.differences(found):
             raise self.FAULT(
-                f"{self.path}: it holds results with {name} {found.get(name)!r}, these have "
+                f"{self.path}: it holds results with {name} {found.get(name)!r}; got "
                 f"{self.header.get(name)!r}; name another file"
             )
         rows = []

@@ -153,6 +153,8 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
         (("solve", "--method", "gs2-d:k=0"), "k must be an integer of at least 1; got 0"),
         (("solve", "--method", "gs2-d:kk=2"), "method gs2-d: there is no field 'kk' to set; did you mean k"),
         (("solve", "--method", "gs3"), "no preset is called"),
+        (("solve", "--method", ""), "no preset is called ''"),
+        (("solve", "--blueprint", ""), "blueprint must be uniform, noise:EPSILON"),
         (("solve", "--blueprint", "nothing.npz"), "no such file"),
         (("solve", "--blueprint", "cfr:0"), "at least 1"),
         (("solve", "--gadget", "armour"), "gadget must be one of"),

@@ -223,7 +223,8 @@ def solve(
         if hint and name not in search_names():
             raise click.UsageError(f"no method is called {name!r}; {hint}")
         text = own.infoset(text)
-    spec = spec or ("cfr:100" if own is None else "network")
+    if spec is None:
+        spec = "cfr:100" if own is None else "network"
     import numpy as np
 
     from cfr.best_response import best_response_values
@@ -407,13 +408,13 @@ def _by_present_names(
     for name, present in (("position", "--infoset"), ("preset", "--method")):
         if given[name] is not None:
             stderr().print(f"--{name} is now {present} {given[name]}", soft_wrap=True)
-    method = method or given["preset"] or usual
+    method = next(name for name in (method, given["preset"], usual) if name is not None)
     for name in ("gap", "worlds"):
         value = changes.pop(name)
         if value is not None:
             method += f"{',' if ':' in method else ':'}{name}={value}"
             stderr().print(f"--{name} is now a field of --method, as in {method}", soft_wrap=True)
-    return text or given["position"], method
+    return given["position"] if text is None else text, method
 
 
 def _list_positions(game: Game, own: OwnSolving | None, as_json: bool) -> None:
