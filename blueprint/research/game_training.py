@@ -9,8 +9,7 @@ responder.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,7 @@ from blueprint.research.game_selfplay import Decided, Rival, play_generation
 from games.game import Game, GameError
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
+from games.support.work.executor import on_one_core
 
 __all__ = ["Budget", "GameTrainer", "TrainingFiles", "check_files", "state_file", "train_game_network"]
 
@@ -282,17 +282,6 @@ def _rows(
     return [(int(k), at[part == k] - starts[k]) for k in np.unique(part)]
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch compute by one thread in the block."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
 def train_game_network(
     game: Game,
     rng: np.random.Generator,
@@ -318,7 +307,7 @@ def train_game_network(
             trainer.resume(state_file(output))
     saved = time.monotonic()
     stopped = False
-    with threadpool_limits(1), _one_thread():  # small layers: threads cost more than they bring
+    with threadpool_limits(1), on_one_core():  # small layers: threads cost more than they bring
         while (share := budget.used(trainer.decisions, trainer.seconds)) < 1 and not stopped:
             trainer.generation(rng, share)
             stopped = files.stop()

@@ -28,7 +28,7 @@ FEW: dict[str, Any] = {"passes": 2.0, "learning_rate": 2e-3}
 def load_network(path: str | Path, game: Game) -> Blueprint:
     """Return the blueprint of a checkpoint for `game`, whichever kind it is.
 
-    Raises CheckpointError if the file is missing, damaged, another game's or of a kind that there is no more.
+    Raises CheckpointError if the file is missing, damaged, another game's, or of a kind no longer read.
     """
     _, description = read_checkpoint(path, prefix="-")
     kind = str(description.get("kind", description.get("game")))

@@ -157,7 +157,7 @@ def match(words: tuple[str, ...], text: str | None, output: Path | None, as_json
 
     An agent of GuanDan is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the
     path of a checkpoint, gs2, gs2-fast, gs2-deep (subgame solving), rollout, rollout-fast, rollout-deep
-    (rollouts alone), gs2-paper (GS2 as published), any of these with settings and on another network,
+    (rollouts alone), gs2-paper (GS2's, on a thinned tree), any of these with settings and on another network,
     NAME:FIELD=VALUE,…@CHECKPOINT, or your own agent, FILE.py:NAME.
 
     An agent of any other game is uniform, the file of a network (gs2 train GAME) or policy (gs2 blueprint),
