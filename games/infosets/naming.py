@@ -23,6 +23,10 @@ __all__ = [
 
 MAX_STATES = 4_000_000
 """Histories after which a listing gives up: well past the largest research game (1.9 million)."""
+MAX_BYTES = 256 << 20
+"""Bytes of their states after which it gives up by itself: large states take longer to make."""
+MAX_SLOW = 100_000
+"""Histories after which it gives up by itself in games that make one state at a time."""
 TRIES = 100
 """Plays at random after which a game is taken to have no decision."""
 
@@ -40,15 +44,20 @@ def infoset_at(game: Game, states: np.ndarray, player: int) -> Infoset:
 
 
 def decision_infosets(
-    game: Game, *, player: int | None = None, max_states: int = MAX_STATES
+    game: Game, *, player: int | None = None, max_states: int | None = None
 ) -> Iterator[Infoset]:
     """Yield every infoset at which someone decides, shallow ones first, each once.
 
     player: only this seat's, or everyone's.
-    max_states: GameError is raised once more histories than this have been visited. The tree is grown one
-        level at a time as infosets are asked for, so the first few are cheap in any game.
+    max_states: GameError is raised once more histories than this have been visited; by default what takes
+        seconds. The tree is grown one level at a time as infosets are asked for, so the first few are cheap
+        where little chance comes before them.
     """
     states = game.root()
+    if max_states is None:
+        max_states = min(MAX_STATES, MAX_BYTES // states.itemsize)
+        if getattr(game, "one_by_one", False):
+            max_states = min(max_states, MAX_SLOW)
     seen: set[tuple[int, tuple[int, ...]]] = set()
     visited = 1
     while len(states):
@@ -102,10 +111,10 @@ def find_infoset(game: Game, text: str, *, max_states: int = MAX_STATES) -> Info
     for infoset in decision_infosets(game, max_states=max_states):
         if normal_text(infoset.text) == wanted:
             return infoset
-    raise unknown_infoset(game, text, max_states=max_states)
+    raise unknown_infoset(game, text)
 
 
-def unknown_infoset(game: Game, text: str, *, max_states: int = MAX_STATES) -> GameError:
+def unknown_infoset(game: Game, text: str, *, max_states: int | None = None) -> GameError:
     """Return the error for a text that names no infoset of the game, with the nearest texts that do."""
     wanted = normal_text(text)
     named = re.match(r"p(\d+)\b", wanted)

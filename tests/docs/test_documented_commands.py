@@ -83,6 +83,8 @@ STANDS_FOR = {
     "HOST:PORT": "127.0.0.1:8181",
 }
 """What a reader puts in place of these words."""
+FEW = 2_000
+"""Decisions that a network of a small game is trained on here."""
 LONG = re.compile(
     r"gs2 (match|ladder|gate|play) .|gs2 bench ."
     r"|gs2 exploit (guandan|.*network:)"
@@ -141,7 +143,7 @@ def _find(words: list[str]) -> tuple[click.Command, list[str]]:
 def _words(command: str) -> list[str]:
     words = [STANDS_FOR.get(word, word) for word in shlex.split(command)]
     words = [word.replace("HOST:PORT", STANDS_FOR["HOST:PORT"]) for word in words]
-    words = [word.strip('"') for word in words]
+    words = [re.sub(r"^network:\d+$", f"network:{FEW}", word.strip('"')) for word in words]
     found, rest = _find(words[1:])
     needed = [p for p in found.params if isinstance(p, click.Argument) and p.required]
     bare = needed or isinstance(found, click.Group) or any(p.required for p in found.params)

@@ -134,21 +134,22 @@ def test_a_line_of_another_shape_is_refused_with_the_next_step(
 
 
 @pytest.mark.parametrize("words", [("--seed", "3"), ("--set", "seed=3"), ("--seed", "3", "--set", "seed=3")])
-@pytest.mark.some(2)
-def test_a_seed_is_given_by_either_option_and_kept(words: tuple[str, ...], tmp_path: Path) -> None:
-    for game, field in (("guandan", "train"), ("big2", "config"), ("kuhn_poker", "config")):
-        name = "x.safetensors" if game == "kuhn_poker" else game
-        output = tmp_path / name
-        assert "--seed 3 and --set seed=5" in refusal(
-            game, "-o", str(output), "--seed", "3", "--set", "seed=5"
-        )
-        done = gs2(game, "-o", str(output), *SMALL[game], *words)
-        assert done.exit_code == 0, done.output
-        file = output if game == "kuhn_poker" else output / "last.safetensors"
-        assert read_checkpoint(file, prefix="-")[1][field]["seed"] == 3
-        again = ("-o", str(output), "--minutes", "0", "--resume")
-        assert "keeps its seed, 3; got seed=4" in refusal(game, *again, "--seed", "4")
-        assert gs2(game, *again, "--seed", "3").exit_code == 0
+@pytest.mark.parametrize(
+    ("game", "field"), [("guandan", "train"), ("big2", "config"), ("kuhn_poker", "config")]
+)
+@pytest.mark.some(4)
+def test_a_seed_is_given_by_either_option_and_kept(
+    words: tuple[str, ...], game: str, field: str, tmp_path: Path
+) -> None:
+    output = tmp_path / ("x.safetensors" if game == "kuhn_poker" else game)
+    assert "--seed 3 and --set seed=5" in refusal(game, "-o", str(output), "--seed", "3", "--set", "seed=5")
+    done = gs2(game, "-o", str(output), *SMALL[game], *words)
+    assert done.exit_code == 0, done.output
+    file = output if game == "kuhn_poker" else output / "last.safetensors"
+    assert read_checkpoint(file, prefix="-")[1][field]["seed"] == 3
+    again = ("-o", str(output), "--minutes", "0", "--resume")
+    assert "keeps its seed, 3; got seed=4" in refusal(game, *again, "--seed", "4")
+    assert gs2(game, *again, "--seed", "3").exit_code == 0
 
 
 DIRECTORY = "gs2: gs2 train DIRECTORY is an older spelling; it is now: gs2 train guandan -o DIRECTORY"
@@ -166,6 +167,7 @@ GAME = "gs2: --game GAME is an older spelling; it is now: gs2 train GAME -o OUTP
         (("-o", "run", "--game", "big2"), "big2", GAME),
     ],
 )
+@pytest.mark.some(3)
 def test_an_older_spelling_trains_and_says_the_new_one(
     words: tuple[str, ...], game: str, note: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

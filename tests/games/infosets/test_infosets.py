@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from games import GameError, Infoset, TwoPlayerGame, decision_infosets, load_game
-from games.infosets import find_infoset, infoset_at, normal_text
+from games.infosets import find_infoset, infoset_at, naming, normal_text
+from games.registry import game_specs
 from games.research.kuhn_poker import KuhnPoker
 
 RECORDED = json.loads((Path(__file__).parents[2] / "data" / "efg.json").read_text())["games"]
@@ -56,6 +59,35 @@ def test_the_first_infosets_of_a_huge_game_come_at_once() -> None:
 def test_listing_a_huge_game_ends_with_an_error() -> None:
     with pytest.raises(GameError, match="up to 5,000 histories"):
         list(decision_infosets(load_game("liars_dice(dice=5)"), max_states=5000))
+
+
+@pytest.mark.parametrize("name", [spec.name for spec in game_specs()])
+def test_listing_any_game_ends_before_its_states_take_too_much(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game, made = load_game(name), []
+    step = game.step
+
+    def counted(states: Any, rows: Any, actions: Any) -> Any:
+        after = step(states, rows, actions)
+        made.append(after.nbytes)
+        return after
+
+    monkeypatch.setattr(game, "step", counted)
+    monkeypatch.setattr(naming, "MAX_BYTES", 1 << 20)
+    with suppress(GameError):
+        for _ in itertools.islice(decision_infosets(game), 2_000):
+            pass
+    assert made and sum(made) <= 1 << 20
+
+
+def test_listing_a_game_that_makes_one_state_at_a_time_gives_up_sooner(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    game = load_game("goofspiel(cards=13,turns=13)")
+    monkeypatch.setattr(game, "one_by_one", True, raising=False)
+    with pytest.raises(GameError, match=f"up to {naming.MAX_SLOW:,} histories"):
+        list(decision_infosets(game))
 
 
 @pytest.mark.parametrize(

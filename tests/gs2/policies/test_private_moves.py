@@ -21,7 +21,7 @@ from gs2.policies.tabulate import policy_of
 GAMES = ("dark_hex(size=2)", "dark_hex(size=2,abrupt=true)")
 
 
-@pytest.mark.parametrize("name", [*GAMES, "phantom_ttt"])
+@pytest.mark.parametrize("name", [*GAMES, pytest.param("phantom_ttt", marks=pytest.mark.long)])
 def test_the_history_at_an_infoset_is_one_that_its_player_cannot_tell(name: str) -> None:
     game = load_game(name)
     form = list_private_moves(game)
