@@ -53,11 +53,14 @@ def read_position(source: str | Path) -> str:
     return json.dumps(fields)
 
 
-def solve_position(position: str, agent: Gs2Agent, *, listed: int = 8) -> Explanation:
+def solve_position(
+    position: str, agent: Gs2Agent, *, listed: int = 8, warmed: bool = False
+) -> Explanation:
     """Return what the agent would play at a position, and why.
 
     position: a line of JSON, see `games.guandan.rounds.position`; it is the player to act who looks. Hidden
-        hands may be missing. listed: moves and deals listed at most.
+        hands may be missing. listed: moves and deals listed at most. warmed: compile first what the decision
+        needs, which its deadline has no time for.
     Raises GameError at bad input, a finished round, or a seat that is not to act.
     """
     state, seat = parse_position(position)
@@ -73,4 +76,6 @@ def solve_position(position: str, agent: Gs2Agent, *, listed: int = 8) -> Explan
         )
     if int(np.asarray(state["left"][0])[player]) == 0:
         raise GameError(f"guandan: position: seat {player} is to act but holds no card")
+    if warmed:
+        agent.warm_up(state)
     return explain_decision(agent.decide(state), agent.config, listed=listed)

@@ -51,10 +51,8 @@ class GuanDanSolving:
         position = self.infoset(text)
         with working("loading the blueprint …"):
             agent = make_agent(asked.blueprint, config, np.random.default_rng(asked.seed))
-            # kernels compile on the first use after an install: not on the time of this decision
-            agent.warm_up()
         with working(f"searching by {config.name} …"):
-            explanation = solve_position(position, agent, listed=asked.rows)
+            explanation = solve_position(position, agent, listed=asked.rows, warmed=True)
         example = example_positions().get(EXAMPLE if text is None else text)
         title = None if example is None else str(example["title"])
         if asked.page is not None:

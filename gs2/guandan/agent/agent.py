@@ -156,8 +156,11 @@ class Gs2Agent:
                 self.watch(decision)
         return decisions
 
-    def warm_up(self) -> list[str]:
-        """Search here and there in a made-up round, on the time of no decision: kernels compile at first use.
+    def warm_up(self, at: Array | None = None) -> list[str]:
+        """Search on the time of no decision: kernels compile at first use.
+
+        at: [1] STATE, a decision; all that it needs and little else is compiled. By default the agent searches
+            here and there in a made-up round.
 
         Returns the stages that decided. Seconds on a fresh install, a fraction of one later. The agent's own
         random stream is not touched.
@@ -169,6 +172,8 @@ class Gs2Agent:
         small = self.config.replace(deadline=COMPILING, **few)
         rng = np.random.default_rng(0)
         twin = Gs2Agent(self.evaluator, small, rng, beliefs=self.beliefs, deals=self.deals)
+        if at is not None:
+            return [twin.decide(at.copy()).stage]
         walker = Gs2Agent(self.evaluator, "blueprint", np.random.default_rng(0))
         state = deal(1, np.random.default_rng(0))
         asked = set()

@@ -34,6 +34,7 @@ TABLES: tuple[tuple[str, list[str], dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize(("game", "players", "options"), TABLES, ids=lambda value: str(value)[:24])
+@pytest.mark.some(5)
 def test_random_clicks_play_whole_rounds_and_the_score_is_kept(
     server: Server, tmp_path: Path, game: str, players: list[str], options: dict[str, Any]
 ) -> None:
