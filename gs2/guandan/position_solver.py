@@ -53,9 +53,7 @@ def read_position(source: str | Path) -> str:
     return json.dumps(fields)
 
 
-def solve_position(
-    position: str, agent: Gs2Agent, *, listed: int = 8, warmed: bool = False
-) -> Explanation:
+def solve_position(position: str, agent: Gs2Agent, *, listed: int = 8, warmed: bool = False) -> Explanation:
     """Return what the agent would play at a position, and why.
 
     position: a line of JSON, see `games.guandan.rounds.position`; it is the player to act who looks. Hidden

@@ -159,7 +159,7 @@ class Gs2Agent:
     def warm_up(self, at: Array | None = None) -> list[str]:
         """Search on the time of no decision: kernels compile at first use.
 
-        at: [1] STATE, a decision; all that it needs and little else is compiled. By default the agent searches
+        at: [1] STATE, a decision; what it needs and little else is compiled. By default the agent searches
             here and there in a made-up round.
 
         Returns the stages that decided. Seconds on a fresh install, a fraction of one later. The agent's own
