@@ -210,7 +210,7 @@ class _OwnAgents:
         self._maker(spec)
 
     def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
-        from gs2.guandan.table.seat import Agent
+        from gs2.guandan.table.seat import AgentError, Seats, as_agent
         from gs2.guandan.table.seated import SeatedChooser
 
         make = self._maker(spec)
@@ -218,14 +218,13 @@ class _OwnAgents:
             made = make()
         except Exception as error:
             raise UnknownAgent(f"agent {spec.text!r} cannot be made: {error!r}") from error
-        if isinstance(made, Agent):
-            return SeatedChooser(spec.text, made, make)
-        if callable(made):
-            chooser: Chooser = made
-            return chooser
-        raise UnknownAgent(
-            f"agent {spec.text!r} has no method act(observation) -> index, and is not called with Decisions"
-        )
+        try:
+            return SeatedChooser(spec.text, Seats(make, as_agent(made)))
+        except AgentError as error:
+            if callable(made):
+                chooser: Chooser = made
+                return chooser
+            raise UnknownAgent(f"agent {spec.text!r}: {error}, and is not called with Decisions") from error
 
     def fingerprint(self, spec: AgentName) -> str:
         made = self._maker(spec)
