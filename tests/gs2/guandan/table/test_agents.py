@@ -222,6 +222,28 @@ def test_worker_processes_answer_gather_batches_and_survive_a_crash():
     assert got == [len(seen) - 1] * len(seen)
 
 
+@pytest.mark.parametrize(("host", "instances"), [(InstantHost, 1), (ThreadHost, 2)])
+def test_an_agent_for_many_seats_is_made_once_where_its_seats_take_turns(host, instances):
+    made = []
+
+    class Together:
+        def __init__(self):
+            made.append(self)
+
+        def act_batch(self, seen):
+            return [0] * len(seen)
+
+    async def scenario():
+        answers = host(Together)
+        try:
+            return [await answers.answer(key, observations(1)[0]) for key in "aba"]
+        finally:
+            answers.close()
+
+    assert asyncio.run(asyncio.wait_for(scenario(), PATIENCE)) == [0, 0, 0]
+    assert len(made) == instances
+
+
 def test_a_worker_that_hangs_is_given_up_and_the_next_seat_answered():
     seats = {observation.seat: observation for observation in observations(40)}
 
