@@ -114,7 +114,6 @@ def _table(crew: Crew, own: Own, games: int, as_json: bool) -> OwnTable:
     from games.guandan.rules import as_rules
     from gs2.guandan.table.agents import ChooserSeat, check_agents, load_agent, warm_up
     from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig
-    from gs2.guandan.table.seat import as_agent
 
     names = _names(crew, own)
     check_agents(names)
@@ -130,9 +129,9 @@ def _table(crew: Crew, own: Own, games: int, as_json: bool) -> OwnTable:
     serves_all: dict[str, Any] = {}
     with working("the agents sit down …"):
         for name in names:
-            agent = serves_all.get(name)
+            agent: Any = serves_all.get(name)
             if agent is None:
-                agent = as_agent(terminal.person(undo=True)) if name == "human" else load_agent(name)
+                agent = terminal.person(undo=True) if name == "human" else load_agent(name)
                 if name != "human" and ":" not in name:
                     warm_up(agent)
             if isinstance(agent, ChooserSeat):

@@ -184,20 +184,14 @@ def load_agent(name: str) -> Agent:
     return ChooserSeat(name, found, together=batched)
 
 
-class _Nobody(Listener):
-    """Hears of a session and keeps it to itself."""
-
-
 def warm_up(agent: Agent) -> None:
     """Let an agent decide about a made-up deal, so that what it loads on first use is loaded.
 
     An agent with a `warm_up` of its own, or whose `choose` has one, is asked for that as well.
     """
     for part in (agent, getattr(agent, "choose", None)):
-        own = getattr(part, "warm_up", None)
-        if own is not None:
-            own()
-    session = Session(_Nobody(), seed=0)
+        getattr(part, "warm_up", lambda: None)()
+    session = Session(Listener(), seed=0)
     session.begin()
     (seat,) = session.pending
     agent.act_batch([session.observe(seat)])

@@ -110,9 +110,7 @@ class ThreadHost(_Here):
         """Stop; threads still at work are left to end, which an agent with a `close` is asked to see to."""
         self.pool.shutdown(wait=False, cancel_futures=True)
         for agent in self.seats.agents.values():
-            close = getattr(agent, "close", None)
-            if close is not None:
-                close()
+            getattr(agent, "close", lambda: None)()
 
 
 # --- in a worker process ---
