@@ -20,7 +20,8 @@ class GameAgent(Protocol):
     """Whoever can play any seat of a game: a name, and a policy at what its player sees. A Blueprint is one.
 
     The answer depends on the player's infoset alone, never on what is hidden from it in `states`. It may take
-    long, as that of an agent that searches; it must be the same when asked again.
+    long, as that of an agent that searches; it must be the same when asked again. An agent with
+    `asks_trails = True` is also given `trails`, how each game came to its state (`gs2.play.game_agents`).
     """
 
     name: str
@@ -34,24 +35,18 @@ class GameAgent(Protocol):
 
 
 @runtime_checkable
-class Blueprint(Protocol):
+class Blueprint(GameAgent, Protocol):
     """A strategy for every seat with a value attached: tabular or neural, on any game.
 
     All three answer from what `player` knows at each state (its infoset), never from the hidden rest.
     Values are payoffs to `player`, on the game's own scale (`Game.payoff_range`).
     """
 
-    name: str
-
     def q(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
         """Return the value to `player` of each action in `actions`, [m] float64, when play goes on by it.
 
         states: [n] states at which `player` acts; actions: one row of legal actions per state.
         """
-        ...
-
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
-        """Return the probability of each action in `actions`, [m] float64; each row sums to 1."""
         ...
 
     def value(self, game: Game, states: Array, player: int) -> Array:

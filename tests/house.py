@@ -101,6 +101,7 @@ class House:
                 for package, n in self.hundreds().items()
             },
             "modules beyond one a mechanism": self.doubled(),
+            "protocols of an agent beyond one": self.agent_protocols()[1:],
             **{f"files that name {game} outside its wing": self.naming(game) for game in WINGS},
             "pairs of folders that import each other": self.mutual(),
             "commands that divert by make_context": self.diverting(),
@@ -133,6 +134,17 @@ class House:
             same = [str(module.path) for module in self.modules if re.fullmatch(names, module.path.stem)]
             found += [f"{what}: {path}" for path in same[1:]]
         return found
+
+    def agent_protocols(self) -> list[str]:
+        """Return the protocols by which a decision is asked for; one that only adds to another is counted."""
+        return [
+            f"{module.path}: {node.name}"
+            for module in self.modules
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.ClassDef)
+            and node.name.endswith(("Agent", "Chooser"))
+            and any(ast.unparse(base).startswith("Protocol") for base in node.bases)
+        ]
 
     def naming(self, game: str) -> list[str]:
         """Return the source files that name a game and do not bear its name themselves."""

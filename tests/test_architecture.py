@@ -195,7 +195,6 @@ def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
         "one/deep/low.py": f"@njit\ndef kernel({wide}): pass\n{same}\n",
         "two/__init__.py": "",
         "two/__init__.pyi": "from .inner import thing as thing\n",
-        "two/inner.py": "import two\n",
         "one/late.py": "def f():\n    from one import late_too\n",
         "one/late_too.py": "from one import late\nlate._x\n" + "\n" * 400,
         "one/options.py": f"@click.command\ndef ask({wide}): pass\n",
@@ -206,6 +205,8 @@ def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
         "two/game_arena.py": "from one.deep.low import kernel\nimport gs2.commands.common\n",
         "one/deep/up.py": "from two.game_arena import kernel\n",
         "one/divert.py": "class Long:\n    def make_context(self): pass\n",
+        "two/inner.py": "import two\nclass OneAgent(Protocol): pass\nclass Chooser(Protocol[T]): pass\n"
+        "class RealAgent(OneAgent): pass\n",
     }
     for name, text in files.items():
         path = tmp_path / name
@@ -226,6 +227,7 @@ def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
     assert house.cycles({"load"}) == []
     assert house.hundreds() == {"one": 5, "two": 1}
     assert house.doubled() == ["arena: two/game_arena.py"]
+    assert house.agent_protocols() == ["two/inner.py: OneAgent", "two/inner.py: Chooser"]
     assert house.naming("guandan") == ["one/arena.py"]
     assert house.mutual() == ["one/deep <-> two"]
     assert house.diverting() == ["one/divert.py:2"]

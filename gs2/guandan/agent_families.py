@@ -19,7 +19,7 @@ import numpy as np
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
 from blueprint.guandan.chooser import Chooser
-from blueprint.guandan.play.choosers import RULE_AGENTS, load_chooser
+from blueprint.guandan.play.choosers import RULE_AGENTS
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.protocol import UnknownAgent
 from games.support.configuration import ConfigError
@@ -69,7 +69,7 @@ class GuanDanAgents(AgentFamily, Protocol):
 class _RuleAgents:
     """Agents that follow a rule, told by their names alone."""
 
-    names: Sequence[str] = RULE_AGENTS
+    names: Sequence[str] = tuple(RULE_AGENTS)
 
     def takes(self, spec: AgentName) -> bool:
         return spec.text in RULE_AGENTS
@@ -78,7 +78,7 @@ class _RuleAgents:
         pass
 
     def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
-        return load_chooser(spec.text, rng)
+        return RULE_AGENTS[spec.text](rng)
 
     def fingerprint(self, spec: AgentName) -> str:
         return spec.text
@@ -210,7 +210,7 @@ class _OwnAgents:
         self._maker(spec)
 
     def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
-        from gs2.guandan.table.seat import Agent
+        from gs2.guandan.table.seat import AgentError, Seats, as_agent
         from gs2.guandan.table.seated import SeatedChooser
 
         make = self._maker(spec)
@@ -218,14 +218,13 @@ class _OwnAgents:
             made = make()
         except Exception as error:
             raise UnknownAgent(f"agent {spec.text!r} cannot be made: {error!r}") from error
-        if isinstance(made, Agent):
-            return SeatedChooser(spec.text, made, make)
-        if callable(made):
-            chooser: Chooser = made
-            return chooser
-        raise UnknownAgent(
-            f"agent {spec.text!r} has no method act(observation) -> index, and is not called with Decisions"
-        )
+        try:
+            return SeatedChooser(spec.text, Seats(make, as_agent(made)))
+        except AgentError as error:
+            if callable(made):
+                chooser: Chooser = made
+                return chooser
+            raise UnknownAgent(f"agent {spec.text!r}: {error}, and is not called with Decisions") from error
 
     def fingerprint(self, spec: AgentName) -> str:
         made = self._maker(spec)

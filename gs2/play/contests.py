@@ -20,7 +20,7 @@ from games.registry import load_game
 from games.support.json_rows import Row
 from games.support.work.carried import name_here
 from gs2.play.agent_names import agent_identity, load_game_agent
-from gs2.play.game_agents import TrailAgent
+from gs2.play.game_agents import asks_trails
 from gs2.play.game_pairs import PlayedGames, play_numbered, playing_teams
 from gs2.play.match_files import MeetingError
 from gs2.wings import own_part
@@ -134,7 +134,7 @@ class GameContest:
 
     def together(self, meeting: Meeting) -> int:
         """Return a few where an agent asks how games came to where they stand."""
-        return SEARCHING if any(isinstance(agent, TrailAgent) for agent in self._met(meeting)) else QUICK
+        return SEARCHING if any(asks_trails(agent) for agent in self._met(meeting)) else QUICK
 
     def usual(self, names: Sequence[str]) -> int:
         """Return the same number for all agents."""

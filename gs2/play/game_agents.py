@@ -2,14 +2,15 @@
 
 An agent decides in batches, by `policy(game, states, player, actions)` of `blueprint.protocol.GameAgent`. It
 is handed states, of which it may use what its player sees: `infoset_key`, `infoset_text` and `actions`. One
-that needs the way to the infoset, such as a search that samples the hidden part, has `decide` as well, and
-gets a `SeatTrail` for each game.
+that needs the way to the infoset, such as a search that samples the hidden part, has `asks_trails = True`,
+and its `policy` gets `trails` as well, a `SeatTrail` for each state.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.contract import ContractError
 
-__all__ = ["AnswerFault", "SeatTrail", "TrailAgent", "UniformAgent", "answers"]
+__all__ = ["AnswerFault", "SeatTrail", "Trails", "UniformAgent", "answers", "asks_trails"]
 
 SUM_TOLERANCE = 1e-5
 """How far the probabilities of a row may sum from 1: float32 softmaxes over some hundred actions."""
@@ -54,15 +55,13 @@ class SeatTrail:
         self.taken.append(action)
 
 
-@runtime_checkable
-class TrailAgent(GameAgent, Protocol):
-    """An agent that is told how each game came to where it stands."""
+Trails = Sequence[SeatTrail] | None
+"""Of one player, one for each state; None where nobody keeps them."""
 
-    def decide(
-        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail]
-    ) -> NDArray[np.float64]:
-        """Return the probability of each action, [m] float64. trails: of `player`, one for each state."""
-        ...
+
+def asks_trails(agent: GameAgent) -> bool:
+    """Return whether an agent is to be told how each game came to where it stands."""
+    return bool(getattr(agent, "asks_trails", False))
 
 
 class UniformAgent:
@@ -82,17 +81,15 @@ def answers(
     states: Array,
     player: int,
     actions: Ragged,
-    trails: list[SeatTrail] | None = None,
+    trails: Trails = None,
 ) -> NDArray[np.float64]:
     """Return an agent's probabilities, [m] float64, each row summing to 1 exactly as far as floats do.
 
-    trails: of `player`, one for each state, if they are known; agents that do not ask for them ignore them.
+    trails: of `player`, one for each state, if they are known; for agents that ask for them.
     Raises AnswerFault where they are no probabilities.
     """
-    if trails is not None and isinstance(agent, TrailAgent):
-        found = np.asarray(agent.decide(game, states, player, actions, trails), np.float64)
-    else:
-        found = np.asarray(agent.policy(game, states, player, actions), np.float64)
+    told: dict[str, Any] = {} if trails is None or not asks_trails(agent) else {"trails": trails}
+    found = np.asarray(agent.policy(game, states, player, actions, **told), np.float64)
     if found.shape != actions.values.shape[:1]:
         raise AnswerFault(
             f"{agent.name}: a policy must have one probability for each of {len(actions.values)} actions; "

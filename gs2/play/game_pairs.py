@@ -26,7 +26,7 @@ from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array
 from games.support.bootstrap import Estimate, bootstrap_interval, estimate
-from gs2.play.game_agents import SeatTrail, TrailAgent, answers
+from gs2.play.game_agents import SeatTrail, answers, asks_trails
 from gs2.play.records.round_record import RoundNotes, RoundRecord, winners
 
 __all__ = ["Pace", "PlayedGames", "numbered_draws", "play_agents", "play_numbered", "playing_teams"]
@@ -160,7 +160,7 @@ class _Table:
         self.running = np.arange(games)
         self.count = np.zeros((games, game.num_players + 1), np.int64)
         self.paces = (Pace(), Pace())
-        asks = [isinstance(agent, TrailAgent) for agent in agents]
+        asks = [asks_trails(agent) for agent in agents]
         self.trails: list[dict[int, SeatTrail]] = [{} for _ in range(game.num_players)]
         for seat, team in enumerate(self.teams):
             for which in np.flatnonzero(np.array(asks)[np.where(self.side == team, 0, 1)]):
@@ -227,9 +227,7 @@ class _Table:
     def _decided(self, k: int, seat: int, rows: NDArray[np.int64], legal: Ragged) -> NDArray[np.int64]:
         """Return the place of the action that agent k takes in each of these rows, [rows] int64."""
         which = self.running[rows]
-        trails = (
-            [self.trails[seat][int(w)] for w in which] if isinstance(self.agents[k], TrailAgent) else None
-        )
+        trails = [self.trails[seat][int(w)] for w in which] if asks_trails(self.agents[k]) else None
         began = time.perf_counter()
         probs = answers(self.agents[k], self.game, self.states[rows], seat, legal, trails)
         self.paces[k].add(Pace(len(rows), time.perf_counter() - began))

@@ -22,7 +22,7 @@ from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.spec import read_settings, split_spec
 from games.support.staged import staged_types
-from gs2.play.game_agents import SeatTrail
+from gs2.play.game_agents import SeatTrail, Trails
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 
@@ -155,6 +155,8 @@ class SearchAgent:
     remembered: so the agent is one fixed strategy, which can be asked again and exploited.
     """
 
+    asks_trails = True
+
     def __init__(
         self, game: Game, blueprint: Blueprint, config: SearchConfig, *, name: str, seed: int = 0
     ) -> None:
@@ -165,15 +167,19 @@ class SearchAgent:
         self._known: OrderedDict[tuple[int, ...], NDArray[np.float64]] = OrderedDict()
         self.searches = 0
 
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the probability of each action, [m] float64, by a search at each infoset."""
-        return self._answers(game, states, player, actions, None)
-
-    def decide(
-        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail]
+    def policy(
+        self, game: Game, states: Array, player: int, actions: Ragged, trails: Trails = None
     ) -> NDArray[np.float64]:
-        """Return the same, where it is known how each game came to its state."""
-        return self._answers(game, states, player, actions, trails)
+        """Return the probability of each action, [m] float64, by a search at each infoset."""
+        if game.name != self._game:
+            raise ConfigError(f"{self.name}: it was prepared for {self._game}; got a state of {game.name}")
+        found = [
+            self._answer(
+                Situation(game, states[row : row + 1], player, actions[row], trails[row] if trails else None)
+            )
+            for row in range(len(states))
+        ]
+        return np.concatenate(found) if found else np.zeros(0)
 
     def gains(self, situation: Situation) -> NDArray[np.float64] | None:
         """Return what each action wins over the blueprint's likeliest in drawn deals, and its error, [2, a].
@@ -195,19 +201,6 @@ class SearchAgent:
         )
         self._known.setdefault(name, rows[0])
         return rows[1:]
-
-    def _answers(
-        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail] | None
-    ) -> NDArray[np.float64]:
-        if game.name != self._game:
-            raise ConfigError(f"{self.name}: it was prepared for {self._game}; got a state of {game.name}")
-        found = [
-            self._answer(
-                Situation(game, states[row : row + 1], player, actions[row], trails[row] if trails else None)
-            )
-            for row in range(len(states))
-        ]
-        return np.concatenate(found) if found else np.zeros(0)
 
     def _answer(self, situation: Situation) -> NDArray[np.float64]:
         if len(situation.actions) == 1:

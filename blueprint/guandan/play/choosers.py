@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from blueprint.choosing.soft_choice import draw_soft, near_best
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.objective import rounds_alone
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
+from blueprint.guandan.rules.split_agents import MinCombinationAgent, PersonalityAgent, StrongAgent
 from blueprint.protocol import UnknownAgent
 from games.support.array_types import Array
 from games.support.near import near
@@ -22,7 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["AGENTS", "RULE_AGENTS", "InferenceAgent", "load_chooser"]
 
-RULE_AGENTS = ("random", "greedy", "mincomb", "aggressive", "conservative", "balanced", "strong")
+RULE_AGENTS: dict[str, Callable[[np.random.Generator], Chooser]] = {
+    "random": RandomChooser,
+    "greedy": lambda rng: GreedyAgent(),
+    "mincomb": lambda rng: MinCombinationAgent(),
+    "aggressive": lambda rng: PersonalityAgent("aggressive"),
+    "conservative": lambda rng: PersonalityAgent("conservative"),
+    "balanced": lambda rng: PersonalityAgent("balanced"),
+    "strong": lambda rng: StrongAgent(),
+}
+"""Makes each rule agent; what an agent that draws draws from is given, and only `random` draws."""
 AGENTS = (*RULE_AGENTS, "blueprint")
 """The names that stand for themselves; a checkpoint is named by its path."""
 
@@ -30,23 +42,11 @@ AGENTS = (*RULE_AGENTS, "blueprint")
 def load_chooser(name: str, rng: np.random.Generator) -> Chooser:
     """Return the agent called `name`, which answers a batch of decisions with one action each.
 
-    name: one of `AGENTS`, or the path of a checkpoint. A network plays its best move. rng: what an agent that
-    draws draws from; only `random` does.
+    name: one of `AGENTS`, or the path of a checkpoint. A network plays its best move. rng: for `RULE_AGENTS`.
     Raises UnknownAgent with near matches if there is none, CheckpointError if a checkpoint cannot be used.
     """
-    from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
-    from blueprint.guandan.rules.split_agents import MinCombinationAgent, PersonalityAgent, StrongAgent
-
-    if name == "random":
-        return RandomChooser(rng)
-    if name == "greedy":
-        return GreedyAgent()
-    if name == "mincomb":
-        return MinCombinationAgent()
-    if name == "strong":
-        return StrongAgent()
     if name in RULE_AGENTS:
-        return PersonalityAgent(name)
+        return RULE_AGENTS[name](rng)
     if name != "blueprint" and Path(name).suffix != ".safetensors":
         hint = near(name.lower(), AGENTS, f"one of {', '.join(AGENTS)}")
         raise UnknownAgent(f"no agent is called {name!r}; {hint}, or the path of a .safetensors checkpoint")

@@ -129,7 +129,7 @@ def _table(crew: Crew, own: Own, games: int, as_json: bool) -> OwnTable:
     serves_all: dict[str, Any] = {}
     with working("the agents sit down …"):
         for name in names:
-            agent = serves_all.get(name)
+            agent: Any = serves_all.get(name)
             if agent is None:
                 agent = terminal.person(undo=True) if name == "human" else load_agent(name)
                 if name != "human" and ":" not in name:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gs2.guandan.table.client.visit import ClientConfig, ClientError
     from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost
     from gs2.guandan.table.runner import play_games
-    from gs2.guandan.table.seat import Agent, AgentError, BatchAgent, Observation
+    from gs2.guandan.table.seat import Agent, AgentError, Observation
     from gs2.guandan.table.server.place import RoomConfig, TableError
     from gs2.guandan.table.server.recording import SessionResult
     from gs2.guandan.table.server.server import ServerConfig, TableServer
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Agent",
     "AgentError",
-    "BatchAgent",
     "ClientConfig",
     "ClientError",
     "ClientResult",
@@ -63,7 +62,7 @@ _HOMES = {
     "server.place": ("RoomConfig", "TableError"),
     "server.recording": ("SessionResult",),
     "runner": ("play_games",),
-    "seat": ("Agent", "AgentError", "BatchAgent", "Observation"),
+    "seat": ("Agent", "AgentError", "Observation"),
     "server.server": ("ServerConfig", "TableServer"),
     "session": ("Session",),
 }

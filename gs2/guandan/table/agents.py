@@ -14,7 +14,7 @@ from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.rounds.round import legal
 from games.ragged import Ragged
 from gs2.guandan.table.hosts import Host, InstantHost, ProcessHost, ThreadHost
-from gs2.guandan.table.seat import Agent, AgentError, Observation
+from gs2.guandan.table.seat import Agent, AgentError, Observation, as_agent
 from gs2.guandan.table.seated import SeatedChooser
 from gs2.guandan.table.session import Listener, Session
 from gs2.guandan.table.wire.decode import packed_words
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from blueprint.guandan.chooser import PlayedMoves
 
 __all__ = [
-    "BatchedSeat",
     "ChooserSeat",
     "FirstAgent",
     "RandomAgent",
@@ -47,9 +46,9 @@ class RandomAgent:
     def __init__(self, rng: np.random.Generator | None = None) -> None:
         self.rng = np.random.default_rng() if rng is None else rng
 
-    def act(self, observation: Observation) -> int:
-        """Return any index."""
-        return int(self.rng.integers(len(observation.moves)))
+    def act_batch(self, observations: Sequence[Observation]) -> list[int]:
+        """Return any indices."""
+        return [int(self.rng.integers(len(seen.moves))) for seen in observations]
 
 
 class FirstAgent:
@@ -57,17 +56,18 @@ class FirstAgent:
 
     name = "first"
 
-    def act(self, observation: Observation) -> int:
-        """Return 0: the lists begin with PASS, or else with the weakest."""
-        return 0
+    def act_batch(self, observations: Sequence[Observation]) -> list[int]:
+        """Return 0 for each: the lists begin with PASS, or else with the weakest."""
+        return [0] * len(observations)
 
 
 class ChooserSeat:
-    """Puts an agent that decides for batches of positions into a seat at a table, one decision at a time.
+    """Puts an agent that decides for batches of positions into seats at tables.
 
     choose: called with `Decisions`, returns one index within each row, as the agents of `blueprint` do. It
         sees one move of each effect (the canonical ones), where the table lists all.
     cards: called with `CardDecisions`, returns the tribute or return card of each; by rule if None.
+    together: whether it gains from deciding for many tables at once, as a network does.
     """
 
     def __init__(
@@ -75,14 +75,12 @@ class ChooserSeat:
         name: str,
         choose: Callable[[Any], NDArray[np.int64]],
         cards: Callable[[CardDecisions], NDArray[np.int64]] | None = None,
+        *,
+        together: bool = True,
     ) -> None:
-        self.name, self.choose, self.cards = name, choose, cards
+        self.name, self.choose, self.cards, self.together = name, choose, cards, together
 
-    def act(self, observation: Observation) -> int:
-        """Return the choice."""
-        return self.choices([observation])[0]
-
-    def choices(self, observations: Sequence[Observation]) -> list[int]:
+    def act_batch(self, observations: Sequence[Observation]) -> list[int]:
         """Return the choices at many tables; those without a choice cost nothing."""
         answers = [0] * len(observations)
         asked = [k for k, seen in enumerate(observations) if len(seen.moves) > 1]
@@ -142,14 +140,6 @@ class _Seen:
         return PlayedMoves(seen.actors, seen.record)
 
 
-class BatchedSeat(ChooserSeat):
-    """The same for an agent that gains from deciding for many tables together, as a network does."""
-
-    def act_batch(self, observations: Sequence[Observation]) -> list[int]:
-        """Return the choices at many tables."""
-        return self.choices(observations)
-
-
 def canonical_places(canonical: NDArray[np.void], listed: NDArray[np.void]) -> NDArray[np.int64]:
     """Return where the canonical moves are in a table's list, [k]; everywhere if none of them is there."""
     words = packed_words(listed).reshape(-1, 3)
@@ -181,7 +171,7 @@ def load_agent(name: str) -> Agent:
     if name == "human":
         from gs2.guandan.table.client.human import HumanAgent
 
-        return HumanAgent()
+        return as_agent(HumanAgent())
     from gs2.guandan.agent_families import is_batched, load_batched_agent
 
     try:
@@ -190,12 +180,8 @@ def load_agent(name: str) -> Agent:
     except UnknownAgent as error:
         raise AgentError(f"{error}; at a table also first and human") from error
     if isinstance(found, SeatedChooser):
-        return found.agent
-    return (BatchedSeat if batched else ChooserSeat)(name, found)
-
-
-class _Nobody(Listener):
-    """Hears of a session and keeps it to itself."""
+        return found.seats.load()
+    return ChooserSeat(name, found, together=batched)
 
 
 def warm_up(agent: Agent) -> None:
@@ -204,13 +190,11 @@ def warm_up(agent: Agent) -> None:
     An agent with a `warm_up` of its own, or whose `choose` has one, is asked for that as well.
     """
     for part in (agent, getattr(agent, "choose", None)):
-        own = getattr(part, "warm_up", None)
-        if own is not None:
-            own()
-    session = Session(_Nobody(), seed=0)
+        getattr(part, "warm_up", lambda: None)()
+    session = Session(Listener(), seed=0)
     session.begin()
     (seat,) = session.pending
-    agent.act(session.observe(seat))
+    agent.act_batch([session.observe(seat)])
 
 
 def check_agents(names: Iterable[str]) -> None:
@@ -243,4 +227,4 @@ async def start_hosts(hosts: Iterable[Host]) -> None:
         if isinstance(host, ProcessHost):
             await host.start()
         elif isinstance(host, InstantHost | ThreadHost):
-            host.make()
+            host.seats.load()

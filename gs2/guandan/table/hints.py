@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from games.guandan.rounds.round import legal
-from gs2.guandan.table.agents import ChooserSeat, canonical_places, load_agent
+from gs2.guandan.table.agents import canonical_places, load_agent
 from gs2.guandan.table.seat import Observation
 
 if TYPE_CHECKING:
@@ -27,11 +27,7 @@ def _agent(preset: str) -> Gs2Agent:
     return agent
 
 
-@cache
-def _card_agent() -> ChooserSeat:
-    agent = load_agent("blueprint")
-    assert isinstance(agent, ChooserSeat)
-    return agent
+_loaded = cache(load_agent)
 
 
 def ready(preset: str, *, progress: Callable[[int, int], None]) -> None:
@@ -46,7 +42,7 @@ def hint(observation: Observation, preset: str, *, progress: Callable[[int, int]
     """
     progress(0, 1)
     if observation.stage != "play":
-        return {"index": _card_agent().act(observation), "explanation": None}
+        return {"index": _loaded("blueprint").act_batch([observation])[0], "explanation": None}
     from blueprint.guandan.chooser import PlayedMoves
     from gs2.guandan.agent.explanation import explain_decision
 

@@ -12,10 +12,11 @@ import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, Protocol
 
 from games.support.work.pipe_worker import PipeWorker
-from gs2.guandan.table.seat import Agent, AgentError, BatchAgent, Observation
+from gs2.guandan.table.seat import AgentError, Observation, Seats
 
 __all__ = ["Host", "InstantHost", "ProcessHost", "ThreadHost"]
 
@@ -56,12 +57,24 @@ def checked(index: Any, observation: Observation) -> int:
     return chosen
 
 
-class InstantHost:
+class _Here:
+    """Has agents in this process."""
+
+    seats: Seats
+
+    def forget(self, key: Hashable) -> None:
+        """Drop a seat's agent."""
+        self.seats.agents.pop(key, None)
+
+    def give_up(self, key: Hashable) -> None:
+        """Do nothing: no thread can be ended, and what answers at once is not waited for."""
+
+
+class InstantHost(_Here):
     """Runs agents that answer in microseconds, on the event loop itself."""
 
-    def __init__(self, make: Callable[[], Agent]) -> None:
-        self.make = make
-        self.agents: dict[Hashable, Agent] = {}
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.seats = Seats(make)
 
     async def answer(self, key: Hashable, observation: Observation) -> int:
         """Return the agent's choice."""
@@ -69,75 +82,45 @@ class InstantHost:
 
     def answer_now(self, key: Hashable, observation: Observation) -> int:
         """Return the agent's choice without waiting."""
-        agent = self.agents.get(key)
-        if agent is None:
-            agent = self.agents[key] = self.make()
-        return checked(agent.act(observation), observation)
-
-    def forget(self, key: Hashable) -> None:
-        """Drop a seat's agent."""
-        self.agents.pop(key, None)
-
-    def give_up(self, key: Hashable) -> None:
-        """Nothing to wait for: answers come at once."""
+        return checked(self.seats.answers([(key, observation)])[0], observation)
 
     def close(self) -> None:
         """Nothing to stop."""
 
 
-class ThreadHost:
+class ThreadHost(_Here):
     """Runs agents made by `make`, one for each seat, each in a thread: programs, people, language models."""
 
-    def __init__(self, make: Callable[[], Agent], threads: int = 64) -> None:
-        self.make = make
-        self.agents: dict[Hashable, Agent] = {}
+    def __init__(self, make: Callable[[], Any], threads: int = 64) -> None:
+        self.seats = Seats(make, alone=True)
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="seat")
 
     async def answer(self, key: Hashable, observation: Observation) -> int:
         """Return the agent's choice."""
-        agent = self.agents.get(key)
-        if agent is None:
-            agent = self.agents[key] = self.make()
+        agent = self.seats.of(key)
         loop = asyncio.get_running_loop()
         try:
-            index = await loop.run_in_executor(self.pool, agent.act, observation)
+            (index,) = await loop.run_in_executor(self.pool, agent.act_batch, [observation])
         except Exception as error:
-            raise AgentError(f"agent {type(agent).__name__} failed: {error!r}") from error
+            name = getattr(agent, "name", type(agent).__name__)
+            raise AgentError(f"agent {name} failed: {error!r}") from error
         return checked(index, observation)
-
-    def forget(self, key: Hashable) -> None:
-        """Drop a seat's agent."""
-        self.agents.pop(key, None)
-
-    def give_up(self, key: Hashable) -> None:
-        """Leave the thread to itself: nothing can end it. Another goes on with the same agent."""
 
     def close(self) -> None:
         """Stop; threads still at work are left to end, which an agent with a `close` is asked to see to."""
         self.pool.shutdown(wait=False, cancel_futures=True)
-        for agent in self.agents.values():
-            close = getattr(agent, "close", None)
-            if close is not None:
-                close()
+        for agent in self.seats.agents.values():
+            getattr(agent, "close", lambda: None)()
 
 
 # --- in a worker process ---
 
 
-_agents: dict[Hashable, Any] = {}
-_spares: dict[str, Any] = {}
-
-
-def _agent(name: str, key: Hashable) -> Any:
-    """Return the worker's agent for a seat; one instance serves every seat if it answers in batches."""
+@cache
+def _seats(name: str) -> Seats:
     from gs2.guandan.table.agents import load_agent
 
-    for known in (name, (name, key)):
-        if known in _agents:
-            return _agents[known]
-    agent = _spares.pop(name, None) or load_agent(name)
-    _agents[name if isinstance(agent, BatchAgent) else (name, key)] = agent
-    return agent
+    return Seats(lambda: load_agent(name))
 
 
 def answer_all(
@@ -145,34 +128,25 @@ def answer_all(
 ) -> list[int | str]:
     """Return each seat's index, or what went wrong in words."""
     try:
-        agents = [_agent(name, key) for key, _ in asked]
-        if agents and isinstance(agents[0], BatchAgent):
-            return [int(i) for i in agents[0].act_batch([observation for _, observation in asked])]
+        return [int(index) for index in _seats(name).answers(asked)]
     except Exception as error:
         return [f"agent {name} failed: {error!r}"] * len(asked)
-    answers: list[int | str] = []
-    for agent, (_, observation) in zip(agents, asked, strict=True):
-        try:
-            answers.append(int(agent.act(observation)))
-        except Exception as error:
-            answers.append(f"agent {name} failed: {error!r}")
-    return answers
 
 
 def load(name: str, *, progress: Progress) -> bool:
-    """Load an agent for the first seat; return whether it answers in batches."""
-    from gs2.guandan.table.agents import load_agent, warm_up
+    """Load an agent for the first seat; return whether it serves all seats."""
+    from gs2.guandan.table.agents import warm_up
 
-    agent = _spares[name] = load_agent(name)
+    agent = _seats(name).load()
     if ":" not in name:
         # a stranger's agent is asked nothing that no game asks
         warm_up(agent)
-    return isinstance(agent, BatchAgent)
+    return bool(getattr(agent, "together", True))
 
 
 def forget(name: str, key: Hashable, *, progress: Progress) -> None:
     """Drop the agent of a seat."""
-    _agents.pop((name, key), None)
+    _seats(name).agents.pop(key, None)
 
 
 class _Worker:
@@ -219,9 +193,9 @@ def _settle(future: asyncio.Future[Any], answer: Any) -> None:
 class ProcessHost:
     """Runs one named agent in worker processes; a seat stays with its worker.
 
-    What is asked while a worker is busy is gathered. A BatchAgent gets it in one batch when it is free, which
-    is what a network on many tables wants; another agent gets one request after the other, first come first
-    served. A worker that dies, or is given up, fails what it was asked and is started anew.
+    What is asked while a worker is busy is gathered. An agent that serves all seats gets it in one batch when
+    it is free, as suits a network; another agent gets one request after the other, first come first served.
+    A worker that dies, or is given up, fails what it was asked and is started anew.
     workers: processes; a seat goes to the one with the fewest.
     """
 
@@ -231,7 +205,7 @@ class ProcessHost:
         self.waiting: dict[int, list[tuple[Hashable, Observation, asyncio.Future[int]]]] = defaultdict(list)
         self.busy: dict[int, list[Hashable]] = {}
         self.homes: dict[Hashable, int] = {}
-        self.batch = True
+        self.batch = False
         self.tasks: set[asyncio.Task[None]] = set()
 
     def _ask(self, place: int, function: str, *arguments: Any) -> asyncio.Future[Any]:

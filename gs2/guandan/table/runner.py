@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from games.guandan.matches.events import Event
 from games.guandan.matches.match import Match
 from games.guandan.rules import Rules
 from gs2.guandan.table.hosts import checked
-from gs2.guandan.table.seat import Agent, AgentError
+from gs2.guandan.table.seat import AgentError, as_agent
 from gs2.guandan.table.server.recording import GameRecorder, RecordFolder, SessionResult
 from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
 
@@ -47,7 +48,7 @@ class _Table(Listener):
 
 
 def play_games(
-    agents: Sequence[Agent],
+    agents: Sequence[Any],
     *,
     games: int = 1,
     rules: Rules | str | dict[str, object] = "ruling",
@@ -56,11 +57,13 @@ def play_games(
 ) -> SessionResult:
     """Return what came of games between four agents, seats 0 and 2 against 1 and 3.
 
+    agents: each with act(observation) -> index or act_batch(observations) -> indices.
     record: folder for the records; what is in it stays.
     Raises AgentError if there are not four agents, or one answers with what is not a choice.
     """
     if len(agents) != 4:
         raise AgentError(f"a table has four seats; got {len(agents)} agents")
+    seats = [as_agent(agent) for agent in agents]
     table = _Table([getattr(agent, "name", type(agent).__name__) for agent in agents], record)
     session = Session(table, games=games, rules=rules, seed=seed)
     session.begin()
@@ -68,7 +71,7 @@ def play_games(
         for seat in list(session.pending):
             observation = session.observe(seat)
             began = time.perf_counter()
-            index = checked(agents[seat].act(observation), observation)
+            index = checked(seats[seat].act_batch([observation])[0], observation)
             table.result.timing[seat].add(time.perf_counter() - began)
             session.choose(seat, index)
     return table.result

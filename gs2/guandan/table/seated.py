@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
 from games.guandan.cards import ACTION
-from gs2.guandan.table.seat import Agent, AgentError, BatchAgent, Observation
+from gs2.guandan.table.seat import AgentError, Observation, Seats
 
 __all__ = ["ArenaObservation", "SeatedChooser"]
 
@@ -37,16 +36,10 @@ class ArenaObservation(Observation):
 
 
 class SeatedChooser:
-    """Plays each seat of each round by an agent of its own, as a table would.
+    """Plays the seats of each round by `seats`, as a table would. Tribute in whole games goes by rule."""
 
-    An agent with `act_batch` plays all of them. Tribute in whole games goes by rule.
-    """
-
-    def __init__(self, name: str, agent: Agent, make: Callable[[], Any]) -> None:
-        """Take an agent, and what makes another of its kind when it is called."""
-        self.name, self.agent = name, agent
-        self._make = make
-        self._seats: dict[tuple[int, int], Agent] = {}
+    def __init__(self, name: str, seats: Seats) -> None:
+        self.name, self.seats = name, seats
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row.
@@ -54,25 +47,14 @@ class SeatedChooser:
         Raises AgentError for an answer that is no index.
         """
         seen = [_observation(decisions.span(j, j + 1)) for j in range(len(decisions))]
-        answers: Sequence[Any]
-        if isinstance(self.agent, BatchAgent):
-            answers = self.agent.act_batch(seen)
-        else:
-            answers = [
-                self._seat(int(row), one.seat).act(one) for row, one in zip(decisions.rows, seen, strict=True)
-            ]
+        rows = decisions.rows.tolist()
+        answers = self.seats.answers([((row, one.seat), one) for row, one in zip(rows, seen, strict=True)])
         try:
             return np.array([operator.index(answer) for answer in answers], np.int64)
         except TypeError:
             raise AgentError(
                 f"agent {self.name}: it must answer with an index; got {answers!r:.80}"
             ) from None
-
-    def _seat(self, row: int, seat: int) -> Agent:
-        """Return who plays a seat of a round; one instance plays one seat at a time."""
-        if (row, seat) not in self._seats:
-            self._seats[row, seat] = self._make() if self._seats else self.agent
-        return self._seats[row, seat]
 
 
 def _observation(decision: Decisions) -> ArenaObservation:

@@ -20,7 +20,7 @@ from games.ragged import Ragged, pick_by
 from games.registry import load_game
 from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_agents import SeatTrail, TrailAgent, answers
+from gs2.play.game_agents import SeatTrail, answers, asks_trails
 from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games.fixed_landlord import fixed_history
 from gs2.web.games.seen_cards import points_of_payoff
@@ -66,20 +66,17 @@ def _turned(seated: Seated, history: Array, progress: Progress) -> tuple[Game, G
 
     progress: told once they are loaded.
     """
-    found = _loaded_for(seated, history)
-    progress(1, STEPS)
-    return found
-
-
-def _loaded_for(seated: Seated, history: Array) -> tuple[Game, GameAgent, Array]:
-    if seated.played_as != seated.game:
-        table, caller = _agent(seated.game, CALLER)
+    plays, name = seated.played_as, seated.name
+    if plays != seated.game:
+        table, _ = _agent(seated.game, CALLER)
         landlord = int(state_at(table, history, 0, trail=False)[0]["landlord"][0])
         fixed = fixed_history(history, landlord)
         if fixed is None:
-            return table, caller, history
-        history = fixed
-    game, agent = _agent(seated.played_as, seated.name)
+            plays, name = seated.game, CALLER
+        else:
+            history = fixed
+    game, agent = _agent(plays, name)
+    progress(1, STEPS)
     return game, agent, history
 
 
@@ -102,9 +99,7 @@ def _shares(game: Game, agent: GameAgent, history: Array) -> tuple[Array, Ragged
     """Return the state [1], the legal actions there and an agent's probability of each."""
     state, _ = state_at(game, history, 0, trail=False)
     seat = int(game.player(state)[0])
-    trails = None
-    if isinstance(agent, TrailAgent):
-        trails = [state_at(game, history, seat, trail=True)[1]]
+    trails = [state_at(game, history, seat, trail=True)[1]] if asks_trails(agent) else None
     legal = game.actions(state)
     return state, legal, answers(agent, game, state, seat, legal, trails)
 

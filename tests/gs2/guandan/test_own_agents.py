@@ -22,7 +22,7 @@ from gs2.guandan.agent_families import (
     load_batched_agent,
 )
 from gs2.guandan.table.agents import ChooserSeat, load_agent
-from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.seat import AgentError, Observation, Seats
 from gs2.guandan.table.seated import SeatedChooser
 from gs2.play.arena import Meeting, play_match
 
@@ -71,9 +71,6 @@ class Together:
 
     calls: ClassVar[list[int]] = []
 
-    def act(self, observation: Observation) -> int:
-        raise AssertionError("asked alone")
-
     def act_batch(self, observations: list[Observation]) -> list[int]:
         self.calls.append(len(observations))
         return [0] * len(observations)
@@ -81,7 +78,7 @@ class Together:
 
 def test_a_seats_agent_plays_one_seat_of_one_round_and_sees_no_other_hand() -> None:
     Watcher.everything.clear()
-    agent = SeatedChooser("watcher", Watcher(), Watcher)
+    agent = SeatedChooser("watcher", Seats(Watcher))
     play_duplicate(agent, GreedyAgent(), duplicate_deals(np.arange(3), 0))
     seats: dict[int, set[int]] = {}
     for who, seen in Watcher.everything:
@@ -100,15 +97,26 @@ def test_it_plays_as_the_same_rule_for_batches_does() -> None:
             return np.diff(decisions.offsets) - 1
 
     deals = duplicate_deals(np.arange(4), 1)
-    seated = play_duplicate(SeatedChooser("watcher", Watcher(), Watcher), GreedyAgent(), deals)
+    seated = play_duplicate(SeatedChooser("watcher", Seats(Watcher)), GreedyAgent(), deals)
     assert np.array_equal(seated, play_duplicate(First(), GreedyAgent(), deals))
 
 
 def test_an_agent_for_many_seats_is_asked_for_all_of_them() -> None:
     Together.calls.clear()
-    agent = SeatedChooser("together", Together(), Together)
+    agent = SeatedChooser("together", Seats(Together))
     play_duplicate(agent, GreedyAgent(), duplicate_deals(np.arange(4), 1))
     assert max(Together.calls) > 4
+
+
+def test_an_agent_for_many_seats_that_leaves_one_out_is_refused() -> None:
+    class Forgets:
+        def act_batch(self, observations: list[Observation]) -> list[int]:
+            return [0] * (len(observations) - 1)
+
+    with pytest.raises(AgentError, match="must answer all 12 observations; got 11 answers"):
+        play_duplicate(
+            SeatedChooser("forgets", Seats(Forgets)), GreedyAgent(), duplicate_deals(np.arange(12), 1)
+        )
 
 
 def test_an_answer_that_is_no_choice_is_refused() -> None:
@@ -121,9 +129,9 @@ def test_an_answer_that_is_no_choice_is_refused() -> None:
 
     deals = duplicate_deals(np.arange(1), 1)
     with pytest.raises(AgentError, match="must answer with an index; got"):
-        play_duplicate(SeatedChooser("wrong", Wrong(), Wrong), GreedyAgent(), deals)  # type: ignore[arg-type]
+        play_duplicate(SeatedChooser("wrong", Seats(Wrong)), GreedyAgent(), deals)
     with pytest.raises(AgentFault, match="index of its legal moves"):
-        play_duplicate(SeatedChooser("wrong", Wrong(99999), Wrong), GreedyAgent(), deals)  # type: ignore[arg-type]
+        play_duplicate(SeatedChooser("wrong", Seats(lambda: Wrong(99999))), GreedyAgent(), deals)
 
 
 @pytest.mark.parametrize("name", ["own.py:Weakest", "own.py:WeakestOfMany"])
@@ -143,7 +151,7 @@ def test_ones_own_agent_for_batches_sits_at_a_table_too(own: Path) -> None:
     state = duplicate_deals(np.arange(1), 0)
     moves = legal(state).values
     seen = Observation(int(state["player"][0]), "play", state, moves, np.zeros(0, np.uint8), moves[:0])
-    assert 0 <= seat.act(seen) < len(moves)
+    assert 0 <= seat.act_batch([seen])[0] < len(moves)
 
 
 @pytest.mark.parametrize(

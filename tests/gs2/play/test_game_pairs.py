@@ -16,7 +16,7 @@ from games import Ragged, load_game
 from games.game import Game, GameError
 from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_agents import AnswerFault, SeatTrail, TrailAgent, UniformAgent, answers
+from gs2.play.game_agents import AnswerFault, Trails, UniformAgent, answers, asks_trails
 from gs2.play.game_pairs import numbered_draws, play_agents, play_numbered, playing_teams
 from gs2.policies.tabulate import tabulate
 from tests.games.random_games import RandomGame
@@ -55,10 +55,12 @@ class Witness(KeyedAgent):
     """The same, and checks what it is told of each game."""
 
     asked = 0
+    asks_trails = True
 
-    def decide(
-        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail]
+    def policy(
+        self, game: Game, states: Array, player: int, actions: Ragged, trails: Trails = None
     ) -> NDArray[np.float64]:
+        assert trails is not None
         keys = game.infoset_key(states, player)
         for key, trail in zip(keys, trails, strict=True):
             self.asked += 1
@@ -66,7 +68,7 @@ class Witness(KeyedAgent):
             assert len(trail.own) == len(trail.taken)
             assert trail.own == sorted(set(trail.own)) and all(at < len(trail.seen) - 1 for at in trail.own)
             assert all(not np.array_equal(a, b) for a, b in zip(trail.seen, trail.seen[1:], strict=False))
-        return self.policy(game, states, player, actions)
+        return super().policy(game, states, player, actions)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -137,7 +139,7 @@ def test_games_depend_on_their_numbers_alone() -> None:
 def test_trails_tell_what_a_seat_saw_on_random_games(seed: int) -> None:
     game = RandomGame(seed, public=seed % 2 == 0)
     witness = Witness(seed)
-    assert isinstance(witness, TrailAgent) and not isinstance(UniformAgent(), TrailAgent)
+    assert asks_trails(witness) and not asks_trails(UniformAgent())
     told = play_agents(game, (witness, KeyedAgent(9)), rng(seed), 60)
     untold = play_agents(game, (KeyedAgent(seed), KeyedAgent(9)), rng(seed), 60)
     assert np.array_equal(told.payoffs, untold.payoffs)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_agents import SeatTrail
+from gs2.play.game_agents import SeatTrail, answers
 from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games import agent_worker, game_tables
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
@@ -243,6 +243,6 @@ def test_the_search_whose_gains_are_said_is_the_one_that_plays() -> None:
     told, plays = (load_game_agent(game, name) for _ in range(2))
     assert isinstance(told, SearchAgent)
     told.gains(Situation(game, state, 0, legal.values, trail))
-    answers = [one.decide(game, state, 0, legal, [trail]) for one in (told, plays)]  # type: ignore[union-attr]
-    assert np.array_equal(*answers)
+    found = [answers(one, game, state, 0, legal, [trail]) for one in (told, plays)]
+    assert np.array_equal(*found)
     assert told.searches == 0, "what was searched once is remembered"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
+from typing import Any
 
 from gs2.guandan.table.client.words import KIND_WORDS, choice_text, describe, named_choices
-from gs2.guandan.table.seat import Agent, AgentError, Observation
+from gs2.guandan.table.seat import AgentError, Observation, as_agent
 
 __all__ = ["RULES", "LanguageAgent"]
 
@@ -37,9 +38,10 @@ class LanguageAgent:
         *,
         rules: str = RULES,
         retries: int = 2,
-        fallback: Agent | None = None,
+        fallback: Any = None,
     ) -> None:
-        self.complete, self.rules, self.retries, self.fallback = complete, rules, retries, fallback
+        self.complete, self.rules, self.retries = complete, rules, retries
+        self.fallback = None if fallback is None else as_agent(fallback)
 
     def act(self, observation: Observation) -> int:
         """Return the model's choice, or the fallback's."""
@@ -56,7 +58,7 @@ class LanguageAgent:
                 return self.read(answer, observation)
             except AgentError as error:
                 prompt = f"{self.prompt(observation)}\n\nYour last answer was refused: {error}"
-        return self.fallback.act(observation) if self.fallback is not None else 0
+        return self.fallback.act_batch([observation])[0] if self.fallback is not None else 0
 
     def prompt(self, observation: Observation) -> str:
         """Return what the model is asked."""

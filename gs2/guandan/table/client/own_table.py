@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from games.support.interruption import Noticed
 from gs2.guandan.table.client.human import SeatLeft, UndoWanted
 from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.hosts import checked
-from gs2.guandan.table.seat import Agent, AgentError, Transfer
+from gs2.guandan.table.seat import AgentError, Transfer, as_agent
 from gs2.guandan.table.server.recording import GameRecorder, RecordFolder, SessionResult
 from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
 
@@ -53,8 +53,9 @@ class OwnTable(Listener):
     A choice taken back begins a new record: the one before it stays, and ends there.
     """
 
-    def __init__(self, agents: Sequence[Agent], screen: PlayScreen, config: OwnTableConfig) -> None:
-        self.agents, self.screen, self.config = agents, screen, config
+    def __init__(self, agents: Sequence[Any], screen: PlayScreen, config: OwnTableConfig) -> None:
+        self.agents = [as_agent(agent) for agent in agents]
+        self.screen, self.config = screen, config
         self.names = [getattr(agent, "name", type(agent).__name__) for agent in agents]
         self.folder = None if config.record is None else RecordFolder(config.record)
         self.recorder: GameRecorder | None = None
@@ -104,7 +105,7 @@ class OwnTable(Listener):
         began = time.perf_counter()
         with Noticed() as noticed:
             try:
-                index = checked(self.agents[seat].act(observation), observation)
+                index = checked(self.agents[seat].act_batch([observation])[0], observation)
             except (SeatLeft, UndoWanted):
                 raise
             except Exception as error:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 
 from gs2.guandan.table.client.human import HumanAgent, SeatLeft
 from gs2.guandan.table.hosts import ThreadHost
-from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.seat import AgentError, Observation, OneByOne
 
 __all__ = ["PersonHost"]
 
@@ -27,9 +27,9 @@ class PersonHost(ThreadHost):
         try:
             return await super().answer(key, observation)
         except asyncio.CancelledError:
-            agent = self.agents.get(key)
-            if isinstance(agent, HumanAgent):
-                agent.call_off()
+            agent = self.seats.agents.get(key)
+            if isinstance(agent, OneByOne) and isinstance(agent.agent, HumanAgent):
+                agent.agent.call_off()
             raise
         except AgentError as error:
             if not isinstance(error.__cause__, SeatLeft):

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from games.guandan.cards import RANKS
-from gs2.guandan.table.agents import BatchedSeat, FirstAgent, RandomAgent, host_for, load_agent
+from gs2.guandan.table.agents import ChooserSeat, FirstAgent, RandomAgent, host_for, load_agent
 from gs2.guandan.table.client.card_faces import CardFaces
 from gs2.guandan.table.client.human import HumanAgent
 from gs2.guandan.table.client.language import LanguageAgent
 from gs2.guandan.table.client.words import choice_text, describe, move_words, read_choice
 from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost
 from gs2.guandan.table.runner import play_games
-from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.seat import AgentError, Observation, OneByOne
 from gs2.guandan.table.session import Session
 from tests.patience import PATIENCE
 
@@ -147,13 +147,14 @@ class NoAgent:
 
 def test_agents_are_loaded_by_name_by_module_and_by_file(tmp_path):
     assert isinstance(load_agent("random"), RandomAgent)
-    assert isinstance(load_agent("human"), HumanAgent)
+    person = load_agent("human")
+    assert isinstance(person, OneByOne) and isinstance(person.agent, HumanAgent)
     observation = observations(1)[0]
     agent = load_agent("tests.gs2.guandan.table.test_agents:LastMove")
-    assert agent.act(observation) == len(observation.actions) - 1
+    assert agent.act_batch([observation]) == [len(observation.actions) - 1]
     path = tmp_path / "mine.py"
     path.write_text("class Mine:\n    def act(self, observation):\n        return 0\n")
-    assert load_agent(f"{path}:Mine").act(observation) == 0
+    assert load_agent(f"{path}:Mine").act_batch([observation]) == [0]
     for name, word in (
         ("tests.gs2.guandan.table.test_agents:NoAgent", "has no method act"),
         ("tests.gs2.guandan.table.test_agents:Nothing", "cannot be made"),
@@ -189,9 +190,6 @@ class Hangs:
 class Counts:
     """Answers in batches with how many it was asked at once."""
 
-    def act(self, observation):
-        return 0
-
     def act_batch(self, seen):
         time.sleep(0.1)
         return [min(len(seen), len(one.moves)) - 1 for one in seen]
@@ -222,6 +220,28 @@ def test_worker_processes_answer_gather_batches_and_survive_a_crash():
 
     got = asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
     assert got == [len(seen) - 1] * len(seen)
+
+
+@pytest.mark.parametrize(("host", "instances"), [(InstantHost, 1), (ThreadHost, 2)])
+def test_an_agent_for_many_seats_is_made_once_where_its_seats_take_turns(host, instances):
+    made = []
+
+    class Together:
+        def __init__(self):
+            made.append(self)
+
+        def act_batch(self, seen):
+            return [0] * len(seen)
+
+    async def scenario():
+        answers = host(Together)
+        try:
+            return [await answers.answer(key, observations(1)[0]) for key in "aba"]
+        finally:
+            answers.close()
+
+    assert asyncio.run(asyncio.wait_for(scenario(), PATIENCE)) == [0, 0, 0]
+    assert len(made) == instances
 
 
 def test_a_worker_that_hangs_is_given_up_and_the_next_seat_answered():
@@ -262,13 +282,13 @@ def test_a_chooser_of_batches_plays_at_the_table():
         assert len(decisions.actions) == decisions.offsets[-1]
         return np.diff(decisions.offsets) - 1
 
-    seat = BatchedSeat("last", strongest)
+    seat = ChooserSeat("last", strongest)
     seen = [*observations(150, seed=3), *observations(20, stages=("tribute", "back"))]
     answers = seat.act_batch(seen)
     assert len(calls) == 1 and 20 < calls[0] < 170
     for observation, answer in zip(seen, answers, strict=True):
         assert 0 <= answer < len(observation.moves)
-        assert answer == seat.act(observation)
+        assert [answer] == seat.act_batch([observation])
     result = play_games([seat, FirstAgent(), seat, FirstAgent()], games=1, seed=2)
     assert result.wins == (1, 0)
     assert isinstance(seen[0], Observation)
