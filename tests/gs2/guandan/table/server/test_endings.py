@@ -53,8 +53,9 @@ def test_an_agent_that_fails_or_dawdles_costs_its_seat_a_default_move_and_nobody
 
     async def scenario(kind):
         hosts = {"bad": ThreadHost(kind), "random": InstantHost(RandomAgent)}
+        limit = 0.05 if kind is Dawdles else PATIENCE  # a slow machine is late, too
         config = ServerConfig(
-            port=0, seed=1, agents=("1:bad", "2:random", "3:random"), room=RoomConfig(decision=0.05)
+            port=0, seed=1, agents=("1:bad", "2:random", "3:random"), room=RoomConfig(decision=limit)
         )
         async with TableServer(config, hosts) as server:
             if kind is Breaks:
