@@ -134,7 +134,8 @@ def test_ctrl_c_leaves_with_one_line_at_any_moment(moment, tmp_path):
     finally:
         process.kill()
         process.communicate()
-    assert re.fullmatch(r"left the table; record: \S+\.jsonl", said)
+    # A slow machine says first what takes it more than two seconds.
+    assert re.fullmatch(r"(the agents sit down … \(\d+ s\)\s+)?left the table; record: \S+\.jsonl", said)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a terminal of Unix")
