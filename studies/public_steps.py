@@ -18,8 +18,16 @@ from games.game import CHANCE, payoff_span
 from gs2.public.pairs import PublicSearchError
 from gs2.public.public_strategy import PublicStrategy, public_states
 from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import SolveConfig
 from gs2.search.gadget.entry import LIVE
-from gs2.search.solve.mirror_descent import ANSWERS, KeptValues, keep, step_from
+from gs2.search.solve.mirror_descent import (
+    ANSWERS,
+    LEAST_DEVIATION,
+    KeptValues,
+    keep,
+    mirror_descent_step,
+    step_from,
+)
 
 __all__ = ["PairValues", "mixed_strategies", "pair_values", "step_everywhere"]
 
@@ -155,8 +163,9 @@ def step_everywhere(
     tree, span = strategy.tree, payoff_span(strategy.tree.game)
     found = pair_values(strategy) if values is None else values
     probs = (strategy.probs[0].copy(), strategy.probs[1].copy())
-    few = config.generation.generator != "all"
-    alternatives = [_alternatives(strategy, found, 1 - seat) if few else None for seat in (0, 1)]
+    k = config.generation.k
+    whole = [config.generation.generator == "all" or (k is not None and n <= k) for n in tree.n_private[::-1]]
+    alternatives = [None if whole[seat] else _alternatives(strategy, found, 1 - seat) for seat in (0, 1)]
     dense: dict[int, NDArray[np.float64]] = {}
     against = (found, found)
     if config.solve.extragradient:
@@ -179,15 +188,16 @@ def step_everywhere(
         first = int(tree.row[node])
         worth = alternatives[seat]
         theirs = found.reach[1 - seat][node]
-        for private in range(tree.n_private[seat]):
+        stepping = chance.any(axis=1) & (unreached | (found.reach[seat][node] > LIVE))
+        if worth is None:
+            new = _step_of_all((paid, square, chance), theirs, old, config.solve, span)
+            probs[seat][first : first + new.shape[1], : len(new)][:, stepping] = new[stepping].T
+            continue
+        for private in np.flatnonzero(stepping).tolist():
             met = np.flatnonzero(chance[private] > 0)
-            if not len(met) or not (unreached or found.reach[seat][node, private] > LIVE):
-                continue
             weight = chance[private, met] * theirs[met]
             weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(met), 1 / len(met))
-            rows, carried, unkept = np.arange(len(met)), weight, np.zeros(len(met))
-            if worth is not None:
-                rows, carried, unkept = keep(worth[node, met], weight, config.generation, rng)
+            rows, carried, unkept = keep(worth[node, met], weight, config.generation, rng)
             at = met[rows]
             by_chance = chance[private, at]
             seen = KeptValues(
@@ -196,6 +206,32 @@ def step_everywhere(
             new = step_from(seen, old[private], config.solve, span)
             probs[seat][first : first + len(new), private] = new
     return PublicStrategy(tree, probs)
+
+
+def _step_of_all(
+    values: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    theirs: NDArray[np.float64],
+    old: NDArray[np.float64],
+    config: SolveConfig,
+    span: float,
+) -> NDArray[np.float64]:
+    """Return the policies after a step at m infosets of a public state, every history kept, [m, a] float64.
+
+    What `step_from` does at one: nothing is left out, so that there is no noise. values: what the player is
+    paid by action, [m, n, a], and expected squares, [m, n], both times chance, [m, n], the third. theirs: [n]
+    float64, the other's reach. old: [m, a] float64. Rows without any history mean nothing.
+    """
+    paid, square, chance = values
+    weight = chance * theirs
+    mass, met = weight.sum(axis=1, keepdims=True), chance > 0
+    even = met / np.maximum(met.sum(axis=1, keepdims=True), 1)
+    weight = np.divide(weight, mass, out=even, where=mass > LIVE)
+    share = np.divide(weight, chance, out=np.zeros_like(weight), where=met)
+    mean = (share[:, None, :] @ paid)[:, 0]
+    variance = (share * square).sum(axis=1) - (mean * old).sum(axis=1) ** 2
+    deviation = np.maximum(np.sqrt(np.maximum(variance, 0.0)), LEAST_DEVIATION * span)
+    step = config.step / (deviation if config.unit == "deviation" else np.full(len(old), span))
+    return mirror_descent_step(old, mean, step=step[:, None], magnet=config.magnet * span)
 
 
 def mixed_strategies(strategies: Sequence[PublicStrategy]) -> PublicStrategy:
