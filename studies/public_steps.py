@@ -13,8 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.protocol import Blueprint
+from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree
 from games.game import CHANCE, payoff_span
+from gs2.play.agent_names import load_game_blueprint
 from gs2.public.pairs import PublicSearchError
 from gs2.public.public_strategy import PublicStrategy, public_states
 from gs2.search.config.search import SearchConfig
@@ -29,7 +32,39 @@ from gs2.search.solve.mirror_descent import (
     step_from,
 )
 
-__all__ = ["PairValues", "mixed_strategies", "pair_values", "step_everywhere"]
+__all__ = ["PairValues", "mixed_strategies", "named_strategy", "pair_values", "step_everywhere"]
+
+
+def named_strategy(tree: PublicTree, name: str) -> PublicStrategy:
+    """Return what a name stands for on a public tree: `uniform`, `cfr:2`, or a blueprint as in `gs2 match`.
+
+    The game is listed where the blueprint needs that, as `dmc:100000` does; seeds are 0.
+    """
+    word, _, count = name.partition(":")
+    solver = PublicSolver(tree, "cfr")
+    if word == "cfr":
+        solver.run(int(count))
+    strategy = PublicStrategy.average(solver)
+    return (
+        strategy if word in ("cfr", "uniform") else _tabulated(strategy, load_game_blueprint(tree.game, name))
+    )
+
+
+def _tabulated(strategy: PublicStrategy, blueprint: Blueprint) -> PublicStrategy:
+    """Return a blueprint's policy on a strategy's tree; the strategy's own where no history is possible."""
+    tree, game = strategy.tree, strategy.tree.game
+    probs = (strategy.probs[0].copy(), strategy.probs[1].copy())
+    for node in np.flatnonzero(tree.player >= 0).tolist():
+        seat, public = int(tree.player[node]), public_states(tree, node)
+        chance = game.deal_weights(public)[0]
+        chance = chance if seat == 0 else chance.T
+        held = np.flatnonzero(chance.any(axis=1))
+        dealt = held, chance[held].argmax(axis=1)
+        states = game.deal(np.repeat(public, len(held), axis=0), *(dealt if seat == 0 else dealt[::-1]))
+        found = blueprint.policy(game, states, seat, game.actions(states)).reshape(len(held), -1)
+        first = int(tree.row[node])
+        probs[seat][first : first + found.shape[1], held] = found.T
+    return PublicStrategy(tree, probs)
 
 
 @dataclass(frozen=True, eq=False)
