@@ -13,15 +13,58 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.protocol import Blueprint
+from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree
 from games.game import CHANCE, payoff_span
+from gs2.play.agent_names import load_game_blueprint
 from gs2.public.pairs import PublicSearchError
 from gs2.public.public_strategy import PublicStrategy, public_states
 from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import SolveConfig
 from gs2.search.gadget.entry import LIVE
-from gs2.search.solve.mirror_descent import ANSWERS, KeptValues, keep, step_from
+from gs2.search.solve.mirror_descent import (
+    ANSWERS,
+    LEAST_DEVIATION,
+    KeptValues,
+    keep,
+    mirror_descent_step,
+    step_from,
+)
 
-__all__ = ["PairValues", "mixed_strategies", "pair_values", "step_everywhere"]
+__all__ = ["PairValues", "mixed_strategies", "named_strategy", "pair_values", "step_everywhere"]
+
+
+def named_strategy(tree: PublicTree, name: str) -> PublicStrategy:
+    """Return what a name stands for on a public tree: `uniform`, `cfr:2`, or a blueprint as in `gs2 match`.
+
+    The game is listed where the blueprint needs that, as `dmc:100000` does; seeds are 0.
+    """
+    word, _, count = name.partition(":")
+    solver = PublicSolver(tree, "cfr")
+    if word == "cfr":
+        solver.run(int(count))
+    strategy = PublicStrategy.average(solver)
+    return (
+        strategy if word in ("cfr", "uniform") else _tabulated(strategy, load_game_blueprint(tree.game, name))
+    )
+
+
+def _tabulated(strategy: PublicStrategy, blueprint: Blueprint) -> PublicStrategy:
+    """Return a blueprint's policy on a strategy's tree; the strategy's own where no history is possible."""
+    tree, game = strategy.tree, strategy.tree.game
+    probs = (strategy.probs[0].copy(), strategy.probs[1].copy())
+    for node in np.flatnonzero(tree.player >= 0).tolist():
+        seat, public = int(tree.player[node]), public_states(tree, node)
+        chance = game.deal_weights(public)[0]
+        chance = chance if seat == 0 else chance.T
+        held = np.flatnonzero(chance.any(axis=1))
+        dealt = held, chance[held].argmax(axis=1)
+        states = game.deal(np.repeat(public, len(held), axis=0), *(dealt if seat == 0 else dealt[::-1]))
+        found = blueprint.policy(game, states, seat, game.actions(states)).reshape(len(held), -1)
+        first = int(tree.row[node])
+        probs[seat][first : first + found.shape[1], held] = found.T
+    return PublicStrategy(tree, probs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +198,9 @@ def step_everywhere(
     tree, span = strategy.tree, payoff_span(strategy.tree.game)
     found = pair_values(strategy) if values is None else values
     probs = (strategy.probs[0].copy(), strategy.probs[1].copy())
-    few = config.generation.generator != "all"
-    alternatives = [_alternatives(strategy, found, 1 - seat) if few else None for seat in (0, 1)]
+    k = config.generation.k
+    whole = [config.generation.generator == "all" or (k is not None and n <= k) for n in tree.n_private[::-1]]
+    alternatives = [None if whole[seat] else _alternatives(strategy, found, 1 - seat) for seat in (0, 1)]
     dense: dict[int, NDArray[np.float64]] = {}
     against = (found, found)
     if config.solve.extragradient:
@@ -179,15 +223,16 @@ def step_everywhere(
         first = int(tree.row[node])
         worth = alternatives[seat]
         theirs = found.reach[1 - seat][node]
-        for private in range(tree.n_private[seat]):
+        stepping = chance.any(axis=1) & (unreached | (found.reach[seat][node] > LIVE))
+        if worth is None:
+            new = _step_of_all((paid, square, chance), theirs, old, config.solve, span)
+            probs[seat][first : first + new.shape[1], : len(new)][:, stepping] = new[stepping].T
+            continue
+        for private in np.flatnonzero(stepping).tolist():
             met = np.flatnonzero(chance[private] > 0)
-            if not len(met) or not (unreached or found.reach[seat][node, private] > LIVE):
-                continue
             weight = chance[private, met] * theirs[met]
             weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(met), 1 / len(met))
-            rows, carried, unkept = np.arange(len(met)), weight, np.zeros(len(met))
-            if worth is not None:
-                rows, carried, unkept = keep(worth[node, met], weight, config.generation, rng)
+            rows, carried, unkept = keep(worth[node, met], weight, config.generation, rng)
             at = met[rows]
             by_chance = chance[private, at]
             seen = KeptValues(
@@ -196,6 +241,32 @@ def step_everywhere(
             new = step_from(seen, old[private], config.solve, span)
             probs[seat][first : first + len(new), private] = new
     return PublicStrategy(tree, probs)
+
+
+def _step_of_all(
+    values: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    theirs: NDArray[np.float64],
+    old: NDArray[np.float64],
+    config: SolveConfig,
+    span: float,
+) -> NDArray[np.float64]:
+    """Return the policies after a step at m infosets of a public state, every history kept, [m, a] float64.
+
+    What `step_from` does at one: nothing is left out, so that there is no noise. values: what the player is
+    paid by action, [m, n, a], and expected squares, [m, n], both times chance, [m, n], the third. theirs: [n]
+    float64, the other's reach. old: [m, a] float64. Rows without any history mean nothing.
+    """
+    paid, square, chance = values
+    weight = chance * theirs
+    mass, met = weight.sum(axis=1, keepdims=True), chance > 0
+    even = met / np.maximum(met.sum(axis=1, keepdims=True), 1)
+    weight = np.divide(weight, mass, out=even, where=mass > LIVE)
+    share = np.divide(weight, chance, out=np.zeros_like(weight), where=met)
+    mean = (share[:, None, :] @ paid)[:, 0]
+    variance = (share * square).sum(axis=1) - (mean * old).sum(axis=1) ** 2
+    deviation = np.maximum(np.sqrt(np.maximum(variance, 0.0)), LEAST_DEVIATION * span)
+    step = config.step / (deviation if config.unit == "deviation" else np.full(len(old), span))
+    return mirror_descent_step(old, mean, step=step[:, None], magnet=config.magnet * span)
 
 
 def mixed_strategies(strategies: Sequence[PublicStrategy]) -> PublicStrategy:

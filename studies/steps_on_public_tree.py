@@ -2,8 +2,9 @@
 
     python -m studies.steps_on_public_tree --game "liars_dice(dice=2,sides=4)" -o runs/steps
 
-Every blueprint is CFR on the public tree. A method is a preset without a subgame, such as `gs2-s:k=3`. Single
-draws and their mixture of realization plans are measured by best responses on the whole public tree.
+A blueprint is named as elsewhere, and CFR runs on the public tree. A method is a preset without a subgame,
+such as `gs2-s:k=3`. Single draws and their mixture of realization plans are measured by best responses on the
+whole public tree.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from pathlib import Path
 import click
 import numpy as np
 
-from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import grow_public
 from experiments.commit import commit_of_code
 from experiments.refinement.methods import method_config
@@ -26,8 +26,7 @@ from games.support.files import check_folder
 from games.support.json_rows import JsonRows, Row
 from gs2.commands.common import COUNT
 from gs2.commands.groups import run_alone
-from gs2.public.public_strategy import PublicStrategy
-from studies.public_steps import mixed_strategies, pair_values, step_everywhere
+from studies.public_steps import mixed_strategies, named_strategy, pair_values, step_everywhere
 
 __all__ = ["StepRows", "main"]
 
@@ -49,14 +48,16 @@ class StepRows(JsonRows):
 
 @click.command("steps-on-public-tree")
 @click.option("--game", "game_name", default="liars_dice(dice=2,sides=4)", show_default=True)
-@click.option("--blueprint", "blueprints", type=COUNT, multiple=True, default=(2, 10, 100), show_default=True)
+@click.option(
+    "--blueprint", "blueprints", multiple=True, default=("cfr:2", "cfr:10", "cfr:100"), show_default=True
+)
 @click.option("--method", "methods", multiple=True, default=("gs2-s",), show_default=True)
 @click.option("--draws", type=COUNT, default=5, show_default=True, help="Seeds 0 to DRAWS - 1.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder of the rows.")
 def main(
-    game_name: str, blueprints: tuple[int, ...], methods: tuple[str, ...], draws: int, output: Path
+    game_name: str, blueprints: tuple[str, ...], methods: tuple[str, ...], draws: int, output: Path
 ) -> None:
-    """Take a step at every infoset of GAME from each blueprint, CFR after so many iterations."""
+    """Take a step at every infoset of GAME from each blueprint."""
     game = load_game(game_name)
     if not is_factored(game) or not isinstance(game, FactoredGame):
         raise GameError(f"{game.name}: must have a factored form; try liars_dice(dice=2,sides=4)")
@@ -66,13 +67,11 @@ def main(
     folder.mkdir(parents=True, exist_ok=True)
     with StepRows(folder / ROWS, {"game": game.name, "draws": draws}) as rows:
         done = {rows.key(row) for row in rows.rows}
-        for iterations in blueprints:
-            todo = [name for name in methods if (iterations, name) not in done]
+        for blueprint in blueprints:
+            todo = [name for name in methods if (blueprint, name) not in done]
             if not todo:
                 continue
-            solver = PublicSolver(tree, "cfr")
-            solver.run(iterations)
-            strategy = PublicStrategy.average(solver)
+            strategy = named_strategy(tree, blueprint)
             values, before = pair_values(strategy), strategy.exploitability()
             for name in todo:
                 drawn = [
@@ -82,7 +81,7 @@ def main(
                 single = [one.exploitability() for one in drawn]
                 mixture = mixed_strategies(drawn).exploitability()
                 row = {
-                    "blueprint": iterations,
+                    "blueprint": blueprint,
                     "method": name,
                     "before": before,
                     "single": single,
@@ -91,7 +90,7 @@ def main(
                 }
                 rows.append([row])
                 click.echo(
-                    f"cfr:{iterations} {name}: {before:.5f}; single {np.mean(single) / before:.3f}, "
+                    f"{blueprint} {name}: {before:.5f}; single {np.mean(single) / before:.3f}, "
                     f"mixture {mixture / before:.3f}"
                 )
 

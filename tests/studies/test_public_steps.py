@@ -9,11 +9,12 @@ from cfr.best_response import exploitability
 from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.tree import grow_public
 from games.registry import load_game
+from gs2.policies.policy_spec import policy_from_spec
 from gs2.public.pairs import PublicSearchError
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.refine import refine_both
-from studies.public_steps import mixed_strategies, step_everywhere
+from studies.public_steps import mixed_strategies, named_strategy, step_everywhere
 from tests.gs2.public.test_public_search import random_strategy
 
 
@@ -32,6 +33,14 @@ def test_a_step_on_the_public_tree_is_that_on_the_listed_one(name, changes):
     close = 1e-6 if config.solve.extragradient else 1e-9
     assert public.exploitability() == pytest.approx(exploitability(listed.tree, found.policy), rel=close)
     assert public.exploitability() != pytest.approx(strategy.exploitability(), rel=1e-3)
+
+
+@pytest.mark.parametrize("blueprint", ["uniform", "cfr:3", "dmc:300", "network:300"])
+def test_a_blueprint_on_the_public_tree_is_that_on_the_listed_one(blueprint):
+    game = load_game("leduc_poker")
+    public, listed = named_strategy(grow_public(game), blueprint), SearchContext(game).tree
+    before = exploitability(listed, policy_from_spec(blueprint, game, listed))
+    assert public.exploitability() == pytest.approx(before, rel=1e-9)
 
 
 def test_the_mixture_of_draws_is_never_worse_than_their_mean():

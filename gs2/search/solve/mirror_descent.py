@@ -112,21 +112,21 @@ def mirror_descent_step(
     policy: NDArray[np.float64],
     q: NDArray[np.float64],
     *,
-    step: float,
+    step: float | NDArray[np.float64],
     magnet: float = 0.0,
     towards: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the policy after one step up the action values, [a] float64.
+    """Return the policy after one step up the action values, [a] float64, or [n, a] at n infosets at once.
 
     policy: [a] float64, the policy now; a small floor keeps actions of probability zero alive.
-    q: [a] float64, action values. step: step size η > 0, in inverse units of q.
+    q: [a] float64, action values. step: step size η > 0, in inverse units of q; [n, 1] of n infosets.
     magnet: pull α >= 0 towards `towards` ([a] float64, uniform by default).
     Source: Sokota et al. 2023: π' ∝ (π · ρ^(αη) · e^(ηq))^(1 / (1 + αη)).
     """
-    rho = np.full(len(policy), 1.0 / len(policy)) if towards is None else towards
+    rho = np.full(policy.shape[-1], 1.0 / policy.shape[-1]) if towards is None else towards
     floor = 1e-6
     logits = np.log(np.maximum(policy, floor)) + magnet * step * np.log(np.maximum(rho, floor)) + step * q
     logits /= 1.0 + magnet * step
-    weights: NDArray[np.float64] = np.exp(logits - logits.max())
-    weights /= weights.sum()
+    weights: NDArray[np.float64] = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
     return weights
