@@ -84,7 +84,10 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         self.possible_agents = [f"seat_{seat}" for seat in range(self.game.num_players)]
         self.agents: list[str] = []
         self.observation_spaces = {agent: self._space() for agent in self.possible_agents}
-        self.action_spaces = {agent: spaces.Discrete(self.move_space.size) for agent in self.possible_agents}
+        size = self.move_space.size
+        self.action_spaces: dict[str, spaces.Space[Any]] = {
+            agent: spaces.Discrete(size) for agent in self.possible_agents
+        }
         self._rng = np.random.default_rng()
 
     def _space(self) -> spaces.Dict:
