@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +85,7 @@ class LiarsDice(TwoPlayerGame):
         self.key_width = 1 if self.num_bids + 1 + dice_bits + self._clock_bits <= 64 else 2
 
         size = 1 << dice_bits
-        self._rolled = np.zeros(size, np.uint8)
+        self._rolled: Any = np.zeros(size, np.uint8)
         self._sorted = np.zeros(size, np.uint64)
         self._matches = np.zeros((size, sides + 1), np.uint8)
         for count in range(dice + 1):

@@ -324,7 +324,7 @@ def _on_a_tree(game: Game, name: AgentName, seed: int) -> Blueprint:
         wanted = words.partition(":")[0]
         hint = near(wanted, search_names(), "") if plus and base else near(text, KNOWN, "")
         raise UnknownAgent(
-            f"no agent of {game.name} is called {text!r}; {hint}{' ' * bool(hint)}An agent is one of "
+            f"no agent of {game.name} is called {text!r}; {hint + ' An' if hint else 'an'} agent is one of "
             f"{', '.join(KNOWN)}, a file of a network or policy, FILE.py:NAME, or one of these with +PRESET "
             f"for search, PRESET one of {', '.join(search_names())}"
         )

@@ -11,6 +11,7 @@ deal at all, so our own agents take its soft policy's.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,8 +103,8 @@ def log_reach(
     """
     n, w = len(deals), len(which)
     states = np.repeat(before[which], n)
-    began = np.tile(deals["hand"] + deals["played"], (w, 1, 1))
-    states["hand"] = began - states["played"]
+    began: Any = deals["hand"]  # a type is not asked of what is added to fields: it takes seconds to find
+    states["hand"] = np.tile(began + deals["played"], (w, 1, 1)) - states["played"]
     logs = soft.log_probability(states, np.repeat(moves.actions[which], n))
     found: NDArray[np.float64] = logs.reshape(w, n).sum(0)
     return found
