@@ -16,6 +16,8 @@ from tests.patience import LIMIT, LONG
 # Torch is not imported yet. Its threads would wait for each other in loops, which costs processes beside them
 # more than they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Numba makes a message for each type that it tries; in colours, that was a fifth of compiling.
+os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 os.environ[VARIABLE] = ""  # a command that finds it set does not say that it compiles: stderr is compared
 progress.FIRST = progress.EVERY
 # A shell that runs the tests in the background ignores Ctrl-C for them, and for the commands that they start.
@@ -47,19 +49,17 @@ SERVERS = ("tests/gs2/guandan/table/", "tests/web/")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run a test of a browser, a server or a cluster once more if it fails, and any other if it hangs.
+    """Run a test of a browser, a server or a cluster once more if it fails.
 
-    A repeat is listed at the end (`-rR`): it is a fault to mend, not a way to pass. What hangs is ended, with
-    the stacks of its threads. Long tests, and cases beyond those that a test wants, are skipped unless all
-    are asked for.
+    A repeat is listed at the end (`-rR`): it is a fault to mend, not a way to pass. No other test can be
+    repeated: to ask each time whether it is cost a tenth of all. What hangs is ended, with the stacks of its
+    threads. Long tests, and cases beyond those that a test wants, are skipped unless all are asked for.
     """
     _pages_together(items)
     for item in items:
         outside = OUTSIDE.intersection(getattr(item, "fixturenames", ()))
         if outside or item.nodeid.startswith(SERVERS) or "test_ray" in item.nodeid:
             item.add_marker(pytest.mark.flaky(reruns=1))
-        elif not config.getoption("--long"):
-            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=["from pytest-timeout"]))
     if config.getoption("--long"):
         return
     for item in items:

@@ -13,6 +13,7 @@ import importlib.metadata
 import importlib.util
 import re
 import sys
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,16 @@ def _importable(folder: Path) -> None:
 
 
 def entry_points_of(group: str) -> dict[str, importlib.metadata.EntryPoint]:
-    """Return the entry points that installed packages have in a group, by name."""
+    """Return the entry points that installed packages have in a group, by name.
+
+    Each package on the path is read once: it takes as long as loading a small game.
+    """
+    return dict(_points(group, tuple(sys.path)))
+
+
+@lru_cache(maxsize=64)
+def _points(group: str, path: tuple[str, ...]) -> dict[str, importlib.metadata.EntryPoint]:
+    """Return the entry points of a group as they are while `sys.path` is this."""
     return {point.name: point for point in importlib.metadata.entry_points(group=group)}
 
 
