@@ -14,6 +14,7 @@ the parents, which spreads a sample over the tree.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -165,9 +166,9 @@ def estimate_size(
     )
 
 
-def infosets_met(game: Game, rng: np.random.Generator, *, plays: int = 200) -> list[Infoset]:
-    """Return the infosets at which random plays of a game decide, each once, shallow ones first."""
-    found: dict[tuple[int, bytes], Infoset] = {}
+def infosets_met(game: Game, rng: np.random.Generator, *, plays: int = 200) -> Iterator[Infoset]:
+    """Yield the infosets at which random plays of a game decide, each once, shallow ones first."""
+    found: set[tuple[int, bytes]] = set()
     states = np.repeat(game.root(), plays, axis=0)
     while len(states):
         players, actions = game.player(states), game.actions(states)
@@ -175,12 +176,12 @@ def infosets_met(game: Game, rng: np.random.Generator, *, plays: int = 200) -> l
             mine = np.flatnonzero(players == seat)
             for row, key in zip(mine.tolist(), game.infoset_key(states[mine], seat), strict=True):
                 if (seat, key.tobytes()) not in found:
+                    found.add((seat, key.tobytes()))
                     words = tuple(int(word) for word in key)
-                    found[seat, key.tobytes()] = Infoset(seat, words, game.infoset_text(states[row], seat))
+                    yield Infoset(seat, words, game.infoset_text(states[row], seat))
         going = np.flatnonzero(players >= CHANCE)
         pick = actions.offsets[:-1][going] + (rng.random(len(going)) * actions.counts[going]).astype(np.int64)
         states = game.step(states, going, actions.values[pick])
-    return list(found.values())
 
 
 def _sampled(

@@ -43,6 +43,6 @@ def test_a_test_that_hangs_is_ended_and_named(tmp_path: Path, where: str) -> Non
         text=True,
         timeout=PATIENCE,
     )
-    assert done.returncode == 1 and "Timeout" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 1 and "from pytest-timeout" in done.stdout, done.stdout + done.stderr
     assert re.search(r"(FAILED|ERROR) \S*test_hanging.py::test_it", done.stdout), done.stdout
-    assert "wait(" in done.stdout, done.stdout
+    assert "in wait" in done.stdout or "in a loop" not in where, done.stdout

@@ -330,11 +330,12 @@ def infosets(game: Game, player: int | None, grep: str | None, limit: int, as_js
         click.echo(f"{error}; these are of random plays", err=True)
         met = infosets_met(game, np.random.default_rng(0), plays=max(200, limit))
         there = {(i.player, i.key) for i in found}
-        found += [
+        fresh = (
             i
             for i in met
             if player in (None, i.player) and pattern.search(i.text) and (i.player, i.key) not in there
-        ][: limit + 1 - len(found)]
+        )
+        found.extend(itertools.islice(fresh, limit + 1 - len(found)))
     more, found = len(found) > limit, found[:limit]
     if as_json:
         print_json([{"player": i.player, "text": i.text, "key": [str(w) for w in i.key]} for i in found])
