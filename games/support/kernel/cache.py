@@ -25,9 +25,10 @@ from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 
 from games.support.compiling import listen
+from games.support.kernel.linked import LinkedResults
 from games.support.kernel.made_of import file_digest, is_installed, made_of
 
-__all__ = ["compiling_failed", "keep_compiled", "kernel_folder"]
+__all__ = ["KernelCache", "LinkedCache", "compiling_failed", "keep_compiled", "kernel_folder"]
 
 
 PATIENCE = 120.0
@@ -38,8 +39,10 @@ _Cache: Any = FunctionCache
 listen()
 
 
-def keep_compiled(dispatcher: Any) -> None:
+def keep_compiled(dispatcher: Any, cache: type[KernelCache] | None = None) -> None:
     """Let a function that Numba compiles find its code on disk, and leave it there.
+
+    cache: `KernelCache`, unless another is given.
 
     Does nothing where Numba was told to compile nothing (`NUMBA_DISABLE_JIT`). Where no folder can be written
     to, a RuntimeWarning says so, and the function is compiled in every process.
@@ -52,7 +55,7 @@ def keep_compiled(dispatcher: Any) -> None:
     _config.CACHE_DIR = told or kernel_folder(source)
     try:
         cached: Any = dispatcher
-        cached._cache = _KernelCache(dispatcher.py_func)
+        cached._cache = (cache or KernelCache)(dispatcher.py_func)
     except RuntimeError:
         warnings.warn(NOWHERE, RuntimeWarning, stacklevel=2)
     finally:
@@ -72,11 +75,11 @@ def kernel_folder(source: str) -> str:
 
 def compiling_failed(dispatcher: Any) -> None:
     """Let other processes compile a function that could not be compiled here."""
-    if isinstance(dispatcher._cache, _KernelCache):
+    if isinstance(dispatcher._cache, KernelCache):
         dispatcher._cache.give_up()
 
 
-class _KernelCache(_Cache):  # type: ignore[misc]
+class KernelCache(_Cache):  # type: ignore[misc]
     """Numba's cache of one function, whose entries agree with all that the function is made of.
 
     The digest is taken at the function's first call: what it names may be defined below it. Whoever finds no
@@ -119,3 +122,9 @@ class _KernelCache(_Cache):  # type: ignore[misc]
 
     def _stamp(self) -> None:
         self._cache_file._source_stamp = (self._own, made_of(self._py_func))
+
+
+class LinkedCache(KernelCache):
+    """The cache of a function's code for the kernels that call it."""
+
+    _impl_class = LinkedResults

@@ -21,13 +21,15 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from numba import njit, types
 from numba.core import event as numba_event
 
-from games.support.kernel.cache import compiling_failed, keep_compiled
+from games.support.kernel.cache import LinkedCache, compiling_failed, keep_compiled
 from games.support.kernel.lazy import LazyKernel
+from games.support.kernel.linked import linked_dispatcher, set_environments
 
 __all__ = ["KernelOptions", "kernel"]
 
@@ -77,24 +79,34 @@ def _compiled(function: F, options: KernelOptions) -> F:
     numba_options: dict[str, Any] = {"no_cfunc_wrapper": True, **options}
     lazy = numba_options.pop("lazy", False)
     dispatcher: Any = njit(**numba_options)(function)
-    if hasattr(dispatcher, "get_call_template"):  # not where Numba was told to compile nothing
-        _compile_for_types(dispatcher)
     keep_compiled(dispatcher)
+    if hasattr(dispatcher, "get_call_template"):  # not where Numba was told to compile nothing
+        _link_into_callers(dispatcher)
     return cast(F, LazyKernel(dispatcher) if lazy else dispatcher)
 
 
-def _compile_for_types(dispatcher: Any) -> None:
-    """Let kernels that call this one with different constants share its code.
+def _link_into_callers(dispatcher: Any) -> None:
+    """Let calls from kernels be compiled apart (see `linked`), once for all constants of a type.
 
-    Numba would compile it for each constant. The optimizer still sees constants where it inlines the call.
+    Numba would compile a kernel for each constant. The optimizer still sees constants where it inlines the
+    call. A kernel that Numba itself writes into its callers (`inline`) is left to it.
     """
-    for_arguments = dispatcher.get_call_template
+    dispatcher_class: Any = type(dispatcher)
+
+    @cache
+    def called() -> Any:
+        if dispatcher.targetoptions.get("inline") == "always":
+            return dispatcher
+        linked = linked_dispatcher(dispatcher)
+        keep_compiled(linked, LinkedCache)
+        return linked
 
     def for_types(arguments: tuple[Any, ...], names: dict[str, Any]) -> Any:
         widened = {name: _unliteral(kind) for name, kind in names.items()}
-        return for_arguments(tuple(_unliteral(kind) for kind in arguments), widened)
+        return dispatcher_class.get_call_template(called(), tuple(map(_unliteral, arguments)), widened)
 
     dispatcher.get_call_template = for_types
+    dispatcher.get_overload = lambda signature: dispatcher_class.get_overload(called(), signature)
 
 
 _unliteral: Any = types.unliteral
@@ -121,8 +133,11 @@ class _PauseCollection(_events.Listener):  # type: ignore[misc]
         self._depth -= 1
         if self._depth == 0 and self._was_on:
             gc.enable()
-        if event.data["args"] not in event.data["dispatcher"].overloads:
-            compiling_failed(event.data["dispatcher"])
+        dispatcher = event.data["dispatcher"]
+        if event.data["args"] in dispatcher.overloads:
+            set_environments(dispatcher.overloads[event.data["args"]])
+        else:
+            compiling_failed(dispatcher)
 
 
 _events.register("numba:compile", _PauseCollection())

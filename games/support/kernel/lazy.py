@@ -21,7 +21,7 @@ __all__ = ["INTERPRETED_NUMBERS", "INTERPRETED_SECONDS", "LazyKernel"]
 INTERPRETED_NUMBERS = 100_000
 """Numbers in the arguments' arrays above which a call is compiled at once."""
 INTERPRETED_SECONDS = 0.25
-"""Seconds that a kernel is interpreted for in a process before it is compiled."""
+"""Processor seconds that a kernel is interpreted for in a process before it is compiled."""
 
 
 class LazyKernel:
@@ -51,12 +51,12 @@ class LazyKernel:
         if self.compiled or self.pays(args):
             self.compiled = True
             return self.dispatcher(*args)
-        began = time.perf_counter()
+        began = time.thread_time()
         try:
             with np.errstate(over="raise"):  # compiled code would have widened the number instead
                 return self.py_func(*args)
         finally:
-            self.seconds += time.perf_counter() - began
+            self.seconds += time.thread_time() - began
 
     def pays(self, args: tuple[Any, ...]) -> bool:
         """Return whether a call with these arguments is to run compiled code, now and ever after."""

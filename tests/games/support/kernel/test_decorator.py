@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from games.support.kernel import kernel
+from tests.games.support.kernel.compiled import functions_compiled
 from tests.house import COMPILED, ROOT
 
 SOURCE = '''
@@ -59,10 +60,13 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
 
 
 def test_calls_with_different_constants_share_one_compilation(written: ModuleType) -> None:
-    assert written.polynomial(3) == 3 - 9 + 27
-    assert len(written.power.signatures) == 1
-    assert written.power(2, 5, True) == -32
-    assert len(written.power.signatures) == 1
+    with functions_compiled() as compiled:
+        assert written.polynomial(3) == 3 - 9 + 27
+    assert compiled == ["power", "polynomial"]
+    with functions_compiled() as compiled:
+        assert written.power(2, 5, True) == -32
+        assert written.power(2, 4, False) == 16
+    assert compiled == ["power"]
 
 
 def test_a_kernel_is_compiled_and_keeps_its_name_and_docstring(written: ModuleType) -> None:
