@@ -30,11 +30,16 @@ from gs2.search.histories.source import ConsideredT, HistorySource, KeptT, LeftA
 from gs2.search.histories.tree_source import NOTHING, TreeSource
 from gs2.search.result import Kept, Refinement
 from gs2.search.safety import Proposal, certify, with_certified
-from gs2.search.solve.mirror_descent import ANSWERS, KeptValues, keep, step_from
+from gs2.search.solve.mirror_descent import ANSWERS, KeptValues, keep, robust_step, step_from
 from gs2.search.solve.subgame import SubgameSolution, solve_subgame
 from gs2.search.strategy import Strategy
 
 __all__ = ["Searched", "action_values", "check_asked", "keep_few", "refine_infoset", "search"]
+
+SLIP = 0.02
+"""How far a robust step takes the histories to be those of the strategy still, whatever an opponent does."""
+TIED = 1e-10
+"""Actions whose values differ by less, as a share of the payoff range, are equally good to an opponent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,15 +300,62 @@ def keep_few(
     considered: Considered,
     config: SearchConfig,
     rng: np.random.Generator,
-) -> tuple[Kept, KeptValues]:
-    """Return the histories of the infoset that the generator keeps, and what they say of its actions."""
+) -> tuple[Kept, KeptValues, NDArray[np.int32]]:
+    """Return the histories of the infoset that the generator keeps, what they say of actions, and where."""
     nodes, weight = _weighed(context, strategy, considered.infoset)
     here = _rows_of(context, nodes, considered)
     alternative = considered.alternative[considered.group[here]]
     rows, carried, unkept = keep(alternative, weight, config.generation, rng)
     none = np.zeros(len(rows), bool)
     kept = Kept(here[rows], none, none, here[np.sort(rows)])
-    return kept, _valued(_answered(context, strategy, config, nodes[rows]), nodes[rows], carried, unkept)
+    nodes = nodes[rows]
+    return kept, _valued(_answered(context, strategy, config, nodes), nodes, carried, unkept), nodes
+
+
+def _against_others(
+    context: SearchContext,
+    strategy: Strategy,
+    config: SearchConfig,
+    nodes: NDArray[np.int32],
+    carried: NDArray[np.float64],
+) -> list[NDArray[np.float64]]:
+    """Return the action values against the answers that a robust step meets beside the first, [a] each.
+
+    nodes, carried: histories of the infoset, and the share of its reach that each carries.
+    """
+    tree = context.tree
+    seat = 1 - int(tree.player[nodes[0]])
+    below = _infosets_below(tree, nodes, seat)
+    met = np.union1d(below, _infosets_above(tree, nodes, seat))
+    found = []
+    for share, infosets in ((1.0, below), (0.5, met)):
+        answered = strategy.answered(
+            ("best", share, config.generation, seat),
+            infosets,
+            partial(_best, context, strategy, config, share),
+        )
+        weight = carried
+        if share < 1.0:
+            before, after = (one.reach_at(nodes) for one in (strategy, answered))
+            likely = before.chance * before.players[:, seat]
+            likelier = (1 - SLIP) * after.chance * after.players[:, seat] + SLIP * likely
+            everything = len(nodes) == len(_weighed(context, strategy, int(tree.infoset[nodes[0]]))[0])
+            ratio = np.divide(likelier, likely, out=np.ones(len(nodes)), where=likely > 0)
+            weight = likelier if everything else carried * ratio
+            weight = weight / weight.sum() if weight.sum() > LIVE else carried
+        found.append(weight @ _after_each(answered, nodes))
+    return found
+
+
+def _best(
+    context: SearchContext, strategy: Strategy, config: SearchConfig, share: float, infoset: int
+) -> NDArray[np.float64]:
+    """Return the policy that plays the best actions at an infoset by a share, else the strategy's, [a]."""
+    value = _seen_by_answers(context, strategy, config, infoset).mean
+    best = value >= value.max() - TIED * payoff_span(context.game)
+    old = strategy.probs[context.tree.slots(infoset)]
+    found: NDArray[np.float64] = share * best / best.sum() + (1 - share) * old
+    return found
 
 
 def _answered(
@@ -327,6 +379,16 @@ def _step(
     context: SearchContext, strategy: Strategy, config: SearchConfig, infoset: int
 ) -> NDArray[np.float64]:
     """Return the policy after a step at an infoset when everyone goes on by the strategy, [a]."""
+    seen = _seen_by_answers(context, strategy, config, infoset)
+    return step_from(
+        seen, strategy.probs[context.tree.slots(infoset)], config.solve, payoff_span(context.game)
+    )
+
+
+def _seen_by_answers(
+    context: SearchContext, strategy: Strategy, config: SearchConfig, infoset: int
+) -> KeptValues:
+    """Return what the actions of an opponent that answers are worth when everyone goes on by the strategy."""
     nodes, weight = _weighed(context, strategy, infoset)
     rows, unkept = np.arange(len(nodes)), np.zeros(len(nodes))
     if config.generation.generator != "all":
@@ -334,10 +396,16 @@ def _step(
         rows, weight, unkept = keep(
             theirs, weight, config.generation, np.random.default_rng([ANSWERS, infoset])
         )
-    seen = _valued(strategy, nodes[rows], weight, unkept)
-    return step_from(
-        seen, strategy.probs[context.tree.slots(infoset)], config.solve, payoff_span(context.game)
-    )
+    return _valued(strategy, nodes[rows], weight, unkept)
+
+
+def _infosets_above(tree: FlatTree, nodes: NDArray[np.int32], seat: int) -> NDArray[np.int64]:
+    """Return the infosets of a seat on the way to some nodes, rising, [i]."""
+    found, here = [np.zeros(0, np.int64)], tree.parent[nodes]
+    while len(here := here[here >= 0]):
+        found.append(tree.infoset[here[tree.player[here] == seat]].astype(np.int64))
+        here = tree.parent[here]
+    return np.unique(np.concatenate(found))
 
 
 def _infosets_below(tree: FlatTree, nodes: NDArray[np.int32], seat: int) -> NDArray[np.int64]:
@@ -384,8 +452,14 @@ def _mirror_descent(
         nodes, weight = _weighed(context, strategy, infoset)
         kept, seen = NOTHING, _valued(_answered(context, strategy, config, nodes), nodes, weight)
     else:
-        kept, seen = keep_few(context, strategy, considered, config, rng)
+        kept, seen, nodes = keep_few(context, strategy, considered, config, rng)
+        weight = seen.carried
     log.lap("generation")
-    probs = step_from(seen, old, config.solve, span)
+    if config.solve.robust:
+        probs = robust_step(
+            seen, _against_others(context, strategy, config, nodes, weight), old, config.solve, span
+        )
+    else:
+        probs = step_from(seen, old, config.solve, span)
     log.lap("solve")
     return _untouched(context, strategy, considered, kept, log, probs)

@@ -54,6 +54,7 @@ DETAILS = frozenset(
             "caution",
             "magnet",
             "extragradient",
+            "robust",
             "temperature",
             "opponent_temperature",
             "doubt",
@@ -120,7 +121,9 @@ def _unread(values: Mapping[str, Any]) -> dict[str, str]:
         found |= {name: needs for name in OF_A_SUBGAME if name in without}
     else:
         needs = f"solver = mirror-descent (it is {solver})"
-        found |= dict.fromkeys(("step", "unit", "caution", "magnet", "extragradient"), needs)
+        found |= dict.fromkeys(("step", "unit", "caution", "magnet", "extragradient", "robust"), needs)
+    if not values["extragradient"]:
+        found.setdefault("robust", "extragradient = true (it is false)")
     if solver != "cfr":
         needs = f"solver = cfr (it is {solver})"
         found |= dict.fromkeys(("variant", "gamma", "warm_start"), needs)

@@ -209,6 +209,9 @@ class SolveConfig(Configuration):
     magnet: pull of mirror-descent towards uniform play, in payoffs over the payoff range.
     extragradient: whether a step of mirror-descent is taken against opponents that answer: below the infoset
         they play as after a step of their own from the strategy refined. Source: Korpelevich 1976.
+    robust: with extragradient, whether the step must gain against two more answers as well: the best action
+        at each of their infosets, and the same played half of the time, with the histories that this makes
+        likely. An opponent whose policy is nearly pure moves little in a step; its best response does not.
     """
 
     solver: str = attrs.field(default="cfr", validator=one_of(SOLVERS))
@@ -224,6 +227,7 @@ class SolveConfig(Configuration):
     caution: float = attrs.field(default=0.0, validator=real(0))
     magnet: float = attrs.field(default=0.0, validator=real(0))
     extragradient: bool = attrs.field(default=False, validator=flag)
+    robust: bool = attrs.field(default=False, validator=flag)
     temperature: float = attrs.field(default=0.02, validator=real(0))
     opponent_temperature: float = attrs.field(default=0.0, validator=real(0))
     doubt: float = attrs.field(default=0.0, validator=real(0))

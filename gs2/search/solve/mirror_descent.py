@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +14,7 @@ from gs2.search.config.stages import GenerationConfig, SolveConfig
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generate
 
-__all__ = ["ANSWERS", "KeptValues", "keep", "mirror_descent_step", "step_from"]
+__all__ = ["ANSWERS", "KeptValues", "keep", "mirror_descent_step", "robust_step", "step_from"]
 
 ANSWERS = 0xA25
 """Seed of the histories from which opponents answer a step."""
@@ -22,6 +25,10 @@ LEAST_DEVIATION = 0.01
 """Least deviation of payoffs that a step reckons with, as a share of the payoff range: where strategies never
 hesitate, nothing deviates."""
 
+LEAST_PROBABILITY = 1e-6
+"""What a step takes a probability of zero for, so that an action can come alive."""
+PARTS = 10
+"""Parts of a mixture of answers."""
 ROUNDING = 1e-9
 """Share of a history's weight below which nothing was left out for it."""
 
@@ -101,11 +108,49 @@ def step_from(
 
     old: [a] float64, the policy now. span: the game's payoff range.
     """
+    step = step_size(seen, old, config, span)
+    return mirror_descent_step(old, seen.mean, step=step, magnet=config.magnet * span)
+
+
+def step_size(seen: KeptValues, old: NDArray[np.float64], config: SolveConfig, span: float) -> float:
+    """Return the size of the step from what some histories say, in inverse payoffs."""
     deviation = max(seen.deviation(old), LEAST_DEVIATION * span)
     step = config.step / (deviation if config.unit == "deviation" else span)
     if config.caution > 0:
         step /= 1 + config.caution * seen.noise_share(old, deviation)
-    return mirror_descent_step(old, seen.mean, step=step, magnet=config.magnet * span)
+    return step
+
+
+def robust_step(
+    seen: KeptValues,
+    answers: Sequence[NDArray[np.float64]],
+    old: NDArray[np.float64],
+    config: SolveConfig,
+    span: float,
+) -> NDArray[np.float64]:
+    """Return the policy after the step whose least gain against several answers is largest, [a] float64.
+
+    Gains are over `old`, less the price of leaving it. By duality the step is the plain one up a mixture of
+    the action values, the mixture against which it would gain least; here the best of a grid of `PARTS`.
+
+    seen: action values against the first answer, whose deviation and noise set the price. answers: action
+    values against the others, [a] float64 each. old, span: as of `step_from`.
+    """
+    means = np.stack([seen.mean, *answers])
+    gains = mixtures(len(means)) @ (means - (means @ old)[:, None])
+    step = step_size(seen, old, config, span)
+    logits = np.log(np.maximum(old, LEAST_PROBABILITY)) + step * gains
+    most = logits.max(axis=1)
+    worst = int(np.argmin(most + np.log(np.exp(logits - most[:, None]).sum(axis=1))))
+    return mirror_descent_step(old, gains[worst], step=step, magnet=config.magnet * span)
+
+
+@cache
+def mixtures(n: int) -> NDArray[np.float64]:
+    """Return the mixtures of n things by `PARTS` parts, [m, n] float64; the first is the first thing."""
+    parts = [one for one in itertools.product(range(PARTS + 1), repeat=n - 1) if sum(one) <= PARTS]
+    found: NDArray[np.float64] = np.array([(PARTS - sum(one), *one) for one in parts]) / PARTS
+    return found
 
 
 def mirror_descent_step(
@@ -124,7 +169,7 @@ def mirror_descent_step(
     Source: Sokota et al. 2023: π' ∝ (π · ρ^(αη) · e^(ηq))^(1 / (1 + αη)).
     """
     rho = np.full(policy.shape[-1], 1.0 / policy.shape[-1]) if towards is None else towards
-    floor = 1e-6
+    floor = LEAST_PROBABILITY
     logits = np.log(np.maximum(policy, floor)) + magnet * step * np.log(np.maximum(rho, floor)) + step * q
     logits /= 1.0 + magnet * step
     weights: NDArray[np.float64] = np.exp(logits - logits.max(axis=-1, keepdims=True))

@@ -234,8 +234,8 @@ def test_the_fields_tried_are_all_that_can_be_set_on_a_public_tree() -> None:
     # The rest is read with a depth, an entry floor, another solver or another certificate, which are refused.
     assert left == {
         *("gap", "leaf", "continuations", "policies", "choosers", "playing", "rollouts", "entry_prior"),
-        *("step", "unit", "caution", "magnet", "extragradient", "temperature", "opponent_temperature"),
-        "doubt",
+        *("step", "unit", "caution", "magnet", "extragradient", "robust", "temperature"),
+        *("opponent_temperature", "doubt"),
         *("confidence", "trials", "against", "tolerance"),
     }
 

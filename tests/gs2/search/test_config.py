@@ -97,6 +97,7 @@ VALUES: dict[str, tuple] = {
     "caution": (0.0, 4.0),
     "magnet": (0.0, 0.2),
     "extragradient": (False, True),
+    "robust": (False, True),
     "temperature": (0.02, 0.0, 0.5),
     "opponent_temperature": (0.0, 0.1),
     "confidence": (0.95, 0.5),

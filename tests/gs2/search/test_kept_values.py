@@ -13,8 +13,15 @@ from gs2.search.config.stages import WEIGHTED_GENERATORS
 from gs2.search.context import NO_OPTIONS
 from gs2.search.gadget.entry import LIVE
 from gs2.search.histories.enumerated import consider_histories
-from gs2.search.pipeline import action_values, keep_few, refine_infoset
-from gs2.search.solve.mirror_descent import KeptValues, step_from
+from gs2.search.pipeline import SLIP, TIED, action_values, keep_few, refine_infoset
+from gs2.search.solve.mirror_descent import (
+    LEAST_PROBABILITY,
+    PARTS,
+    KeptValues,
+    mirror_descent_step,
+    step_from,
+    step_size,
+)
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import LEDUC, context, random_policy
 from tests.gs2.search.test_random_games import blueprint, prepared, random_searches
@@ -66,6 +73,53 @@ def test_an_extragradient_step_is_taken_against_the_opponents_own_plain_step(see
         expected = step_from(seen, probs[tree.slots(infoset)], careful.solve, payoff_span(game.game))
         found = refine_infoset(game, strategy, infoset, careful, rng).probs
         assert found == pytest.approx(expected, abs=1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@random_searches
+def test_a_robust_step_is_the_best_against_the_worst_of_three_answers(seed, public, kind):
+    game, form = prepared(seed, public)
+    tree, probs = game.tree, blueprint(game, form, kind, seed)
+    strategy, span = Strategy(tree, probs), payoff_span(game.game)
+    plain = preset("gs2-s", generator="all", extragradient=False)
+    robust = preset("gs2-s", generator="all", robust=True)
+    rng = np.random.default_rng(seed)
+    stepped, best = probs.copy(), probs.copy()
+    for infoset in range(tree.n_infosets):
+        stepped[tree.slots(infoset)] = refine_infoset(game, strategy, infoset, plain, rng).probs
+        value = action_values(game, strategy, infoset)
+        most = value >= value.max() - TIED * span
+        best[tree.slots(infoset)] = most / most.sum()
+    for infoset in np.random.default_rng(seed).choice(tree.n_infosets, 2).tolist():
+        player = int(tree.infoset_player[infoset])
+        old = probs[tree.slots(infoset)]
+        nodes = np.flatnonzero(tree.infoset == infoset)
+        even = np.full(len(nodes), 1 / len(nodes))
+        children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
+        known = reach(tree, probs).without(player)[nodes]
+        plays = [np.where(tree.slot_player == player, probs, theirs) for theirs in (stepped, best)]
+        plays.append(np.where(tree.slot_player == player, probs, (probs + best) / 2))
+        weights = [known, known, (1 - SLIP) * reach(tree, plays[2]).without(player)[nodes] + SLIP * known]
+        shares = [one / one.sum() if one.sum() > LIVE else even for one in weights]
+        met = [node_values(tree, play)[:, player][children] for play in plays]
+        squares = node_values(tree, plays[0], tree.returns**2)[nodes, player]
+        seen = KeptValues(met[0], squares, shares[0], np.zeros(len(nodes)))
+        gains = np.array([share @ values for share, values in zip(shares, met, strict=True)])
+        gains -= (gains @ old)[:, None]
+        step = step_size(seen, old, robust.solve, span)
+
+        def worth(policy, gains=gains, step=step, old=old):
+            """Return the least gain of a policy, less what its distance costs."""
+            start = np.maximum(old, LEAST_PROBABILITY)
+            return (gains @ policy).min() - policy @ np.log(np.maximum(policy, 1e-300) / start) / step
+
+        found = refine_infoset(game, strategy, infoset, robust, rng).probs
+        # No step against a mixture of the answers does better by more than the grid is coarse.
+        mixed = np.random.default_rng(seed).dirichlet(np.ones(3) / 2, 200) @ gains
+        others = [mirror_descent_step(old, one, step=step) for one in mixed]
+        assert worth(found) >= max(worth(one) for one in others) - np.abs(gains).max() / PARTS
+        upper = min(np.log(np.maximum(old, LEAST_PROBABILITY) @ np.exp(step * one)) / step for one in mixed)
+        assert worth(found) <= upper + 1e-9
 
 
 def test_answers_are_the_same_for_all_searches_of_a_strategy_and_keep_as_few_histories():
