@@ -189,10 +189,6 @@ class Arena:
         contest = self.contest(meeting)
         meeting = replace(meeting, terms=contest.terms)
         files = output if isinstance(output, MatchFiles) else MatchFiles(output)
-        if files.records is not None and not contest.recordable:
-            raise MeetingError(
-                f"match: --records must be left out; no rounds of {meeting.game} are kept here"
-            )
         told, peak, count = (Pace(), Pace()), 0.0, 0
         identities = (
             contest.identity(meeting.a, named=meeting.called is None),

@@ -59,7 +59,7 @@ class MatchBook:
     """
 
     def __init__(self, files: MatchFiles, header: Row, teams: tuple[int, ...]) -> None:
-        self.teams = teams
+        self.teams, self._whole = teams, bool(header.get("whole"))
         self._open = ExitStack()
         self._results: _PairsFile | None = None
         self._records: RoundsFile | None = None
@@ -138,7 +138,9 @@ class MatchBook:
             if len(by_team) == sides:
                 paid = np.array([by_team[team].payoffs for team in range(sides)])
                 won = winners(paid, self.teams).diagonal()
-                found[pair] = result_row(pair, paid[np.arange(sides), first], won)
+                # chance deals each round of a whole game once
+                lengths = [len(by_team[team].chance) for team in range(sides)] if self._whole else None
+                found[pair] = result_row(pair, paid[np.arange(sides), first], won, lengths)
         return found
 
     def __enter__(self) -> Self:

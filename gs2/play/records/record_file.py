@@ -21,6 +21,7 @@ from games.support.files import read_bytes
 from games.support.json_rows import JsonRows, Row
 from games.support.own import is_own
 from gs2.play.records.round_record import ReplayedMove, RoundRecord, RoundRecordError, replay_round
+from gs2.wings import own_part
 
 __all__ = ["RECORDS_FORMAT", "ReplayedRound", "RoundsFile", "read_rounds", "replayed_rounds"]
 
@@ -149,7 +150,9 @@ def _loaded(text: str) -> Game:
             f"game must be one that gs2 or a package has; {text!r} would run its file; say it yourself: "
             f"gs2 games {text} --replay FILE"
         )
-    return load_game(text, general_sum=True)
+    matches = own_part(text, "match_record")
+    made: Game = load_game(text, general_sum=True) if matches is None else matches(text)
+    return made
 
 
 def _check_header(row: dict[str, Any], where: str) -> None:

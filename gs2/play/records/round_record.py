@@ -5,14 +5,16 @@
      "payoffs": [1, -1]}
 
 Chance's outcomes and the seats' moves are in the game's own words, each in their order; the game tells which
-comes when. A replay takes every one of them from those that are legal, and comes to the same payoffs.
+comes when. A replay takes every one of them from those that are legal, and comes to the same payoffs. A round
+that did not begin at the root has no chance: its start says where, in words that the game's `parse_state`
+reads.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -147,7 +149,7 @@ def replay_round(record: RoundRecord, game: Game) -> Iterator[ReplayedMove]:
         raise RoundRecordError(
             f"agents must name the {game.num_players} seats of {game.name}; got {len(record.agents)} names"
         )
-    states = game.root()
+    states = _first_states(record, game)
     chance, play = iter(record.chance), iter(record.play)
     count = {"chance": 0, "play": 0}
     while (player := int(game.player(states)[0])) != TERMINAL:
@@ -165,7 +167,10 @@ def replay_round(record: RoundRecord, game: Game) -> Iterator[ReplayedMove]:
         words = said if player == CHANCE else _own_words(said, player, where)
         action = _action_of(game, states, words, where)
         yield ReplayedMove(states, player, words)
-        states = game.step(states, np.zeros(1, np.int64), action)
+        try:
+            states = game.step(states, np.zeros(1, np.int64), action)
+        except GameError as error:
+            raise RoundRecordError(f"{where}: an action must be legal here; {error}") from None
     for kind, left in (("chance", chance), ("play", play)):
         over = next(left, None)
         if over is not None:
@@ -198,8 +203,17 @@ def _own_words(said: str, player: int, where: str) -> str:
     return found[2]
 
 
+def _first_states(record: RoundRecord, game: Game) -> Array:
+    """Return where a round began, [1]."""
+    read: Callable[[str], Array] | None = getattr(game, "parse_state", None)
+    return read(record.start) if read is not None and record.start and not record.chance else game.root()
+
+
 def _action_of(game: Game, states: Array, words: str, where: str) -> Array:
     """Return the legal action that some words name, [1]."""
+    read: Callable[[Array, str], Array] | None = getattr(game, "parse_action", None)
+    if read is not None:
+        return read(states[0], words)
     legal = game.actions(states)
     texts = [game.action_text(states[0], action) for action in legal.values]
     at = [k for k, text in enumerate(texts) if text == words]
