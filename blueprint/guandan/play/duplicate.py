@@ -49,7 +49,7 @@ class Notes(Protocol):
         ...
 
     def played(self, states: Array, past: PastMoves) -> None:
-        """Take note of the moves of rounds. states: [n] STATE, before the first lead; finished ones have none."""
+        """Take note of the moves of rounds. states: [n] STATE before the first lead, or after the end."""
         ...
 
 

@@ -1,7 +1,7 @@
 """A match of GuanDan as a game over rounds, as far as a record needs it: deals, tribute and moves in words.
 
     {"game": "guandan_match(rules=njupt)", "chance": ["P2 leads; S2 H3 … / … / … / …", "S2 S2 … / …"],
-     "play": ["P2 [\"Pair\",\"6\",[\"S6\",\"D6\"]]", …, "P3 tribute HR", "P2 back S4", …], "payoffs": [1, -1, 1, -1]}
+     "play": ["P2 [\"Single\",\"6\",[\"S6\"]]", …, "P3 tribute HR", "P2 back S4", …], …}
 
 Chance deals each round. It names the hands by seat, and in the first round who leads.
 """
