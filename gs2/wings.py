@@ -2,8 +2,7 @@
 
 contest: what agents meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods
 and examples of its own (`gs2.commands.solving.solve.OwnSolving`). exploit: responders of its own
-(`gs2.commands.exploit.Exploiting`). match_record: what replays the records of a match of several rounds,
-called with its game string.
+(`gs2.commands.exploit.Exploiting`).
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ WINGS = {
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
         "exploit": "gs2.commands.guandan_exploit:exploit_own",
     },
-    "guandan_match": {"match_record": "games.guandan.matches.match_game:GuanDanMatch"},
 }
 
 

@@ -26,13 +26,13 @@ from games.guandan.notation import action_text
 from games.guandan.rounds.position import position_text
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rules import as_rules
+from games.record import RoundNotes, RoundRecord
 from games.support.array_types import Array
 from games.support.configuration import Configuration, flag, integer, real, text
 from games.support.work.carried import name_here
 from gs2.guandan.agent_families import check_agent, deals_at_once, fingerprint, is_batched, load_batched_agent
 from gs2.play.contests import PAIRS, Meeting
 from gs2.play.game_pairs import Pace, PlayedGames
-from gs2.play.records.round_record import RoundNotes, RoundRecord
 
 __all__ = ["GuanDanContest", "Terms", "guandan_contest"]
 

@@ -15,9 +15,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from games.record import RoundRecord, RoundsFile, winners
 from games.support.json_rows import JsonRows, Row
-from gs2.play.records.record_file import RoundsFile
-from gs2.play.records.round_record import RoundRecord, winners
 
 __all__ = ["MatchBook", "MatchFiles", "MeetingError", "result_row"]
 

@@ -14,13 +14,12 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.duplicate import duplicate_deals, game_seeds, play_duplicate, play_games_duplicate
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from games.game import GameError
+from games.record import RoundRecordError, replayed_rounds
 from games.support.configuration import ConfigError
 from games.support.files import FileProblem
 from gs2.guandan import contest
 from gs2.play.arena import Arena, Meeting, MeetingError, play_match
 from gs2.play.match_files import MatchFiles
-from gs2.play.records.record_file import replayed_rounds
-from gs2.play.records.round_record import RoundRecordError
 
 WHOLE = {"whole": True}
 
