@@ -190,7 +190,8 @@ def _one(value: object) -> Array:
 
 def match_header(match: Match, names: Sequence[str] | None = None, **extra: Any) -> dict[str, Any]:
     """Return the header of a match's record in pieces. names: of the four seats. extra: kept with it."""
-    game = match_name(match.rules, match.start["levels"], match.start["owner"])
+    start: dict[str, Any] = match.start
+    game = match_name(match.rules, start["levels"], start["owner"])
     agents = [f"seat {seat}" for seat in range(4)] if names is None else list(names)
     return {"format": RECORDS_FORMAT, "game": game, "seed": match.seed, "agents": agents, **extra}
 
@@ -231,7 +232,8 @@ def match_events(record: RoundRecord, name: str = "record") -> Iterator[tuple[Ma
     name: of the file, for messages. Raises RoundRecordError where the record departs from the rules.
     """
     try:
-        yield from _events(replay_round(record, GuanDanMatch(record.game)))
+        game: Any = GuanDanMatch(record.game)
+        yield from _events(replay_round(record, game))
     except GameError as error:
         raise RoundRecordError(f"{name}: {error}") from None
 
