@@ -54,12 +54,19 @@ def printed(notebook: Any) -> str:
     return "".join(output["text"] for output in outputs if output["output_type"] == "stream")
 
 
-def same_but_for_rounding(one: str, other: str, tolerance: float) -> bool:
-    """Return whether two texts have the same words, and numbers no further apart than the tolerance."""
+def same_but_for_rounding(one: str, other: str, tolerance: float, counts: bool = False) -> bool:
+    """Return whether two texts have the same words, and numbers no further apart than the tolerance.
+
+    counts: whole numbers count outcomes that rounding may tip; they may differ by their square root.
+    """
     if NUMBER.sub("#", one) != NUMBER.sub("#", other):
         return False
-    pairs = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
-    return all(abs(float(a.replace(",", "")) - float(b.replace(",", ""))) <= tolerance for a, b in pairs)
+    for words in zip(NUMBER.findall(one), NUMBER.findall(other), strict=True):
+        a, b = (float(word.replace(",", "")) for word in words)
+        counted = counts and a.is_integer() and b.is_integer() and "." not in "".join(words)
+        if abs(a - b) > (max(abs(a), abs(b)) ** 0.5 if counted else tolerance):
+            return False
+    return True
 
 
 def main() -> int:

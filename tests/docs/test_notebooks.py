@@ -14,9 +14,17 @@ from tests.docs.notebooks import NOTEBOOKS, executed, printed, same_but_for_roun
 
 TOLERANCE = 0.02
 """Other processors sum in another order: figures may differ by so much, words may not."""
+COUNTED = ("guandan_decision",)
+"""Notebooks that count deals by what a network's play makes of each: rounding tips some."""
+COUNTED_TOLERANCE = 0.11
 LARGEST = 200_000
 """Bytes of a notebook with its pictures."""
 NEEDS = [name for name in ("nbclient", "ipykernel", "matplotlib") if find_spec(name) is None]
+
+
+def is_as_shown(path: Path, out: str, shown: str) -> bool:
+    counts = path.stem in COUNTED
+    return same_but_for_rounding(out, shown, COUNTED_TOLERANCE if counts else TOLERANCE, counts)
 
 
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs gs2[plots]")
@@ -38,7 +46,7 @@ def test_the_code_of_a_notebook_prints_and_draws_what_it_shows(
         exec(compile(code, f"{path.name}[{number}]", "exec"), names)
         shown = "".join("".join(o["text"]) for o in cell["outputs"] if o["output_type"] == "stream")
         out = capsys.readouterr().out
-        assert same_but_for_rounding(out, shown, TOLERANCE), out
+        assert is_as_shown(path, out, shown), out
         pictures = sum(output["output_type"] == "display_data" for output in cell["outputs"])
         assert len(plt.get_fignums()) == pictures, f"cell {number}"
         plt.close("all")
@@ -53,7 +61,7 @@ def test_a_notebook_runs_and_prints_what_it_shows(path: Path) -> None:
     shown = nbformat.read(path, as_version=4)
     now = executed(path)
     assert printed(shown), "it was never run: python -m tests.docs.notebooks --write"
-    assert same_but_for_rounding(printed(now), printed(shown), TOLERANCE), printed(now)
+    assert is_as_shown(path, printed(now), printed(shown)), printed(now)
     assert [len(cell.get("outputs", [])) for cell in now.cells] == [
         len(cell.get("outputs", [])) for cell in shown.cells
     ]
@@ -80,3 +88,6 @@ def test_texts_are_the_same_up_to_rounding() -> None:
     assert not same_but_for_rounding("wins 0.123", "wins 0.153", 0.01)
     assert not same_but_for_rounding("wins 0.123", "loses 0.123", 0.01)
     assert not same_but_for_rounding("wins 0.123", "wins", 0.01)
+    assert same_but_for_rounding("better in 68 of 96", "better in 71 of 96", 0.02, counts=True)
+    assert not same_but_for_rounding("better in 68 of 96", "better in 78 of 96", 0.02, counts=True)
+    assert not same_but_for_rounding("wins 4.0", "wins 3.0", 0.02, counts=True)

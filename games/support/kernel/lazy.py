@@ -20,7 +20,7 @@ __all__ = ["INTERPRETED_NUMBERS", "INTERPRETED_SECONDS", "LazyKernel"]
 
 INTERPRETED_NUMBERS = 100_000
 """Numbers in the arguments' arrays above which a call is compiled at once."""
-INTERPRETED_SECONDS = 0.25
+INTERPRETED_SECONDS = 0.5
 """Processor seconds that a kernel is interpreted for in a process before it is compiled."""
 
 

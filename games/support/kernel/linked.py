@@ -23,6 +23,7 @@ _Pass: Any = LoweringPass
 _Compiler: Any = compiler.CompilerBase
 _Results: Any = CompileResultCacheImpl
 _register: Any = register_pass
+_njit: Any = njit
 
 
 class LinkedLibrary(_Library):  # type: ignore[misc]
@@ -132,6 +133,8 @@ def linked_dispatcher(dispatcher: Any) -> Any:
     The two compile a function that calls itself as one.
     """
     options = {name: value for name, value in dispatcher.targetoptions.items() if name != "nopython"}
-    linked: Any = njit(**options, no_cpython_wrapper=True, pipeline_class=_LinkedCompiler)(dispatcher.py_func)
+    linked: Any = _njit(**options, no_cpython_wrapper=True, pipeline_class=_LinkedCompiler)(
+        dispatcher.py_func
+    )
     linked._compiling_counter = dispatcher._compiling_counter
     return linked

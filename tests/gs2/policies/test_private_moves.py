@@ -45,8 +45,9 @@ def test_a_network_is_as_exploitable_there_as_on_the_tree(name: str, seed: int) 
     tree = grow(game)
     listed = exploitability(tree, policy_of(network, game, tree))
     form = list_private_moves(game)
-    assert form.evaluate(policy_on(form, network)).exploitability == pytest.approx(listed, abs=1e-12)
-    assert exact_exploitability(game)(network) == pytest.approx(listed, abs=1e-12)
+    # In single precision, and on some processors a row's values depend on the rows beside it.
+    assert form.evaluate(policy_on(form, network)).exploitability == pytest.approx(listed, abs=1e-6)
+    assert exact_exploitability(game)(network) == pytest.approx(listed, abs=1e-6)
 
 
 def test_uniform_play_is_uniform_at_every_slot() -> None:
@@ -64,4 +65,4 @@ def test_a_networks_file_is_measured(tmp_path: Path) -> None:
     )
     found = measured_privately(game, str(path))
     assert found["form"] == "private"
-    assert found["exploitability"] == pytest.approx(exact_exploitability(game)(network), abs=1e-9)
+    assert found["exploitability"] == pytest.approx(exact_exploitability(game)(network), abs=1e-6)
