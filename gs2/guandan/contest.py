@@ -105,7 +105,7 @@ class _Notes:
         for k in np.flatnonzero(states["player"] >= 0):
             notes, level = self.games[k], int(states["level"][k])
             notes.start = notes.start or position_text(states[k])
-            made = past.of(k)
+            made = past.of(int(k))
             notes.play += [
                 f"P{seat} {action_text(action, level)}"
                 for seat, action in zip(made.seats, made.actions, strict=True)
