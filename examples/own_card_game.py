@@ -124,10 +124,10 @@ def main(decisions: int = 100_000, pairs: int = 100) -> dict[str, Any]:
     from blueprint.research.game_network import GameNetworkConfig
     from blueprint.research.game_training import Budget, TrainingFiles, train_game_network
     from games.infosets.trail import Watcher
+    from games.record import replayed_rounds
     from gs2.play.arena import Meeting, play_match
     from gs2.play.ladder import LadderPlan, play_ladder
     from gs2.play.match_files import MatchFiles
-    from gs2.play.records.record_file import replayed_rounds
 
     rng, game, here = np.random.default_rng(0), Sevens(), Path(__file__).resolve()
     games.check_game(game, rng, max_width=20)  # names a broken rule, the method and the history

@@ -21,6 +21,7 @@ __all__ = [
     "game_string",
     "is_game_name",
     "load_game",
+    "recorded_game",
     "register_game",
     "smaller_games",
 ]
@@ -85,6 +86,8 @@ _BUILT_IN = {
     "guandan": "games.guandan.rounds.round:GuanDan",
 }
 """Where each game lives; the module is imported when the game is first asked for."""
+_RECORDED = {"guandan_match": "games.guandan.matches.match_game:GuanDanMatch"}
+"""Where games live that only records have, such as a match of many rounds; each is made of its string."""
 _registered: dict[str, GameSpec] = {}
 
 
@@ -169,6 +172,16 @@ def load_game(text: str, *, general_sum: bool = False) -> Game:
     spec = game_spec(name)
     game = spec.make(**_values(spec, words))
     return _solvable(game, general_sum)
+
+
+def recorded_game(text: str) -> Game:
+    """Return the game that a record names: as `load_game`, or one that only records have."""
+    where = _RECORDED.get(text.strip().partition("(")[0])
+    if where is None:
+        return load_game(text, general_sum=True)
+    module, _, name = where.partition(":")
+    game: Game = getattr(importlib.import_module(module), name)(text)
+    return game
 
 
 def _own_game(text: str, found: Any, general_sum: bool) -> Game:

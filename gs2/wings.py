@@ -1,8 +1,8 @@
 """What a game brings beside its rules, by the game's name; a part is imported when it is first asked for.
 
-agents: its families of named agents (`gs2.play.agent_names.AgentFamily`). contest: what agents meet in,
-called with the terms of a match (`gs2.play.contests.Contest`). solve: methods and examples of its own
-(`gs2.commands.solving.solve.OwnSolving`). exploit: responders of its own (`gs2.commands.exploit.Exploiting`).
+contest: what agents meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods
+and examples of its own (`gs2.commands.solving.solve.OwnSolving`). exploit: responders of its own
+(`gs2.commands.exploit.Exploiting`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ __all__ = ["own_part"]
 
 WINGS = {
     "guandan": {
-        "agents": "gs2.guandan.agent_families:FAMILIES",
         "contest": "gs2.guandan.contest:guandan_contest",
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
         "exploit": "gs2.commands.guandan_exploit:exploit_own",
-    }
+    },
 }
 
 

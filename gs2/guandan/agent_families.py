@@ -1,31 +1,33 @@
-"""GuanDan's agents, in families: rules, networks, searches, and users' own.
-
-Each family knows its names, how to load them and what tells one version from the next. `gs2.play.agent_names`
-reads the names.
-"""
+"""GuanDan's agents, in families: those that answer at once, searches, and users' own."""
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blueprint.checkpoint import SHIPPED, read_checkpoint
+from blueprint.agent_name import AgentName, family_of, named_object
+from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan.chooser import Chooser
-from blueprint.guandan.play.choosers import RULE_AGENTS
-from blueprint.guandan.play.network_play import NetworkPlay, network_agent
+from blueprint.guandan.play.quick_agents import (
+    MANY,
+    QUICK,
+    GuanDanAgents,
+    check_file,
+    digest,
+    network_path,
+)
 from blueprint.protocol import UnknownAgent
 from games.support.configuration import ConfigError
-from games.support.spec import field_types, read_settings
+from games.support.spec import read_settings
 from games.support.staged import staged_types
-from gs2.play.agent_names import NETWORK, AgentFamily, AgentName, named_object, own_agent
+from gs2.play.agent_names import parse_agent
 
 if TYPE_CHECKING:
     from gs2.guandan.agent.guandan_config import GuanDanConfig
@@ -42,81 +44,8 @@ __all__ = [
 ]
 
 SEARCHING = re.compile(r"gs2(-(?P<preset>.*))?|(?P<rollout>rollout(-.*)?)", re.S)
-MANY, SOME = 512, 16
-"""Deals played in lockstep by an agent that answers at once, and by one that may take its time."""
-
-
-class GuanDanAgents(AgentFamily, Protocol):
-    """Agents that are named, loaded and told apart in one way."""
-
-    def check(self, spec: AgentName) -> None:
-        """Raise what loading the agent would raise at its name; nothing large is loaded."""
-        ...
-
-    def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
-        """Return a new agent; one that draws draws from `rng`."""
-        ...
-
-    def fingerprint(self, spec: AgentName) -> str:
-        """Return what changes when the agent does; `check` was called before."""
-        ...
-
-    def deals_at_once(self, spec: AgentName) -> int:
-        """Return how many deals the agent should play in lockstep."""
-        ...
-
-
-class _RuleAgents:
-    """Agents that follow a rule, told by their names alone."""
-
-    names: Sequence[str] = tuple(RULE_AGENTS)
-
-    def takes(self, spec: AgentName) -> bool:
-        return spec.text in RULE_AGENTS
-
-    def check(self, spec: AgentName) -> None:
-        pass
-
-    def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
-        return RULE_AGENTS[spec.text](rng)
-
-    def fingerprint(self, spec: AgentName) -> str:
-        return spec.text
-
-    def deals_at_once(self, spec: AgentName) -> int:
-        return MANY
-
-
-class _NetworkAgents:
-    """`blueprint` and checkpoints: a network's best move; `blueprint:objective=levels,tribute=value@PATH`."""
-
-    names: Sequence[str] = ("blueprint",)
-
-    def takes(self, spec: AgentName) -> bool:
-        if spec.name == spec.text:
-            return spec.name in ("blueprint", NETWORK) or str(spec.file).endswith(".safetensors")
-        configured = spec.file is not None or any("=" in setting for setting in spec.settings)
-        return spec.name == "blueprint" or (spec.name == NETWORK and configured)
-
-    def check(self, spec: AgentName) -> None:
-        self._play(spec)
-        _check_file(spec)
-
-    def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
-        return network_agent(_network(spec), self._play(spec), rng)
-
-    def fingerprint(self, spec: AgentName) -> str:
-        play = self._play(spec)
-        told = (json.dumps(play.told()).encode(),) if play != NetworkPlay() else ()
-        return _digest(_network(spec).read_bytes(), *told)
-
-    def deals_at_once(self, spec: AgentName) -> int:
-        return MANY
-
-    def _play(self, spec: AgentName) -> NetworkPlay:
-        """Return how the network is to play, by the settings in its name."""
-        read = read_settings(spec.settings, field_types(NetworkPlay), label=f"agent {spec.name}")
-        return NetworkPlay(**read)
+SOME = 16
+"""Deals played in lockstep by an agent that may take its time."""
 
 
 class _SearchingAgents:
@@ -137,7 +66,7 @@ class _SearchingAgents:
 
     def check(self, spec: AgentName) -> None:
         self.config(spec)
-        _check_file(spec)
+        check_file(spec)
 
     def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
         from gs2.guandan.agent.agent import make_agent
@@ -150,9 +79,9 @@ class _SearchingAgents:
         from gs2.guandan.beliefs.deal_network import DEALS
 
         config = json.dumps(_as_written(spec, self.config(spec)), sort_keys=True).encode()
-        network = _network(spec)
+        network = network_path(spec)
         beside = [path.read_bytes() for path in (DEFAULT, DEALS, quick_file(network)) if path.is_file()]
-        return _digest(network.read_bytes(), config, *beside)
+        return digest(network.read_bytes(), config, *beside)
 
     def deals_at_once(self, spec: AgentName) -> int:
         """A few: the agent runs the rollouts of several decisions together, but one piece of work must end in
@@ -230,7 +159,7 @@ class _OwnAgents:
         made = self._maker(spec)
         try:
             source = Path(inspect.getfile(made if inspect.isclass(made) else inspect.unwrap(made)))
-            return _digest(spec.text.encode(), source.read_bytes())
+            return digest(spec.text.encode(), source.read_bytes())
         except (TypeError, OSError) as error:
             raise UnknownAgent(f"agent {spec.text!r} must come from a file of Python; got {error}") from error
 
@@ -245,14 +174,13 @@ class _OwnAgents:
         return maker
 
 
-FAMILIES: tuple[GuanDanAgents, ...] = (_RuleAgents(), _NetworkAgents(), _SearchingAgents(), _OwnAgents())
+FAMILIES: tuple[GuanDanAgents, ...] = (*QUICK, _SearchingAgents(), _OwnAgents())
 """Every family of agents; the first that takes a name has it."""
 
 
 def _found(text: str) -> tuple[GuanDanAgents, AgentName]:
-    family: GuanDanAgents
-    family, spec = own_agent("guandan", text)
-    return family, spec
+    spec = parse_agent(text)
+    return family_of("guandan", FAMILIES, spec), spec
 
 
 def check_agent(name: str) -> None:
@@ -321,26 +249,3 @@ def _as_written(spec: AgentName, config: GuanDanConfig) -> dict[str, Any]:
             if written == fields[name]:
                 fields[name] = written
     return fields
-
-
-def _check_file(spec: AgentName) -> None:
-    path = spec.file
-    if path is not None and not path.is_file():
-        raise UnknownAgent(
-            f"agent {spec.text!r}: file {str(path)!r} does not exist; give a checkpoint that exists"
-        )
-
-
-def _network(spec: AgentName) -> Path:
-    """Return the file of an agent's network."""
-    path = spec.file or SHIPPED
-    if not path.is_file():
-        raise UnknownAgent(f"agent {spec.text!r}: this installation contains no network; name a checkpoint")
-    return path
-
-
-def _digest(*parts: bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()[:16]

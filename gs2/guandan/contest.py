@@ -18,9 +18,15 @@ from blueprint.guandan.play.duplicate import (
     play_duplicate,
     play_games_duplicate,
 )
-from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.play.selfplay import PastMoves, Scratch
+from games.guandan.cards import CARD_NAMES, unpack
+from games.guandan.matches.lockstep import CardDecisions, Matches
+from games.guandan.matches.match_game import deal_words, match_name
+from games.guandan.notation import action_text
+from games.guandan.rounds.position import position_text
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rules import as_rules
+from games.record import RoundNotes, RoundRecord
 from games.support.array_types import Array
 from games.support.configuration import Configuration, flag, integer, real, text
 from games.support.work.carried import name_here
@@ -78,11 +84,39 @@ class _Timed:
         return found
 
 
+class _Notes:
+    """The words of rounds or whole games while they are played in lockstep."""
+
+    def __init__(self, n: int) -> None:
+        self.games = [RoundNotes() for _ in range(n)]
+
+    def dealt(self, matches: Matches) -> None:
+        for k in np.flatnonzero(~matches.over):
+            row = matches.table[k]
+            first = int(row["leader"]) if row["round"] == 1 else None
+            self.games[k].chance.append(deal_words(unpack(row["hand"]), first))
+
+    def gave(self, matches: Matches, decisions: CardDecisions, cards: NDArray[np.int64]) -> None:
+        for k, seat, back, card in zip(decisions.rows, decisions.seats, decisions.back, cards, strict=True):
+            stage = "back" if back else "tribute"
+            self.games[k].play.append(f"P{seat} {stage} {CARD_NAMES[card]}")
+
+    def played(self, states: Array, past: PastMoves) -> None:
+        for k in np.flatnonzero(states["player"] >= 0):
+            notes, level = self.games[k], int(states["level"][k])
+            notes.start = notes.start or position_text(states[k])
+            made = past.of(int(k))
+            notes.play += [
+                f"P{seat} {action_text(action, level)}"
+                for seat, action in zip(made.seats, made.actions, strict=True)
+            ]
+
+
 class GuanDanContest:
     """Rounds or whole games between agents that decide for many of them together."""
 
     teams = GuanDan.teams
-    spread, recordable = True, False
+    spread = True
     shipped = "blueprint"
 
     def __init__(self, terms: Terms) -> None:
@@ -119,14 +153,27 @@ class GuanDanContest:
             for seat, name in enumerate((meeting.a, meeting.b))
         )
         play = self._games if self._how.whole else self._rounds
-        payoffs, lengths = play(a, b, meeting, np.asarray(numbers, np.int64))
-        return PlayedGames(
-            np.asarray(numbers, np.int64),
-            payoffs,
-            (np.sign(payoffs) + 1) / 2,
-            (a.pace, b.pace),
-            lengths=lengths,
-        )
+        notes = _Notes(2 * len(numbers)) if recorded else None
+        which = np.asarray(numbers, np.int64)
+        payoffs, lengths = play(a, b, meeting, which, notes)
+        rounds = () if notes is None else self._records(notes, payoffs, meeting, numbers)
+        won = (np.sign(payoffs) + 1) / 2
+        return PlayedGames(which, payoffs, won, (a.pace, b.pace), rounds, lengths)
+
+    def _records(
+        self, notes: _Notes, payoffs: Array, meeting: Meeting, numbers: Sequence[int]
+    ) -> tuple[RoundRecord, ...]:
+        """Return the records of both games of each pair, by pair and team."""
+        game = match_name(self._how.rules) if self._how.whole else meeting.game
+        found = []
+        for k, pair in enumerate(numbers):
+            for team in range(2):
+                told, paid = notes.games[k + team * len(numbers)], float(payoffs[k, team])
+                agents = tuple((meeting.a, meeting.b)[side != team] for side in self.teams)
+                paid_each = tuple(paid if side == team else -paid for side in self.teams)
+                words = (tuple(told.chance), tuple(told.play), paid_each, told.start)
+                found.append(RoundRecord(game, agents, *words, meeting.seed, pair, team))
+        return tuple(found)
 
     def _agent(self, seat: int, name: str, rng: np.random.Generator) -> Chooser:
         """Return an agent, loaded once for each side; one that draws does so from `rng`."""
@@ -138,20 +185,23 @@ class GuanDanContest:
         return agent
 
     def _rounds(
-        self, a: Chooser, b: Chooser, meeting: Meeting, numbers: NDArray[np.int64]
+        self, a: Chooser, b: Chooser, meeting: Meeting, numbers: NDArray[np.int64], notes: _Notes | None
     ) -> tuple[Array, None]:
         deals, others = (
             duplicate_deals(which, meeting.seed, tribute=self._how.tribute, level=self._how.level)
             for which in (numbers, numbers if meeting.duplicate else numbers + OTHERS)
         )
-        return play_duplicate(a, b, deals, self._scratch, others=others).astype(np.float64), None
+        payoffs = play_duplicate(a, b, deals, self._scratch, others=others, notes=notes)
+        return payoffs.astype(np.float64), None
 
     def _games(
-        self, a: Chooser, b: Chooser, meeting: Meeting, numbers: NDArray[np.int64]
+        self, a: Chooser, b: Chooser, meeting: Meeting, numbers: NDArray[np.int64], notes: _Notes | None
     ) -> tuple[Array, NDArray[np.int64]]:
         seeds, others = (
             game_seeds(which, meeting.seed)
             for which in (numbers, numbers if meeting.duplicate else numbers + OTHERS)
         )
-        score, rounds = play_games_duplicate(a, b, seeds, self._scratch, rules=self._how.rules, others=others)
+        score, rounds = play_games_duplicate(
+            a, b, seeds, self._scratch, rules=self._how.rules, others=others, notes=notes
+        )
         return 2 * score - 1, rounds

@@ -1,16 +1,10 @@
-"""Agents by name: one grammar for the agents of every game, and what the names stand for.
-
-    NAME[:FIELD=VALUE,…][@FILE]     an agent, how it plays, and its network
-    FILE                            a network (.safetensors) or a policy
-    FILE.py:NAME, MODULE:NAME       a user's own; so is an entry point of the group `gs2.agents`
-    BASE+PRESET[:FIELD=VALUE,…]     search over any of these, at every decision
+"""Agents of every game but those of its own families, by the grammar of `blueprint.agent_name`.
 
     load_game_agent(game, "liars5.safetensors")
     load_game_agent(game, "network:temperature=0.05@ddz.safetensors")
     load_game_agent(game, "cfr:100+gs2+:k=5")
 
-A game's own agents are families of names (`own_agent`), registered in `gs2.wings`. For presets of search see
-`gs2.search.config.presets` and `gs2.play.search_agent`.
+For presets of search see `gs2.search.config.presets` and `gs2.play.search_agent`.
 """
 
 from __future__ import annotations
@@ -18,14 +12,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 import mmap
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from blueprint.agent_name import NETWORK, SUFFIX, AgentName, named_object, parse_name
 from blueprint.checkpoint import SHIPPED_GAMES, read_checkpoint, shipped_file
 from blueprint.protocol import Blueprint, GameAgent, UnknownAgent
 from cfr.policies.policy import load_policy
@@ -34,110 +27,28 @@ from games.game import Game
 from games.support.configuration import ConfigError
 from games.support.counts import count_in
 from games.support.near import near
-from games.support.own import entry_point, entry_points_of, is_own, own_object
-from games.support.spec import field_types, read_settings, split_spec
+from games.support.spec import field_types, read_settings
 from gs2.play.game_agents import UniformAgent
 from gs2.play.search_agent import SearchAgent, named_search, search_names
 from gs2.policies.policy_spec import PolicySpecError, is_policy_spec, policy_from_spec
 from gs2.search.refine.policy_only import KeyedPlay, PolicyOnly, UniformPlay
-from gs2.wings import own_part
 
 __all__ = [
-    "AgentFamily",
-    "AgentName",
     "agent_identity",
     "blueprint_named",
     "load_game_agent",
     "load_game_blueprint",
     "load_searched",
-    "named_object",
     "network_file",
-    "own_agent",
     "parse_agent",
 ]
 
 KNOWN = ("uniform", "network", "network:DECISIONS", "cfr:ITERATIONS", "noise:EPSILON", "dmc:GAMES")
-NETWORK = "network"
-SUFFIX = ".safetensors"
-GROUP = "gs2.agents"
-"""Entry points by which installed packages offer agents."""
-CONFIGURED = re.compile(r"[\w+-]+:\s*\w+\s*=", re.ASCII)
-"""How a name with settings begins, which may hold the name of a user's own part themselves."""
-
-
-@dataclass(frozen=True)
-class AgentName:
-    """An agent's name, taken apart.
-
-    text: as written, without the search. name: what comes before settings and file; all of `text` for a file
-    and for a user's own agent. settings: FIELD=VALUE, or what else follows the colon. file: the one behind @,
-    or that `text` names; it need not exist. search: PRESET[:FIELD=VALUE,…], None without search. own: whether
-    it is FILE.py:NAME, MODULE:NAME or an entry point.
-    """
-
-    text: str
-    name: str
-    settings: tuple[str, ...] = ()
-    file: Path | None = None
-    search: str | None = None
-    own: bool = False
 
 
 def parse_agent(text: str) -> AgentName:
-    """Return an agent's name taken apart.
-
-    It is split at the first `+` behind which a preset of search stands, so that `cfr+:100` has no search and
-    `cfr+:100+gs2+` has. A file of that very name has none.
-    """
-    text, search = _parts_of(text.strip())
-    if Path(text).is_file() or (text.endswith(SUFFIX) and "@" not in text):
-        return AgentName(text, text, file=Path(text), search=search)
-    own = is_own(text) and not CONFIGURED.match(text) and not is_policy_spec(text)
-    if own or text in entry_points_of(GROUP):
-        return AgentName(text, text, search=search, own=True)
-    told, at, file = text.partition("@")
-    return AgentName(text, *split_spec(told), Path(file) if at else None, search)
-
-
-def _parts_of(text: str) -> tuple[str, str | None]:
-    if Path(text).is_file():
-        return text, None
-    at = text.find("+")
-    while at > 0:
-        base, words = text[:at].strip(), text[at + 1 :].strip()
-        if words.partition(":")[0].strip().lower() in search_names():
-            return base, words
-        at = text.find("+", at + 1)
-    return text, None
-
-
-class AgentFamily(Protocol):
-    """Agents of one game that are named, loaded and told apart in one way."""
-
-    names: Sequence[str]
-    """Names that stand for themselves, for messages."""
-
-    def takes(self, name: AgentName) -> bool:
-        """Return whether the name is one of this family's."""
-        ...
-
-
-def own_agent(game: str, text: str) -> tuple[Any, AgentName]:
-    """Return the first of a game's families that takes a name, and the name taken apart.
-
-    game: its registered name. Raises UnknownAgent with near matches if no family takes it.
-    """
-    name = parse_agent(text)
-    families: Sequence[AgentFamily] = own_part(game, "agents") or ()
-    for family in families:
-        if name.search is None and family.takes(name):
-            return family, name
-    names = (*(one for family in families for one in family.names), *entry_points_of(GROUP))
-    hint = near(text.lower(), names, f"one of {', '.join(names)}")
-    raise UnknownAgent(
-        f"no agent of {game} is called {text!r}; {hint}, or the path of a .safetensors checkpoint, or your "
-        "own as FILE.py:NAME"
-    )
+    """Return the name of an agent of any game taken apart (`parse_name`)."""
+    return parse_name(text, search_names(), is_policy_spec)
 
 
 def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
@@ -334,13 +245,6 @@ def _on_a_tree(game: Game, name: AgentName, seed: int) -> Blueprint:
     except PolicySpecError as error:
         raise UnknownAgent(str(error)) from error
     return tabulate(game, tree, probs, text)
-
-
-def named_object(text: str) -> Any:
-    """Return what a user's own name stands for; raise UnknownAgent where it cannot be had."""
-    if is_own(text):
-        return own_object(text, "agent", UnknownAgent)
-    return entry_point(GROUP, text, UnknownAgent)
 
 
 def _made_agent(text: str) -> GameAgent:

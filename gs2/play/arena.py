@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from games.game import Game
+from games.record import RoundRecord
 from games.support.array_types import Array
 from games.support.bootstrap import Estimate
 from games.support.json_rows import Row
@@ -28,7 +29,6 @@ from games.support.work.where import Place, where_of
 from gs2.play.contests import Contest, Meeting, contest_of
 from gs2.play.game_pairs import Pace, PlayedGames
 from gs2.play.match_files import MatchBook, MatchFiles, MeetingError, result_row
-from gs2.play.records.round_record import RoundRecord
 
 __all__ = ["Arena", "Meeting", "MeetingError", "MeetingResult", "play_match"]
 
@@ -189,10 +189,6 @@ class Arena:
         contest = self.contest(meeting)
         meeting = replace(meeting, terms=contest.terms)
         files = output if isinstance(output, MatchFiles) else MatchFiles(output)
-        if files.records is not None and not contest.recordable:
-            raise MeetingError(
-                f"match: --records must be left out; no rounds of {meeting.game} are kept here"
-            )
         told, peak, count = (Pace(), Pace()), 0.0, 0
         identities = (
             contest.identity(meeting.a, named=meeting.called is None),

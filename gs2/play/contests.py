@@ -78,8 +78,8 @@ class Contest(Protocol):
 
     terms: what was chosen for the match, every field with its value. teams: of each seat; an agent plays each
     in turn. payoff_range: of what a game pays. unit: of payoffs, in words. spread: whether a match takes all
-    cores unless fewer are asked for. recordable: whether rounds can be told in words. shipped: the
-    name of the network that comes with the package.
+    cores unless fewer are asked for. shipped: the name of the network that comes with the
+    package.
     """
 
     terms: Mapping[str, Any]
@@ -87,7 +87,6 @@ class Contest(Protocol):
     payoff_range: tuple[float, float]
     unit: str
     spread: bool
-    recordable: bool
     shipped: str
 
     def check(self, name: str, seed: int) -> None:
@@ -115,7 +114,7 @@ class GameContest:
     """Any game, by the functions of its contract. Agents are named as in `gs2.play.agent_names`."""
 
     unit = "payoff a game"
-    spread, recordable = False, True
+    spread = False
     shipped = "network"
 
     def __init__(self, game: Game) -> None:

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from blueprint.protocol import GameAgent
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
+from games.record import RoundNotes, RoundRecord, winners
 from games.support.array_types import Array
 from games.support.bootstrap import Estimate, bootstrap_interval, estimate
 from gs2.play.game_agents import SeatTrail, answers, asks_trails
-from gs2.play.records.round_record import RoundNotes, RoundRecord, winners
 
 __all__ = ["Pace", "PlayedGames", "numbered_draws", "play_agents", "play_numbered", "playing_teams"]
 

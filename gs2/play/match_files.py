@@ -15,9 +15,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from games.record import RoundRecord, RoundsFile, winners
 from games.support.json_rows import JsonRows, Row
-from gs2.play.records.record_file import RoundsFile
-from gs2.play.records.round_record import RoundRecord, winners
 
 __all__ = ["MatchBook", "MatchFiles", "MeetingError", "result_row"]
 
@@ -59,7 +58,7 @@ class MatchBook:
     """
 
     def __init__(self, files: MatchFiles, header: Row, teams: tuple[int, ...]) -> None:
-        self.teams = teams
+        self.teams, self._whole = teams, bool(header.get("whole"))
         self._open = ExitStack()
         self._results: _PairsFile | None = None
         self._records: RoundsFile | None = None
@@ -138,7 +137,9 @@ class MatchBook:
             if len(by_team) == sides:
                 paid = np.array([by_team[team].payoffs for team in range(sides)])
                 won = winners(paid, self.teams).diagonal()
-                found[pair] = result_row(pair, paid[np.arange(sides), first], won)
+                # chance deals each round of a whole game once
+                lengths = [len(by_team[team].chance) for team in range(sides)] if self._whole else None
+                found[pair] = result_row(pair, paid[np.arange(sides), first], won, lengths)
         return found
 
     def __enter__(self) -> Self:

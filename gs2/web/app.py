@@ -213,8 +213,9 @@ def _is_one_of(numbers: range, value: Any) -> bool:
 def _finished_rounds(text: str) -> str:
     """Return a record without the round in play: its hands are not yet for everybody."""
     lines = text.splitlines(keepends=True)
-    last = max(i for i, line in enumerate(lines) if line.startswith('{"round"'))
-    return "".join(lines[: last + 1])
+    if not lines[-1].startswith('{"payoffs"'):
+        lines = lines[: max(k for k, line in enumerate(lines) if line.startswith('{"chance"'))]
+    return "".join(lines)
 
 
 def make_app(

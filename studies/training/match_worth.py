@@ -39,8 +39,8 @@ def match_situations(n: int, seed: int, *, most: int = 400) -> NDArray[np.void]:
 
     They are drawn from `most` matches of the shipped network, which maximises levels.
     """
-    from blueprint.guandan.play.choosers import load_chooser
     from blueprint.guandan.play.deals import card_choice
+    from blueprint.guandan.play.quick_agents import load_chooser
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from games.guandan.matches.lockstep import Matches
 

@@ -145,7 +145,6 @@ def test_ones_own_agent_is_named_by_its_file(tmp_path: Path) -> None:
         (("match", "greedy", "random", "--pairs", "2", "--rounds", "2"), "it is its earlier name"),
         (("match", "kuhn_poker", "uniform", "uniform", "--level", "4"), "level must be left out"),
         (("match", "kuhn_poker", "uniform", "uniform", "--whole"), "whole must be left out"),
-        (("match", "greedy", "random", "--records", "r.jsonl"), "--records must be left out"),
         (("match", "leduc_pokr", "uniform", "uniform", "--pairs", "5"), "did you mean leduc_poker"),
         (("ladder", "uniform", "cfr:5", "--pairs", "5"), "no agent of guandan is called 'uniform'"),
         (("ladder", "leduc_poker"), "two or more different agents; got none"),

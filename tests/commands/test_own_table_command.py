@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from games.guandan.matches.record import read_record
+from games.guandan.matches.match_game import read_match
 from gs2.commands.table import play
 from tests.forked import run_module
 from tests.patience import PATIENCE
@@ -31,7 +31,7 @@ def test_quit_leaves_with_success_and_says_where_the_record_is(tmp_path):
     assert done.returncode == 0 and "Traceback" not in done.stderr
     path = re.search(r"record: (\S+\.jsonl) \(seed 3\)", done.stdout)
     assert path is not None and "left the table: you left the table" in done.stdout
-    assert not read_record(Path(path[1])).complete
+    assert not read_match(Path(path[1])).complete
     assert "\x1b[" not in done.stdout, "a pipe has no colours"
 
 
@@ -48,7 +48,7 @@ def test_a_whole_game_is_played_by_typing_and_told_as_json(tmp_path):
     result = json.loads(done.stdout)
     assert result["over"] and result["games"] == 1 and result["seed"] == 3
     assert result["names"] == ["greedy", "greedy", "human", "greedy"]
-    record = read_record(Path(result["record"]))
+    record = read_match(Path(result["record"]))
     assert record.complete
     assert "your move>" in done.stderr and "round over" in done.stderr and "game over" in done.stderr
 

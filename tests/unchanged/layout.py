@@ -100,11 +100,11 @@ def _today() -> Layout:
     from experiments.simulate_guandan import simulate_matches
     from games.guandan.matches.lockstep import Matches
     from games.guandan.matches.match import Match
-    from games.guandan.matches.record_lines import event_line, header_line
     from games.guandan.notation import action_text
     from games.guandan.rounds.round import advance, legal
     from games.registry import load_game
     from gs2.guandan.agent_families import load_batched_agent
+    from tests.games.guandan.matches.old_lines import event_line, header_line
 
     return Layout(
         deal_rounds=deal_rounds,

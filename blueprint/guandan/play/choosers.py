@@ -1,10 +1,9 @@
-"""GuanDan agents that answer without search, by name: the rules, the shipped network and any checkpoint."""
+"""GuanDan agents that answer without search: the rules by name, and networks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,15 +14,13 @@ from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.objective import rounds_alone
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from blueprint.guandan.rules.split_agents import MinCombinationAgent, PersonalityAgent, StrongAgent
-from blueprint.protocol import UnknownAgent
 from games.support.array_types import Array
-from games.support.near import near
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
     from blueprint.guandan.network.torch_network import TorchNetwork
 
-__all__ = ["AGENTS", "RULE_AGENTS", "InferenceAgent", "load_chooser"]
+__all__ = ["RULE_AGENTS", "InferenceAgent"]
 
 RULE_AGENTS: dict[str, Callable[[np.random.Generator], Chooser]] = {
     "random": RandomChooser,
@@ -35,24 +32,6 @@ RULE_AGENTS: dict[str, Callable[[np.random.Generator], Chooser]] = {
     "strong": lambda rng: StrongAgent(),
 }
 """Makes each rule agent; what an agent that draws draws from is given, and only `random` draws."""
-AGENTS = (*RULE_AGENTS, "blueprint")
-"""The names that stand for themselves; a checkpoint is named by its path."""
-
-
-def load_chooser(name: str, rng: np.random.Generator) -> Chooser:
-    """Return the agent called `name`, which answers a batch of decisions with one action each.
-
-    name: one of `AGENTS`, or the path of a checkpoint. A network plays its best move. rng: for `RULE_AGENTS`.
-    Raises UnknownAgent with near matches if there is none, CheckpointError if a checkpoint cannot be used.
-    """
-    if name in RULE_AGENTS:
-        return RULE_AGENTS[name](rng)
-    if name != "blueprint" and Path(name).suffix != ".safetensors":
-        hint = near(name.lower(), AGENTS, f"one of {', '.join(AGENTS)}")
-        raise UnknownAgent(f"no agent is called {name!r}; {hint}, or the path of a .safetensors checkpoint")
-    from blueprint.guandan.network.torch_network import load_any_network
-
-    return InferenceAgent(load_any_network(None if name == "blueprint" else name))
 
 
 class InferenceAgent:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.play.deals import card_choice, deal_rounds
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.play.selfplay import PastMoves, Scratch, play_rounds
 from blueprint.structured import join
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import GuanDan
@@ -19,7 +19,15 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules
 from games.support.array_types import Array
 
-__all__ = ["BLOCK", "AgentFault", "duplicate_deals", "game_seeds", "play_duplicate", "play_games_duplicate"]
+__all__ = [
+    "BLOCK",
+    "AgentFault",
+    "Notes",
+    "duplicate_deals",
+    "game_seeds",
+    "play_duplicate",
+    "play_games_duplicate",
+]
 
 BLOCK = 512
 """Deals that come from one generator, so that deal i is the same however the work is cut into pieces."""
@@ -27,6 +35,22 @@ BLOCK = 512
 
 class AgentFault(ValueError):
     """An agent answered with what is not a choice."""
+
+
+class Notes(Protocol):
+    """What takes note of rounds or whole games while they are played."""
+
+    def dealt(self, matches: Matches) -> None:
+        """Take note of the rounds that begin; no card was exchanged yet."""
+        ...
+
+    def gave(self, matches: Matches, decisions: CardDecisions, cards: NDArray[np.int64]) -> None:
+        """Take note of tribute or return cards, [k] card indices."""
+        ...
+
+    def played(self, states: Array, past: PastMoves) -> None:
+        """Take note of the moves of rounds. states: [n] STATE before the first lead, or after the end."""
+        ...
 
 
 def duplicate_deals(
@@ -79,7 +103,7 @@ class _Duel:
                 choice[mask] = answer
         return choice
 
-    def give(self, matches: Matches) -> None:
+    def give(self, matches: Matches, notes: Notes | None) -> None:
         """Make the tribute decisions that are due: by the agent's `cards` if it has one, else by rule."""
         while len(decisions := matches.card_decisions()):
             cards = np.empty(len(decisions), np.int64)
@@ -88,6 +112,8 @@ class _Duel:
                 if mask.any():
                     decide: Callable[[Any], Array] = getattr(agent, "cards", None) or card_choice
                     cards[mask] = decide(_where(decisions, mask))
+            if notes is not None:
+                notes.gave(matches, decisions, cards)
             matches.give(decisions, cards)
 
 
@@ -96,18 +122,34 @@ def _where(decisions: CardDecisions, mask: NDArray[np.bool_]) -> CardDecisions:
     return CardDecisions(*(getattr(decisions, name)[mask] for name in fields))
 
 
+def _play(duel: _Duel, states: Array, scratch: Scratch, notes: Notes | None) -> None:
+    """Play rounds to their ends, in place."""
+    if notes is None:
+        play_rounds(states, [duel], scratch, record=False)
+        return
+    begun, past = states.copy(), PastMoves(states)
+    play_rounds(states, [duel], scratch, record=False, past=past)
+    notes.played(begun, past)
+
+
 def play_duplicate(
-    a: Chooser, b: Chooser, deals: Array, scratch: Scratch | None = None, *, others: Array | None = None
+    a: Chooser,
+    b: Chooser,
+    deals: Array,
+    scratch: Scratch | None = None,
+    *,
+    others: Array | None = None,
+    notes: Notes | None = None,
 ) -> NDArray[np.int8]:
     """Return the payoff of each deal to agent a, [n, 2] int8 in levels: from side 0, then from side 1.
 
     deals: [n] STATE at the start of a round. All 2 n rounds advance together; agents see each in order.
-    others: [n] STATE that a plays from side 1; None for the same deals.
+    others: [n] STATE that a plays from side 1; None for the same deals. notes: told of the 2 n rounds.
     Raises AgentFault if an agent answers with what is no choice.
     """
     n = len(deals)
     states = join([deals, deals if others is None else others])
-    play_rounds(states, [_Duel(a, b, n)], scratch or Scratch(), record=False)
+    _play(_Duel(a, b, n), states, scratch or Scratch(), notes)
     payoff = GuanDan().returns(states)[:, 0]
     return np.stack([payoff[:n], -payoff[n:]], 1).astype(np.int8)
 
@@ -120,20 +162,24 @@ def play_games_duplicate(
     *,
     rules: Rules | str = "ruling",
     others: NDArray[np.uint64] | None = None,
+    notes: Notes | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return (score, rounds) of whole games from 2 to A: [n, 2] float64 and [n, 2] int64.
 
     seeds: [n]; both plays of a game see the same deals, round by round; others: [n], of a's games as team 1,
         if they are to see other deals. score: 1 where agent a won, 0 where b
         did, 0.5 where the rules end it drawn; as team 0, then as team 1. rounds: how many the game took.
+    notes: told of the 2 n games.
     An agent chooses tribute and return cards with its `cards` (see `Matches.card_decisions`) if it has them.
     """
     n = len(seeds)
     duel, scratch = _Duel(a, b, n), scratch or Scratch()
     matches = Matches(np.concatenate([seeds, seeds if others is None else others]), rules=rules)
     while not matches.over.all():
-        duel.give(matches)
-        play_rounds(matches.states, [duel], scratch, record=False)
+        if notes is not None:
+            notes.dealt(matches)
+        duel.give(matches, notes)
+        _play(duel, matches.states, scratch, notes)
         matches.settle()
     winner = matches.table["winner"].reshape(2, n)
     team = np.array([[0], [1]])

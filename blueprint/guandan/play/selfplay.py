@@ -140,16 +140,24 @@ def _play_chosen(
 
 
 def play_rounds(
-    states: Array, choosers: Sequence[Chooser], scratch: Scratch, *, record: bool = True
+    states: Array,
+    choosers: Sequence[Chooser],
+    scratch: Scratch,
+    *,
+    record: bool = True,
+    past: PastMoves | None = None,
 ) -> PlayRecord:
     """Return the record of playing every round to its end.
 
     states: [n] STATE, played in place. choosers: one for all seats, or one per side (0: seats 0 and 2).
-    record: False leaves the record of decisions empty.
+    record: False leaves the record of decisions empty. past: takes note of all moves of `states`, forced ones
+        included; agents see them only if they follow the rounds.
     """
     n = len(states)
     words, bytes_ = views(states)
-    past = PastMoves(states) if any(getattr(chooser, "follows", False) for chooser in choosers) else None
+    follow = any(getattr(chooser, "follows", False) for chooser in choosers)
+    if follow and past is None:
+        past = PastMoves(states)
     logs: list[tuple[Array, Array, Array, Array]] = []
     steps = 0
     rows, seats = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -166,7 +174,12 @@ def play_rounds(
                 past.step()
             continue
         decisions = Decisions(
-            states, rows[:k], seats[:k], offsets[: k + 1], moves[:m].view(ACTION)[:, 0], past
+            states,
+            rows[:k],
+            seats[:k],
+            offsets[: k + 1],
+            moves[:m].view(ACTION)[:, 0],
+            past if follow else None,
         )
         if len(choosers) == 1:
             choice, chance = drawn(choosers[0], decisions)

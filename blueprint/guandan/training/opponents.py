@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
-from blueprint.guandan.play.choosers import load_chooser
+from blueprint.guandan.play.quick_agents import load_chooser
 from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.rules.split_agents import StrongAgent, StrongParameters
 from blueprint.guandan.train_config import TrainConfig
@@ -42,7 +42,7 @@ RECENT = 2000
 class League:
     """Who is met in training, and how it went lately.
 
-    names: agents for `load_chooser`, or "varied". by_loss: meet those more often to whom more is lost;
+    names: agents as of `load_chooser`, or "varied". by_loss: meet those more often to whom more is lost;
     otherwise each as often as the others. always: nobody else is met, as where a best responder learns.
     Raises ConfigError for one of YARDSTICKS, unless it alone is met, or a name that is there twice.
     """

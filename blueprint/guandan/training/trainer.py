@@ -18,10 +18,10 @@ from blueprint.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from blueprint.guandan.play.choosers import load_chooser
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_tribute import NetworkTribute
+from blueprint.guandan.play.quick_agents import load_chooser
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.actors.crews import PieceCrew, ThreadCrew
@@ -230,8 +230,8 @@ class Trainer:
     def evaluate(self, opponents: Sequence[str], rounds: int) -> dict[str, float]:
         """Return the share of rounds won against each opponent on fixed duplicate deals, best moves alone.
 
-        opponents: names for `load_chooser`. rounds: deals, each played from both sides. The shares are also
-        kept for the next checkpoint.
+        opponents: as of `load_chooser`. rounds: deals, each played from both sides. The shares are also kept
+        for the next checkpoint.
         """
         deals = duplicate_deals(np.arange(rounds), EVALUATION_SEED)
         own = self.learner.chooser(0.0, 0.0, np.random.default_rng(0))

@@ -233,12 +233,26 @@ class Matches:
             self._new_rounds(rows[~over])
         return RoundsOver(rows, states, over, score.winner)
 
-    def _new_rounds(self, rows: NDArray[np.int64]) -> None:
-        """Deal the next round of these matches and find out whether tribute is owed."""
+    def redeal(self, hands: ArrayLike, first: int) -> None:
+        """Give every match other hands for the round that has just begun, [n, 4, 54] counts.
+
+        first: the seat that leads where no round was before. Raises GameError where they are no deal.
+        """
+        if first not in range(4):
+            raise GameError(f"guandan: first is a seat 0..3; got {first!r}")
+        dealt = self._checked(np.asarray(hands)[:, None])[:, 0]
+        self.table["round"] -= 1
+        self.states["player"] = TERMINAL
+        self._first = first
+        self._new_rounds(np.arange(len(self)), dealt)
+
+    def _new_rounds(self, rows: NDArray[np.int64], hands: NDArray[np.uint64] | None = None) -> None:
+        """Deal the next round of these matches and find out whether tribute is owed. hands: packed."""
         table = self.table[rows]
         table["round"] += 1
-        hands = deal_round(table["seed"], table["round"])
-        if self._deals is not None:
+        given = hands is not None
+        hands = deal_round(table["seed"], table["round"]) if hands is None else hands
+        if self._deals is not None and not given:
             fixed = table["round"] <= self._deals.shape[1]
             hands[fixed] = self._deals[rows[fixed], table["round"][fixed] - 1]
         table["hand"] = hands

@@ -210,6 +210,17 @@ class Match:
         other.events = list(self.events)
         return other
 
+    def redeal(self, hands: ArrayLike, first: int) -> None:
+        """Give the round that has just begun other hands, [4, 54] counts, before anybody acts in it.
+
+        first: the seat that leads a first round. Raises GameError where they are no deal.
+        """
+        self._matches.redeal(np.asarray(hands)[None], first)
+        self._pending = None
+        while self.events and not isinstance(self.events.pop(), Dealt):
+            pass
+        self._note(self._begun())
+
     def pending(self) -> list[Pending]:
         """Return every decision that is due: one seat's in play, up to two in tribute, none at the end."""
         if self._pending is None:

@@ -401,6 +401,16 @@ class GuanDan:
         words = dealing_text if _row(state)["player"] == CHANCE else position_text
         return words(_row(state), player)
 
+    def parse_state(self, text: str) -> Rows:
+        """Return the state that a line of JSON names, [1] STATE: `state_text`, or all hands by hand.
+
+        Raises GameError at bad input (see `parse_position`), and where a hand is missing.
+        """
+        state, seat = parse_position(text)
+        if seat is not None:
+            raise GameError("guandan: a history shows all hands; give hands instead of seat and hand")
+        return state
+
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that a line of JSON names: `infoset_text`, or a position or record by hand.
 

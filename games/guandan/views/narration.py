@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from games.guandan.matches.events import Dealt, Event, RoundOver
 from games.guandan.matches.match import Match
-from games.guandan.matches.record import RecordError, RecordWriter, read_record, replay
+from games.guandan.matches.match_game import MatchPieces, match_events, match_header, read_match
 from games.guandan.rounds.round import legal
 from games.guandan.rules import Rules
 from games.guandan.views.text import Narrator
+from games.record import RoundRecordError
 from games.support.files import create
 
 __all__ = ["random_lines", "random_match", "replay_lines"]
@@ -61,15 +63,14 @@ def random_lines(
 
     record: a file that does not exist yet; FileProblem is raised if it does or cannot be made.
     """
-    narrator = Narrator()
-    writer = None
+    narrator, pieces = Narrator(), MatchPieces()
     file = None if record is None else create(record)
     try:
         for match, events in random_match(seed, rounds=rounds, level=level, rules=rules, canonical=canonical):
-            if writer is not None:
-                writer.write(events)
-            elif file is not None:
-                writer = RecordWriter(file, match)
+            if file is not None:
+                head = [] if file.tell() else [match_header(match)]
+                file.writelines(json.dumps(row) + "\n" for row in (*head, *pieces.of(events)))
+                file.flush()
             yield from narrator.lines(events)
     finally:
         if file is not None:
@@ -82,19 +83,20 @@ def replay_lines(
     """Yield the lines of a recorded match, each event checked against the rules.
 
     rounds: numbers of the rounds to show (all are checked). hands: show the hands dealt. repair: see
-    `read_record`.
-    Raises RecordError where the record is damaged or departs from the rules, and for rounds behind its end.
+    `read_match`.
+    Raises RoundRecordError where the record is damaged or departs from the rules, and for rounds behind its
+    end.
     """
-    record = read_record(path, repair=repair)
-    narrator = Narrator(names=record.header.get("names"), hands=hands)
+    record = read_match(path, repair=repair)
+    narrator = Narrator(names=record.agents, hands=hands)
     number = 0
-    for _, event in replay(record):
+    for _, event in match_events(record, str(path)):
         if isinstance(event, Dealt):
             number = event.round
         lines = list(narrator.lines([event]))
         if rounds is None or number in rounds:
             yield from lines
     if rounds and rounds[0] > number:
-        raise RecordError(f"{path}: a round must be in 1..{number}; got {rounds[0]}; choose another")
+        raise RoundRecordError(f"{path}: a round must be in 1..{number}; got {rounds[0]}; choose another")
     if not record.complete:
         yield f"the record ends here, in round {number}"

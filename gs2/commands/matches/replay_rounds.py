@@ -10,7 +10,7 @@ import click
 from gs2.commands.common import print_json
 
 if TYPE_CHECKING:
-    from gs2.play.records.record_file import ReplayedRound
+    from games.record import ReplayedRound
 
 __all__ = ["replay_file"]
 
@@ -20,8 +20,8 @@ def replay_file(path: Path, text: str | None, number: int | None, as_json: bool)
 
     text: the game that they must be of, None for any. number: the one round to print, from 1; None for all.
     """
+    from games.record import replayed_rounds
     from games.registry import load_game
-    from gs2.play.records.record_file import replayed_rounds
 
     game = None if text is None else load_game(text, general_sum=True)
     told: list[dict[str, Any]] = []

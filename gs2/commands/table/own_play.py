@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -112,8 +113,9 @@ def play_here(crew: Crew, own: Own, games: int, as_json: bool) -> None:
 def _table(crew: Crew, own: Own, games: int, as_json: bool) -> OwnTable:
     """Return the table, agents in their seats. Raises UsageError for agents or seats that do not fit."""
     from games.guandan.rules import as_rules
-    from gs2.guandan.table.agents import ChooserSeat, check_agents, load_agent, warm_up
+    from gs2.guandan.table.agents import check_agents, load_agent, warm_up
     from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig
+    from gs2.guandan.table.seat import Seats
 
     names = _names(crew, own)
     check_agents(names)
@@ -125,19 +127,18 @@ def _table(crew: Crew, own: Own, games: int, as_json: bool) -> OwnTable:
         record=own.record,
     )
     terminal = _Terminal.open(as_json)
-    agents: list[Any] = []
-    serves_all: dict[str, Any] = {}
+
+    def made(name: str) -> Any:
+        if name == "human":
+            return terminal.person(undo=True)
+        agent = load_agent(name)
+        if ":" not in name:
+            warm_up(agent)
+        return agent
+
     with working("the agents sit down …"):
-        for name in names:
-            agent: Any = serves_all.get(name)
-            if agent is None:
-                agent = terminal.person(undo=True) if name == "human" else load_agent(name)
-                if name != "human" and ":" not in name:
-                    warm_up(agent)
-            if isinstance(agent, ChooserSeat):
-                # it decides for any number of seats, each by what that seat sees
-                serves_all[name] = agent
-            agents.append(agent)
+        seats = {name: Seats(partial(made, name)) for name in names}
+        agents = [seats[name].of(seat) for seat, name in enumerate(names)]
     terminal.screen.seat = config.seat
     terminal.screen.watching = "human" not in names
     terminal.screen.names = ["you" if name == "human" else name for name in names]

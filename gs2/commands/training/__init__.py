@@ -1,1 +1,1 @@
-"""Commands that train: GuanDan's network, and a network of any game."""
+"""Commands that train a network of any game."""

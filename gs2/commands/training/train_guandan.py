@@ -52,7 +52,7 @@ def train_guandan(
     """
     import numpy as np
 
-    from blueprint.guandan.play.choosers import load_chooser
+    from blueprint.guandan.play.quick_agents import load_chooser
     from blueprint.guandan.train_config import NetworkConfig, TrainConfig
     from blueprint.guandan.training.training_run import RunConfig, RunWatch, train
     from games.support.work.executor import available_cores

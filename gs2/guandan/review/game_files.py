@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from games.guandan.matches.record import parse_record
+from games.guandan.matches.match_game import parse_matches
+from games.record import RECORDS_FORMAT
 from games.support.files import FileProblem, open_regular
 from gs2.guandan.review.recorded_rounds import RecordedGame, record_rounds
 from gs2.guandan.review.wire_transcripts import transcript_rounds
@@ -50,8 +51,8 @@ def parse_game(text: str, *, name: str = "record", most: int = MOST_BYTES) -> Re
     """Return the rounds that a text holds, a record or a transcript; its first line says which.
 
     A record or transcript whose last line was cut off is read up to there.
-    Raises ReviewError at one larger than `most` bytes or without a round; RecordError or TranscriptError,
-    naming the line, at a damaged one.
+    Raises ReviewError at one larger than `most` bytes or without a round; RoundRecordError or
+    TranscriptError, saying where, at a damaged one.
     """
     _check_size(len(text) if len(text) > most else len(text.encode(errors="surrogatepass")), most, name)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
@@ -59,10 +60,10 @@ def parse_game(text: str, *, name: str = "record", most: int = MOST_BYTES) -> Re
         head = json.loads(text.split("\n", 1)[0])
     except (ValueError, RecursionError):
         head = None
-    if isinstance(head, dict) and "gs2" in head:
+    if isinstance(head, dict) and ("gs2" in head or head.get("format") == RECORDS_FORMAT):
         if not text.endswith("\n") and _is_json(text.rsplit("\n", 1)[-1]):
             text += "\n"
-        game = record_rounds(parse_record(text, name=name, repair=True))
+        game = record_rounds(parse_matches(text, name, repair=True), name)
     else:
         game = transcript_rounds(text, name=name)
     if not any(len(found.actions) for found in game.rounds):

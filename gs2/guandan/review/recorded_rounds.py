@@ -22,9 +22,10 @@ from games.guandan.matches.events import (
     Transfer,
     Tribute,
 )
-from games.guandan.matches.record import Record, replay
+from games.guandan.matches.match_game import match_events
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import STATE
+from games.record import RoundRecord
 from games.support.array_types import Array, Row
 
 __all__ = ["CardGiven", "RecordedEnd", "RecordedGame", "RecordedRound", "printable", "record_rounds"]
@@ -100,6 +101,7 @@ class RecordedGame:
 class _Open:
     """A round of a record that is being read."""
 
+    game: int
     number: int
     start: Array | None = None
     plays: list[tuple[int, Row]] = field(default_factory=list)
@@ -117,7 +119,7 @@ class _Open:
             np.array([a for _, a in self.plays], ACTION),
         )
         return RecordedRound(
-            1,
+            self.game,
             self.number,
             self.start,
             (True,) * 4,
@@ -134,24 +136,31 @@ def _given(transfers: Sequence[Transfer]) -> tuple[CardGiven, ...]:
     return tuple((giver, taker, CARD_NAMES[card]) for giver, taker, card in transfers)
 
 
-def record_rounds(record: Record) -> RecordedGame:
-    """Return the rounds of a record, every event checked against the rules.
+def record_rounds(records: Sequence[RoundRecord], name: str = "record") -> RecordedGame:
+    """Return the rounds of records, whole matches or single rounds, every word checked against the rules.
 
-    Raises RecordError, naming the line, where the record departs from them.
+    name: of the file, for messages. Raises RoundRecordError where a record departs from the rules.
     """
     rounds: list[RecordedRound] = []
+    for number, record in enumerate(records, 1):
+        rounds += _match_rounds(record, number, name)
+    return RecordedGame("record", _names(records[0].agents), tuple(rounds), records[-1].complete)
+
+
+def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRound]:
+    rounds: list[RecordedRound] = []
     now: _Open | None = None
-    for match, event in replay(record):
+    for match, event in match_events(record, name):
         if isinstance(event, Dealt):
             _keep(rounds, now)
-            now = _Open(event.round)
+            now = _Open(game, event.round)
         elif isinstance(event, Leads):
             assert now is not None  # replay begins with a deal
             now.start = match.state.copy()
         elif now is not None:
             _take(now, event)
     _keep(rounds, now)
-    return RecordedGame("record", _names(record.header.get("names")), tuple(rounds), record.complete)
+    return rounds
 
 
 def _keep(rounds: list[RecordedRound], now: _Open | None) -> None:
@@ -177,10 +186,8 @@ def _take(now: _Open, event: Event) -> None:
             pass
 
 
-def _names(found: Any) -> tuple[str, ...]:
-    """Return four names: a header may hold anything there."""
-    if not isinstance(found, list) or len(found) != 4:
-        return tuple(f"seat {seat}" for seat in range(4))
+def _names(found: Sequence[str]) -> tuple[str, ...]:
+    """Return four names: a record may hold any text there."""
     return tuple(printable(name) or f"seat {seat}" for seat, name in enumerate(found))
 
 

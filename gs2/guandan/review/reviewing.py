@@ -70,7 +70,7 @@ def review_text(
     name: of the file, for messages and headings. cache: folder of reviews made before, None for none.
     progress: told (decisions judged, decisions) now and then. rounds: their places in the file from 1; all.
     The same text, settings and network give the same review.
-    Raises ReviewError, RecordError or TranscriptError, saying where, if the text cannot be reviewed.
+    Raises ReviewError, RoundRecordError or TranscriptError, saying where, if the text cannot be reviewed.
     """
     config = review_preset(preset)
     key = key_of_review(text, preset, rounds)

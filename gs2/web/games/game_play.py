@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from games.game import Game
-from gs2.play.records.round_record import RoundRecord
+from games.record import RoundRecord
 from gs2.web.games.game_round import GameRound, round_record
 from gs2.web.games.seen_cards import card_face, seat_points
 from gs2.web.tables.table import Refused

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import pick_by
+from games.record import RoundNotes, RoundRecord
 from games.support.array_types import Array
 from gs2.play.game_pairs import numbered_draws
-from gs2.play.records.round_record import RoundNotes, RoundRecord
 
 __all__ = ["GameRound", "round_record"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from games.guandan.cards import RANKS
 from games.guandan.matches.events import Event, Played
 from games.guandan.matches.match import Match
-from games.guandan.matches.record_lines import event_line, header_line
+from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.notation import action_list
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
@@ -45,10 +45,12 @@ class RoundEnd:
 
 @dataclass
 class GameAccount:
-    """One game: the lines of its record, and how it ended (None while it lasts)."""
+    """One game: its record in pieces, and how it ended (None while it lasts). level: of its round."""
 
-    lines: list[str]
-    level: int = 0
+    header: dict[str, Any]
+    level: int
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    pieces: MatchPieces = field(default_factory=MatchPieces)
     over: dict[str, Any] | None = None
 
 
@@ -71,15 +73,15 @@ class TableAccount(Listener):
 
     def game_begun(self, number: int, match: Match) -> None:
         """Begin a record."""
-        self.games.append(GameAccount([header_line(match, names=self.names)], match.level))
+        self.games.append(GameAccount(match_header(match), match.level))
         self.fails = (0, 0)
 
     def happened(self, events: list[Event]) -> None:
         """Add to the record."""
         game = self.games[-1]
+        game.rows += game.pieces.of(events)
         for event in events:
             game.level = getattr(event, "level", game.level)
-            game.lines.append(event_line(event, game.level))
             if isinstance(event, Played):
                 self._played(event, game.level)
 
@@ -142,7 +144,7 @@ class TableAccount(Listener):
 
     def record(self, game: int | None = None) -> str:
         """Return a game's record so far, by default of the game in play."""
-        head, *lines = self.games[-1 if game is None else game].lines
+        found = self.games[-1 if game is None else game]
         # people may have sat down since the game began
-        head = json.dumps({**json.loads(head), "names": list(self.names)}, separators=(",", ":"))
-        return "\n".join([head, *lines]) + "\n"
+        rows = ({**found.header, "agents": list(self.names)}, *found.rows)
+        return "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)

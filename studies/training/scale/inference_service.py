@@ -103,7 +103,7 @@ class Player:
         import numpy as np
         import torch
 
-        from blueprint.guandan.play.choosers import load_chooser
+        from blueprint.guandan.play.quick_agents import load_chooser
         from blueprint.guandan.play.selfplay import Scratch
 
         torch.set_num_threads(1)

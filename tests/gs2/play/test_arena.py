@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from games import load_game
+from games.record import RoundRecordError, replayed_rounds
 from games.support.locks import LockHeld, hold
 from gs2.play.agent_names import load_game_agent
 from gs2.play.arena import Meeting, MeetingError, play_match
 from gs2.play.contests import GameContest
 from gs2.play.game_pairs import play_numbered
 from gs2.play.match_files import MatchFiles
-from gs2.play.records.record_file import replayed_rounds
-from gs2.play.records.round_record import RoundRecordError
 
 MEETING = Meeting("leduc_poker", "cfr:10", "uniform", pairs=40, seed=5)
 

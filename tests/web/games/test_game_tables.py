@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed
 
-from gs2.play.records.record_file import replayed_rounds
+from games.record import replayed_rounds
 from tests.patience import amount
 from tests.web.games.playing import GameSeat, new_table, play_round
 from tests.web.serving import Server

@@ -10,8 +10,8 @@ import pytest
 
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.game import Game, GameError, Infoset
+from games.record import RoundRecord, replay_round
 from games.registry import load_game
-from gs2.play.records.round_record import RoundRecord, replay_round
 from gs2.web.games.agent_worker import Seated, agent_view
 from gs2.web.games.game_round import GameRound, round_record
 from gs2.web.games.seat_view import round_view

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from games.guandan.matches.record import parse_record, replay
+from games.guandan.matches.match_game import match_events, parse_matches
 from tests.web.serving import Seat, Server
 
 FOUR_KINDS = (
@@ -44,11 +44,9 @@ def test_a_whole_match_is_played_and_its_record_keeps_the_rules(server: Server, 
     play_on(seat, random.Random(1))
     state = seat.state
     assert state["match"]["over"] and state["games_over"][0]["winner"] in (0, 1)
-    record = parse_record(server.http.get(f"/api/tables/{table}/record").text)
-    *_, (match, _) = replay(record)
-    assert (
-        match.over and match.round == len(state["results"]) and record.header["names"][seats.index("person")]
-    )
+    (record,) = parse_matches(server.http.get(f"/api/tables/{table}/record").text, "record")
+    *_, (match, _) = match_events(record)
+    assert match.over and match.round == len(state["results"]) and record.agents[seats.index("person")]
     assert match.winner == state["games_over"][0]["winner"]
 
 

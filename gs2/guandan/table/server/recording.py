@@ -1,8 +1,8 @@
 """Records and results of the games at a table, written so that a crash loses nothing.
 
-Every game is one file in the engine's record format (`games.guandan.matches.record`), whole after every move;
-every session that ends adds a line to `results.jsonl`. Nothing that is there is ever overwritten: servers
-may share a folder, one after the other or at once.
+Every game is one file, a record in pieces (`games.record`), whole after every move; every session that ends
+adds a line to `results.jsonl`. Nothing that is there is ever overwritten: servers may share a folder, one
+after the other or at once.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from games.guandan.cards import RANKS
-from games.guandan.matches.events import Dealt, Event, Played
+from games.guandan.matches.events import Event
 from games.guandan.matches.match import Match
-from games.guandan.matches.record_lines import event_line, header_line
+from games.guandan.matches.match_game import MatchPieces, match_header
 from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.session import GameCount, RoundResult
 
@@ -114,6 +114,10 @@ def _write_all(file: FileIO, data: bytes) -> None:
         rest = rest[file.write(rest) :]
 
 
+def _line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row, separators=(",", ":")).encode() + b"\n"
+
+
 class GameRecorder:
     """Writes one game's record, in a file of its own, as it is played.
 
@@ -125,20 +129,13 @@ class GameRecorder:
     def __init__(self, path: Path, match: Match, names: Sequence[str], **extra: Any) -> None:
         self.path = path
         self._file = FileIO(path, "x")
-        self._level = 0
-        self._put(header_line(match, names=names, **extra).encode() + b"\n")
+        self._pieces = MatchPieces()
+        self._put(_line(match_header(match, names, **extra)))
 
     def write(self, events: Sequence[Event], move: bytes | None = None) -> None:
         """Append events. move: JSON of the move, if the first event is one: it takes long to make."""
-        lines = []
-        for event in events:
-            if isinstance(event, Dealt):
-                self._level = event.level
-            if isinstance(event, Played) and move is not None:
-                lines.append(b'{"play":[%d,%b]}\n' % (event.seat, move))
-            else:
-                lines.append(event_line(event, self._level).encode() + b"\n")
-        self._put(b"".join(lines))
+        words = None if move is None else move.decode()
+        self._put(b"".join(map(_line, self._pieces.of(events, words))))
 
     def _put(self, data: bytes) -> None:
         """Write; where the disk does not take it, the record ends there and the game goes on."""

@@ -10,9 +10,9 @@ import pytest
 
 from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan.network.danzero import DanZeroNetwork
-from blueprint.guandan.play.choosers import load_chooser
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
+from blueprint.guandan.play.quick_agents import load_chooser
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.recipe_book import RECIPES, named_recipe
@@ -69,7 +69,10 @@ def test_a_recipe_trains_and_goes_on_from_its_checkpoint_as_without_a_break(
     own, greedy = load_chooser(str(path), np.random.default_rng(0)), load_chooser("greedy", again.rng)
     first = play_duplicate(own, greedy, duplicate_deals(np.arange(2), 5), Scratch())
     second = play_duplicate(
-        load_chooser(str(path), np.random.default_rng(1)), greedy, duplicate_deals(np.arange(2), 5), Scratch()
+        load_chooser(str(path), np.random.default_rng(1)),
+        greedy,
+        duplicate_deals(np.arange(2), 5),
+        Scratch(),
     )
     assert first.shape == (2, 2) and np.array_equal(first, second)
     as_published = network_agent(path, NetworkPlay(**named_recipe(name).play), np.random.default_rng(0))

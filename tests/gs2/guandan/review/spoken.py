@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
@@ -21,7 +20,7 @@ from games.guandan.matches.events import (
     Tribute,
 )
 from games.guandan.matches.match import Match
-from games.guandan.matches.record import RecordWriter
+from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.notation import action_list
 from games.guandan.views.narration import random_match
 from gs2.guandan.table.session import RoundView
@@ -48,13 +47,11 @@ def played_events(seed: int, rounds: int, level: str = "2") -> list[Event]:
 
 def record_text(seed: int, rounds: int, names: list[str] | None = None, level: str = "2") -> str:
     """Return the record of such a match."""
-    file, writer = io.StringIO(), None
+    rows: list[dict[str, Any]] = []
+    pieces = MatchPieces()
     for match, events in random_match(seed, rounds=rounds, level=level, canonical=True):
-        if writer is None:
-            writer = RecordWriter(file, match, names=names)
-        else:
-            writer.write(events)
-    return file.getvalue()
+        rows += [*([] if rows else [match_header(match, names)]), *pieces.of(events)]
+    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 class Told:

@@ -158,9 +158,13 @@ def test_a_record_that_was_cut_off_is_read_up_to_there():
 
 def test_damage_is_told_with_its_line():
     lines = record_text(9, 1).split("\n")
-    lines[4] = '{"play":[9,["Single","9",["S9"]]]}'
-    with pytest.raises(ValueError, match=r"mine:5: "):
-        parse_game("\n".join(lines), name="mine")
+    for wrong, says in (
+        ('{"play": 9}', "mine, line 5: "),
+        ('{"play": ["P9 [\\"PASS\\"]"]}', "mine: play 3: "),
+    ):
+        lines[4] = wrong
+        with pytest.raises(ValueError, match=says):
+            parse_game("\n".join(lines), name="mine")
     lines = labelled(heard_of(played_events(9, 1), "njupt")).split("\n")
     lines[7] = lines[7][:-3]
     with pytest.raises(TranscriptError, match=r"mine:8: "):
@@ -237,5 +241,5 @@ def test_damaged_input_is_read_or_refused_never_a_crash(spoken, places):
     )
 )
 def test_any_json_is_refused_in_words(value):
-    with pytest.raises(ValueError, match=r"record:1: |record: no round"):
+    with pytest.raises(ValueError, match=r"record(:|, line) 1: |record:1: |record: no round"):
         parse_game(json.dumps(value) + "\n")

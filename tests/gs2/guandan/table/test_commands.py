@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from blueprint.checkpoint import read_checkpoint, write_checkpoint
-from games.guandan.matches.record import read_record
+from games.guandan.matches.match_game import read_match
 from gs2.cli import main
 from gs2.commands.table import play, serve
 from gs2.guandan.review.game_files import parse_game
@@ -73,7 +73,7 @@ def test_four_agents_from_one_command_play_at_a_served_table(tmp_path, dialect):
     assert [result["rounds"] for result in results] == [session["rounds"]] * 4
     assert sorted(result["seat"] for result in results) == [0, 1, 2, 3]
     (kept,) = tmp_path.glob("*-room*.jsonl")
-    assert read_record(kept).complete
+    assert read_match(kept).complete
     # what the seats heard tells the same rounds as the server's own record
     (transcript,) = heard.iterdir()
     told, known = (parse_game(path.read_text()) for path in (transcript, kept))

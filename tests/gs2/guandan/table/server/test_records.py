@@ -10,7 +10,7 @@ import pytest
 
 from experiments.bench.table import measure_latency
 from games.guandan.matches.events import MatchOver, Played
-from games.guandan.matches.record import read_record, replay
+from games.guandan.matches.match_game import match_events, read_match
 from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.runner import play_games
@@ -28,9 +28,9 @@ def check_folder(folder: Path, games: int, decisions: int | None = None) -> None
     wins = {0: 0, 1: 0, None: 0}
     plays = 0
     for path in paths:
-        record = read_record(path)
+        record = read_match(path)
         assert record.complete
-        replayed = list(replay(record))
+        replayed = list(match_events(record))
         plays += sum(isinstance(event, Played) for _, event in replayed)
         match, last = replayed[-1]
         assert match.over and isinstance(last, MatchOver)
@@ -87,7 +87,7 @@ def test_five_hundred_recorded_games_replay_to_the_same_result(tmp_path, dialect
 def test_the_runner_records_too(tmp_path):
     games = amount(2, 1)
     result = play_games([RandomAgent()] * 4, games=games, seed=1, record=tmp_path)
-    records = [read_record(path) for path in sorted(tmp_path.glob("*.jsonl"))]
+    records = [read_match(path) for path in sorted(tmp_path.glob("*.jsonl"))]
     assert [record.complete for record in records] == [True] * games
-    winners = [list(replay(record))[-1][0].winner for record in records]
+    winners = [list(match_events(record))[-1][0].winner for record in records]
     assert [game.winner for game in result.games] == winners

@@ -12,17 +12,20 @@ import pytest
 
 from games import load_game
 from games.game import CHANCE, TERMINAL, Game
-from games.support.array_types import Array
-from gs2.play.game_agents import UniformAgent
-from gs2.play.game_pairs import play_numbered
-from gs2.play.records.record_file import RECORDS_FORMAT, RoundsFile, read_rounds, replayed_rounds
-from gs2.play.records.round_record import (
+from games.record import (
+    RECORDS_FORMAT,
     RoundNotes,
     RoundRecord,
     RoundRecordError,
+    RoundsFile,
+    read_rounds,
     replay_round,
+    replayed_rounds,
     winners,
 )
+from games.support.array_types import Array
+from gs2.play.game_agents import UniformAgent
+from gs2.play.game_pairs import play_numbered
 from tests.games.random_games import RandomGame
 from tests.patience import amount
 

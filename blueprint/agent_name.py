@@ -1,0 +1,125 @@
+"""Agents by name: one grammar for the agents of every game, and families that take the names of one game.
+
+NAME[:FIELD=VALUE,…][@FILE]     an agent, how it plays, and its network
+FILE                            a network (.safetensors) or a policy
+FILE.py:NAME, MODULE:NAME       a user's own; so is an entry point of the group `gs2.agents`
+BASE+PRESET[:FIELD=VALUE,…]     search over any of these, at every decision
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from blueprint.protocol import UnknownAgent
+from games.support.near import near
+from games.support.own import entry_point, entry_points_of, is_own, own_object
+from games.support.spec import split_spec
+
+__all__ = [
+    "GROUP",
+    "NETWORK",
+    "SUFFIX",
+    "AgentFamily",
+    "AgentName",
+    "family_of",
+    "named_object",
+    "parse_name",
+]
+
+NETWORK = "network"
+SUFFIX = ".safetensors"
+GROUP = "gs2.agents"
+"""Entry points by which installed packages offer agents."""
+CONFIGURED = re.compile(r"[\w+-]+:\s*\w+\s*=", re.ASCII)
+"""How a name with settings begins, which may hold the name of a user's own part themselves."""
+
+
+@dataclass(frozen=True)
+class AgentName:
+    """An agent's name, taken apart.
+
+    text: as written, without the search. name: what comes before settings and file; all of `text` for a file
+    and for a user's own agent. settings: FIELD=VALUE, or what else follows the colon. file: the one behind @,
+    or that `text` names; it need not exist. search: PRESET[:FIELD=VALUE,…], None without search. own: whether
+    it is FILE.py:NAME, MODULE:NAME or an entry point.
+    """
+
+    text: str
+    name: str
+    settings: tuple[str, ...] = ()
+    file: Path | None = None
+    search: str | None = None
+    own: bool = False
+
+
+def parse_name(
+    text: str, presets: Iterable[str] = (), is_strategy: Callable[[str], bool] = lambda text: False
+) -> AgentName:
+    """Return an agent's name taken apart.
+
+    presets: of search. The name is split at the first `+` behind which one stands, so that `cfr+:100` has no
+        search and `cfr+:100+gs2+` has. A file of that very name has none.
+    is_strategy: whether a text names a strategy that is computed, and no user's own.
+    """
+    text, search = _parts_of(text.strip(), frozenset(presets))
+    if Path(text).is_file() or (text.endswith(SUFFIX) and "@" not in text):
+        return AgentName(text, text, file=Path(text), search=search)
+    own = is_own(text) and not CONFIGURED.match(text) and not is_strategy(text)
+    if own or text in entry_points_of(GROUP):
+        return AgentName(text, text, search=search, own=True)
+    told, at, file = text.partition("@")
+    return AgentName(text, *split_spec(told), Path(file) if at else None, search)
+
+
+def _parts_of(text: str, presets: frozenset[str]) -> tuple[str, str | None]:
+    if Path(text).is_file():
+        return text, None
+    at = text.find("+")
+    while at > 0:
+        base, words = text[:at].strip(), text[at + 1 :].strip()
+        if words.partition(":")[0].strip().lower() in presets:
+            return base, words
+        at = text.find("+", at + 1)
+    return text, None
+
+
+class AgentFamily(Protocol):
+    """Agents of one game that are named, loaded and told apart in one way."""
+
+    names: Sequence[str]
+    """Names that stand for themselves, for messages."""
+
+    def takes(self, name: AgentName) -> bool:
+        """Return whether the name is one of this family's."""
+        ...
+
+
+Family = TypeVar("Family", bound=AgentFamily)
+
+
+def family_of(game: str, families: Sequence[Family], name: AgentName) -> Family:
+    """Return the first of a game's families that takes a name.
+
+    Raises UnknownAgent with near matches if none does.
+    """
+    for family in families:
+        if name.search is None and family.takes(name):
+            return family
+    text = name.text if name.search is None else f"{name.text}+{name.search}"
+    names = (*(one for family in families for one in family.names), *entry_points_of(GROUP))
+    hint = near(text.lower(), names, f"one of {', '.join(names)}")
+    raise UnknownAgent(
+        f"no agent of {game} is called {text!r}; {hint}, or the path of a .safetensors checkpoint, or "
+        "your own as FILE.py:NAME"
+    )
+
+
+def named_object(text: str) -> Any:
+    """Return what a user's own name stands for; raise UnknownAgent where it cannot be had."""
+    if is_own(text):
+        return own_object(text, "agent", UnknownAgent)
+    return entry_point(GROUP, text, UnknownAgent)
