@@ -162,3 +162,11 @@ class Seat:
     def close(self) -> None:
         """Hang up."""
         self.line.close()
+
+
+def first_round(record: str) -> str:
+    """Return a match's record up to its second deal."""
+    lines = record.splitlines(keepends=True)
+    deals = [i for i, line in enumerate(lines) if line.startswith('{"chance"')]
+    assert deals, record
+    return "".join(lines[: deals[1]] if len(deals) > 1 else lines)

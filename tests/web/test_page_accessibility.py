@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.patience import PATIENCE
-from tests.web.serving import Server
+from tests.web.serving import Server, first_round
 from tests.web.table_page import TablePage, picture
 
 People = Callable[..., Any]
@@ -88,10 +88,7 @@ def test_review_has_no_grave_fault(server: Server, page: Any) -> None:
     table, _ = server.table(["random", "greedy", "random", "strong"], seed=3, pace=0.0)
     watcher = server.seat(table)
     watcher.until(lambda state: len(state["results"]) >= 1)
-    record = server.http.get(f"/api/tables/{table}/record").text
-    lines = record.splitlines(keepends=True)
-    end = next(i for i, line in enumerate(lines) if line.startswith('{"round"')) + 1
-    text = "".join(lines[:end])
+    text = first_round(server.http.get(f"/api/tables/{table}/record").text)
     page.get_by_label("Record file").set_input_files(
         {"name": "match.jsonl", "mimeType": "application/json", "buffer": text.encode()}
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.patience import PATIENCE
-from tests.web.serving import Server
+from tests.web.serving import Server, first_round
 from tests.web.table_page import TablePage, left_behind, picture
 from tests.web.tables.stored_tables import stored_table_of_people
 
@@ -18,9 +18,7 @@ def record_of_a_round(server: Server) -> str:
     """Return the record of a match's first round."""
     table, _ = server.table(["random", "greedy", "random", "strong"], seed=3, pace=0.0)
     server.seat(table).until(lambda state: state["results"])
-    lines = server.http.get(f"/api/tables/{table}/record").text.splitlines(keepends=True)
-    end = next(i for i, line in enumerate(lines) if line.startswith('{"round"')) + 1
-    return "".join(lines[:end])
+    return first_round(server.http.get(f"/api/tables/{table}/record").text)
 
 
 def test_a_match_that_was_watched_is_reviewed_with_one_click(server: Server, people: People) -> None:
