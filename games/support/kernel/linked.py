@@ -33,7 +33,8 @@ class LinkedLibrary(_Library):  # type: ignore[misc]
         """Link what the kernel calls. The kernel that calls it is optimized as a whole, and emitted."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
+            if hasattr(library, "_reload_init"):  # not in Numba 0.61
+                self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalize_dynamic_globals()
         self._finalized = True
