@@ -188,8 +188,13 @@ def step_everywhere(
     With `extragradient` each seat's step is taken against the other's plain step everywhere, whose histories
     are drawn by a seed of their own. values: `pair_values` of the strategy, where they are known already.
     unreached: whether a step is also taken at infosets to which the player's own strategy never leads.
-    Raises PublicSearchError for another solver than mirror-descent, and for histories that would be drawn.
+    Raises PublicSearchError for another solver than mirror-descent, for histories that would be drawn and for
+    a robust step, which no public tree takes yet.
     """
+    if config.solve.robust:
+        raise PublicSearchError(
+            "step_everywhere: robust must be false on a public tree; leave it out"
+        )
     if config.solve.solver != "mirror-descent" or config.histories.source == "sampled":
         raise PublicSearchError(
             "step_everywhere: solver must be mirror-descent and no source sampled; got "

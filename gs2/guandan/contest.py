@@ -19,9 +19,9 @@ from blueprint.guandan.play.duplicate import (
     play_games_duplicate,
 )
 from blueprint.guandan.play.selfplay import PastMoves, Scratch
-from games.guandan.cards import CARD_NAMES, unpack
+from games.guandan.cards import unpack
 from games.guandan.matches.lockstep import CardDecisions, Matches
-from games.guandan.matches.match_game import deal_words, match_name
+from games.guandan.matches.match_game import deal_words, gift_words, match_name
 from games.guandan.notation import action_text
 from games.guandan.rounds.position import position_text
 from games.guandan.rounds.round import GuanDan
@@ -98,8 +98,7 @@ class _Notes:
 
     def gave(self, matches: Matches, decisions: CardDecisions, cards: NDArray[np.int64]) -> None:
         for k, seat, back, card in zip(decisions.rows, decisions.seats, decisions.back, cards, strict=True):
-            stage = "back" if back else "tribute"
-            self.games[k].play.append(f"P{seat} {stage} {CARD_NAMES[card]}")
+            self.games[k].play.append(gift_words(int(seat), bool(back), int(card)))
 
     def played(self, states: Array, past: PastMoves) -> None:
         for k in np.flatnonzero(states["player"] >= 0):

@@ -57,3 +57,5 @@ def test_a_subgame_everywhere_is_refused():
     strategy = random_strategy(grow_public(load_game("kuhn_poker")), np.random.default_rng(0))
     with pytest.raises(PublicSearchError, match="solver must be mirror-descent"):
         step_everywhere(strategy, preset("maxmargin"), np.random.default_rng(0))
+    with pytest.raises(PublicSearchError, match="robust must be false"):
+        step_everywhere(strategy, preset("gs2-s", robust=True), np.random.default_rng(0))

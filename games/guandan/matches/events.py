@@ -17,6 +17,7 @@ __all__ = [
     "RoundOver",
     "Transfer",
     "Tribute",
+    "match_payoffs",
 ]
 
 Transfer = tuple[int, int, int]
@@ -98,3 +99,8 @@ class MatchOver:
 
 
 Event = Dealt | AntiTribute | Tribute | Returned | Leads | Played | RoundOver | MatchOver
+
+
+def match_payoffs(winner: int | None) -> list[float]:
+    """Return what each seat is paid for a match: 1 on the winning team, -1 on the other, 0 in a drawn one."""
+    return [0.0 if winner is None else 1.0 if seat % 2 == winner else -1.0 for seat in range(4)]

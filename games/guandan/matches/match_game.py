@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, GameError
 from games.guandan.cards import CARD_NAMES, as_level, hand_text, parse_cards
-from games.guandan.matches.events import Dealt, Event, Leads, MatchOver, Played, Returned, Tribute
+from games.guandan.matches.events import (
+    Dealt,
+    Event,
+    Leads,
+    MatchOver,
+    Played,
+    Returned,
+    Tribute,
+    match_payoffs,
+)
 from games.guandan.matches.match import Match
 from games.guandan.matches.old_record import is_old, old_record
 from games.guandan.notation import action_text
@@ -40,6 +49,7 @@ __all__ = [
     "GuanDanMatch",
     "MatchPieces",
     "deal_words",
+    "gift_words",
     "match_events",
     "match_header",
     "match_name",
@@ -69,6 +79,11 @@ def deal_words(hands: Bytes, first: int | None = None) -> str:
     """Return a deal in words. hands: [4, 54] counts. first: the seat that leads, in a first round."""
     leads = "" if first is None else f"P{first} leads; "
     return leads + " / ".join(hand_text(hand) for hand in hands)
+
+
+def gift_words(seat: int, back: bool, card: int) -> str:
+    """Return a card that a seat gives in words. back: as return for a tribute."""
+    return f"P{seat} {'back' if back else 'tribute'} {CARD_NAMES[card]}"
 
 
 class GuanDanMatch:
@@ -122,7 +137,7 @@ class GuanDanMatch:
 
     def returns(self, states: Array) -> NDArray[np.float64]:
         """Return 1 for the seats of the winning team and -1 for the others, [n, 4]; 0 in a drawn match."""
-        return np.array([_payoffs(state.match.winner) for state in states], np.float64).reshape(-1, 4)
+        return np.array([match_payoffs(state.match.winner) for state in states], np.float64).reshape(-1, 4)
 
     def state_text(self, state: _Progress) -> str:
         """Return the round in play as `position` does; the number of a round in which no card was played."""
@@ -170,10 +185,6 @@ def _read_deal(words: str, number: int) -> tuple[Bytes, int]:
     return np.stack([parse_cards(hand) for hand in found[2].split("/")]), int(found[1] or 0)
 
 
-def _payoffs(winner: int | None) -> list[float]:
-    return [0.0 if winner is None else 1.0 if seat % 2 == winner else -1.0 for seat in range(4)]
-
-
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
@@ -215,15 +226,14 @@ class MatchPieces:
                     lead = next((later.seat for later in events[k:] if isinstance(later, Leads)), None)
                     yield {"chance": [deal_words(event.hands, lead if event.round == 1 else None)]}
                 case Tribute() | Returned():
-                    stage = "tribute" if isinstance(event, Tribute) else "back"
-                    given = [f"P{giver} {stage} {CARD_NAMES[card]}" for giver, _, card in event.transfers]
-                    yield {"play": given}
+                    back = isinstance(event, Returned)
+                    yield {"play": [gift_words(giver, back, card) for giver, _, card in event.transfers]}
                 case Played():
                     words = action_text(event.action, self._level) if move is None else move
                     yield {"play": [f"P{event.seat} {words}"]}
                     move = None
                 case MatchOver():
-                    yield {"payoffs": _payoffs(event.winner)}
+                    yield {"payoffs": match_payoffs(event.winner)}
 
 
 def match_events(record: RoundRecord, name: str = "record") -> Iterator[tuple[Match, Event]]:

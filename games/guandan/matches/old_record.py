@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from games.game import GameError
+from games.guandan.matches.events import match_payoffs
 from games.guandan.rules import as_rules
 from games.record import RoundRecord, RoundRecordError
 
@@ -52,8 +53,7 @@ def old_record(text: str, name: str, named: Callable[..., str], *, repair: bool 
                     raise ValueError(f"format {row['gs2']!r}, version {row['version']!r}")
                 header = row
             elif "match" in row:
-                won = row["match"]
-                payoffs = tuple(0.0 if won is None else 1.0 if seat % 2 == won else -1.0 for seat in range(4))
+                payoffs = tuple(match_payoffs(row["match"]))
             else:
                 _take(row, words)
         except (KeyError, TypeError, ValueError, RecursionError) as error:

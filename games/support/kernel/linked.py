@@ -134,8 +134,7 @@ def linked_dispatcher(dispatcher: Any) -> Any:
     The two compile a function that calls itself as one.
     """
     options = {name: value for name, value in dispatcher.targetoptions.items() if name != "nopython"}
-    linked: Any = _njit(**options, no_cpython_wrapper=True, pipeline_class=_LinkedCompiler)(
-        dispatcher.py_func
-    )
+    compiled = _njit(**options, no_cpython_wrapper=True, pipeline_class=_LinkedCompiler)
+    linked: Any = compiled(dispatcher.py_func)
     linked._compiling_counter = dispatcher._compiling_counter
     return linked
