@@ -192,9 +192,7 @@ def step_everywhere(
     a robust step, which no public tree takes yet.
     """
     if config.solve.robust:
-        raise PublicSearchError(
-            "step_everywhere: robust must be false on a public tree; leave it out"
-        )
+        raise PublicSearchError("step_everywhere: robust must be false on a public tree; leave it out")
     if config.solve.solver != "mirror-descent" or config.histories.source == "sampled":
         raise PublicSearchError(
             "step_everywhere: solver must be mirror-descent and no source sampled; got "
