@@ -21,16 +21,9 @@ from gs2.play.agent_names import load_game_blueprint
 from gs2.public.pairs import PublicSearchError
 from gs2.public.public_strategy import PublicStrategy, public_states
 from gs2.search.config.search import SearchConfig
-from gs2.search.config.stages import SolveConfig
 from gs2.search.gadget.entry import LIVE
-from gs2.search.solve.mirror_descent import (
-    ANSWERS,
-    LEAST_DEVIATION,
-    KeptValues,
-    keep,
-    mirror_descent_step,
-    step_from,
-)
+from gs2.search.pipeline import SLIP, TIED
+from gs2.search.solve.mirror_descent import ANSWERS, KeptValues, keep, plain_size, step_size, step_up
 
 __all__ = ["PairValues", "mixed_strategies", "named_strategy", "pair_values", "step_everywhere"]
 
@@ -81,17 +74,27 @@ class PairValues:
     square: NDArray[np.float64]
     reach: tuple[NDArray[np.float64], NDArray[np.float64]]
 
+    @property
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return weight, value and square."""
+        return self.weight, self.value, self.square
+
 
 def _edges(tree: PublicTree, node: int) -> range:
     return range(int(tree.first_edge[node]), int(tree.first_edge[node + 1]))
 
 
-def pair_values(strategy: PublicStrategy) -> PairValues:
-    """Return the values of all pairs at all public states: n · n0 · n1 numbers, three times."""
+def pair_values(strategy: PublicStrategy, like: PairValues | None = None) -> PairValues:
+    """Return the values of all pairs at all public states: n · n0 · n1 numbers, three times.
+
+    like: values of another strategy on the tree, whose weights by chance are taken; then it is twice.
+    """
     tree, shape = strategy.tree, (len(strategy.tree), *strategy.tree.n_private)
-    weight, value, square = np.empty(shape), np.zeros(shape), np.zeros(shape)
+    value, square = np.zeros(shape), np.zeros(shape)
+    weight = np.empty(shape) if like is None else like.weight
     reach = tuple(np.ones((shape[0], n)) for n in tree.n_private)
-    weight[0] = tree.game.deal_weights(public_states(tree, 0))[0]
+    if like is None:
+        weight[0] = tree.game.deal_weights(public_states(tree, 0))[0]
     for node in range(len(tree)):
         seat = int(tree.player[node])
         policy = None if seat == CHANCE else strategy.at(node)
@@ -99,8 +102,9 @@ def pair_values(strategy: PublicStrategy) -> PairValues:
             to = int(tree.child[edge])
             if to < 0:
                 continue
-            chance = seat == CHANCE
-            weight[to] = tree.game.deal_weights(public_states(tree, to))[0] if chance else weight[node]
+            if like is None:
+                chance = seat == CHANCE
+                weight[to] = tree.game.deal_weights(public_states(tree, to))[0] if chance else weight[node]
             for player in (0, 1):
                 reach[player][to] = reach[player][node]
             if policy is not None:
@@ -176,100 +180,199 @@ def _alternatives(strategy: PublicStrategy, found: PairValues, opponent: int) ->
 
 
 def step_everywhere(
-    strategy: PublicStrategy,
-    config: SearchConfig,
-    rng: np.random.Generator,
-    values: PairValues | None = None,
-    *,
-    unreached: bool = False,
+    strategy: PublicStrategy, config: SearchConfig, rng: np.random.Generator, values: PairValues | None = None
 ) -> PublicStrategy:
     """Return both players' strategies after a step at every infoset, each from the strategy given.
 
-    With `extragradient` each seat's step is taken against the other's plain step everywhere, whose histories
-    are drawn by a seed of their own. values: `pair_values` of the strategy, where they are known already.
-    unreached: whether a step is also taken at infosets to which the player's own strategy never leads.
-    Raises PublicSearchError for another solver than mirror-descent, for histories that would be drawn and for
-    a robust step, which no public tree takes yet.
+    With `extragradient` each seat's step is taken against the other's plain step everywhere, and with
+    `robust` against its best actions as well. The histories of these answers are drawn by a seed of their
+    own. values: `pair_values` of the strategy, where they are known already.
+    Raises PublicSearchError for another solver than mirror-descent and for histories that would be drawn.
     """
-    if config.solve.robust:
-        raise PublicSearchError("step_everywhere: robust must be false on a public tree; leave it out")
     if config.solve.solver != "mirror-descent" or config.histories.source == "sampled":
         raise PublicSearchError(
             "step_everywhere: solver must be mirror-descent and no source sampled; got "
             f"{config.solve.solver}, {config.histories.source}; take gs2-s"
         )
-    tree, span = strategy.tree, payoff_span(strategy.tree.game)
     found = pair_values(strategy) if values is None else values
-    probs = (strategy.probs[0].copy(), strategy.probs[1].copy())
-    k = config.generation.k
-    whole = [config.generation.generator == "all" or (k is not None and n <= k) for n in tree.n_private[::-1]]
-    alternatives = [None if whole[seat] else _alternatives(strategy, found, 1 - seat) for seat in (0, 1)]
-    dense: dict[int, NDArray[np.float64]] = {}
-    against = (found, found)
+    reached = tuple(found.reach[seat] > LIVE for seat in (0, 1))
+    kept = _Kept(strategy, found, config, rng, (reached[0], reached[1]))
+    plain, best = None, None
     if config.solve.extragradient:
-        plain, draw = config.replace(extragradient=False), np.random.default_rng(ANSWERS)
-        answer = step_everywhere(strategy, plain, draw, found, unreached=True).probs
-        against = (
-            pair_values(PublicStrategy(tree, (strategy.probs[0], answer[1]))),
-            pair_values(PublicStrategy(tree, (answer[0], strategy.probs[1]))),
-        )
-    for node in np.flatnonzero(tree.player >= 0).tolist():
-        seat = int(tree.player[node])
-        sign = 1.0 if seat == 0 else -1.0
-        met_by = against[seat]
-        arrays = met_by.weight, met_by.value, met_by.square
-        after = [_after(tree, node, edge, arrays, dense)[0] for edge in _edges(tree, node)]
-        paid = sign * np.stack(after, axis=-1)
-        chance, square, old = found.weight[node], met_by.square[node], strategy.at(node)
-        if seat == 1:
-            paid, chance, square = paid.swapaxes(0, 1), chance.T, square.T
-        first = int(tree.row[node])
-        worth = alternatives[seat]
-        theirs = found.reach[1 - seat][node]
-        stepping = chance.any(axis=1) & (unreached | (found.reach[seat][node] > LIVE))
-        if worth is None:
-            new = _step_of_all((paid, square, chance), theirs, old, config.solve, span)
-            probs[seat][first : first + new.shape[1], : len(new)][:, stepping] = new[stepping].T
-            continue
-        for private in np.flatnonzero(stepping).tolist():
-            met = np.flatnonzero(chance[private] > 0)
-            weight = chance[private, met] * theirs[met]
-            weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(met), 1 / len(met))
-            rows, carried, unkept = keep(worth[node, met], weight, config.generation, rng)
-            at = met[rows]
-            by_chance = chance[private, at]
-            seen = KeptValues(
-                paid[private, at] / by_chance[:, None], square[private, at] / by_chance, carried, unkept
-            )
-            new = step_from(seen, old[private], config.solve, span)
-            probs[seat][first : first + len(new), private] = new
-    return PublicStrategy(tree, probs)
+        plain, best = _answers(strategy, found, config)
+    after = []
+    for seat in (0, 1):
+        answers = [(strategy if plain is None else _with_other(strategy, plain, seat), False)]
+        if config.solve.robust and best is not None:
+            half = (best.probs[0] + strategy.probs[0]) / 2, (best.probs[1] + strategy.probs[1]) / 2
+            answers.append((_with_other(strategy, best, seat), False))
+            answers.append((_with_other(strategy, PublicStrategy(strategy.tree, half), seat), True))
+        worth, sizes = [], []
+        for answer, throughout in answers:
+            met = found if answer is strategy else pair_values(answer, found)
+            against, sized = kept.action_values(seat, met, likelier=throughout, sized=not worth)
+            del met  # of a large game there is room for few
+            worth.append(against)
+            sizes.append(sized)
+        after.append(_stepped(strategy, seat, np.stack(worth), sizes[0], config, reached[seat]))
+    return PublicStrategy(strategy.tree, (after[0], after[1]))
 
 
-def _step_of_all(
-    values: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-    theirs: NDArray[np.float64],
-    old: NDArray[np.float64],
-    config: SolveConfig,
-    span: float,
+def _with_other(strategy: PublicStrategy, other: PublicStrategy, seat: int) -> PublicStrategy:
+    """Return a seat's policy of one strategy with its opponent's of another."""
+    mine, theirs = strategy.probs[seat], other.probs[1 - seat]
+    return PublicStrategy(strategy.tree, (mine, theirs) if seat == 0 else (theirs, mine))
+
+
+def _answers(
+    strategy: PublicStrategy, found: PairValues, config: SearchConfig
+) -> tuple[PublicStrategy, PublicStrategy]:
+    """Return both seats' plain steps everywhere, and their best actions everywhere, ties split evenly."""
+    tree, span = strategy.tree, payoff_span(strategy.tree.game)
+    always = tuple(np.ones_like(reach, bool) for reach in found.reach)
+    kept = _Kept(strategy, found, config, np.random.default_rng(ANSWERS), (always[0], always[1]))
+    plain, best = [], []
+    for seat in (0, 1):
+        worth, sizes = kept.action_values(seat, found, sized=True)
+        plain.append(_stepped(strategy, seat, worth[None], sizes, config, always[seat]))
+        probs = strategy.probs[seat].copy()
+        for node in np.flatnonzero(tree.player == seat).tolist():
+            rows = slice(int(tree.row[node]), int(tree.row[node]) + len(_edges(tree, node)))
+            most = worth[rows] >= worth[rows].max(axis=0) - TIED * span
+            probs[rows, : tree.n_private[seat]] = most / most.sum(axis=0)
+        best.append(probs)
+    return PublicStrategy(tree, (plain[0], plain[1])), PublicStrategy(tree, (best[0], best[1]))
+
+
+def _stepped(
+    strategy: PublicStrategy,
+    seat: int,
+    worth: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    config: SearchConfig,
+    stepping: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Return the policies after a step at m infosets of a public state, every history kept, [m, a] float64.
+    """Return a seat's policy, [rows, wide], after steps up what its actions are worth to it.
 
-    What `step_from` does at one: nothing is left out, so that there is no noise. values: what the player is
-    paid by action, [m, n, a], and expected squares, [m, n], both times chance, [m, n], the third. theirs: [n]
-    float64, the other's reach. old: [m, a] float64. Rows without any history mean nothing.
+    worth: [answers, rows, private states]. sizes: [n, private states]. stepping: the same, where to step.
     """
-    paid, square, chance = values
-    weight = chance * theirs
-    mass, met = weight.sum(axis=1, keepdims=True), chance > 0
-    even = met / np.maximum(met.sum(axis=1, keepdims=True), 1)
-    weight = np.divide(weight, mass, out=even, where=mass > LIVE)
-    share = np.divide(weight, chance, out=np.zeros_like(weight), where=met)
-    mean = (share[:, None, :] @ paid)[:, 0]
-    variance = (share * square).sum(axis=1) - (mean * old).sum(axis=1) ** 2
-    deviation = np.maximum(np.sqrt(np.maximum(variance, 0.0)), LEAST_DEVIATION * span)
-    step = config.step / (deviation if config.unit == "deviation" else np.full(len(old), span))
-    return mirror_descent_step(old, mean, step=step[:, None], magnet=config.magnet * span)
+    tree = strategy.tree
+    magnet = config.solve.magnet * payoff_span(tree.game)
+    probs = strategy.probs[seat].copy()
+    for node in np.flatnonzero((tree.player == seat) & stepping.any(axis=1)).tolist():
+        lanes = np.flatnonzero(stepping[node])
+        first = int(tree.row[node])
+        rows = slice(first, first + len(_edges(tree, node)))
+        values = worth[:, rows, lanes].swapaxes(1, 2)
+        new = step_up(values, strategy.at(node)[lanes], sizes[node, lanes][:, None], magnet)
+        probs[rows, lanes] = new.T
+    return probs
+
+
+class _Kept:
+    """The histories that a search keeps at every infoset of both seats, and what its actions are worth there.
+
+    stepping: for each seat, [n, private states], infosets of which histories are needed.
+    """
+
+    def __init__(
+        self,
+        strategy: PublicStrategy,
+        found: PairValues,
+        config: SearchConfig,
+        rng: np.random.Generator,
+        stepping: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    ) -> None:
+        self.strategy, self.found, self.config, self.stepping = strategy, found, config, stepping
+        self.few: dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]]
+        self.few = {}
+        tree, k = strategy.tree, config.generation.k
+        everything = [config.generation.generator == "all" or (k or 0) >= n for n in tree.n_private[::-1]]
+        worth = [None if everything[seat] else _alternatives(strategy, found, 1 - seat) for seat in (0, 1)]
+        for node in np.flatnonzero(tree.player >= 0).tolist():
+            seat = int(tree.player[node])
+            values = worth[seat]
+            if values is None:
+                continue
+            chance, theirs = self._seen_by(seat, found.weight[node]), found.reach[1 - seat][node]
+            for private in np.flatnonzero(stepping[seat][node] & chance.any(axis=1)).tolist():
+                met = np.flatnonzero(chance[private] > 0)
+                weight = chance[private, met] * theirs[met]
+                weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(met), 1 / len(met))
+                rows, carried, unkept = keep(values[node, met], weight, config.generation, rng)
+                self.few[node, private] = met[rows], carried, unkept
+
+    def action_values(
+        self, seat: int, met: PairValues, *, likelier: bool = False, sized: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what a seat's actions are worth to it, [rows, private states], and how far it steps.
+
+        met: values against some answer of the opponent. likelier: whether the histories to which the answer
+        leads count for more. sized: whether the sizes are wanted, [n, private states] float64; else empty.
+        """
+        tree, config = self.strategy.tree, self.config.solve
+        span, sign = payoff_span(tree.game), 1.0 if seat == 0 else -1.0
+        worth = np.zeros((tree.n_rows[seat], tree.n_private[seat]))
+        sizes = np.zeros((len(tree), tree.n_private[seat]) if sized else 0)
+        dense: dict[int, NDArray[np.float64]] = {}
+        for node in np.flatnonzero(tree.player == seat).tolist():
+            chance = self._seen_by(seat, self.found.weight[node])
+            after = [_after(tree, node, edge, met.arrays, dense)[0] for edge in _edges(tree, node)]
+            paid = sign * np.stack([self._seen_by(seat, one) for one in after], axis=1)
+            share = self._shares(seat, node, chance, met if likelier else None)
+            share = np.divide(share, chance, out=np.zeros_like(share), where=chance > 0)
+            mean = (paid @ share[:, :, None])[:, :, 0]
+            first = int(tree.row[node])
+            worth[first : first + mean.shape[1]] = mean.T
+            if not sized:
+                continue
+            square, old = self._seen_by(seat, met.square[node]), self.strategy.at(node)
+            variance = (share * square).sum(axis=1) - (mean * old).sum(axis=1) ** 2
+            sizes[node] = plain_size(np.sqrt(np.maximum(variance, 0.0)), config, span)
+            for private in np.flatnonzero(self.stepping[seat][node]).tolist():
+                if (node, private) in self.few:
+                    at, carried, unkept = self.few[node, private]
+                    by_chance = chance[private, at]
+                    values = paid[private][:, at].T / by_chance[:, None]
+                    seen = KeptValues(values, square[private, at] / by_chance, carried, unkept)
+                    sizes[node, private] = step_size(seen, old[private], config, span)
+        return worth, sizes
+
+    def _seen_by(self, seat: int, pairs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return an array of pairs with the seat's private states first."""
+        return pairs if seat == 0 else pairs.T
+
+    def _shares(
+        self, seat: int, node: int, chance: NDArray[np.float64], answer: PairValues | None
+    ) -> NDArray[np.float64]:
+        """Return the share of its infoset's reach that each history carries, [private states, theirs].
+
+        answer: of which the histories count by how likely it makes them, up to `SLIP`.
+        """
+        theirs = self.found.reach[1 - seat][node]
+        likely = theirs
+        if answer is not None:
+            likely = (1 - SLIP) * answer.reach[1 - seat][node] + SLIP * theirs
+        possible = chance > 0
+        even = possible / np.maximum(possible.sum(axis=1, keepdims=True), 1)
+        share = _normalised(chance * likely, _normalised(chance * theirs, even))
+        ratio = np.divide(likely, theirs, out=np.ones(len(theirs)), where=theirs > 0)
+        for private in np.flatnonzero(self.stepping[seat][node]).tolist():
+            at, carried, _ = self.few.get((node, private), (None, None, None))
+            if at is None or carried is None:
+                continue
+            share[private] = 0.0
+            weight = carried * ratio[at]
+            if len(at) == int(possible[private].sum()):
+                weight = chance[private, at] * likely[at]
+            share[private, at] = weight / weight.sum() if weight.sum() > LIVE else carried
+        return share
+
+
+def _normalised(weight: NDArray[np.float64], otherwise: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rows that add up to 1; another row where one is not live."""
+    mass = weight.sum(axis=1, keepdims=True)
+    return np.divide(weight, mass, out=otherwise.copy(), where=mass > LIVE)
 
 
 def mixed_strategies(strategies: Sequence[PublicStrategy]) -> PublicStrategy:

@@ -30,7 +30,7 @@ from gs2.search.histories.source import ConsideredT, HistorySource, KeptT, LeftA
 from gs2.search.histories.tree_source import NOTHING, TreeSource
 from gs2.search.result import Kept, Refinement
 from gs2.search.safety import Proposal, certify, with_certified
-from gs2.search.solve.mirror_descent import ANSWERS, KeptValues, keep, robust_step, step_from
+from gs2.search.solve.mirror_descent import ANSWERS, KeptValues, keep, step_from
 from gs2.search.solve.subgame import SubgameSolution, solve_subgame
 from gs2.search.strategy import Strategy
 
@@ -455,11 +455,7 @@ def _mirror_descent(
         kept, seen, nodes = keep_few(context, strategy, considered, config, rng)
         weight = seen.carried
     log.lap("generation")
-    if config.solve.robust:
-        probs = robust_step(
-            seen, _against_others(context, strategy, config, nodes, weight), old, config.solve, span
-        )
-    else:
-        probs = step_from(seen, old, config.solve, span)
+    others = _against_others(context, strategy, config, nodes, weight) if config.solve.robust else ()
+    probs = step_from(seen, old, config.solve, span, others)
     log.lap("solve")
     return _untouched(context, strategy, considered, kept, log, probs)

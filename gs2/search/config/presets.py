@@ -72,6 +72,7 @@ PRESETS: dict[str, SearchConfig] = {
             unit="deviation",
             caution=16.0,
             extragradient=True,
+            robust=True,
             mode="independent",
         ),
         SearchConfig.of(
@@ -118,7 +119,7 @@ PRESET_NOTES: dict[str, str] = {
     "gs2-d": "k histories of evenly spread alternative values, completed to opponent infosets",
     "gs2-clusters": "k histories, one for each cluster of alternative values",
     "mirror-descent": "one step on the blueprint's action values, without a subgame",
-    "gs2-s": "one step from k histories that stand for strata of all, against answers; no subgame",
+    "gs2-s": "one step from k histories that stand for strata of all, against three answers; no subgame",
     "gs2": "histories drawn; actions compared by rollouts, as far from the blueprint as luck cannot explain",
     "rollout": "as gs2, over the few best actions of a blueprint that never hesitates, as a greedy network",
     "gs2+": "the whole closure, or a summary of it, or gs2-d, as time allows; mixed in as far as certified",

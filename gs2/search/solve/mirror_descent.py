@@ -14,7 +14,7 @@ from gs2.search.config.stages import GenerationConfig, SolveConfig
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generate
 
-__all__ = ["ANSWERS", "KeptValues", "keep", "mirror_descent_step", "robust_step", "step_from"]
+__all__ = ["ANSWERS", "KeptValues", "keep", "mirror_descent_step", "plain_size", "step_from", "step_up"]
 
 ANSWERS = 0xA25
 """Seed of the histories from which opponents answer a step."""
@@ -102,47 +102,62 @@ class KeptValues:
 
 
 def step_from(
-    seen: KeptValues, old: NDArray[np.float64], config: SolveConfig, span: float
+    seen: KeptValues,
+    old: NDArray[np.float64],
+    config: SolveConfig,
+    span: float,
+    others: Sequence[NDArray[np.float64]] = (),
 ) -> NDArray[np.float64]:
     """Return the policy after one step from what some histories say, [a] float64.
 
-    old: [a] float64, the policy now. span: the game's payoff range.
+    old: [a] float64, the policy now. span: the game's payoff range. others: action values against further
+    answers of the opponent, [a] float64 each, of which the step must gain against the worst. The first
+    answer's deviation and noise set the price.
     """
     step = step_size(seen, old, config, span)
-    return mirror_descent_step(old, seen.mean, step=step, magnet=config.magnet * span)
+    return step_up(np.stack([seen.mean, *others]), old, step, config.magnet * span)
 
 
 def step_size(seen: KeptValues, old: NDArray[np.float64], config: SolveConfig, span: float) -> float:
     """Return the size of the step from what some histories say, in inverse payoffs."""
-    deviation = max(seen.deviation(old), LEAST_DEVIATION * span)
-    step = config.step / (deviation if config.unit == "deviation" else span)
+    deviation = seen.deviation(old)
+    step = plain_size(deviation, config, span)
     if config.caution > 0:
-        step /= 1 + config.caution * seen.noise_share(old, deviation)
-    return step
+        step /= 1 + config.caution * seen.noise_share(old, max(deviation, LEAST_DEVIATION * span))
+    return float(step)
 
 
-def robust_step(
-    seen: KeptValues,
-    answers: Sequence[NDArray[np.float64]],
-    old: NDArray[np.float64],
-    config: SolveConfig,
-    span: float,
+def plain_size(
+    deviation: float | NDArray[np.float64], config: SolveConfig, span: float
 ) -> NDArray[np.float64]:
-    """Return the policy after the step whose least gain against several answers is largest, [a] float64.
+    """Return the size of a step from values without noise, in inverse payoffs, of the deviation's shape."""
+    unit = deviation if config.unit == "deviation" else np.full_like(deviation, span)
+    size: NDArray[np.float64] = config.step / np.maximum(unit, LEAST_DEVIATION * span)
+    return size
 
-    Gains are over `old`, less the price of leaving it. By duality the step is the plain one up a mixture of
-    the action values, the mixture against which it would gain least; here the best of a grid of `PARTS`.
 
-    seen: action values against the first answer, whose deviation and noise set the price. answers: action
-    values against the others, [a] float64 each. old, span: as of `step_from`.
+def step_up(
+    values: NDArray[np.float64],
+    old: NDArray[np.float64],
+    step: float | NDArray[np.float64],
+    magnet: float,
+) -> NDArray[np.float64]:
+    """Return the policies after the steps whose least gain against n answers is largest, of old's shape.
+
+    Gains are over `old`, less the price of leaving it. By duality a step is the plain one up a mixture of the
+    action values, the mixture against which it would gain least; here the best of a grid of `PARTS`.
+
+    values: [n, a] float64, action values against each answer, or [n, m, a] at m infosets. old: [a] or [m, a]
+    float64. step: η > 0, or [m, 1]. magnet: as of `mirror_descent_step`.
     """
-    means = np.stack([seen.mean, *answers])
-    gains = mixtures(len(means)) @ (means - (means @ old)[:, None])
-    step = step_size(seen, old, config, span)
+    if len(values) == 1:
+        return mirror_descent_step(old, values[0], step=step, magnet=magnet)
+    gains = np.tensordot(mixtures(len(values)), values - (values * old).sum(axis=-1, keepdims=True), 1)
     logits = np.log(np.maximum(old, LEAST_PROBABILITY)) + step * gains
-    most = logits.max(axis=1)
-    worst = int(np.argmin(most + np.log(np.exp(logits - most[:, None]).sum(axis=1))))
-    return mirror_descent_step(old, gains[worst], step=step, magnet=config.magnet * span)
+    most = logits.max(axis=-1, keepdims=True)
+    worth = most + np.log(np.exp(logits - most).sum(axis=-1, keepdims=True))
+    worst = np.take_along_axis(gains, worth.argmin(axis=0)[None], axis=0)[0]
+    return mirror_descent_step(old, worst, step=step, magnet=magnet)
 
 
 @cache

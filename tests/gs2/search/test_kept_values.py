@@ -54,7 +54,9 @@ def test_an_extragradient_step_is_taken_against_the_opponents_own_plain_step(see
     game, form = prepared(seed, public)
     tree, probs = game.tree, blueprint(game, form, kind, seed)
     strategy = Strategy(tree, probs)
-    plain, careful = (preset("gs2-s", generator="all", extragradient=extra) for extra in (False, True))
+    plain, careful = (
+        preset("gs2-s", generator="all", extragradient=extra, robust=False) for extra in (False, True)
+    )
     rng = np.random.default_rng(seed)
     stepped = probs.copy()
     for infoset in range(tree.n_infosets):
@@ -81,8 +83,8 @@ def test_a_robust_step_is_the_best_against_the_worst_of_three_answers(seed, publ
     game, form = prepared(seed, public)
     tree, probs = game.tree, blueprint(game, form, kind, seed)
     strategy, span = Strategy(tree, probs), payoff_span(game.game)
-    plain = preset("gs2-s", generator="all", extragradient=False)
-    robust = preset("gs2-s", generator="all", robust=True)
+    plain = preset("gs2-s", generator="all", extragradient=False, robust=False)
+    robust = preset("gs2-s", generator="all")
     rng = np.random.default_rng(seed)
     stepped, best = probs.copy(), probs.copy()
     for infoset in range(tree.n_infosets):
@@ -137,7 +139,7 @@ def test_answers_are_the_same_for_all_searches_of_a_strategy_and_keep_as_few_his
 def test_action_values_of_a_few_histories_are_right_in_the_mean(name):
     game = context(LEDUC)
     strategy = Strategy(game.tree, random_policy(LEDUC, np.random.default_rng(4)))
-    config = preset("gs2-s", generator=name, k=2, extragradient=False)
+    config = preset("gs2-s", generator=name, k=2, extragradient=False, robust=False)
     some = np.random.default_rng(1).choice(game.tree.n_infosets, amount(6, 3), replace=False)
     for infoset in some.tolist():
         considered = consider_histories(game, strategy, infoset, config, NO_OPTIONS)
