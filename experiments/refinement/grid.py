@@ -72,8 +72,8 @@ def is_random(method: str) -> bool:
 
 
 def differs_by_seed(blueprint: str) -> bool:
-    """Return whether every seed has a blueprint of its own: Monte-Carlo returns are drawn anew for each."""
-    return blueprint.startswith("dmc")
+    """Return whether every seed has a blueprint of its own: what is learnt from play is learnt anew for each."""
+    return blueprint.startswith(("dmc", "network:"))
 
 
 def _mode(method: str, mode: str) -> str | None:
