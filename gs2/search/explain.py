@@ -73,6 +73,7 @@ def solve_infoset(
     context = listed_context(game, config)
     if context is None:
         return _solve_sampled(game, blueprint, infoset, config, rng, options)
+    config = config.where_listed()
     if isinstance(infoset, Trail):
         infoset = infoset.infoset
     number = context.infoset_number(infoset)

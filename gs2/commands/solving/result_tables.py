@@ -84,12 +84,15 @@ def print_result(
         out.print(opponents)
         _print_rest(result.opponents_kept, limit)
 
-    out.print(
-        f"\n[bold]Subgame[/bold]: {result.nodes:,} nodes, {result.infosets:,} infosets; "
-        f"{config.name} by {config.gadget.kind} gadget, {config.solve.variant}, "
-        f"{result.iterations} iterations, gap {number(result.gap, 6)}",
-        soft_wrap=True,
-    )
+    if config.solve.solver == "mirror-descent":
+        out.print(f"\n[bold]Step[/bold]: {_step_words(result, config)}", soft_wrap=True)
+    else:
+        out.print(
+            f"\n[bold]Subgame[/bold]: {result.nodes:,} nodes, {result.infosets:,} infosets; "
+            f"{config.name} by {config.gadget.kind} gadget, {config.solve.variant}, "
+            f"{result.iterations} iterations, gap {number(result.gap, 6)}",
+            soft_wrap=True,
+        )
     if 0 < result.anchor < 1:
         out.print(f"anchored: {result.anchor:.2f} of the subgame's strategy, the rest the blueprint's")
     for note in result.cut_off:
@@ -105,6 +108,18 @@ def print_result(
         out.print("[bold]Public tree[/bold]: every pair of private states counts, and values are exact")
     times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in result.seconds.items())
     out.print(f"[dim]milliseconds: {times}[/dim]", soft_wrap=True)
+
+
+def _step_words(result: SearchResult, config: SearchConfig) -> str:
+    """Return what a step that solves no subgame does, in words."""
+    depth = config.subgame.depth
+    if result.sampled is not None and depth is not None:
+        how = f"values by {config.subgame.leaf} after {depth} action" + "s" * (depth > 1)
+    elif config.solve.robust:
+        how = "gains against three answers of the opponent"
+    else:
+        how = "against the opponent's own step" if config.solve.extragradient else "no answer of the opponent"
+    return f"{config.name}, one of mirror descent, no subgame; {how}"
 
 
 def _payoff(value: float, digits: int = 4) -> str:

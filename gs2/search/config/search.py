@@ -115,7 +115,7 @@ def _unread(values: Mapping[str, Any]) -> dict[str, str]:
             found["caution"] = "a generator that chooses (it is all, which leaves no noise)"
         else:
             without.discard("alternative")
-        if values["source"] == "sampled":
+        if values["source"] != "enumerated":
             without -= {"branches", "depth"}
         needs = "a subgame, solver = cfr, lp or anchored (it is mirror-descent)"
         found |= {name: needs for name in OF_A_SUBGAME if name in without}
@@ -247,6 +247,12 @@ class SearchConfig(StagedConfiguration):
     def unread(cls, values: Mapping[str, Any]) -> dict[str, str]:
         """Return the fields that a search never reads, each with what it would need."""
         return _unread(values)
+
+    def where_listed(self) -> SearchConfig:
+        """Return the configuration where the game's tree is listed: a step takes values to the game's end."""
+        if self.solve.solver != "mirror-descent" or self.histories.source == "sampled":
+            return self
+        return self.replace(source="enumerated", depth=None, branches=None)
 
     def require_sampled(self) -> None:
         """Raise ConfigError for a choice that needs more of the game than a sample of histories."""

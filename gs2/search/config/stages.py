@@ -212,6 +212,7 @@ class SolveConfig(Configuration):
     robust: with extragradient, whether the step must gain against two more answers as well: the best action
         at each of their infosets, and the same played half of the time, with the histories that this makes
         likely. An opponent whose policy is nearly pure moves little in a step; its best response does not.
+        Of histories that are drawn nothing above is known: there all are as likely as they were.
     """
 
     solver: str = attrs.field(default="cfr", validator=one_of(SOLVERS))

@@ -227,6 +227,7 @@ def _one_pass(
 ) -> RefineResult:
     """Return what one pass over the player's infosets makes of a strategy."""
     mode, workers, progress = options.mode, options.workers, options.progress
+    config = config.where_listed()
     mode = config.mode if mode is None else mode
     if mode not in MODES:
         raise ConfigError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")

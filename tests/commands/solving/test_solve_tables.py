@@ -37,3 +37,18 @@ def test_values_are_told_whatever_their_size(size: float, tmp_path: Path) -> Non
         told = re.search(rf"^bid {bid} .* ([+-][0-9.e+-]+)\s*$", result.stdout, re.M)
         assert told is not None and float(told[1]) == pytest.approx(size * worth), result.stdout
     assert not re.search(r"[+-]\d\.\de-(?:0[9]|[1-9]\d)", result.stdout), "no errors of rounding"
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("mirror-descent", "no answer of the opponent"),
+        ("gs2-s", "gains against three answers of the opponent"),
+        ("gs2-s:robust=false", "against the opponent's own step"),
+        ("gs2-s:source=sampled", "values by rollout after 1 action"),
+    ],
+)
+def test_a_step_is_told_as_one_and_not_as_a_subgame(method: str, words: str) -> None:
+    result = CliRunner().invoke(main, ["solve", "kuhn_poker", "--method", method])
+    assert result.exit_code == 0, result.output
+    assert words in result.stdout and "Subgame" not in result.stdout

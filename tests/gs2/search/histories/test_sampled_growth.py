@@ -105,7 +105,7 @@ def test_a_result_shows_what_the_blueprint_plays_and_every_action(method: str, n
     for seed in range(amount(6, 3)):
         there, strategy, blueprint = played(name, seed)
         trail, number = some_trail(there, seed)
-        config = preset(method, branches=2, samples=8)
+        config = preset(method, source="sampled", branches=2, samples=8)
         probs = refine_at(there.game, blueprint, trail, config, rng(seed))
         for given in (blueprint, strategy):
             found = solve_infoset(there, given, number, config, rng(seed))

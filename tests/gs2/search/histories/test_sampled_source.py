@@ -64,7 +64,9 @@ def same(ours: SearchResult, others: SearchResult) -> None:
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("method", SERVED)
 def test_all_histories_drawn_give_the_enumerated_result(name: str, method: str) -> None:
-    there, config = context(name), preset(method)
+    there, config = context(name), preset(method).where_listed()
+    if config.solve.robust:  # one of its answers begins above the infoset, of which nothing is drawn
+        config = config.replace(robust=False)
     if config.solve.solver == "cfr":
         config = config.replace(iterations=60)
     policy = random_policy(name, rng(1, len(method)), sharpness=2.0)
