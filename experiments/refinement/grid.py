@@ -72,7 +72,7 @@ def is_random(method: str) -> bool:
 
 
 def differs_by_seed(blueprint: str) -> bool:
-    """Return whether every seed has a blueprint of its own: what is learnt from play is learnt anew for each."""
+    """Return whether every seed has a blueprint of its own: what play teaches is learnt anew for each."""
     return blueprint.startswith(("dmc", "network:"))
 
 
