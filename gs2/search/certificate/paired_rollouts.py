@@ -12,7 +12,7 @@ from blueprint.protocol import Blueprint
 from games.game import Game
 from gs2.search.subgame.playing_out import CommonDraws, play_out
 
-__all__ = ["action_payoffs", "columns_against", "policy_payoffs", "strategy_payoffs"]
+__all__ = ["action_payoffs", "columns_against", "strategy_payoffs"]
 
 
 def columns_against(
@@ -59,15 +59,6 @@ def action_payoffs(
     payoffs = play_out(game, after[row], columns, draws, chosen)[:, player]
     mean: NDArray[np.float64] = payoffs.reshape(n, a, c, rollouts).mean(axis=3)
     return np.ascontiguousarray(mean.swapaxes(1, 2))
-
-
-def policy_payoffs(payoffs: NDArray[np.float64], policy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what a policy over the actions gets, [n, C] float64, expected over its own choice.
-
-    payoffs: [n, C, a] float64, of `action_payoffs`. policy: [a] float64.
-    """
-    found: NDArray[np.float64] = payoffs @ policy
-    return found
 
 
 def strategy_payoffs(

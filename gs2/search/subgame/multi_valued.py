@@ -36,7 +36,6 @@ __all__ = [
     "continuation_payoffs",
     "exact_continuation_payoffs",
     "known_at",
-    "unvalued",
 ]
 
 ROWS_AT_ONCE = 1 << 16
@@ -125,11 +124,6 @@ def _q(tree: FlatTree, policy: NDArray[np.float64], seat: int) -> NDArray[np.flo
     q = np.zeros(tree.n_slots)
     np.divide(known.slot, mass, out=q, where=np.nan_to_num(mass) > 0)
     return q
-
-
-def unvalued(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
-    """Return payoffs of 0, [n, P] float64: the leaf of a subgame that is grown to be valued afterwards."""
-    return np.zeros((len(states), game.num_players))
 
 
 def known_at(game: Game, states: NDArray[Any], seat: int) -> NDArray[np.int64]:

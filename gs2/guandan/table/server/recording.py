@@ -26,7 +26,7 @@ from games.guandan.matches.match_game import MatchPieces, match_header
 from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.session import GameCount, RoundResult
 
-__all__ = ["GameRecorder", "RecordFolder", "RecordFolderError", "SessionResult", "read_results"]
+__all__ = ["GameRecorder", "RecordFolder", "RecordFolderError", "SessionResult"]
 
 logger = logging.getLogger("gs2.guandan.table")
 
@@ -90,21 +90,6 @@ class RecordFolder:
                 _write_all(file, (line + "\n").encode())
         except OSError as error:
             logger.error("the result of %s is not written: %s; it was %s", path, error, line.strip())
-
-
-def read_results(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows of a results file, and the number of unreadable lines, left by killed servers."""
-    rows, damaged = [], 0
-    for line in path.read_bytes().splitlines():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            row = None
-        if isinstance(row, dict):
-            rows.append(row)
-        else:
-            damaged += bool(line.strip())
-    return rows, damaged
 
 
 def _write_all(file: FileIO, data: bytes) -> None:

@@ -12,7 +12,6 @@ from gs2.policies.tabulate import tabulate
 from gs2.search.certificate.paired_rollouts import (
     action_payoffs,
     columns_against,
-    policy_payoffs,
     strategy_payoffs,
 )
 from gs2.search.subgame.continuation_policies import continuation_blueprints, read_continuations
@@ -58,9 +57,6 @@ def test_payoffs_of_actions_come_near_what_they_are_exactly(seed: int) -> None:
         np.testing.assert_allclose(
             found[row], exact[:, children, player], atol=3 * (high - low) / np.sqrt(1499)
         )
-    # A policy gets the mean over its actions.
-    chosen = np.random.default_rng(seed).dirichlet(np.ones(found.shape[2]))
-    np.testing.assert_allclose(policy_payoffs(found, chosen), (found * chosen).sum(axis=2))
 
 
 @SEEDS

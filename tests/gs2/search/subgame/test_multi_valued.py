@@ -28,7 +28,6 @@ from gs2.search.subgame.multi_valued import (
     continuation_payoffs,
     exact_continuation_payoffs,
     known_at,
-    unvalued,
 )
 from gs2.search.subgame.playing_out import CommonDraws, FreshDraws, play_out
 from tests.games.random_games import RandomGame
@@ -36,6 +35,11 @@ from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, 
 
 SEEDS = pytest.mark.parametrize("seed", range(8))
 TEXT = "blueprint+greedy+uniform+first+last+class1*3+value0@2"
+
+
+def unvalued(game: Game, states) -> np.ndarray:
+    """Return payoffs of 0: the leaf of a subgame that is grown to be valued afterwards."""
+    return np.zeros((len(states), game.num_players))
 
 
 def random_blueprint(game, seed: int) -> tuple[TabularBlueprint, np.ndarray]:

@@ -16,7 +16,7 @@ from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig
 from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.runner import play_games
 from gs2.guandan.table.seat import Observation
-from gs2.guandan.table.server.recording import read_results
+from tests.gs2.guandan.table.results import read_results
 from tests.patience import amount
 
 

@@ -21,9 +21,10 @@ from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.runner import play_games
 from gs2.guandan.table.server import recording
-from gs2.guandan.table.server.recording import RecordFolder, RecordFolderError, SessionResult, read_results
+from gs2.guandan.table.server.recording import RecordFolder, RecordFolderError, SessionResult
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import njupt_client
+from tests.gs2.guandan.table.results import read_results
 from tests.gs2.guandan.table.scenario import near_the_end
 from tests.patience import PATIENCE
 
