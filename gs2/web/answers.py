@@ -9,7 +9,6 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from gs2.guandan.table.seat import AgentError
 from gs2.web.guard import TooMuch, too_much
 from gs2.web.jobs import JobsFull
 from gs2.web.tables.table import Refused
@@ -47,7 +46,7 @@ def answering(answer: Answer) -> Answer:
             return json_answer({"error": str(error), "code": "busy"}, 429)
         except Refused as error:
             return json_answer({"error": str(error), "code": error.code}, 400)
-        except (AgentError, ValueError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             return json_answer({"error": str(error), "code": "wrong"}, 400)
 
     return answered
