@@ -113,6 +113,7 @@ def refine_infoset(
 
     rng: of every random choice; only what the configuration needs is drawn.
     """
+    config = config.where_listed()
     if options.luck is None and config.plays_out:
         options = replace(options, luck=int(rng.integers(1 << 62)))
     if config.time_limit is not None:

@@ -8,6 +8,7 @@ stage that reads it: histories → generation → subgame → gadget → solve �
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import attrs
@@ -25,7 +26,7 @@ from gs2.search.config.stages import (
     SubgameConfig,
 )
 
-__all__ = ["BY_RESPONSE", "DRAWN", "SearchConfig"]
+__all__ = ["BY_RESPONSE", "DRAWN", "SearchConfig", "on_tree"]
 
 OF_A_SUBGAME = (
     "order",
@@ -167,6 +168,12 @@ def _unread(values: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+@lru_cache(maxsize=256)
+def on_tree(config: SearchConfig) -> SearchConfig:
+    """Return the configuration on a tree that ends where the search does, its histories listed."""
+    return config.replace(source="enumerated", depth=None, branches=None)
+
+
 @attrs.frozen(slots=False)
 class SearchConfig(StagedConfiguration):
     """What `solve_infoset` does, stage by stage.
@@ -250,9 +257,8 @@ class SearchConfig(StagedConfiguration):
 
     def where_listed(self) -> SearchConfig:
         """Return the configuration where the game's tree is listed: a step takes values to the game's end."""
-        if self.solve.solver != "mirror-descent" or self.histories.source == "sampled":
-            return self
-        return self.replace(source="enumerated", depth=None, branches=None)
+        steps = self.solve.solver == "mirror-descent" and self.histories.source == "auto"
+        return on_tree(self) if steps else self
 
     def require_sampled(self) -> None:
         """Raise ConfigError for a choice that needs more of the game than a sample of histories."""

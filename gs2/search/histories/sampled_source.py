@@ -34,7 +34,7 @@ from games.infosets.trail import Trail, trails_along
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
 from gs2.search.certificate.fresh_trials import FreshTrials
-from gs2.search.config.search import BY_RESPONSE, SearchConfig
+from gs2.search.config.search import BY_RESPONSE, SearchConfig, on_tree
 from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
@@ -196,7 +196,7 @@ class _Draw:
         if closure and own.complete:
             groups = self._sealed(own, self._closure(own, most))
             if groups is not None:
-                return self._joined(own, groups, _on_tree(config), True)
+                return self._joined(own, groups, on_tree(config), True)
         companions = config.histories.companions
         if companions == 0:
             return self._joined(own, [], _of_a_part(config, len(own), 1.0), False)
@@ -210,7 +210,7 @@ class _Draw:
             groups, exact = [], False
         groups = groups or self.follow(self._opponents(own), drawn)
         if exact and not closure and (sealed := self._sealed(own, groups)) is not None:
-            return self._joined(own, sealed, _on_tree(config), True)
+            return self._joined(own, sealed, on_tree(config), True)
         inside = len(groups) // 2
         if config.generation.generator != "all" and certified:
             k = config.generation.fallback_k if config.subgame.rest == "summary" else config.generation.k
@@ -376,9 +376,3 @@ def _of_a_part(config: SearchConfig, most: int, trust: float) -> SearchConfig:
         if config.generation.k is not None:
             changes["k"] = max(1, min(config.generation.k, most))
     return config.replace(**changes)
-
-
-@lru_cache(maxsize=256)
-def _on_tree(config: SearchConfig) -> SearchConfig:
-    """Return the configuration on a tree in which histories are drawn and the depth limit is applied."""
-    return config.replace(source="enumerated", depth=None, branches=None)
