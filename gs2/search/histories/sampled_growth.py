@@ -260,11 +260,13 @@ def policy_on_branches(blueprint: Blueprint, game: Game, tree: EnumeratedTree) -
 class ActionErrors:
     """How far luck may have moved the values of an infoset's actions.
 
+    values: [a] float64, their means.
     drawn, played: [a, a] float64, covariance of the mean values, in payoffs squared: between the histories,
     taken as a sample weighted by the reach of chance and the others, and between the games that were played
     from each. The former holds the latter where histories are many, and is 0 where there is but one.
     """
 
+    values: NDArray[np.float64]
     drawn: NDArray[np.float64]
     played: NDArray[np.float64]
 
@@ -277,6 +279,11 @@ class ActionErrors:
     def gains(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard error of what each action gains over a policy, [a] float64."""
         return self.of(np.eye(len(policy)) - policy)
+
+    def share(self, policy: NDArray[np.float64]) -> float:
+        """Return the squared error of the actions' gains over their square, weighed by a policy [a]."""
+        signal = float((self.values - self.values @ policy) ** 2 @ policy)
+        return float(self.gains(policy) ** 2 @ policy) / max(signal, np.finfo(float).tiny ** 0.5)
 
 
 def action_errors(strategy: Strategy, infoset: int, playouts: Playouts | None = None) -> ActionErrors:
@@ -292,14 +299,15 @@ def action_errors(strategy: Strategy, infoset: int, playouts: Playouts | None = 
     weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(nodes), 1 / len(nodes))
     children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
     values = strategy.values[children, player]
-    apart = (values - weight @ values) * weight[:, None]
+    means = weight @ values
+    apart = (values - means) * weight[:, None]
     drawn: NDArray[np.float64] = apart.T @ apart
     if playouts is None or (games := playouts.payoffs.shape[1]) < 2:
-        return ActionErrors(drawn, np.zeros_like(drawn))
+        return ActionErrors(means, drawn, np.zeros_like(drawn))
     each = _by_game(strategy, children, player, playouts)
     each = (each - each.mean(axis=2, keepdims=True)) * weight[:, None, None]
     played: NDArray[np.float64] = np.einsum("hak,hbk->ab", each, each) / (games * (games - 1))
-    return ActionErrors(drawn, played)
+    return ActionErrors(means, drawn, played)
 
 
 def _by_game(

@@ -133,6 +133,11 @@ def sample_tree(
         doubt = config.solve.doubt * float(gains.max()) / payoff_span(game)
         priced = attrs.evolve(drawn.solve, temperature=drawn.solve.temperature + doubt)
         drawn = attrs.evolve(drawn, solve=priced)
+    elif config.solve.caution > 0:
+        luck = replace(errors, drawn=np.zeros_like(errors.drawn)) if roots.size.complete else errors
+        noise = luck.share(strategy.probs[tree.slots(number)])
+        shorter = drawn.solve.step / (1 + config.solve.caution * noise)
+        drawn = attrs.evolve(drawn, solve=attrs.evolve(drawn.solve, step=shorter))
     seed = int(rng.integers(1 << 62)) if config.safety.certificate == "statistical" else 0
     trials = FreshTrials(game, blueprint, trail, config, strategy, seed)
     games = 0 if playouts is None else playouts.payoffs.shape[1]
