@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from games.support.configuration import ConfigError
 
-__all__ = ["METHODS", "GainRule", "Verdict", "decide", "lower_bounds", "mixture_gains"]
+__all__ = ["METHODS", "GainRule", "Verdict", "decide", "mixture_gains"]
 
 METHODS = ("betting", "t")
 MOST_STAKED = 0.9
@@ -149,20 +149,6 @@ def decide(
         row = int(np.flatnonzero(passed)[np.argmax(mean.mean(axis=1)[passed])])
         weight = float(weights[row])
     return Verdict(weight, row, mean, lower, passed, n, float(each.sum() ** 2 / (each**2).sum()))
-
-
-def lower_bounds(
-    gains: NDArray[np.float64], rule: GainRule, *, importance: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
-    """Return a lower confidence bound of each column's mean, [C] float64, in payoffs; each holds by itself.
-
-    gains: [n, C] float64. importance: [n] float64 >= 0.
-    Raises ConfigError as `decide`.
-    """
-    each = _checked(gains, rule, importance)
-    if len(gains) == 0 or not each.sum() > 0:
-        return np.full(gains.shape[1], -rule.most_lost)
-    return _bounds(gains, each, rule, 1 - rule.confidence)
 
 
 def mixture_gains(
