@@ -134,7 +134,7 @@ def sample_tree(
         priced = attrs.evolve(drawn.solve, temperature=drawn.solve.temperature + doubt)
         drawn = attrs.evolve(drawn, solve=priced)
     elif config.solve.caution > 0:
-        luck = replace(errors, drawn=np.zeros_like(errors.drawn)) if roots.size.complete else errors
+        luck = replace(errors, drawn=np.zeros_like(errors.drawn)) if roots.every else errors
         noise = luck.share(strategy.probs[tree.slots(number)])
         shorter = drawn.solve.step / (1 + config.solve.caution * noise)
         drawn = attrs.evolve(drawn, solve=attrs.evolve(drawn.solve, step=shorter))
@@ -153,7 +153,7 @@ class _Roots:
     weight: [r] float64, reach of chance and, where the player's own play leads here, of the player.
     above: [r, P] float64, the parts of reach that `weight` leaves out, the opponent's as far as it is
     believed. reach: [r] float64, `weight` with the opponent's part. even: whether all are equally long, or
-    everything that they may be confused with is there.
+    everything that they may be confused with is there. every: whether none of the infoset's is missing.
     """
 
     states: NDArray[Any]
@@ -163,6 +163,7 @@ class _Roots:
     config: SearchConfig
     size: SampleSize
     even: bool
+    every: bool
 
     def take(self, rows: NDArray[np.int64]) -> _Roots:
         """Return some of the histories."""
@@ -170,7 +171,7 @@ class _Roots:
         states, weight, above, reach = (
             part[rows] for part in (self.states, self.weight, self.above, self.reach)
         )
-        return replace(self, states=states, weight=weight, above=above, reach=reach, size=size)
+        return replace(self, states=states, weight=weight, above=above, reach=reach, size=size, every=False)
 
 
 class _Draw:
@@ -309,7 +310,8 @@ class _Draw:
             complete=exact,
         )
         reach = weight * above[:, self.opponent]
-        return _Roots(every.states[order], weight[order], above[order], reach[order], config, size, even)
+        parts = every.states[order], weight[order], above[order], reach[order]
+        return _Roots(*parts, config, size, even, own.complete)
 
     def _with_own(self, own: HistorySample, groups: list[HistorySample], reached: bool) -> HistorySample:
         """Return the infoset's histories as drawn there, and the rest of the opponent infosets as drawn here.

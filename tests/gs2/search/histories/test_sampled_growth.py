@@ -37,6 +37,7 @@ from gs2.search.histories.sampled_growth import (
     play_out_leaves,
 )
 from gs2.search.histories.sampled_source import sample_tree
+from gs2.search.pipeline import action_values
 from gs2.search.refine import refine_policy
 from gs2.search.refine.at import PlayedStrategy, refine_at
 from gs2.search.strategy import Strategy
@@ -286,6 +287,32 @@ def test_doubt_keeps_the_strategy_nearer_to_the_blueprint(seed: int) -> None:
         apart.append(float(np.abs(answer - old).sum()))
     assert all(more >= less - 1e-3 for more, less in pairwise(apart))
     assert apart[-1] < 0.02 and apart[0] > apart[-1]
+
+
+@pytest.mark.parametrize("name", [LEDUC, LIARS_DICE, GOOFSPIEL])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.some(5)
+def test_a_step_shrinks_with_the_luck_of_its_values_and_with_nothing_else(name: str, seed: int) -> None:
+    there, _, blueprint = played(name, seed)
+    trail, number = some_trail(there, seed)
+    config = preset("gs2-s", source="sampled", branches=None, belief=1.0)
+    few, every = config.replace(samples=2), config.replace(samples=10_000)
+    for caution in (0.0, 1.0, 16.0):
+        for asked in (few, every):
+            part = sample_tree(there.game, blueprint, trail, asked.replace(caution=caution), rng(seed))
+            slots = part.context.tree.slots(part.infoset)
+            policy = part.strategy.probs[slots]
+            values = action_values(part.context, part.strategy, part.infoset)
+            gains = np.zeros(len(policy)) if part.errors is None else part.errors.gains(policy)
+            there_are = np.count_nonzero(there.tree.infoset == number)
+            if part.size.histories == there_are and part.errors is not None:
+                shares = np.eye(len(policy)) - policy
+                gains = np.sqrt(np.maximum(np.diag(shares @ part.errors.played @ shares.T), 0.0))
+            share = (gains**2 @ policy) / max((values - values @ policy) ** 2 @ policy, 1e-150)
+            assert part.config.solve.step == pytest.approx(0.8 / (1 + caution * share))
+    exact = config.replace(depth=None, samples=10_000)
+    part = sample_tree(there.game, blueprint, trail, exact, rng(seed))
+    assert part.config.solve.step == 0.8
 
 
 def test_no_companions_are_drawn_where_none_are_asked_for() -> None:
