@@ -112,12 +112,12 @@ def _unread(values: Mapping[str, Any]) -> dict[str, str]:
     solver = values["solver"]
     if solver == "mirror-descent":
         without = set(OF_A_SUBGAME) - {"generator"}
-        if values["generator"] == "all":
-            found["caution"] = "a generator that chooses (it is all, which leaves no noise)"
-        else:
+        if values["generator"] != "all":
             without.discard("alternative")
         if values["source"] != "enumerated":
             without -= {"branches", "depth"}
+        elif values["generator"] == "all":
+            found["caution"] = "a generator that chooses (it is all, which leaves no noise)"
         needs = "a subgame, solver = cfr, lp or anchored (it is mirror-descent)"
         found |= {name: needs for name in OF_A_SUBGAME if name in without}
     else:

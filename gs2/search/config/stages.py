@@ -203,9 +203,9 @@ class SolveConfig(Configuration):
     step: step size of mirror-descent, in inverse payoffs times its unit: the price of a nat is unit / step.
     unit: "range", the game's payoff range; "deviation", the standard deviation of the payoff from the infoset
         on when everyone goes on as before, which needs no scale of a game's payoffs.
-    caution: of mirror-descent from some of the histories: the price of a nat is multiplied by
+    caution: of mirror-descent from histories kept, drawn or played out: the price of a nat is multiplied by
         1 + caution · noise² / signal², the squares of the action values' standard errors and of what they
-        say (`gs2.search.solve.mirror_descent.noise_share`); where all are kept the noise is 0.
+        say (`KeptValues.noise_share`, `ActionErrors.share`); of all, with exact values, the noise is 0.
     magnet: pull of mirror-descent towards uniform play, in payoffs over the payoff range.
     extragradient: whether a step of mirror-descent is taken against opponents that answer: below the infoset
         they play as after a step of their own from the strategy refined. Source: Korpelevich 1976.
