@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from cfr.best_response import exploitability
 from cfr.values import node_values, reach
 from games.game import payoff_span
+from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import preset
 from gs2.search.config.stages import WEIGHTED_GENERATORS
 from gs2.search.context import NO_OPTIONS
 from gs2.search.gadget.entry import LIVE
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.pipeline import SLIP, TIED, action_values, keep_few, refine_infoset
+from gs2.search.refine import refine_both
 from gs2.search.solve.mirror_descent import (
     LEAST_PROBABILITY,
     PARTS,
@@ -172,3 +175,16 @@ def test_histories_that_agree_by_luck_are_doubted_as_well():
     assert same.noise_share(policy, 1.0) > 0.0
     kept = KeptValues(same.values, same.squares, same.carried, np.zeros(2))
     assert kept.noise_share(policy, 1.0) == 0.0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [0, 2])
+def test_the_preset_repairs_what_one_answer_makes_of_a_network(seed):
+    game = context("liars_dice(sides=5)")
+    old = policy_from_spec("network:50000", game.game, game.tree, seed=seed)
+    before = exploitability(game.tree, old)
+    one, three = (
+        exploitability(game.tree, refine_both(game, old, preset("gs2-s", robust=robust)).policy)
+        for robust in (False, True)
+    )
+    assert three < 0.97 * before and three < one
