@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from games.support.configuration import ConfigError
 from games.support.counts import count_in
 from games.support.near import near
@@ -45,6 +47,17 @@ _ROLLOUT = SearchConfig.of(
     doubt=0.15,
 )
 
+_DRAWN: dict[str, Any] = {
+    "samples": 64,
+    "companions": 0,
+    "belief": 0.5,
+    "branches": 6,
+    "depth": 1,
+    "leaf": "rollout",
+    "playing": "greedy",
+    "rollouts": 1,
+}
+"""A few actions, played out from histories that are drawn: where nothing can be listed."""
 PRESETS: dict[str, SearchConfig] = {
     config.name: config
     for config in (
@@ -65,14 +78,7 @@ PRESETS: dict[str, SearchConfig] = {
         SearchConfig.of(name="mirror-descent", solver="mirror-descent"),
         SearchConfig.of(
             name="gs2-s",
-            samples=64,
-            companions=0,
-            belief=0.5,
-            branches=6,
-            depth=1,
-            leaf="rollout",
-            playing="greedy",
-            rollouts=1,
+            **_DRAWN,
             generator="strata",
             k=16,
             solver="mirror-descent",
@@ -86,14 +92,7 @@ PRESETS: dict[str, SearchConfig] = {
         SearchConfig.of(
             name="gs2",
             source="sampled",
-            samples=64,
-            companions=0,
-            belief=0.5,
-            branches=6,
-            depth=1,
-            leaf="rollout",
-            playing="greedy",
-            rollouts=1,
+            **_DRAWN,
             gadget="unsafe",
             solver="anchored",
             iterations=100,
