@@ -339,7 +339,9 @@ def _against_others(
         if share < 1.0:
             before, after = (one.reach_at(nodes) for one in (strategy, answered))
             likely = before.chance * before.players[:, seat]
-            likelier = (1 - SLIP) * after.chance * after.players[:, seat] + SLIP * likely
+            # A part of a game does not hold what the opponent did before, which may have been anything.
+            otherwise = after.chance * (after.players[:, seat] if strategy.above is None else 1.0)
+            likelier = (1 - SLIP) * otherwise + SLIP * likely
             everything = len(nodes) == len(_weighed(context, strategy, int(tree.infoset[nodes[0]]))[0])
             ratio = np.divide(likelier, likely, out=np.ones(len(nodes)), where=likely > 0)
             weight = likelier if everything else carried * ratio

@@ -50,11 +50,9 @@ _ROLLOUT = SearchConfig.of(
 _DRAWN: dict[str, Any] = {
     "samples": 64,
     "companions": 0,
-    "belief": 0.5,
     "branches": 6,
     "depth": 1,
     "leaf": "rollout",
-    "playing": "greedy",
     "rollouts": 1,
 }
 """A few actions, played out from histories that are drawn: where nothing can be listed."""
@@ -93,6 +91,8 @@ PRESETS: dict[str, SearchConfig] = {
             name="gs2",
             source="sampled",
             **_DRAWN,
+            belief=0.5,
+            playing="greedy",
             gadget="unsafe",
             solver="anchored",
             iterations=100,
