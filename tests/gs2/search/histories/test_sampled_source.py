@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cfr.best_response import best_response_values
-from games.game import GameError
+from games.game import GameError, payoff_span
 from games.infosets.trail import find_trail, trails_along
 from games.registry import load_game
 from games.support.configuration import ConfigError
@@ -20,7 +21,7 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.explain import solve_infoset
 from gs2.search.histories.sampled_source import sample_tree
 from gs2.search.refine import RefineOptions, refine_policy
-from gs2.search.refine.at import PlayedStrategy, refine_at
+from gs2.search.refine.at import PlayedStrategy, refine_at, refine_sampled
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from gs2.search.result import SearchResult
 from gs2.search.strategy import Strategy
@@ -379,3 +380,26 @@ def test_the_match_of_the_page_on_sampled_histories_is_answered(capsys: pytest.C
     (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
     exec(compile(code, str(page), "exec"), {})
     assert re.fullmatch(r"\dx\d", capsys.readouterr().out.strip())
+
+
+def test_a_step_gains_from_the_opponent_as_believed_and_from_one_that_played_anything() -> None:
+    least = {True: 0.0, False: 0.0}
+    for name, seed in product((LEDUC, LIARS_DICE), range(40)):
+        there = context(name)
+        strategy = Strategy(there.tree, random_policy(name, rng(seed), sharpness=2.0))
+        infoset = int(rng(seed, 1).integers(there.tree.n_infosets))
+        trail = find_trail(there.game, there.game.parse_infoset(there.infoset_text(infoset)), rng(seed))
+        for robust in least:
+            config = preset("gs2-s", source="sampled", branches=12, robust=robust)
+            played = PlayedStrategy(there, strategy)
+            part, found = refine_sampled(there.game, played, trail, config, rng(seed, 2))
+            mine, player = part.strategy, trail.player
+            nodes = np.flatnonzero(mine.tree.infoset == part.infoset)
+            children = mine.tree.first_child[nodes][:, None] + np.arange(mine.tree.n_children[nodes[0]])
+            moved = found.here(mine) - mine.probs[mine.tree.slots(part.infoset)]
+            gains = mine.values[children, player] @ moved / payoff_span(there.game)
+            reached = mine.reach_at(nodes)
+            believed = reached.chance * reached.players[:, 1 - player]
+            for weight in (believed, reached.chance):
+                least[robust] = min(least[robust], float(weight @ gains) / max(weight.sum(), 1e-12))
+    assert least[True] > -0.005 and least[False] < -0.02
