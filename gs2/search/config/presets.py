@@ -38,7 +38,6 @@ _ROLLOUT = SearchConfig.of(
     gap=0.3,
     depth=1,
     leaf="rollout",
-    playing="blueprint",
     rollouts=1,
     gadget="unsafe",
     solver="anchored",
@@ -48,7 +47,6 @@ _ROLLOUT = SearchConfig.of(
 )
 
 _DRAWN: dict[str, Any] = {
-    "samples": 64,
     "companions": 0,
     "branches": 6,
     "depth": 1,
