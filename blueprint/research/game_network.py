@@ -25,6 +25,7 @@ from games.support.configuration import ConfigError, Configuration, integer, one
 
 __all__ = [
     "KIND",
+    "LEARNERS",
     "GameNetwork",
     "GameNetworkConfig",
     "NetworkLayout",
@@ -54,6 +55,10 @@ class GameNetworkConfig(Configuration):
         standard deviation of payoffs in random play.
     smoothing: of the weights that play in the end, an exponential mean over gradient steps; 0 for the last.
     seed: of the parameters.
+    learner: dmc, or a policy learned by mmd or ppo (`blueprint.research.policy_learning`; `LEARNERS`). Theirs
+        alone: critic: of all hands, or of what its player sees (own). critic_rate: its learning rate. trace:
+        how far returns count, 1 for payoffs alone. price, last_price: of a nat away from the magnet, in
+        stakes, at the start and the end. magnet: uniform, or the mean of the weights. step: of mmd.
     """
 
     label: ClassVar[str] = "GameNetworkConfig"
@@ -70,6 +75,38 @@ class GameNetworkConfig(Configuration):
     temperature: float = attrs.field(default=0.15, validator=real(1e-6, 10))
     smoothing: float = attrs.field(default=0.999, validator=real(0, 1, below=True))
     seed: int = attrs.field(default=0, validator=integer(0, 1 << 62))
+    learner: str = attrs.field(default="dmc", validator=one_of(("dmc", "mmd", "ppo")))
+    critic: str = attrs.field(default="hands", validator=one_of(("hands", "own")))
+    critic_rate: float = attrs.field(default=2e-3, validator=real(0, 1))
+    trace: float = attrs.field(default=0.9, validator=real(0, 1))
+    price: float = attrs.field(default=0.2, validator=real(1e-6, 10))
+    last_price: float = attrs.field(default=0.05, validator=real(1e-6, 10))
+    magnet: str = attrs.field(default="uniform", validator=one_of(("uniform", "mean")))
+    step: float = attrs.field(default=1.0, validator=real(1e-3, 1e3))
+    fit: float = attrs.field(default=0.5, validator=real(0, 10))
+
+
+LEARNERS: dict[str, dict[str, Any]] = {
+    "dmc": {},
+    "mmd": {
+        "learner": "mmd",
+        "batch": 512,
+        "learning_rate": 5e-4,
+        "epsilon": 0.1,
+        "smoothing": 0.9996,
+        "replay": 4,
+    },
+    "ppo": {
+        "learner": "ppo",
+        "batch": 512,
+        "learning_rate": 5e-4,
+        "epsilon": 0.0,
+        "smoothing": 0.9996,
+        "replay": 4,
+        "critic": "own",
+    },
+}
+"""Fields of each learner beside the defaults, measured in docs/measurements/research_networks.md."""
 
 
 class NetworkLayout:
@@ -99,14 +136,13 @@ class NetworkLayout:
         for k in range(config.blocks):
             found |= {f"blocks.{k}.weight": (width, width), f"blocks.{k}.bias": (width,)}
         found |= {"value.weight": (1, width), "value.bias": (1,)}
-        return found | {
-            "advantage.weight": (self.columns.count, width),
-            "advantage.bias": (self.columns.count,),
-        }
+        for head in ("advantage",) if config.learner == "dmc" else ("advantage", "policy"):
+            found |= {f"{head}.weight": (self.columns.count, width), f"{head}.bias": (self.columns.count,)}
+        return found
 
 
 class NetworkWeights:
-    """The layers of a network as arrays: V and A of infosets, in stakes of the game."""
+    """The layers of a network as arrays: V and A of infosets in stakes of the game, scores of a policy."""
 
     def __init__(self, arrays: dict[str, NDArray[np.float32]]) -> None:
         """Take the arrays of `NetworkLayout.shapes`."""
@@ -119,18 +155,21 @@ class NetworkWeights:
             )
             for n in names
         ]
-        heads = [
-            np.concatenate([arrays[f"value.{part}"], arrays[f"advantage.{part}"]])
-            for part in ("weight", "bias")
-        ]
+        self.columns = len(arrays["advantage.bias"])
+        self.has_policy = "policy.bias" in arrays
+        names = ["value", "advantage", *(["policy"] if self.has_policy else [])]
+        heads = [np.concatenate([arrays[f"{n}.{part}"] for n in names]) for part in ("weight", "bias")]
         self.head = np.ascontiguousarray(heads[0].T, np.float32)
         self.bias = heads[1].astype(np.float32)
 
-    def answer(self, features: Array) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return V [n] and A [n, columns] of infosets with these features, [n, inputs]."""
+    def answer(self, features: Array) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """Return V [n], A and scores [n, columns] of infosets with these features, [n, inputs].
+
+        The policy is the softmax of scores. There are none, [n, 0], where it is that of Q / temperature.
+        """
         parts = [self._forward(features[k : k + AT_ONCE]) for k in range(0, len(features), AT_ONCE)]
         found = np.concatenate(parts) if len(parts) != 1 else parts[0]
-        return found[:, 0], found[:, 1:]
+        return found[:, 0], found[:, 1 : 1 + self.columns], found[:, 1 + self.columns :]
 
     def _forward(self, features: Array) -> NDArray[np.float32]:
         weight, bias = self.layers[0]
@@ -150,7 +189,7 @@ class NetworkWeights:
 class GameNetwork:
     """A blueprint (see `blueprint.protocol`) from a network that is asked at every state.
 
-    layout: of its game. temperature: of the policy, in payoffs.
+    layout: of its game. temperature: of the policy, in payoffs; 1 where it has scores of its own.
     """
 
     def __init__(
@@ -159,15 +198,15 @@ class GameNetwork:
         """Take the network of a game."""
         self.layout, self.weights, self.config, self.name = layout, weights, config, name
         self.low, self.high = layout.game.payoff_range
-        self.temperature = config.temperature * layout.stake
+        self.temperature = 1.0 if weights.has_policy else config.temperature * layout.stake
 
     def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the value to `player` of each action, [m] float64. Raises ConfigError for another game."""
-        return self._asked(game, states, player, actions)[1]
+        return self._asked(game, states, player, actions)[0]
 
     def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the probability of each action, [m] float64: the softmax of Q / temperature."""
-        return self._soft(self.q(game, states, player, actions), actions)
+        """Return the probability of each action, [m] float64: softmax of scores, or of Q / temperature."""
+        return self._soft(self._asked(game, states, player, actions)[1], actions)
 
     def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
         """Return the value to `player` of each decision state, [n] float64, from what it sees there.
@@ -179,8 +218,8 @@ class GameNetwork:
         mine = np.flatnonzero(acts)
         if len(mine):
             actions = game.actions(states[mine])
-            q = self.q(game, states[mine], player, actions)
-            out[mine] = np.bincount(actions.rows, q * self._soft(q, actions), minlength=len(mine))
+            q, scores = self._asked(game, states[mine], player, actions)
+            out[mine] = np.bincount(actions.rows, q * self._soft(scores, actions), minlength=len(mine))
         others = np.flatnonzero(~acts)
         if len(others):
             features = self.layout.features.of(states[others], player, acts[others])
@@ -189,24 +228,27 @@ class GameNetwork:
 
     def _asked(
         self, game: Game, states: Array, player: int, actions: Ragged
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Return V in stakes, [n], and Q in payoffs, [m]."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return Q in payoffs and the scores whose softmax is the policy, [m] both."""
         if game.name != self.layout.game.name:
             raise ConfigError(
                 f"{self.name}: it is a network for {self.layout.game.name}; got a state of {game.name}"
             )
         if len(states) == 0:
-            return np.zeros(0, np.float32), np.zeros(0)
-        v, a = self.weights.answer(self.layout.features.of(states, player, np.ones(len(states), bool)))
-        rows = actions.rows
-        q = self.layout.stake * (v[rows].astype(np.float64) + a[rows, self.layout.columns.of(actions)])
-        return v, np.clip(q, self.low, self.high)
+            return np.zeros(0), np.zeros(0)
+        features = self.layout.features.of(states, player, np.ones(len(states), bool))
+        v, a, scores = self.weights.answer(features)
+        rows, columns = actions.rows, self.layout.columns.of(actions)
+        q = self.layout.stake * (v[rows].astype(np.float64) + a[rows, columns])
+        q = np.clip(q, self.low, self.high)
+        return q, scores[rows, columns].astype(np.float64) if self.weights.has_policy else q
 
-    def _soft(self, q: NDArray[np.float64], actions: Ragged) -> NDArray[np.float64]:
-        if len(q) == 0:
-            return q
+    def _soft(self, scores: NDArray[np.float64], actions: Ragged) -> NDArray[np.float64]:
+        if len(scores) == 0:
+            return scores
         starts, counts = actions.offsets[:-1], actions.counts
-        weights = np.exp((q - np.repeat(np.maximum.reduceat(q, starts), counts)) / self.temperature)
+        highest = np.repeat(np.maximum.reduceat(scores, starts), counts)
+        weights = np.exp((scores - highest) / self.temperature)
         found: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), counts)
         return found
 

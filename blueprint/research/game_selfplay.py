@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing.soft_choice import choose_soft
+from blueprint.choosing.soft_choice import draw_soft
 from blueprint.game_lockstep import GameLockstep
 from blueprint.protocol import GameAgent
 from blueprint.research.game_network import GameNetwork
 from games.ragged import pick_by
 from games.support.array_types import Array
 
-__all__ = ["Decided", "Rival", "play_generation"]
+__all__ = ["Decided", "Rival", "Turn", "play_generation"]
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,31 @@ class Rival:
 
 
 @dataclass(frozen=True, eq=False)
+class Turn:
+    """Decisions of one seat at one step of games in lockstep, as a policy learns from them.
+
+    hands: [k, players * inputs] features of what each player sees, from this one on. legal: [k, columns].
+    policy: [k, columns] float32. column: [k] int64, of the action taken. chance: [k] float32, with which it
+    was taken, exploration included. games: [k] int64, which.
+    """
+
+    seat: int
+    hands: Array
+    legal: NDArray[np.bool_]
+    policy: NDArray[np.float32]
+    column: NDArray[np.int64]
+    chance: NDArray[np.float32]
+    games: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class Decided:
     """What some games taught.
 
     own: [n, inputs] features where the network decided. column: [n] int64, of the action taken. gain: [n]
     float32, payoff to the decider, in stakes of the game. seen: [k, inputs] features of seats of the network
-    at others' decisions. worth: [k] float32, their payoffs.
+    at others' decisions. worth: [k] float32, their payoffs. turns: in order, where a policy is learned, with
+    payoff: [games, players].
     """
 
     own: Array
@@ -39,12 +58,8 @@ class Decided:
     gain: NDArray[np.float32]
     seen: Array
     worth: NDArray[np.float32]
-
-    @classmethod
-    def joined(cls, parts: list[Decided]) -> Decided:
-        """Return what several batches of games taught."""
-        names = ("own", "column", "gain", "seen", "worth")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    turns: list[Turn] = field(default_factory=list)
+    payoff: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 def play_generation(
@@ -60,6 +75,8 @@ def play_generation(
     teams = np.array(game.teams)
     side = np.arange(n) % len(set(game.teams))  # the network's team where it does not play all seats
     games = GameLockstep.begun(game, n, rng)
+    turns: list[Turn] = []
+    lone = not network.weights.has_policy  # a policy's decisions hold what the others see
     own: list[tuple[Array, Array, Array, int]] = []
     seen: list[tuple[Array, Array, int]] = []
     while games.go_on():
@@ -71,18 +88,33 @@ def play_generation(
             for rows_of in _nonempty(rows):
                 legal = actions.take(rows_of)
                 features = layout.features.of(states[rows_of], seat, np.ones(len(rows_of), bool))
-                v, a = network.weights.answer(features)
+                v, a, scores = network.weights.answer(features)
                 columns = layout.columns.of(legal)
-                q = v[legal.rows] + a[legal.rows, columns]
-                pick[rows_of] = choose_soft(q, legal.offsets, network.config.temperature, epsilon, rng)
-                own.append((features, columns[legal.offsets[:-1] + pick[rows_of]], running[rows_of], seat))
+                if network.weights.has_policy:
+                    values, temperature = scores[legal.rows, columns], 1.0
+                else:
+                    values, temperature = v[legal.rows] + a[legal.rows, columns], network.config.temperature
+                choice, chance = draw_soft(values, legal.offsets, temperature, epsilon, rng)
+                pick[rows_of] = choice
+                column = columns[legal.offsets[:-1] + choice]
+                own.append((features, column, running[rows_of], seat))
+                if network.weights.has_policy:
+                    others = [(seat + k) % game.num_players for k in range(1, game.num_players)]
+                    waits = np.zeros(len(rows_of), bool)
+                    hands = [features, *(layout.features.of(states[rows_of], k, waits) for k in others)]
+                    allowed = np.zeros((len(rows_of), layout.columns.count), bool)
+                    allowed[legal.rows, columns] = True
+                    policy = softmax(np.where(allowed, scores, -np.inf))
+                    turns.append(
+                        Turn(seat, np.hstack(hands), allowed, policy, column, chance, running[rows_of])
+                    )
             for rows_of in _nonempty(np.flatnonzero((players == seat) & ~learns)):
                 assert rival is not None
                 legal = actions.take(rows_of)
                 pick[rows_of] = pick_by(
                     legal, rival.agent.policy(game, states[rows_of], seat, legal), rng.random(len(legal))
                 )
-            for rows_of in _nonempty(np.flatnonzero((players >= 0) & (players != seat) & learns)):
+            for rows_of in _nonempty(np.flatnonzero((players >= 0) & (players != seat) & learns & lone)):
                 waits = np.zeros(len(rows_of), bool)
                 seen.append((layout.features.of(states[rows_of], seat, waits), running[rows_of], seat))
         games.step(pick)
@@ -94,7 +126,15 @@ def play_generation(
         np.concatenate([gains[which, seat] for _, _, which, seat in own] or [np.zeros(0, np.float32)]),
         np.concatenate([features for features, _, _ in seen] or [empty]),
         np.concatenate([gains[which, seat] for _, which, seat in seen] or [np.zeros(0, np.float32)]),
+        turns,
+        games.payoff,
     )
+
+
+def softmax(scores: Array) -> NDArray[np.float32]:
+    """Return the softmax of each row, [n, columns] float32."""
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return np.asarray(weights / weights.sum(1, keepdims=True), np.float32)
 
 
 def _nonempty(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -1,13 +1,15 @@
-"""Deep Monte Carlo on a game of any size: self-play in lockstep, Monte-Carlo returns, a small network.
+"""Training on a game of any size: self-play in lockstep, and a small network that learns from it.
 
     train_game_network(game, rng, Budget(minutes=8), files=TrainingFiles(Path("liars5.safetensors")))
 
-No game is listed: the network is asked at every state. Against a `Rival` the same loop trains a best
-responder.
+No game is listed: the network is asked at every state. It learns action values from Monte-Carlo returns
+(Deep Monte Carlo), or a policy (`blueprint.research.policy_learning`). Against a `Rival` the same loop trains
+a best responder.
 """
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import CheckpointError, check_beside, check_description, read_checkpoint
@@ -30,6 +32,8 @@ from blueprint.research.game_network import (
     save_game_network,
 )
 from blueprint.research.game_selfplay import Decided, Rival, play_generation
+from blueprint.research.game_tower import Tower
+from blueprint.research.policy_learning import PolicyLearner
 from games.game import Game, GameError
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
@@ -40,6 +44,8 @@ __all__ = ["Budget", "GameTrainer", "TrainingFiles", "check_files", "state_file"
 Progress = Callable[[dict[str, float]], None]
 FIRST_SMOOTHING = 10.0
 """The smoothed weights forget the first steps: after s of them a step keeps at most s / (s + 10)."""
+FIRST_POLICY = 3.0
+"""The same for a policy that is learned: it goes around its equilibrium, and its mean is nearer."""
 
 
 @dataclass(frozen=True)
@@ -105,28 +111,6 @@ def check_files(output: Path, *, resume: bool = False) -> None:
     check_beside(state)
 
 
-class _Tower(nn.Module):
-    """The layers of `NetworkLayout.shapes`, V and A."""
-
-    def __init__(self, layout: NetworkLayout, config: GameNetworkConfig) -> None:
-        super().__init__()
-        width = config.width
-        self.input = nn.Linear(layout.features.width, width)
-        self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(config.blocks))
-        self.value = nn.Linear(width, 1)
-        self.advantage = nn.Linear(width, layout.columns.count)
-        with torch.no_grad():
-            self.input.weight.mul_(2.0)  # inputs are sparse bits
-            self.advantage.weight.mul_(0.1)
-            self.advantage.bias.zero_()
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        h = F.relu(self.input(x))
-        for block in self.blocks:
-            h = h + F.relu(block(h))
-        return self.value(h).squeeze(-1), self.advantage(h)
-
-
 class GameTrainer:
     """A network in training. decisions, games, generations, seconds: how much so far."""
 
@@ -136,8 +120,7 @@ class GameTrainer:
         self.layout = NetworkLayout.of(game, config)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            self.tower = _Tower(self.layout, config)
-        self.optimiser = self._optimiser()
+            self._begin()
         self.smooth = {name: value.detach().clone() for name, value in self.tower.state_dict().items()}
         self.replay: list[Decided] = []
         self.decisions = self.games = self.generations = self.steps = 0
@@ -145,8 +128,26 @@ class GameTrainer:
         self.losses: dict[str, float] = {}
         self.curve: list[list[float]] = []
 
-    def _optimiser(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.tower.parameters(), lr=self.config.learning_rate, fused=True)
+    def _begin(self) -> None:
+        """Make the layers and their optimiser. A policy is learned with a critic beside it."""
+        config, layout = self.config, self.layout
+        learns = config.learner != "dmc"
+        if learns and self.rival is not None:
+            raise ConfigError(f"learner must be dmc against a rival; got {config.learner}; take dmc")
+        self.tower = Tower(layout.features.width, layout.columns.count, config, policy=learns)
+        self.learner = PolicyLearner(layout, config) if learns else None
+        groups: list[dict[str, Any]] = [{"params": [*self.tower.parameters()], "rate": config.learning_rate}]
+        if self.learner is not None:
+            groups.append({"params": [*self.learner.critic.parameters()], "rate": config.critic_rate})
+        self.optimiser = torch.optim.Adam(groups, lr=config.learning_rate, fused=True)
+
+    def _layers(self) -> dict[str, Tensor]:
+        """Return what a training goes on from, by name: the last weights, and those of a critic."""
+        layers = {f"last.{name}": value for name, value in self.tower.state_dict().items()}
+        if self.learner is not None:
+            critic = self.learner.critic.state_dict()
+            layers |= {f"critic.{name}": value for name, value in critic.items()}
+        return layers
 
     def network(self, *, smooth: bool = True, name: str = "network") -> GameNetwork:
         """Return the blueprint as it is now. smooth: by the smoothed weights, otherwise by the last ones."""
@@ -165,10 +166,14 @@ class GameTrainer:
             raise GameError(
                 f"{self.layout.game.name}: at least one player must have a decision to be trained; none has"
             )
-        self.replay = [*self.replay, fresh][-config.replay :]
         for group in self.optimiser.param_groups:
-            group["lr"] = config.learning_rate * (1 - 0.9 * min(share, 1.0))
-        self._learn(len(fresh.own), rng)
+            group["lr"] = group["rate"] * (1 - 0.9 * min(share, 1.0))
+        torch.set_grad_enabled(True)  # an interruption may have left it off
+        if self.learner is None:
+            self.replay = [*self.replay, fresh][-config.replay :]
+            self._learn(len(fresh.own), rng)
+        else:
+            self._learn_policy(self.learner, fresh, min(share, 1.0), rng)
         self.decisions += len(fresh.own)
         self.games += config.episodes
         self.generations += 1
@@ -181,12 +186,11 @@ class GameTrainer:
         views = np.array([len(part.seen) for part in self.replay])
         steps = max(1, round(config.passes * fresh / config.batch))
         sums = np.zeros(2)
-        torch.set_grad_enabled(True)  # an interruption may have left it off
         for _ in range(steps):
             own = _rows(sizes, config.batch, rng)
             seen = _rows(views, config.batch // 2, rng) if views.sum() else []
             x = [self.replay[k].own[at] for k, at in own] + [self.replay[k].seen[at] for k, at in seen]
-            v, a = self.tower(torch.from_numpy(np.concatenate(x)).float())
+            v, a, _ = self.tower(torch.from_numpy(np.concatenate(x)).float())
             gain = torch.from_numpy(np.concatenate([self.replay[k].gain[at] for k, at in own]))
             column = torch.from_numpy(np.concatenate([self.replay[k].column[at] for k, at in own]))
             worth = [torch.from_numpy(self.replay[k].worth[at]) for k, at in seen]
@@ -201,10 +205,22 @@ class GameTrainer:
             sums += (float(q_loss.detach()), float(v_loss.detach()))
         self.losses = {"q_loss": sums[0] / steps, "v_loss": sums[1] / steps}
 
-    def _smooth(self) -> None:
+    def _learn_policy(
+        self, learner: PolicyLearner, fresh: Decided, share: float, rng: np.random.Generator
+    ) -> None:
+        magnet = None
+        if self.config.magnet == "mean":
+            magnet = copy.deepcopy(self.tower)
+            magnet.load_state_dict(self.smooth)
+        steps, self.losses = learner.learn(self.tower, magnet, self.optimiser, fresh, share, rng)
+        self.steps += steps
+        self._smooth(steps)
+
+    def _smooth(self, steps: int = 1) -> None:
         if not self.config.smoothing:
             return
-        share = 1 - min(self.config.smoothing, 1 - 1 / (1 + self.steps / FIRST_SMOOTHING))
+        first = FIRST_SMOOTHING if self.learner is None else FIRST_POLICY
+        share = 1 - min(self.config.smoothing**steps, 1 - steps / (steps + self.steps / first))
         with torch.no_grad():
             for name, value in self.tower.state_dict().items():
                 self.smooth[name].lerp_(value, share)
@@ -226,10 +242,10 @@ class GameTrainer:
         network = self.network(name=output.stem)
         arrays = {f"network.{name}": value.numpy() for name, value in self._weights().items()}
         told = self.told() | {"done": done}
-        more = {f"last.{name}": value.detach().numpy() for name, value in self.tower.state_dict().items()}
+        more = {name: value.detach().numpy() for name, value in self._layers().items()}
         moments = self.optimiser.state_dict()["state"]
         for k, entry in moments.items():
-            more |= {f"adam.{k}.{name}": entry[name].numpy() for name in ("exp_avg", "exp_avg_sq")}
+            more |= {f"adam.{k}.{name}": entry[name].numpy() for name in ("exp_avg", "exp_avg_sq", "step")}
         save_game_network(state_file(output), network, arrays | more, told)
         save_game_network(output, network, arrays, told)
 
@@ -243,13 +259,12 @@ class GameTrainer:
         kinds: dict[str, type] = dict.fromkeys(("generations", "decisions", "games", "steps"), int)
         check_description(path, told, kinds | {"seconds": float})
         self.config, self.layout = network.config, network.layout
-        self.tower = _Tower(self.layout, self.config)
+        self._begin()
         own = self.tower.state_dict()
         try:
-            last = {name: torch.from_numpy(np.array(arrays[f"last.{name}"])) for name in own}
+            for name, layer in self._layers().items():
+                layer.copy_(torch.from_numpy(np.array(arrays[name])))
             self.smooth = {name: torch.from_numpy(np.array(arrays[f"network.{name}"])) for name in own}
-            self.tower.load_state_dict(last)
-            self.optimiser = self._optimiser()
             self._resume_moments(arrays, int(told["steps"]))
         except (KeyError, RuntimeError, ValueError) as error:
             raise CheckpointError(
@@ -261,13 +276,15 @@ class GameTrainer:
 
     def _resume_moments(self, arrays: dict[str, Array], steps: int) -> None:
         state: dict[int, dict[str, Tensor]] = {}
-        for k, value in enumerate(self.tower.parameters()):
+        parameters = [value for group in self.optimiser.param_groups for value in group["params"]]
+        for k, value in enumerate(parameters):
             moments = {
                 n: torch.from_numpy(np.array(arrays[f"adam.{k}.{n}"])) for n in ("exp_avg", "exp_avg_sq")
             }
             if any(moment.shape != value.shape for moment in moments.values()):
                 raise ValueError(f"moments of parameter {k} have another shape")
-            state[k] = {"step": torch.tensor(float(steps)), **moments}
+            step = arrays.get(f"adam.{k}.step", np.float32(steps))
+            state[k] = {"step": torch.tensor(float(step)), **moments}
         self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
 
 

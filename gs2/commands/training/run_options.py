@@ -81,8 +81,11 @@ def changed_fields(kind: Any, **settings: tuple[str, ...]) -> dict[str, Any]:
             changes |= read_settings(words, field_types(kind))
         except ConfigError as error:
             raise click.BadParameter(str(error), param_hint=f"'--{option}'") from error
-    if "recipe" in changes:
-        raise click.UsageError(f"--recipe names a recipe; got --set recipe={changes['recipe']}; use --recipe")
+    for option in ("recipe", "learner"):
+        if option in changes:
+            raise click.UsageError(
+                f"--{option} names a {option}; got --set {option}={changes[option]}; use --{option}"
+            )
     return changes
 
 

@@ -84,6 +84,12 @@ LEARNERS = {
 )
 @click.option("--resume", is_flag=True, help="Continue the run at the output, if one exists.")
 @click.option(
+    "--learner",
+    type=click.Choice(("dmc", "mmd", "ppo")),
+    help="Deep Monte Carlo, or a regularised policy gradient: magnetic mirror descent or PPO (other games).  "
+    "[default: dmc]",
+)
+@click.option(
     "--recipe",
     type=RECIPE,
     metavar="NAME",
@@ -151,7 +157,7 @@ LEARNERS = {
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def train(game: str | None, output: str | None, older: str | None, **options: Any) -> None:
-    """Train a network for GAME by Deep Monte Carlo self-play; the game is never listed.
+    """Train a network for GAME by self-play, Deep Monte Carlo by default; the game is never listed.
 
     GAME is a game string, guandan by default. The network is an agent of `gs2 match`: OUTPUT itself if it is
     a .safetensors file, else last.safetensors in that directory. A directory also gets curve.jsonl, with a

@@ -24,6 +24,7 @@ def train_game(
     decisions: int | None,
     measure: int | None,
     resume: bool,
+    learner: str | None,
     settings: tuple[str, ...],
     sizes: tuple[str, ...],
     seed: int | None,
@@ -38,7 +39,7 @@ def train_game(
     import numpy as np
 
     from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
-    from blueprint.research.game_network import GameNetworkConfig
+    from blueprint.research.game_network import LEARNERS, GameNetworkConfig
     from blueprint.research.game_training import Budget, TrainingFiles, state_file, train_game_network
     from games.game import not_zero_sum
     from games.support.locks import hold
@@ -53,14 +54,19 @@ def train_game(
         hint = "it holds no training to continue" if resume else "--resume continues it"
         raise CheckpointError(f"{output}: the file already exists; {hint}, or name another file")
     if kept is None:
-        config = GameNetworkConfig(**changes)
+        config = GameNetworkConfig(**{**LEARNERS[learner or "dmc"], **changes})
         stream = [config.seed, 0]
     else:
         description = read_checkpoint(kept, prefix="-")[1]
         check_description(kept, description, {"config": dict})
         saved, played = description["config"], description.get("generations", 0)
         check_seed(int(saved.get("seed", 0)), changes)
-        other = [f"{field}={value}" for field, value in changes.items() if saved.get(field, value) != value]
+        changes |= {} if learner is None else {"learner": learner}
+        other = [
+            f"{field}={value}"
+            for field, value in changes.items()
+            if saved.get(field, "dmc" if field == "learner" else value) != value
+        ]
         if other:
             raise click.UsageError(
                 f"a resumed run keeps its settings; got {', '.join(other)}; leave them out"

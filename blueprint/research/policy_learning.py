@@ -1,0 +1,219 @@
+"""Regularised policy gradients: magnetic mirror descent and PPO, with a critic that may see every hand.
+
+Deep Monte Carlo plays softly by action values and is greedy against itself: in games of bluff it does not
+converge. Here a policy has scores of its own, and each generation of games moves it by
+
+    sum_a pi(a) Q(h, a)  -  price * KL(pi, magnet)  -  KL(pi, last pi) / step            (mmd)
+
+where Q is a critic's, asked for every legal action of every history that was met. With a constant price this
+converges to the equilibrium of a game in which each nat away from the magnet costs that price, and the price
+falls (Sokota et al. 2023, "A unified approach to reinforcement learning, quantal response equilibria, and
+two-player zero-sum games"). `ppo` takes the usual clipped step along the action that was taken, with a price
+for the policy's distance from the magnet (Rudolph et al. 2025, arXiv 2502.08938, find that enough of it is
+most of what counts).
+
+A critic of all hands (VRPO, Fan and Farina 2026) is fitted to returns of the same games with traces that are
+cut where exploration took an action that the policy would not (Retrace, Munos et al. 2016).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from blueprint.research.game_network import GameNetworkConfig, NetworkLayout
+from blueprint.research.game_selfplay import Decided, Turn
+from blueprint.research.game_tower import Tower
+from games.support.array_types import Array
+
+__all__ = ["PolicyLearner", "clipped_gain", "mirror_gain"]
+
+AT_ONCE = 8192
+"""Histories that go through the critic together."""
+CRITIC_PASSES = 2
+"""Gradient steps of the critic to one of the policy."""
+WAITING = 4
+"""Decisions to one from which V is fitted to what a player sees that waits."""
+LONGEST = 1.0
+"""A gradient of the policy is cut to this length."""
+CLIP = 0.2
+"""PPO: an action's probability is moved by at most this share of it in a generation."""
+
+
+@dataclass(eq=False)
+class _Rows:
+    """Decisions of a generation, end to end. hands, legal, policy, column, chance as in `Turn`.
+
+    target: [n] float32, what the action that was taken brings its player, in stakes. others: [n, players - 1]
+    float32, what the decision is worth to the players after it, in the order of `hands`.
+    """
+
+    hands: Array
+    legal: NDArray[np.bool_]
+    policy: NDArray[np.float32]
+    column: NDArray[np.int64]
+    chance: NDArray[np.float32]
+    target: NDArray[np.float32]
+    others: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, turns: list[Turn], players: int) -> _Rows:
+        names = ("hands", "legal", "policy", "column", "chance")
+        parts = {name: np.concatenate([getattr(turn, name) for turn in turns]) for name in names}
+        n = sum(len(turn.column) for turn in turns)
+        others = np.zeros((n, players - 1), np.float32)
+        return cls(**parts, target=np.zeros(n, np.float32), others=others)
+
+
+class PolicyLearner:
+    """A critic and the steps by which it moves a network's policy. critic: its layers, to be trained with."""
+
+    def __init__(self, layout: NetworkLayout, config: GameNetworkConfig) -> None:
+        """Take a network's layout; the critic begins with random parameters."""
+        self.layout, self.config = layout, config
+        self.own, self.players = layout.features.width, layout.game.num_players
+        self.inputs = self.own * (self.players if config.critic == "hands" else 1)
+        self.critic = Tower(self.inputs, layout.columns.count, config, policy=False)
+        self.teams = np.array(layout.game.teams)
+        self.replay: list[_Rows] = []
+
+    def price(self, share: float) -> float:
+        """Return what a nat away from the magnet costs, in stakes: it falls geometrically."""
+        first, last = self.config.price, self.config.last_price
+        return float(first * (last / first) ** share)
+
+    def learn(
+        self,
+        tower: Tower,
+        magnet: Tower | None,
+        optimiser: torch.optim.Optimizer,
+        played: Decided,
+        share: float,
+        rng: np.random.Generator,
+    ) -> tuple[int, dict[str, float]]:
+        """Fit the critic to a generation of games, then move the policy of `tower`.
+
+        magnet: None for the uniform policy. share: of the training that is over.
+        Returns the gradient steps of the policy, and mean losses.
+        """
+        rows = _Rows.of(played.turns, self.players)
+        self._returns(rows, played)
+        self.replay = [*self.replay, rows][-self.config.replay :]
+        steps = max(1, round(self.config.passes * len(rows.column) / self.config.batch))
+        loss = sum(self._critic_step(optimiser, rng) for _ in range(CRITIC_PASSES * steps))
+        values = sum(self._policy_steps(tower, magnet, optimiser, rows, steps, share, rng))
+        return steps, {"q_loss": loss / (CRITIC_PASSES * steps), "v_loss": values / steps}
+
+    def _asked(self, hands: Array) -> Tensor:
+        """Return the critic's Q of every column, [n, columns]."""
+        parts = []
+        with torch.no_grad():
+            for k in range(0, len(hands), AT_ONCE):
+                v, a, _ = self.critic(torch.from_numpy(hands[k : k + AT_ONCE, : self.inputs]).float())
+                parts.append(v[:, None] + a)
+        return torch.cat(parts)
+
+    def _returns(self, rows: _Rows, played: Decided) -> None:
+        """Fill in the targets: payoffs, nearer to the critic's expectation the further from the end."""
+        q = self._asked(rows.hands).numpy()
+        later = (played.payoff / self.layout.stake).astype(np.float32)
+        two = len(set(self.teams.tolist())) == 2
+        end = len(rows.column)
+        for turn in reversed(played.turns):
+            here = slice(end - len(turn.column), end)
+            end = here.start
+            rows.target[here] = found = later[turn.games, turn.seat]
+            taken = np.arange(len(found)), turn.column
+            kept = self.config.trace * np.minimum(1, turn.policy[taken] / turn.chance)
+            worth = (turn.policy * q[here]).sum(1) + kept * (found - q[here][taken])
+            if two:  # what one team wins the other loses
+                later[turn.games] = worth[:, None] * np.where(self.teams == self.teams[turn.seat], 1, -1)
+            else:
+                later[turn.games, turn.seat] = worth
+            after = (turn.seat + np.arange(1, self.players)) % self.players
+            rows.others[here] = later[turn.games[:, None], after]
+
+    def _critic_step(self, optimiser: torch.optim.Optimizer, rng: np.random.Generator) -> float:
+        rows = self.replay[int(rng.integers(len(self.replay)))]
+        at = rng.integers(0, len(rows.column), self.config.batch)
+        v, a, _ = self.critic(torch.from_numpy(rows.hands[at, : self.inputs]).float())
+        q = v + a.gather(1, torch.from_numpy(rows.column[at])[:, None]).squeeze(1)
+        loss = F.mse_loss(q, torch.from_numpy(rows.target[at]))
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]  # of torch
+        optimiser.step()
+        return float(loss.detach())
+
+    def _policy_steps(
+        self,
+        tower: Tower,
+        magnet: Tower | None,
+        optimiser: torch.optim.Optimizer,
+        rows: _Rows,
+        steps: int,
+        share: float,
+        rng: np.random.Generator,
+    ) -> list[float]:
+        """Move the policy, and fit V and A of what is seen to the critic. Returns the losses of these."""
+        config = self.config
+        legal, last = torch.from_numpy(rows.legal), torch.from_numpy(rows.policy)
+        column, chance = torch.from_numpy(rows.column), torch.from_numpy(rows.chance)
+        target = torch.from_numpy(rows.target)
+        q = self._asked(rows.hands)
+        worth = (last * q).sum(1)
+        hands, others = torch.from_numpy(rows.hands), torch.from_numpy(rows.others)
+        losses, order, at = [], rng.permutation(len(hands)), 0
+        for _ in range(steps):
+            if at and at + config.batch > len(order):
+                order, at = rng.permutation(len(hands)), 0
+            i = torch.from_numpy(order[at : at + config.batch])
+            at += config.batch
+            inputs, here = hands[i, : self.own].float(), legal[i]
+            v, a, scores = tower(inputs)
+            log = _log_policy(scores, here)
+            if config.learner == "mmd":
+                gain = mirror_gain(log, here, q[i] - worth[i, None], last[i], config.step)
+            else:
+                ratio = log.gather(1, column[i, None]).squeeze(1).exp() / chance[i]
+                gain = clipped_gain(ratio, target[i] - worth[i])
+            with torch.no_grad():
+                near = torch.zeros_like(log) if magnet is None else _log_policy(magnet(inputs)[2], here)
+            away = (log.exp() * here * (log - near)).sum(1)
+            fit = (here * (v[:, None] + a - q[i]) ** 2).sum(1) / here.sum(1)
+            other = rng.integers(self.players - 1)
+            few = i[: max(1, len(i) // WAITING)]
+            waits = hands[few, self.own * (1 + other) : self.own * (2 + other)].float()
+            values = torch.cat([v, tower(waits)[0]])
+            fit = fit.mean() + F.mse_loss(values, torch.cat([worth[i], others[few, other]]))
+            loss = (self.price(share) * away - gain).mean() + config.fit * fit
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            nn.utils.clip_grad_norm_(tower.parameters(), LONGEST)
+            optimiser.step()
+            losses.append(float(fit.detach()))
+        return losses
+
+
+def mirror_gain(log: Tensor, legal: Tensor, edge: Tensor, last: Tensor, step: float) -> Tensor:
+    """Return what a policy gains by these action values, less its distance from the last one, [n].
+
+    log: of the policy, 0 for what is not legal. edge: action values. last: the policy that played; all
+        [n, columns].
+    """
+    policy = log.exp() * legal
+    return (policy * (edge - (log - last.clamp_min(1e-12).log()) / step)).sum(1)
+
+
+def clipped_gain(ratio: Tensor, edge: Tensor) -> Tensor:
+    """Return PPO's gain by actions that were taken, [n]. ratio: of their probabilities, new to old."""
+    return torch.minimum(ratio * edge, ratio.clamp(1 - CLIP, 1 + CLIP) * edge)
+
+
+def _log_policy(scores: Tensor, legal: Tensor) -> Tensor:
+    """Return the logarithm of the policy, 0 for what is not legal."""
+    return F.log_softmax(scores.masked_fill(~legal, -torch.inf), 1).masked_fill(~legal, 0.0)

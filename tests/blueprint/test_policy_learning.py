@@ -1,0 +1,267 @@
+"""Policies learned by regularised gradients: the steps, the returns, and what training comes to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from blueprint.check import check_blueprint
+from blueprint.checkpoint import CheckpointError, read_checkpoint
+from blueprint.research.game_network import LEARNERS, GameNetworkConfig, NetworkLayout, load_game_network
+from blueprint.research.game_selfplay import Decided, Rival, Turn, play_generation
+from blueprint.research.game_training import (
+    Budget,
+    GameTrainer,
+    TrainingFiles,
+    state_file,
+    train_game_network,
+)
+from blueprint.research.policy_learning import CLIP, PolicyLearner, clipped_gain, mirror_gain
+from cfr.best_response import exploitability
+from cfr.policies.policy import uniform_policy
+from cfr.tree import grow
+from games import load_game
+from games.support.array_types import Array
+from games.support.configuration import ConfigError
+from gs2.cli import main
+from gs2.policies.tabulate import policy_of
+from tests.games.random_games import RandomGame
+from tests.patience import amount
+from tests.reference.soft_policies import action_values, mirror_descent
+
+POLICIES = ("mmd", "ppo")
+
+
+def small(learner: str, **changes: object) -> GameNetworkConfig:
+    sizes = {"width": 32, "blocks": 1, "episodes": 256, "batch": 256}
+    return GameNetworkConfig(**{**LEARNERS[learner], **sizes, **changes})
+
+
+def draw(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("price", [0.5, 2.0])
+def test_the_twin_comes_to_rest_where_actions_are_played_by_their_values(seed: int, price: float) -> None:
+    tree = grow(RandomGame(seed, public=bool(seed % 2)))
+    policy = mirror_descent(tree, price, step=0.3, iterations=400)
+    scores = action_values(tree, policy) / price
+    for i in range(tree.n_infosets):
+        slots = tree.slots(i)
+        weights = np.exp(scores[slots] - scores[slots].max())
+        np.testing.assert_allclose(policy[slots], weights / weights.sum(), atol=1e-6)
+
+
+def test_the_twin_comes_nearer_to_equilibrium_as_the_price_falls() -> None:
+    tree = grow(load_game("kuhn_poker"))
+    found = [
+        exploitability(tree, mirror_descent(tree, price, step=0.15, iterations=400))
+        for price in (1.0, 0.3, 0.1)
+    ]
+    assert found == sorted(found, reverse=True) and found[-1] < 0.03
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_step_of_mirror_descent_has_its_closed_form(seed: int) -> None:
+    """Gradient steps on scores come to (last^(1/step) magnet^price exp Q)^(1 / (price + 1/step))."""
+    rng = draw(seed)
+    legal = rng.random((7, 5)) < 0.7
+    legal[:, 0] = True
+    q = torch.from_numpy(rng.normal(size=(7, 5)))
+    allowed = torch.from_numpy(legal)
+    last, magnet = (
+        torch.softmax(
+            torch.from_numpy(rng.normal(size=(7, 5))).masked_fill(~allowed, -torch.inf), 1
+        ).nan_to_num()
+        for _ in range(2)
+    )
+    price, step = 0.3, 0.7
+    scores = torch.zeros((7, 5), dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.LBFGS([scores], max_iter=500, tolerance_grad=1e-10, tolerance_change=1e-14)
+
+    def policy_log() -> torch.Tensor:
+        return torch.log_softmax(scores.masked_fill(~allowed, -torch.inf), 1).masked_fill(~allowed, 0.0)
+
+    def loss() -> torch.Tensor:
+        optimiser.zero_grad()
+        log = policy_log()
+        away = (log.exp() * allowed * (log - magnet.clamp_min(1e-12).log())).sum(1)
+        found = (price * away - mirror_gain(log, allowed, q, last, step)).sum()
+        found.backward()  # type: ignore[no-untyped-call]  # of torch
+        return found
+
+    optimiser.step(loss)  # type: ignore[arg-type]  # a tensor is a number
+    wanted = (last.clamp_min(1e-12).log() / step + price * magnet.clamp_min(1e-12).log() + q) / (
+        price + 1 / step
+    )
+    wanted = torch.softmax(wanted.masked_fill(~allowed, -torch.inf), 1)
+    found = policy_log().exp() * allowed
+    np.testing.assert_allclose(found.detach().numpy(), wanted.numpy(), atol=1e-5)
+
+
+def test_ppo_gains_nothing_beyond_its_clip() -> None:
+    ratio = torch.tensor([1.5, 0.5, 1.1, 1.5, 0.5])
+    edge = torch.tensor([1.0, -1.0, 1.0, -1.0, 1.0])
+    wanted = [1 + CLIP, -(1 - CLIP), 1.1, -1.5, 0.5]
+    np.testing.assert_allclose(clipped_gain(ratio, edge).numpy(), wanted, rtol=1e-6)
+
+
+def plain_targets(
+    played: Decided, q: Array, trace: float, stake: float, teams: tuple[int, ...]
+) -> list[float]:
+    """Return what each decision is learned from, one game and one decision at a time, from the end."""
+    rows = [
+        (turn, k, start + k)
+        for turn, start in zip(
+            played.turns, np.cumsum([0, *(len(turn.column) for turn in played.turns)]), strict=False
+        )
+        for k in range(len(turn.column))
+    ]
+    found = [0.0] * len(rows)
+    for game in range(len(played.payoff)):
+        worth = {seat: value / stake for seat, value in enumerate(played.payoff[game])}
+        for turn, k, at in reversed(rows):
+            if turn.games[k] != game:
+                continue
+            taken = turn.column[k]
+            found[at] = worth[turn.seat]
+            kept = trace * min(1.0, turn.policy[k, taken] / turn.chance[k])
+            value = float(turn.policy[k] @ q[at]) + kept * (found[at] - q[at, taken])
+            if len(set(teams)) == 2:
+                worth = {s: value if teams[s] == teams[turn.seat] else -value for s in worth}
+            else:
+                worth[turn.seat] = value
+    return found
+
+
+@pytest.mark.parametrize("trace", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_returns_are_those_of_each_game_alone(
+    seed: int, trace: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = RandomGame(seed, public=bool(seed % 2))
+    trainer = GameTrainer(game, small("mmd", trace=trace))
+    played = play_generation(trainer.network(), 24, draw(seed), epsilon=0.3)
+    learner = trainer.learner
+    assert learner is not None
+    n = sum(len(turn.column) for turn in played.turns)
+    q = draw(seed + 9).normal(size=(n, trainer.layout.columns.count)).astype(np.float32)
+    monkeypatch.setattr(PolicyLearner, "_asked", lambda self, hands: torch.from_numpy(q[: len(hands)]))
+    learner.learn(trainer.tower, None, trainer.optimiser, played, 0.0, draw())
+    wanted = plain_targets(played, q, trace, trainer.layout.stake, game.teams)
+    np.testing.assert_allclose(learner.replay[-1].target, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("teams", [(0, 1, 2), (0, 1, 0, 1)])
+def test_returns_of_three_players_and_of_two_teams(
+    teams: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = NetworkLayout.of(load_game("kuhn_poker"), small("mmd"))
+    learner = PolicyLearner(layout, small("mmd", critic="own", trace=0.5, passes=0.01))
+    monkeypatch.setattr(learner, "players", len(teams))
+    monkeypatch.setattr(learner, "teams", np.array(teams))
+    rng, games, columns = draw(), 6, layout.columns.count
+    turns = []
+    for seat in [0, 1, len(teams) - 1, 0]:
+        policy = rng.dirichlet(np.ones(columns), games).astype(np.float32)
+        column = rng.integers(columns, size=games)
+        hands = np.zeros((games, layout.features.width * len(teams)), np.uint8)
+        chance = rng.uniform(0.1, 1, games).astype(np.float32)
+        turns.append(
+            Turn(seat, hands, np.ones((games, columns), bool), policy, column, chance, np.arange(games))
+        )
+    nothing = np.zeros(0, np.float32)
+    payoff = rng.normal(size=(games, len(teams)))
+    if len(set(teams)) == 2:
+        payoff = np.where(np.array(teams) == 0, payoff[:, :1], -payoff[:, :1])
+    played = Decided(nothing, np.zeros(0, np.int64), nothing, nothing, nothing, turns, payoff)
+    q = rng.normal(size=(4 * games, columns)).astype(np.float32)
+    monkeypatch.setattr(learner, "_asked", lambda hands: torch.from_numpy(q))
+    trainer = GameTrainer(layout.game, small("mmd", critic="own"))
+    learner.learn(trainer.tower, None, trainer.optimiser, played, 0.0, draw())
+    wanted = plain_targets(played, q, 0.5, layout.stake, teams)
+    np.testing.assert_allclose(learner.replay[-1].target, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("critic", ["hands", pytest.param("own", marks=pytest.mark.long)])
+def test_at_a_constant_price_the_network_learns_the_policy_of_the_twin(critic: str) -> None:
+    game = load_game("kuhn_poker")
+    tree = grow(game)
+    config = small("mmd", price=0.3, last_price=0.3, critic=critic, learning_rate=2e-3, passes=4.0)
+    network = train_game_network(game, draw(), Budget(amount(60_000, 30_000)), config=config)
+    soft = mirror_descent(tree, 0.3 * network.layout.stake, step=0.3, iterations=200)
+    found = policy_of(network, game, tree)
+    apart = np.abs(found - soft)
+    assert np.abs(uniform_policy(tree) - soft).max() > 0.3
+    assert apart.max() < 0.15 and apart.mean() < 0.08
+    values = action_values(tree, found)
+    answered = np.concatenate([network_values(network, game, tree, i) for i in range(tree.n_infosets)])
+    assert np.abs(answered - values).mean() < 0.15
+
+
+def network_values(network: object, game: object, tree: object, infoset: int) -> Array:
+    """Return the network's Q of an infoset's actions."""
+    node = int(np.flatnonzero(tree.infoset == infoset)[0])  # type: ignore[attr-defined]
+    state = tree.states[node : node + 1]  # type: ignore[attr-defined]
+    player = int(tree.infoset_player[infoset])  # type: ignore[attr-defined]
+    return network.q(game, state, player, game.actions(state))  # type: ignore[attr-defined,no-any-return]
+
+
+@pytest.mark.parametrize("learner", POLICIES)
+def test_a_learned_policy_is_a_blueprint_that_a_file_keeps(learner: str, tmp_path: Path) -> None:
+    game = load_game("leduc_poker")
+    path = tmp_path / "leduc.safetensors"
+    config = small(learner, magnet="mean")
+    network = train_game_network(
+        game, draw(), Budget(8_000), config=config, files=TrainingFiles(path, every=0.0)
+    )
+    check_blueprint(network, game, draw(1), plays=30)
+    tree = grow(game)
+    kept = load_game_network(path, game)
+    np.testing.assert_allclose(policy_of(kept, game, tree), policy_of(network, game, tree), atol=1e-6)
+    assert exploitability(tree, policy_of(network, game, tree)) < exploitability(tree, uniform_policy(tree))
+
+
+@pytest.mark.parametrize("learner", POLICIES)
+def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, tmp_path: Path) -> None:
+    game = load_game("kuhn_poker")
+    trainer = GameTrainer(game, small(learner, replay=1, critic="hands"))
+    rng = draw()
+    for _ in range(3):
+        trainer.generation(rng, 0.0)
+    trainer.save(tmp_path / "a.safetensors", done=False)
+    other = GameTrainer(game, small("dmc", seed=9))
+    other.resume(state_file(tmp_path / "a.safetensors"))
+    trainer.generation(draw(5), 0.5)
+    other.generation(draw(5), 0.5)
+    for mine, its in ((trainer.tower, other.tower), (trainer.learner, other.learner)):
+        mine, its = (getattr(one, "critic", one) for one in (mine, its))
+        for name, value in mine.state_dict().items():
+            np.testing.assert_allclose(value.numpy(), its.state_dict()[name].numpy(), atol=1e-6)
+
+
+def test_a_policy_is_not_learned_against_a_rival_nor_under_another_name(tmp_path: Path) -> None:
+    game = load_game("kuhn_poker")
+    network = GameTrainer(game, small("dmc")).network()
+    with pytest.raises(ConfigError, match="learner must be dmc against a rival; got ppo"):
+        GameTrainer(game, small("ppo"), rival=Rival(network))
+    path = tmp_path / "kuhn.safetensors"
+    begun = ["train", "kuhn_poker", "-o", str(path)]
+    refused = CliRunner().invoke(main, [*begun, "--set", "learner=mmd"])
+    assert refused.exit_code == 2 and "--learner names a learner" in refused.output
+    made = CliRunner().invoke(main, [*begun, "--learner", "mmd", "--decisions", "2000", "--measure", "2"])
+    assert made.exit_code == 0 and "exploitability" in made.output, made.output
+    description = read_checkpoint(path)[1]
+    assert description["config"]["learner"] == "mmd" and description["config"]["epsilon"] == 0.1
+    other = CliRunner().invoke(main, [*begun, "--resume", "--learner", "ppo"])
+    assert other.exit_code == 2 and "keeps its settings; got learner=ppo" in other.output
+    onward = CliRunner().invoke(main, [*begun, "--resume", "--learner", "mmd", "--decisions", "4000"])
+    assert onward.exit_code == 0, onward.output
+    assert read_checkpoint(path)[1]["decisions"] >= 4000
+    with pytest.raises(CheckpointError, match="must be a network for leduc_poker"):
+        load_game_network(path, load_game("leduc_poker"))
