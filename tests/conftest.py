@@ -39,7 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_finish() -> None:
     """Leave what was imported and collected out of what the garbage collector walks."""
-    gc.collect()
     gc.freeze()
 
 
