@@ -83,7 +83,7 @@ STANDS_FOR = {
     "HOST:PORT": "127.0.0.1:8181",
 }
 """What a reader puts in place of these words."""
-FEW = 300
+FEW = 2_000
 """Decisions that a network of a small game is trained on here."""
 LONG = re.compile(
     r"gs2 (match|ladder|gate|play) .|gs2 bench ."

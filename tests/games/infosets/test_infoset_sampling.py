@@ -113,7 +113,7 @@ def test_without_exploration_what_the_policy_never_plays_is_missing_and_said_to_
         tree, play = grow(game), Play(3)
         known = reach(tree, play.on(game, tree))
         decisions = np.flatnonzero(tree.player >= 0)
-        for node in rng(1).choice(decisions, min(amount(12, 4), len(decisions)), replace=False).tolist():
+        for node in rng(1).choice(decisions, min(amount(12, 8), len(decisions)), replace=False).tolist():
             seat = int(tree.player[node])
             trail = trails_along(game, line_to(tree, node), seat)[0]
             members = np.flatnonzero(tree.infoset == tree.infoset[node])
