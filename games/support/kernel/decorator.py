@@ -158,7 +158,7 @@ def _compare_flags_at_once(
         alike = type(one) is type(other) and one._values == other._values
         return alike or equal(one, other)
 
-    hashed = cache(lambda kind: digest(kind()))
+    hashed: Callable[[Any], int] = cache(lambda kind: digest(kind()))
     _flags.__eq__, _flags.__hash__ = same, lambda flags: hashed(type(flags))
 
 
