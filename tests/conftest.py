@@ -8,10 +8,11 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from games.support.compiling import VARIABLE
 from gs2.commands import progress
-from tests.patience import LIMIT, LONG
+from tests.patience import HURRY, LIMIT, LONG
 
 # Torch is not imported yet. Its threads would wait for each other in loops, which costs processes beside them
 # more than they gain.
@@ -34,12 +35,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Tell the tests, before they are imported, whether they try all that they can."""
     if config.getoption("--long"):
         os.environ[LONG] = "1"
+    settings.register_profile("here", deadline=None, suppress_health_check=HURRY)
+    settings.load_profile("here")
     gc.set_threshold(100_000, 50, 50)
 
 
 def pytest_collection_finish() -> None:
     """Leave what was imported and collected out of what the garbage collector walks."""
-    gc.collect()
     gc.freeze()
 
 

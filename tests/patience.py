@@ -2,6 +2,8 @@
 
 import os
 
+from hypothesis import HealthCheck
+
 PATIENCE = 300.0
 """Seconds. Kernels may have to be compiled first, beside other tests, on a busy machine."""
 LIMITED = "GS2_TEST_SECONDS"
@@ -9,6 +11,10 @@ LIMIT = float(os.environ.get(LIMITED, "600"))
 """Seconds that a test may take in all, without --long: the slowest takes a twentieth of them."""
 LONG = "GS2_LONG_TESTS"
 """The variable that is set where long tests run."""
+HURRY = (HealthCheck.too_slow,)
+"""What Hypothesis does not look for: examples that a busy machine makes slowly."""
+SHARED = (*HURRY, HealthCheck.function_scoped_fixture)
+"""The same where all examples share what a test is given."""
 
 
 def amount(many: int, few: int | None = None) -> int:

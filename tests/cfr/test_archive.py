@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blueprint import checkpoint
@@ -28,7 +28,7 @@ from cfr.solver import Solver
 from cfr.tree import FlatTree, grow
 from games.registry import load_game
 from games.support.files import FileProblem, read_text
-from tests.patience import amount
+from tests.patience import SHARED, amount
 
 SIZE = 1 << 18
 """Bytes that the archives here become, where a file may become `LIMIT`."""
@@ -62,7 +62,7 @@ def bombs(draw: st.DrawFn) -> dict[str, tuple[Any, tuple[int, ...], int]]:
     return {where: (dtype, (1,) if kind == "says less" else shape, held)}
 
 
-@settings(max_examples=amount(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(25), deadline=None, suppress_health_check=SHARED)
 @given(arrays=bombs())
 def test_an_archive_that_becomes_too_large_is_refused_before_it_is_unpacked(
     arrays: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

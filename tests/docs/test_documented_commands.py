@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 PAGES = ("README.md", *DOCS, "TRAINING.md", "CONTRIBUTING.md", "studies/README.md")
 TINY = (
-    "--minutes 0.02 --set rounds=4 --set batch=64 --threads 2 --rounds 2 --against greedy "
+    "--minutes 0.002 --set rounds=4 --set batch=64 --threads 2 --rounds 2 --against greedy "
     "--network state=16 --network blocks=1 --network action=16 --network critic=16"
 )
 RECIPE = (
@@ -49,7 +49,7 @@ SMALLER = (
     (rf"gs2 train {LARGE}.*--resume", "--minutes 0.002"),
     (rf"gs2 train {LARGE}", "--minutes 0.001 --set width=16 --set episodes=16"),
     (rf"gs2 match {LARGE}", "--pairs 2"),
-    (r"gs2 train .*--resume", "--minutes 0.02 --threads 2 --rounds 2 --against greedy --set batch=64"),
+    (r"gs2 train .*--resume", "--minutes 0.002 --threads 2 --rounds 2 --against greedy --set batch=64"),
     (r"gs2 train .*--recipe", RECIPE),
     (r"gs2 train ", TINY),
     (r"gs2 exploit guandan ", "--method trained --minutes 0.001 --games 2"),

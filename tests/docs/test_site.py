@@ -74,8 +74,7 @@ INHERIT: {ROOT / "mkdocs.yml"}
 docs_dir: {ROOT / "docs"}
 hooks: [{ROOT / "docs" / "site_hooks.py"}]
 theme: {{name: mkdocs}}
-plugins:
-  - mkdocstrings: {{handlers: {{python: {{paths: [{ROOT}], options: {{show_source: false}}}}}}}}
+plugins: []
 """
 
 
@@ -156,7 +155,7 @@ def test_the_reference_has_every_public_name() -> None:
 @pytest.mark.skipif(find_spec("mkdocs") is None, reason="needs gs2[docs]")
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_the_site_is_built_without_a_warning(tmp_path: Path, whole: bool) -> None:
-    """Whole: with its own theme and what is searched, which take half of the time."""
+    """Whole: with its own theme, what is searched, and docstrings, which take four fifths of the time."""
     made = tmp_path / "site"
     (tmp_path / "plain.yml").write_text(PLAIN_SITE)
     config = ROOT / "mkdocs.yml" if whole else tmp_path / "plain.yml"

@@ -79,6 +79,10 @@ def check_hand(page: Any) -> None:
         assert page.evaluate(FREE) == []
 
 
+POLLING = 50
+"""Milliseconds between two looks at a page; to look at each frame, a browser draws 60 of them a second."""
+
+
 def picture(page: Any, name: str) -> None:
     """Keep a picture of a page, where pictures are wanted."""
     folder = os.environ.get(SCREENSHOTS)
@@ -165,7 +169,9 @@ class TablePage:
             page.locator(".play").click()
         else:
             page.locator(".pass-button").click()
-        page.wait_for_function("asked => document.querySelector('main').dataset.since !== asked", arg=asked)
+        page.wait_for_function(
+            "asked => document.querySelector('main').dataset.since !== asked", arg=asked, polling=POLLING
+        )
 
     def play_turns(self, turns: int) -> None:
         """Play so many turns, going on after each round."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, amount
 from tests.web.serving import Server, first_round
 from tests.web.table_page import TablePage, picture
 
@@ -22,17 +22,26 @@ COLOURS = VIOLATIONS | {"runOnly": ["color-contrast"]}
 
 
 THEMES = (("dark", COLOURS), ("light", VIOLATIONS))
+LIGHT = THEMES[1:]
 
 
-def faults(page: Any, themes: tuple[tuple[str, dict[str, Any]], ...] = THEMES) -> list[str]:
-    """Return axe-core's grave findings in some themes: theme, rule, and the first elements that break it."""
+DIALOG = "dialog[open]"
+
+
+def faults(
+    page: Any, themes: tuple[tuple[str, dict[str, Any]], ...] = THEMES, *, within: str | None = None
+) -> list[str]:
+    """Return axe-core's grave findings in some themes: theme, rule, and the first elements that break it.
+
+    within: selects the part to look at, where the page behind it was looked at before.
+    """
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     found = []
     for theme, options in themes:
         page.emulate_media(color_scheme=theme)
         found += [
             f"{theme}, {one['id']}: {[(node['target'], node['failureSummary']) for node in one['nodes'][:3]]}"
-            for one in axe.Axe().run(page, options=options).response["violations"]
+            for one in axe.Axe().run(page, within, options).response["violations"]
             if one["impact"] in GRAVE
         ]
     return found
@@ -59,7 +68,7 @@ def test_a_table_its_hint_and_its_dialogs_have_no_grave_fault(server: Server, pa
     table.until_turn()
     page.get_by_role("button", name="Suggest").click()
     page.locator(".play[aria-disabled=false], .nothing").first.wait_for()
-    assert faults(page) == []
+    assert not amount(1, 0) or faults(page) == []  # the hint comes in addition
     page.get_by_role("button", name="Hint").click()
     page.locator(".hint-view").wait_for(timeout=1000 * PATIENCE)
     for summary in page.locator(".hint-place details summary").all():
@@ -67,11 +76,11 @@ def test_a_table_its_hint_and_its_dialogs_have_no_grave_fault(server: Server, pa
     assert faults(page) == []
     for name in ("Last trick", "Options", "Keys"):  # their colours are those of other dialogs
         page.get_by_role("button", name=name).click()
-        assert faults(page, THEMES[1:] if name != "Options" else THEMES) == []
+        assert faults(page, LIGHT if name != "Options" else THEMES, within=DIALOG) == []
         page.keyboard.press("Escape")
     while not table.until_turn():
         table.take_turn()
-    assert faults(page) == []
+    assert faults(page, within=DIALOG) == []
 
 
 def test_watching_has_no_grave_fault(server: Server, page: Any) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from gs2.web.guard import Guard
-from tests.patience import PATIENCE, amount
+from tests.patience import PATIENCE, SHARED, amount
 from tests.web.serving import Server
 
 FOREIGN = ("http://evil.example", "null", "https://127.0.0.1:1", "http://[", "file://")
@@ -199,7 +199,7 @@ def test_paths_lead_nowhere_else(server: Server, path: str) -> None:
     assert b"import" not in answer and b"root:" not in answer
 
 
-@settings(max_examples=amount(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(60), deadline=None, suppress_health_check=SHARED)
 @given(data=JSON)
 def test_nonsense_is_answered_in_words(server: Server, data: object) -> None:
     for path in ("/api/tables", "/api/tables/none/seat", "/api/solve"):
@@ -213,7 +213,7 @@ def test_nonsense_is_answered_in_words(server: Server, data: object) -> None:
         assert answer.status_code in (201, 400), answer.text
 
 
-@settings(max_examples=amount(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(40), deadline=None, suppress_health_check=SHARED)
 @given(field=st.sampled_from(["seats", "games", "seed", "pace", "name"]), value=JSON)
 def test_tables_that_cannot_be_are_refused_in_words(server: Server, field: str, value: object) -> None:
     data = {"seats": ["random"] * 4, "pace": 10, field: value}
@@ -225,7 +225,7 @@ def test_tables_that_cannot_be_are_refused_in_words(server: Server, field: str, 
         assert field != "seats"
 
 
-@settings(max_examples=amount(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(25), deadline=None, suppress_health_check=SHARED)
 @given(
     messages=st.lists(
         st.text(max_size=60)

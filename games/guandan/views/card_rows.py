@@ -13,7 +13,7 @@ from games.guandan.rounds.state import HAND, PLAYED, views
 from games.support.array_types import Array, Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 
-__all__ = ["Writer", "encoded", "room_for", "write_cards", "write_unseen"]
+__all__ = ["Writer", "encoded", "filled", "room_for", "write_cards", "write_unseen"]
 
 _LO, _HI = 0xAAAAAAAAAAAAAA, 0xAAAAAAAAAAAAA
 """Two of every card, packed."""
@@ -22,7 +22,7 @@ Writer: TypeAlias = Callable[[Ints, Bytes, Ints, Array], Any]
 """A kernel that writes one row for each state, given as words and bytes, and each seat."""
 
 
-@kernel(inline="always")
+@kernel
 def write_cards(lo: int, hi: int, row: Array, at: Int) -> None:
     """Write packed cards as 54 counts."""
     for c in range(28):
@@ -31,7 +31,7 @@ def write_cards(lo: int, hi: int, row: Array, at: Int) -> None:
         row[at + 28 + c] = hi >> 2 * c & 3
 
 
-@kernel(inline="always")
+@kernel
 def write_unseen(words: Ints, i: int, seat: Int, row: Array, at: Int) -> None:
     """Write the cards of state i that a seat neither holds nor has seen played, as 54 counts."""
     lo = -words[i, HAND + 2 * seat]
@@ -60,6 +60,20 @@ def room_for(n: int, width: int, dtype: DTypeLike, out: Array | None) -> Array:
     return out
 
 
+def filled(room: Array, write: Callable[[Array], Any]) -> Array:
+    """Return `room`, into which `write` has written; it writes into int8 rows without gaps.
+
+    One kind of rows is one kernel to compile, and converting them takes less time than writing float32.
+    """
+    if room.dtype == np.int8 and room.flags.c_contiguous:
+        write(room)
+    else:
+        rows = np.empty(room.shape, np.int8)
+        write(rows)
+        room[...] = rows
+    return room
+
+
 def encoded(
     write: Writer, width: int, states: Rows, seats: ArrayLike | None, dtype: DTypeLike, out: Array | None
 ) -> Array:
@@ -74,5 +88,4 @@ def encoded(
         raise GameError(f"guandan: a seat is 0..3; got {looking.min()}..{looking.max()} (a finished round?)")
     looking = np.broadcast_to(looking.astype(np.int64), len(states))
     room = room_for(len(states), width, dtype, out)
-    write(*views(states), looking, room)
-    return room
+    return filled(room, lambda rows: write(*views(states), looking, rows))

@@ -23,7 +23,7 @@ from games.guandan.rounds.state import (
     PLAYED,
     PLAYS,
 )
-from games.guandan.views.card_rows import encoded, room_for, write_cards, write_unseen
+from games.guandan.views.card_rows import encoded, filled, room_for, write_cards, write_unseen
 from games.support.array_types import Array, Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 
@@ -203,5 +203,4 @@ def action_features(actions: Rows, *, dtype: DTypeLike = np.int8, out: Array | N
     """
     actions = np.ascontiguousarray(np.atleast_1d(actions))
     room = room_for(len(actions), ACTION_WIDTH, dtype, out)
-    _action_features(actions.view(np.int64).reshape(-1, 3), room)
-    return room
+    return filled(room, lambda rows: _action_features(actions.view(np.int64).reshape(-1, 3), rows))

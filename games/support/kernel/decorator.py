@@ -26,6 +26,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from numba import njit, types
 from numba.core import event as numba_event
+from numba.core import targetconfig
 
 from games.support.kernel.cache import LinkedCache, compiling_failed, keep_compiled
 from games.support.kernel.lazy import LazyKernel
@@ -110,6 +111,7 @@ def _link_into_callers(dispatcher: Any) -> None:
 
 
 _unliteral: Any = types.unliteral
+_flags: Any = targetconfig.TargetConfig
 _events: Any = numba_event
 
 
@@ -141,3 +143,23 @@ class _PauseCollection(_events.Listener):  # type: ignore[misc]
 
 
 _events.register("numba:compile", _PauseCollection())
+
+
+def _compare_flags_at_once(
+    equal: Callable[[Any, Any], Any] = _flags.__eq__, digest: Callable[[Any], int] = _flags.__hash__
+) -> None:
+    """Let Numba compare its flags as they are stored, and hash what it hashes once.
+
+    It asks for each call that a kernel makes. Comparing option by option was a twentieth of compiling; the
+    hash is that of the options' names, the same for all flags of a class.
+    """
+
+    def same(one: Any, other: Any) -> Any:
+        alike = type(one) is type(other) and one._values == other._values
+        return alike or equal(one, other)
+
+    hashed: Callable[[Any], int] = cache(lambda kind: digest(kind()))
+    _flags.__eq__, _flags.__hash__ = same, lambda flags: hashed(type(flags))
+
+
+_compare_flags_at_once()

@@ -207,7 +207,7 @@ def test_every_field_of_a_games_training_can_be_set(option: str, tmp_path: Path)
     fields = ClimbingConfig(personas=0.5, personality=8).to_json()
     del fields["recipe"]
     settings = [word for name, value in fields.items() for word in (option, f"{name}={value}")]
-    words = ("big2", "-o", str(tmp_path / "run"), *settings, "--set", "rounds=4", "--set", "state=8")
+    words = ("big2", "-o", str(tmp_path / "run"), *settings, option, "rounds=4", option, "state=8")
     done = gs2(*words, "--minutes", "0")
     assert done.exit_code == 0, done.output
     told = refusal("big2", "-o", str(tmp_path / "other"), option, "tribute=0.5")

@@ -340,7 +340,7 @@ def test_the_report_sets_blueprints_of_rising_strength_beside_each_other(tmp_pat
         blueprints=("cfr:20", "uniform", "cfr:2"),
         methods=("gs2-d:k=3", "gs2-r:k=3,draws=5", "gs2-r:k=3", "gs2+"),
         iterations=(300,),
-        seeds=amount(5, 2),
+        seeds=amount(5, 1),
     )
     run_grid(grid, tmp_path / "run")
     rows = read_rows(tmp_path / "run" / ROWS)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed
 
 from games.record import replayed_rounds
-from tests.patience import amount
+from tests.patience import SHARED, amount
 from tests.web.games.playing import GameSeat, new_table, play_round
 from tests.web.serving import Server
 from tests.web.test_security import JSON
@@ -254,7 +254,7 @@ def test_tables_that_cannot_be_are_refused_in_words(server: Server, wrong: dict[
     assert len(answer.text) < 2000
 
 
-@settings(max_examples=amount(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(40), deadline=None, suppress_health_check=SHARED)
 @given(field=st.sampled_from(["game", "players", "options", "seed", "pace", "rotate", "name"]), value=JSON)
 def test_generated_nonsense_hurts_nobody(server: Server, field: str, value: object) -> None:
     data = {"game": "kuhn_poker", "players": ["person", "random"], "options": {}, field: value}
@@ -262,7 +262,7 @@ def test_generated_nonsense_hurts_nobody(server: Server, field: str, value: obje
     assert answer.status_code in (201, 400), answer.text
 
 
-@settings(max_examples=amount(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(25), deadline=None, suppress_health_check=SHARED)
 @given(
     messages=st.lists(
         st.text(max_size=60)

@@ -23,6 +23,7 @@ from gs2.web.guandan.account import RoundEnd, TableAccount
 from gs2.web.pages import MODULES
 from gs2.web.tables.table import Table
 from tests.gs2.guandan.table.test_agents import observations
+from tests.patience import amount
 from tests.web.modules.least_browser import in_page, needs_node
 from tests.web.tables.stored_tables import game_table
 
@@ -167,7 +168,7 @@ def test_what_would_beat_a_play_is_not_left_out() -> None:
     pairs = {
         (name, seen["beat"]["kind"], kind): seen
         for name in rules
-        for seed in range(12)
+        for seed in range(amount(12, 6))
         for seen, kind in answered(load_game(name, general_sum=True), seed)
     }
     assert len(pairs) > 25 and {name for name, _, _ in pairs} == set(rules)
@@ -207,7 +208,7 @@ def test_reasons_at_a_table_of_guandan_leave_room_for_bombs_as_the_rules_do() ->
     rng = np.random.default_rng(5)
     every = [
         (seen.greater[1], why)
-        for seen in observations(400, seed=7, stages=("play",))
+        for seen in observations(amount(400, 150), seed=7, stages=("play",))
         if seen.greater is not None
         for why in reasons(seen, rng)
     ]
