@@ -162,16 +162,7 @@ class Solver:
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
             self._tabulate_discounts(self.iteration + some)
-            kernels.iterate(
-                self.iteration,
-                some,
-                self._variant,
-                self._discounts,
-                self._play.sides,
-                self._play.boxes,
-                states,
-                self._work,
-            )
+            self._play.iterate(self.iteration, some, self._variant, self._discounts, states, self._work)
             self.iteration += some
 
     def _tabulate_discounts(self, last: int) -> None:
@@ -219,8 +210,8 @@ class Solver:
 
     def _averages(self) -> Pair:
         a, b = (np.zeros_like(policy) for policy in self._policy)
-        kernels.average(self._play.sides[0], self._sum[0], self._policy[0], a)
-        kernels.average(self._play.sides[1], self._sum[1], self._policy[1], b)
+        for side, sums, policy, out in zip(self._play.sides, self._sum, self._policy, (a, b), strict=True):
+            kernels.average(*side[:2], sums, policy, out)
         return a, b
 
     def regrets(self) -> NDArray[np.float64]:

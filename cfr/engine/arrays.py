@@ -15,9 +15,12 @@ from cfr.engine.simd import zeros
 from games.support.kernel import kernel
 
 __all__ = [
+    "ANY_SHAPE",
+    "EVERY_SHAPE",
     "BoxArrays",
     "Side",
     "State",
+    "Ways",
     "Work",
     "aligned_zeros",
     "borrow_boxes",
@@ -46,6 +49,12 @@ Work = tuple[_Floats, _Floats, _Floats, NDArray[np.uint8], _Ints, _Ints]
 """Scratch of one side: (plan, reach, value, marked, queue, units); the marks fill whole lines of 64."""
 State = tuple[_Floats, _Floats, _Floats, _Floats, _Ints]
 """What CFR keeps of one side: (regret, prediction, policy, strategy_sum, stamp)."""
+Ways = tuple[float, ...]
+"""Which ways through a layout sweeps are compiled with, by the tuple's length: `ANY_SHAPE`, `EVERY_SHAPE`."""
+ANY_SHAPE: Ways = ()
+"""One way, for bundles and boxes of whatever shape: compiled in a third of the time."""
+EVERY_SHAPE: Ways = (0.0,)
+"""Ways of their own for the common shapes as well. The results are the same, to the bit."""
 
 
 @kernel

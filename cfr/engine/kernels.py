@@ -9,6 +9,7 @@ from cfr.engine.arrays import (
     BoxArrays,
     Side,
     State,
+    Ways,
     Work,
     borrow_boxes,
     borrow_side,
@@ -17,12 +18,12 @@ from cfr.engine.arrays import (
 )
 from cfr.engine.borrowed import borrow
 from cfr.engine.bundles import BASE, FIELDS, MEMBERS, ROWS, WIDE
-from cfr.engine.simd import add_fours, four_zeros, load, select_positive, splat, store, total, width
+from cfr.engine.simd import add_fours, four_zeros, load, select_positive, splat, store, total, width, zeros
 from cfr.engine.sweeps.downward import sweep_down
 from cfr.engine.sweeps.upward import respond, sweep_up
 from games.support.kernel import kernel
 
-__all__ = ["average", "discount_table", "iterate", "pay", "respond"]
+__all__ = ["average", "discount_table", "iterate", "respond"]
 
 
 @kernel(lazy=True)
@@ -47,10 +48,14 @@ def discount_table(n: int, alpha: float, beta: float) -> NDArray[np.float64]:
 
 @kernel
 def average(
-    side: Side, strategy_sum: NDArray[np.float64], policy: NDArray[np.float64], out: NDArray[np.float64]
+    lanes: tuple[float, ...],
+    bundles: NDArray[np.int32],
+    strategy_sum: NDArray[np.float64],
+    policy: NDArray[np.float64],
+    out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` with the average policy, and with `policy` where it was never reached."""
-    zero, bundle, n, _, _, _, _, _, _, _, _ = borrow_side(side)
+    """Fill `out` with the average policy of a side, and with `policy` where it was never reached."""
+    zero, bundle, n = zeros(lanes), borrow(bundles), len(bundles)
     sums, fallback, mean = borrow(strategy_sum), borrow(policy), borrow(out)
     one = splat(zero, 1.0)
     for b in range(1, n):
@@ -78,6 +83,7 @@ def average(
 
 @kernel
 def iterate(
+    ways: Ways,
     t0: int,
     n: int,
     variant: tuple[float, ...],
@@ -87,8 +93,9 @@ def iterate(
     states: tuple[State, State],
     works: tuple[Work, Work],
 ) -> None:
-    """Run iterations t0 + 1 … t0 + n.
+    """Run iterations t0 + 1 … t0 + n. With n = 0 only fill both sides' plans, and their values against them.
 
+    ways: how sweeps are compiled. variant: as `Solver` has it; alternating must be 0 if n is.
     sides, boxes: `arrays` of the layout; boxes[s] pay side s. states: (regret, prediction, policy,
     strategy_sum, stamp) of each side; works: (plan, reach, value, marked).
     """
@@ -99,8 +106,8 @@ def iterate(
     work = borrow_work(works[0]), borrow_work(works[1])
     discounts = borrow(discount)
     alternating = variant[5] > 0
-    for t in range(t0 + 1, t0 + n + 1):
-        weight = float(t) ** variant[2]
+    for t in range(t0 + 1, t0 + (n if n > 0 else 1) + 1):
+        weight = float(t) ** variant[2] if n > 0 else 0.0
         for s in range(2):
             # Side 0 learns from what side 1 plays; then, where they take turns, side 1 from its answer. A
             # side's policy is swept down before side 0 learns or, side 0's in turns, before side 1 does.
@@ -108,12 +115,7 @@ def iterate(
                 learner = 0 if down == 1 or not alternating else 1
                 if s == learner:
                     policy, sums = state[down][2], state[down][3]
-                    sweep_down(side[down], box[1 - down], policy, work[down], work[1 - down], weight, sums)
-            sweep_up(t, variant, discounts, side[s], work[s], state[s])
-
-
-@kernel
-def pay(side: Side, boxes: BoxArrays, policy: NDArray[np.float64], work: Work, other_work: Work) -> None:
-    """Fill the other side's values with the payoffs against `policy`, and `work`'s plan."""
-    mine, theirs = borrow_work(work), borrow_work(other_work)
-    sweep_down(borrow_side(side), borrow_boxes(boxes), borrow(policy), mine, theirs, 0.0, mine[0])
+                    mine, theirs = work[down], work[1 - down]
+                    sweep_down(ways, side[down], box[1 - down], policy, mine, theirs, weight, sums)
+            if n > 0:
+                sweep_up(ways, t, variant, discounts, side[s], work[s], state[s])

@@ -8,14 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cfr.engine import kernels
-from cfr.engine.arrays import Work, aligned_zeros
+from cfr.engine.arrays import ANY_SHAPE, EVERY_SHAPE, State, Ways, Work, aligned_zeros
 from cfr.engine.bundles import BASE, WIDE
 from cfr.sequence_form import SequenceForm
 
-__all__ = ["FormArrays", "Pair"]
+__all__ = ["SWEPT_ANYHOW", "FormArrays", "Pair"]
 
 Pair = tuple[NDArray[Any], NDArray[Any]]
 """One array for each side."""
+SWEPT_ANYHOW = 100_000_000
+"""Positions that a process sweeps before it compiles ways of their own for common shapes: half a second's."""
+SWEPT_BESIDE = 400
+"""Positions that could be swept in the time that an iteration takes beside."""
+_swept = 0
 
 
 class FormArrays:
@@ -47,6 +52,24 @@ class FormArrays:
             for side in self.form.layout.sides
         )
         return a, b
+
+    def iterate(
+        self,
+        t0: int,
+        n: int,
+        variant: tuple[float, ...],
+        discounts: NDArray[np.float64],
+        states: tuple[State, State],
+        work: tuple[Work, Work],
+    ) -> None:
+        """Run `kernels.iterate` in the ways that pay."""
+        kernels.iterate(self.ways(n), t0, n, variant, discounts, self.sides, self.boxes, states, work)
+
+    def ways(self, n: int) -> Ways:
+        """Return how `n` iterations, or one evaluation, are to be swept, and count them as run."""
+        global _swept
+        _swept += max(n, 1) * (SWEPT_BESIDE + sum(side.n_positions for side in self.form.layout.sides))
+        return EVERY_SHAPE if _swept > SWEPT_ANYHOW else ANY_SHAPE
 
     def zeros(self) -> Pair:
         """Return zeros by position, float64."""
@@ -89,18 +112,18 @@ class FormArrays:
 
     def evaluate(self, policies: Pair) -> tuple[float, float, float]:
         """Return (value to side 0, best-response value of side 0, of side 1) of policies by position."""
-        work = self.work()
-        for side in (1, 0):
-            other = 1 - side
-            kernels.pay(self.sides[side], self.boxes[other], policies[side], work[side], work[other])
+        work = self._pay(policies)
         (value, best_0), (_, best_1) = (kernels.respond(self.sides[s], work[s]) for s in range(2))
         return value, best_0, best_1
 
     def payoffs(self, policy: ArrayLike, side: int) -> NDArray[np.float64]:
         """Return the utility of each position of `side` when the other follows `policy` (on slots)."""
-        other = 1 - side
+        return self._pay(self.from_slots(policy))[side][2]
+
+    def _pay(self, policies: Pair) -> tuple[Work, Work]:
+        """Return scratch with each side's plan, and its payoffs against the other's."""
         work = self.work()
-        kernels.pay(
-            self.sides[other], self.boxes[side], self.from_slots(policy)[other], work[other], work[side]
-        )
-        return work[side][2]
+        none = np.zeros(0, np.int32)
+        a, b = ((policy, policy, policy, policy, none) for policy in policies)
+        self.iterate(0, 0, (0.0,) * 7, np.zeros((1, 4)), (a, b), work)
+        return work

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cfr.engine.play import SWEPT_ANYHOW
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow
@@ -213,7 +214,7 @@ def _run_ms(form: SequenceForm, iterations: int) -> tuple[float, Solver]:
 
 def _speed(name: str, form: SequenceForm, work: CfrWork, peer_seconds: float) -> CfrSpeed:
     iterations, repeats = work.iterations, work.repeats
-    _run_ms(form, 2)
+    _run_ms(form, 1 + SWEPT_ANYHOW // sum(side.n_positions for side in form.layout.sides))
     ours, evaluations, theirs, first = [], [], [], []
     peer = Peer(OPENSPIEL[name]) if peer_seconds > 0 and name in OPENSPIEL and has_openspiel() else None
     peer_iterations = peer.fitting(peer_seconds / repeats) if peer else 0

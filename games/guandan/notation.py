@@ -134,7 +134,8 @@ def parse_action(move: str | Sequence[Any], level: int | str) -> Rows:
     if len(rank_name) != 1 or rank_name not in RANKS:
         raise GameError(f"guandan: a rank is one of {' '.join(RANKS)}; got {rank_name!r}")
     action = make_actions([kind], [RANKS.index(rank_name)], counts[None])
-    if not np.any(legal_moves(pack(counts)[None], level)[0] == action[0]):
+    # the cards are the whole hand, so that a move of all of them is the canonical one of its effect
+    if not np.any(legal_moves(pack(counts)[None], level, canonical=True)[0] == action[0]):
         raise GameError(
             f"guandan: {' '.join(map(str, parts[2])) if not isinstance(parts[2], str) else parts[2]} "
             f"do not make {kind_name} {rank_name} at level {RANKS[level]}"

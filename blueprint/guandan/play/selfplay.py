@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from blueprint.guandan.chooser import Chooser, Decisions, PlayedMoves, drawn
 from blueprint.structured import join
 from games.guandan.cards import ACTION
-from games.guandan.moves.listing import RESERVE
+from games.guandan.moves.listing import CANONICAL, RESERVE
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.state import NOBODY, PLAYER, STATE, play_move, views
 from games.support.array_types import Array, Bytes, Ints
@@ -77,11 +77,6 @@ class Scratch:
 
     def __init__(self) -> None:
         self.moves = np.empty((RESERVE + 65536, 3), np.int64)
-
-
-@kernel(nogil=True)
-def _list_moves(words: Ints, bytes_: Bytes, begin: int, out: Ints, counts: Ints) -> tuple[int, int]:
-    return legal_states(words, bytes_, True, begin, out, counts)
 
 
 @kernel(nogil=True)
@@ -225,7 +220,7 @@ def _moves(words: Ints, bytes_: Bytes, counts: Ints, scratch: Scratch) -> tuple[
     done = 0
     used = 0
     while True:
-        done, m = _list_moves(words, bytes_, done, scratch.moves[used:], counts)
+        done, m = legal_states(words, bytes_, CANONICAL, done, scratch.moves[used:], counts)
         used += m
         if done == len(words):
             return scratch.moves, used

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.engine.arrays import EVERY_SHAPE, Ways
 from cfr.engine.boxes import BOX_FIELDS
 from cfr.engine.bundles import ACTIONS, BASE, BEFORE, DOOR0, FIELDS, LANE0, MEMBERS, ROWS, UNIT0, WIDE
 from cfr.engine.simd import (
@@ -61,12 +62,8 @@ def _realize(
     """
     zero, _, _, _, _, _, _, _, (row_child, row_before, _, has_rows), _, _ = side
     plan, _, _, _, queue, units = work
-    # The queue is of doors. What is reached changes all the time: lists are filled without branches on it.
-    plan[0] = 1.0
-    queue[0] = 0
-    units[0] = 0
     most_doors = 1 if has_rows else 1 << 31
-    n_units, tail = _realize_bundles(most_doors, side, policy, work, weight, strategy_sum)
+    n_units, tail = _realize_bundles(EVERY_SHAPE, most_doors, side, policy, work, weight, strategy_sum)
     weights = splat(zero, weight)
     head = 1
     while has_rows and head < tail:
@@ -88,6 +85,7 @@ def _realize(
 
 @kernel
 def _realize_bundles(
+    ways: Ways,
     most_doors: int,
     side: Any,
     policy: NDArray[np.float64],
@@ -102,8 +100,12 @@ def _realize_bundles(
     zero, bundle, _, _, _, child, parent, _, _, unit_size, _ = side
     plan, reach, _, _, queue, units = work
     weights = splat(zero, weight)
+    # The queue is of doors. What is reached changes all the time: lists are filled without branches on it.
+    plan[0] = 1.0
+    queue[0] = 0
+    units[0] = 0
     n_units, tail, head = 1, 1, 0
-    while head < min(tail, most_doors):
+    while head < tail and head < most_doors:
         first, end = child[queue[head]], child[queue[head] + 1]
         head += 1
         for b in range(first, end):
@@ -111,7 +113,7 @@ def _realize_bundles(
             base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
             unit, door, members = bundle[row + UNIT0], bundle[row + DOOR0], bundle[row + MEMBERS]
             fields = members, bundle[row + BEFORE], bundle[row + LANE0]
-            if wide == width(zero):
+            if len(ways) > 0 and wide == width(zero):
                 before = _reach_before(zero, plan, parent, fields, 0)
                 for a in range(rows):
                     at = base + a * wide
@@ -239,6 +241,7 @@ def _pay_twelve(
 
 @kernel
 def _pay(
+    ways: Ways,
     zero: Any,
     units: NDArray[np.int32],
     n_units: int,
@@ -249,11 +252,11 @@ def _pay(
 ) -> None:
     """Add the payoffs of the listed units against `plan` to the other side's `value`."""
     start, box, shape, columns, pool = boxes
-    if columns == 4:
+    if len(ways) > 0 and columns == 4:
         _pay_alike((0.0, 0.0, 0.0, 0.0), zero, units, n_units, boxes, plan, value, marked)
-    elif columns == 6:
+    elif len(ways) > 0 and columns == 6:
         _pay_alike((0.0, 0.0, 0.0, 0.0, 0.0, 0.0), zero, units, n_units, boxes, plan, value, marked)
-    elif columns == 8:
+    elif len(ways) > 0 and columns == 8:
         _pay_alike((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), zero, units, n_units, boxes, plan, value, marked)
     else:
         for k in range(n_units):
@@ -263,7 +266,7 @@ def _pay(
                 own, other, cell = box[b], box[b + 1], box[b + 2]
                 marked[box[b + 3]] |= PAID
                 fours, n = shape[2 * index], shape[2 * index + 1]
-                if fours == 3 and n == 10 and width(zero) == 8:
+                if len(ways) > 0 and fours == 3 and n == 10 and width(zero) == 8:
                     _pay_twelve(TEN, zero, (own, other, cell), pool, plan, value)
                 elif fours == 3 and width(zero) == 8:
                     sums, last_four = load(zero, value, own), load(four_zeros(), value, own + 8)
@@ -285,6 +288,7 @@ def _pay(
 
 @kernel
 def sweep_down(
+    ways: Ways,
     side: Any,
     boxes: Any,
     policy: NDArray[np.float64],
@@ -294,8 +298,10 @@ def sweep_down(
     strategy_sum: NDArray[np.float64],
 ) -> None:
     """Realize a policy and pay the other side. boxes: of the payoffs to the other side."""
-    if side[10]:
+    if len(ways) == 0:
+        n_units, _ = _realize_bundles(ways, 1 << 31, side, policy, work, weight, strategy_sum)
+    elif side[10]:
         n_units = _realize_singles(side, policy, work, weight, strategy_sum)
     else:
         n_units = _realize(side, policy, work, weight, strategy_sum)
-    _pay(side[0], work[5], n_units, boxes, work[0], other_work[2], other_work[3])
+    _pay(ways, side[0], work[5], n_units, boxes, work[0], other_work[2], other_work[3])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.arrays import Side, Work, borrow_side, borrow_work
+from cfr.engine.arrays import Side, Ways, Work, borrow_side, borrow_work
 from cfr.engine.bundles import ABOVE, ACTIONS, BASE, BEFORE, FIELDS, LANE0, MEMBERS, ROWS, WIDE
 from cfr.engine.simd import (
     add_fours,
@@ -76,7 +76,13 @@ def _give(
 
 @kernel
 def sweep_up(
-    t: int, variant: tuple[float, ...], discounts: NDArray[np.float64], side: Any, work: Any, state: Any
+    ways: Ways,
+    t: int,
+    variant: tuple[float, ...],
+    discounts: NDArray[np.float64],
+    side: Any,
+    work: Any,
+    state: Any,
 ) -> None:
     """Update regrets and policy of the marked bundles and those above them, bottom up, for iteration `t`.
 
@@ -86,18 +92,19 @@ def sweep_up(
     level, n_levels = side[3], side[4]
     for depth in range(n_levels - 1, -1, -1):
         n = _list_marked(level[depth], level[depth + 1], work)
-        if depth > 0 and side[8][3]:
+        if len(ways) > 0 and depth > 0 and side[8][3]:
             update_rows(n, t, variant, discounts, side, work, state)
-        elif side[10]:
+        elif len(ways) > 0 and side[10]:
             update_singles(n, t, variant, discounts, side, work, state)
         else:
-            _update(n, t, variant, discounts, side, work, state)
+            _update(ways, n, t, variant, discounts, side, work, state)
     work[2][0] = 0.0
     work[3][0] = 0
 
 
 @kernel
 def _update(
+    ways: Ways,
     n: int,
     t: int,
     variant: tuple[float, ...],
@@ -150,7 +157,7 @@ def _update(
                 for at in range(first, end, wide):
                     store(policy, at, select_positive(mass, load(zero, policy, at) * scale, equal))
                 _give(zero, value, parent, before + j if before >= 0 else -1, lane0 + j, expected)
-        elif wide == width(zero):
+        elif len(ways) > 0 and wide == width(zero):
             values = load(zero, value, base)
             mask = real[lane0 >> shift]
             worth = total(fma_fours(load(zero, policy, base), values, four_zeros()))

@@ -11,16 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
-from games.guandan.cards import (
-    ACTION,
-    NUM_CARDS,
-    RANKS,
-    SINGLE,
-    as_level,
-    make_actions,
-    parse_cards,
-    unpack,
-)
+from games.guandan.cards import ACTION, NUM_CARDS, RANKS, SINGLE, as_level, make_actions, parse_cards, unpack
 from games.guandan.matches.events import (
     AntiTribute,
     Dealt,
@@ -36,7 +27,7 @@ from games.guandan.matches.events import (
 from games.guandan.matches.lockstep import OVER, PHASES, PLAY, TRIBUTE, CardDecisions, Matches
 from games.guandan.matches.opening import AS_DRAWN, Opening
 from games.guandan.matches.tribute import CARD_RANK, big_jokers
-from games.guandan.moves.listing import RESERVE
+from games.guandan.moves.listing import FULL, RESERVE
 from games.guandan.notation import action_text, parse_action
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.round import GuanDan
@@ -244,7 +235,7 @@ class Match:
         if buffer is None:
             buffer = _LOCAL.buffer = np.empty((RESERVE, 3), np.int64)
             _LOCAL.counts = np.zeros(1, np.int64)
-        _, used = legal_states(*self._views, False, 0, buffer, _LOCAL.counts)
+        _, used = legal_states(*self._views, FULL, 0, buffer, _LOCAL.counts)
         # the constructor spares the checks that make `view` slow on a structured dtype
         return np.ndarray(used, ACTION, buffer[:used].copy())
 

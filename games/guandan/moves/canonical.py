@@ -19,15 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.guandan.cards import (
-    PASS,
-    SINGLE,
-    STRAIGHT,
-    STRAIGHT_FLUSH,
-    THREE_PAIR,
-    THREE_WITH_TWO,
-    TRIPS,
-)
+from games.guandan.cards import PASS, SINGLE, STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, THREE_WITH_TWO, TRIPS
 from games.guandan.moves.full import SLOTS
 from games.guandan.moves.listing_parts import list_bombs, list_pass, question
 from games.guandan.moves.packed import (

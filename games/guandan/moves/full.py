@@ -7,15 +7,7 @@ by a wild card. The multiset tells which slots the wild cards fill, hence no mov
 
 from __future__ import annotations
 
-from games.guandan.cards import (
-    PASS,
-    SINGLE,
-    STRAIGHT_FLUSH,
-    THREE_PAIR,
-    THREE_WITH_TWO,
-    TRIPS,
-    TWO_TRIPS,
-)
+from games.guandan.cards import PASS, SINGLE, STRAIGHT_FLUSH, THREE_PAIR, THREE_WITH_TWO, TRIPS, TWO_TRIPS
 from games.guandan.moves.listing_parts import list_bombs, list_pass, question
 from games.guandan.moves.packed import (
     AT_LEVEL,

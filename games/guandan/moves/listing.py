@@ -22,13 +22,17 @@ from games.ragged import Ragged
 from games.support.array_types import Int, Ints, Rows
 from games.support.kernel import kernel
 
-__all__ = ["legal_moves", "list_moves", "moves_scratch"]
+__all__ = ["CANONICAL", "FULL", "Which", "legal_moves", "list_moves", "moves_scratch"]
 
 RESERVE = 1 << 18
 """Rows kept free before a hand is listed: more than any hand of 27 cards has moves (tubes 12 * 15 ** 3, full
 houses 390 * 195, straights 10 * 2944, plates 13 * 30 ** 2 and few others, each bound generous)."""
 
 
+Which: TypeAlias = tuple[float, ...]
+"""Which moves a kernel lists: FULL or CANONICAL. Its length is its type: only one of them is compiled in."""
+FULL: Which = ()
+CANONICAL: Which = (1.0,)
 Scratch: TypeAlias = tuple[Ints, Ints, Ints]
 """Working memory of `list_moves`: a hand taken apart, pairs [256, 3], partial moves [2 * HALF, 2]."""
 
@@ -45,7 +49,7 @@ def moves_scratch() -> Scratch:
 
 @kernel
 def list_moves(
-    canonical: bool, lo: int, hi: int, level: Int, beat: int, out: Ints, m: int, scratch: Scratch
+    which: Which, lo: int, hi: int, level: Int, beat: int, out: Ints, m: int, scratch: Scratch
 ) -> int:
     """Write the moves of one hand to `out` from row m; return the row after the last.
 
@@ -54,14 +58,14 @@ def list_moves(
     """
     hand, pairs, work = scratch
     open_hand(lo, hi, level, hand)
-    if canonical:
+    if len(which) > 0:
         return canonical_moves(hand, beat, out, m)
     return full_moves(hand, beat, out, m, pairs, work)
 
 
 @kernel(nogil=True)
 def _legal(
-    hands: Ints, levels: Ints, beats: Ints, canonical: bool, begin: int, out: Ints, counts: Ints
+    hands: Ints, levels: Ints, beats: Ints, which: Which, begin: int, out: Ints, counts: Ints
 ) -> tuple[int, int]:
     """List the hands from `begin` on until `out` is too full for one more; return (next hand, rows used)."""
     scratch = moves_scratch()
@@ -70,7 +74,7 @@ def _legal(
         if m + RESERVE > len(out):
             return i, m
         before = m
-        m = list_moves(canonical, hands[i, 0], hands[i, 1], levels[i], beats[i], out, m, scratch)
+        m = list_moves(which, hands[i, 0], hands[i, 1], levels[i], beats[i], out, m, scratch)
         counts[i] = m - before
     return len(hands), m
 
@@ -105,7 +109,7 @@ def legal_moves(
         if n and (kind.max() > FOUR_KINGS or rank.max() > 14 or size.max() > 10):
             raise GameError("guandan: the action to beat has no such type, rank or size; take it from a list")
         heads = kind | rank << 8 | size << 16
-    return fill_ragged(_legal, n, hands.view(np.int64), levels, heads, canonical)
+    return fill_ragged(_legal, n, hands.view(np.int64), levels, heads, CANONICAL if canonical else FULL)
 
 
 def fill_ragged(lists: Callable[..., tuple[int, int]], n: int, *arguments: Any) -> Ragged:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from games.guandan.moves.listing import RESERVE, list_moves, moves_scratch
+from games.guandan.moves.listing import CANONICAL, FULL, RESERVE, Which, list_moves, moves_scratch
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, play_move, random_below, views
 from games.support.array_types import Bytes, Ints, Rows
 from games.support.kernel import kernel
@@ -15,7 +15,7 @@ __all__ = ["legal_states", "random_playouts"]
 
 @kernel(nogil=True)
 def legal_states(
-    words: Ints, bytes_: Bytes, canonical: bool, begin: int, out: Ints, counts: Ints
+    words: Ints, bytes_: Bytes, which: Which, begin: int, out: Ints, counts: Ints
 ) -> tuple[int, int]:
     """List the moves from state `begin` on until `out` is too full; return (next state, rows used)."""
     scratch = moves_scratch()
@@ -29,14 +29,14 @@ def legal_states(
         before = m
         level = np.int64(bytes_[i, LEVEL])
         lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
-        m = list_moves(canonical, lo, hi, level, words[i, BEAT] & 0xFFFFFF, out, m, scratch)
+        m = list_moves(which, lo, hi, level, words[i, BEAT] & 0xFFFFFF, out, m, scratch)
         counts[i] = m - before
     return len(words), m
 
 
 @kernel(nogil=True)
 def _random_playouts(
-    words: Ints, bytes_: Bytes, seeds: NDArray[np.uint64], canonical: bool, out: Ints, decisions: Ints
+    words: Ints, bytes_: Bytes, seeds: NDArray[np.uint64], which: Which, out: Ints, decisions: Ints
 ) -> None:
     """Play every state to the end of its round in place, each with its own random stream."""
     scratch = moves_scratch()
@@ -46,7 +46,7 @@ def _random_playouts(
         while bytes_[i, PLAYER] < 4:
             p = np.int64(bytes_[i, PLAYER])
             lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
-            m = list_moves(canonical, lo, hi, level, words[i, BEAT] & 0xFFFFFF, out, 0, scratch)
+            m = list_moves(which, lo, hi, level, words[i, BEAT] & 0xFFFFFF, out, 0, scratch)
             rng, j = random_below(rng, m)
             play_move(words, bytes_, i, out[j, 0], out[j, 1], out[j, 2])
             decisions[i] += 1
@@ -64,5 +64,5 @@ def random_playouts(
     seeds = rng.integers(0, 2**64, len(after), np.uint64)
     decisions = np.zeros(len(after), np.int64)
     out = np.empty((RESERVE, 3), np.int64)
-    _random_playouts(*views(after), seeds, canonical, out, decisions)
+    _random_playouts(*views(after), seeds, CANONICAL if canonical else FULL, out, decisions)
     return after, decisions

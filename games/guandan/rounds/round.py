@@ -24,7 +24,7 @@ from games.guandan.cards import (
     pack,
     unpack,
 )
-from games.guandan.moves.listing import fill_ragged
+from games.guandan.moves.listing import CANONICAL, FULL, fill_ragged
 from games.guandan.notation import action_text
 from games.guandan.rounds.dealing import (
     DEAL,
@@ -224,7 +224,7 @@ def legal(states: Rows, *, canonical: bool = False) -> Ragged:
     """Return the legal moves at each state, Ragged of ACTION; none where the round is over."""
     states = np.ascontiguousarray(np.atleast_1d(states))
     words, bytes_ = views(states)
-    return fill_ragged(legal_states, len(states), words, bytes_, canonical)
+    return fill_ragged(legal_states, len(states), words, bytes_, CANONICAL if canonical else FULL)
 
 
 def advance(states: Rows, actions: Rows) -> None:

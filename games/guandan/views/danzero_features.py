@@ -11,18 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from games.guandan.rounds.state import (
-    BEAT,
-    HAND,
-    LAST,
-    LEADER,
-    LEFT,
-    LEVEL,
-    LEVELS,
-    PASSES,
-    PLAYED,
-    PLAYS,
-)
+from games.guandan.rounds.state import BEAT, HAND, LAST, LEADER, LEFT, LEVEL, LEVELS, PASSES, PLAYED, PLAYS
 from games.guandan.views.card_rows import encoded, filled, room_for, write_cards, write_unseen
 from games.support.array_types import Array, Bytes, Int, Ints, Rows
 from games.support.kernel import kernel

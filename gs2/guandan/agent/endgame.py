@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.objective import result_worth
 from games.guandan.cards import BOMB, NUM_RANKS, PASS
-from games.guandan.moves.listing import RESERVE, list_moves, moves_scratch
+from games.guandan.moves.listing import FULL, RESERVE, list_moves, moves_scratch
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import (
     BEAT,
@@ -136,7 +136,7 @@ def _wins(
                     return UNKNOWN, visited
                 lo, hi = words[top, HAND + 2 * p], words[top, HAND + 2 * p + 1]
                 beat = words[top, BEAT] & 0xFFFFFF
-                end = list_moves(False, lo, hi, np.int64(bytes_[top, LEVEL]), beat, moves, start, scratch)
+                end = list_moves(FULL, lo, hi, np.int64(bytes_[top, LEVEL]), beat, moves, start, scratch)
                 answer = UNKNOWN
                 for j in range(start, end):
                     if moves[j, 0] >> 16 & 255 == bytes_[top, LEFT + p]:

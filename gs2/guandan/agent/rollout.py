@@ -17,7 +17,7 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.objective import in_match, result_worth
 from games.game import TERMINAL
 from games.guandan.cards import ACTION
-from games.guandan.moves.listing import list_moves, moves_scratch
+from games.guandan.moves.listing import CANONICAL, list_moves, moves_scratch
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, play_move, views
 from games.support.array_types import Array, Bytes, Int, Ints
@@ -59,7 +59,7 @@ def _gather(
         while bytes_[i, PLAYER] < 4:
             p = np.int64(bytes_[i, PLAYER])
             lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
-            end = list_moves(True, lo, hi, level, words[i, BEAT] & 0xFFFFFF, moves, m, scratch)
+            end = list_moves(CANONICAL, lo, hi, level, words[i, BEAT] & 0xFFFFFF, moves, m, scratch)
             if end > m + 1:
                 rows[k] = i
                 seats[k] = p

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from cfr.engine.arrays import ANY_SHAPE, EVERY_SHAPE, Ways
 from cfr.engine.bundles import MEMBERS, ROWS, WIDE
 from cfr.engine.sweeps.short_bundles import CLOSE
 from cfr.sequence_form import SequenceForm, sequence_form
@@ -29,8 +30,14 @@ def form_of(name: str) -> SequenceForm:
     return sequence_form(grow(load_game(name), keep_states=False))
 
 
+def swept(solver: Solver, ways: Ways) -> Solver:
+    """Return the solver with the kernels that are compiled for these ways."""
+    solver._play.ways = lambda n: ways  # type: ignore[method-assign]
+    return solver
+
+
 def plainly(solver: Solver) -> Solver:
-    """Return the solver with the kernels for any bundle."""
+    """Return the solver with the kernels for any bundle, among those for every shape."""
     none, table = np.empty(0, np.int32), np.empty((0, 4), np.int32)
     solver._play.sides = tuple(  # type: ignore[assignment]
         (*side[:6], (none, none, table), side[7], False) for side in solver._play.sides
@@ -39,14 +46,17 @@ def plainly(solver: Solver) -> Solver:
 
 
 def assert_alike(form: SequenceForm, variant: str, iterations: int) -> None:
-    short, plain = Solver(form, variant), plainly(Solver(form, variant))
+    short = swept(Solver(form, variant), EVERY_SHAPE)
+    plain = swept(plainly(Solver(form, variant)), EVERY_SHAPE)
+    small = swept(Solver(form, variant), ANY_SHAPE)
     for n in (1, iterations - 1):
         short.run(n)
-        plain.run(n)
-        ours, theirs = short.state_dict(), plain.state_dict()
-        for name in ("regret", "prediction", "policy", "strategy_sum"):
-            np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
-        assert short.evaluate() == plain.evaluate()
+        for other in (plain, small):
+            other.run(n)
+            ours, theirs = short.state_dict(), other.state_dict()
+            for name in ("regret", "prediction", "policy", "strategy_sum"):
+                np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+            assert short.evaluate() == other.evaluate()
 
 
 @pytest.mark.parametrize("name", [*ROW_GAMES, *SINGLE_GAMES])

@@ -217,3 +217,22 @@ def test_a_straight_flush_stands_between_bombs_of_five_and_six() -> None:
     five = parse_action(["Bomb", "A", "SA SA CA CA DA"], level)
     kinds = legal_moves(hand, level, five)[0]
     assert {(int(a["type"]), int(a["size"])) for a in kinds} == {(PASS, 0), (STRAIGHT_FLUSH, 5), (BOMB, 6)}
+
+
+def test_moves_of_a_whole_hand_are_the_same_in_both_lists() -> None:
+    rng = np.random.default_rng(1)
+    deck = np.repeat(np.arange(54), 2)
+    for _ in range(amount(60, 600)):
+        level = int(rng.integers(13))
+        held = pack(np.bincount(rng.permutation(deck)[: rng.integers(5, 20)], minlength=54))
+        moves = legal_moves(held[None], level)[0]
+        some = moves[rng.permutation(len(moves))[:30]]
+        hands = np.stack([some["lo"], some["hi"]], 1).astype(np.uint64)
+        sizes = unpack(hands).sum(1)
+        full, canonical = legal_moves(hands, level), legal_moves(hands, level, canonical=True)
+        for i, size in enumerate(sizes):
+            played = [
+                sorted(move.tobytes() for move in found if move["size"] == size)
+                for found in (full[i], canonical[i])
+            ]
+            assert played[0] == played[1]
