@@ -57,8 +57,8 @@ class GameNetworkConfig(Configuration):
     seed: of the parameters.
     learner: dmc, or a policy learned by mmd or ppo (`blueprint.research.policy_learning`; `LEARNERS`). Theirs
         alone: critic: of all hands, or of what its player sees (own). critic_rate: its learning rate. trace:
-        how far returns count, 1 for payoffs alone. price, last_price: of a nat away from the magnet, in
-        stakes, at the start and the end. magnet: uniform, or the mean of the weights. step: of mmd.
+        how far returns count, 1 for payoffs alone. price, last_price: of a nat away from uniform play, in
+        stakes, at the start and the end. step: of mmd.
     """
 
     label: ClassVar[str] = "GameNetworkConfig"
@@ -81,9 +81,7 @@ class GameNetworkConfig(Configuration):
     trace: float = attrs.field(default=0.9, validator=real(0, 1))
     price: float = attrs.field(default=0.2, validator=real(1e-6, 10))
     last_price: float = attrs.field(default=0.05, validator=real(1e-6, 10))
-    magnet: str = attrs.field(default="uniform", validator=one_of(("uniform", "mean")))
     step: float = attrs.field(default=1.0, validator=real(1e-3, 1e3))
-    fit: float = attrs.field(default=0.5, validator=real(0, 10))
 
 
 LEARNERS: dict[str, dict[str, Any]] = {

@@ -9,7 +9,6 @@ a best responder.
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -208,11 +207,7 @@ class GameTrainer:
     def _learn_policy(
         self, learner: PolicyLearner, fresh: Decided, share: float, rng: np.random.Generator
     ) -> None:
-        magnet = None
-        if self.config.magnet == "mean":
-            magnet = copy.deepcopy(self.tower)
-            magnet.load_state_dict(self.smooth)
-        steps, self.losses = learner.learn(self.tower, magnet, self.optimiser, fresh, share, rng)
+        steps, self.losses = learner.learn(self.tower, self.optimiser, fresh, share, rng)
         self.steps += steps
         self._smooth(steps)
 

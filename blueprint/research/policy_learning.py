@@ -3,14 +3,14 @@
 Deep Monte Carlo plays softly by action values and is greedy against itself: in games of bluff it does not
 converge. Here a policy has scores of its own, and each generation of games moves it by
 
-    sum_a pi(a) Q(h, a)  -  price * KL(pi, magnet)  -  KL(pi, last pi) / step            (mmd)
+    sum_a pi(a) Q(h, a)  -  price * KL(pi, uniform)  -  KL(pi, last pi) / step           (mmd)
 
-where Q is a critic's, asked for every legal action of every history that was met. With a constant price this
-converges to the equilibrium of a game in which each nat away from the magnet costs that price, and the price
-falls (Sokota et al. 2023, "A unified approach to reinforcement learning, quantal response equilibria, and
-two-player zero-sum games"). `ppo` takes the usual clipped step along the action that was taken, with a price
-for the policy's distance from the magnet (Rudolph et al. 2025, arXiv 2502.08938, find that enough of it is
-most of what counts).
+where Q is a critic's, asked for every legal action of every history that was met. At a constant price this
+comes to rest where every action is played by its value, exp(Q / price), which is nearer to an equilibrium the
+lower the price; and the price falls (Sokota et al. 2023, "A unified approach to reinforcement learning,
+quantal response equilibria, and two-player zero-sum games"). `ppo` takes the usual clipped step along the
+action that was taken, with a price for the policy's distance from uniform play (Rudolph et al. 2025, arXiv
+2502.08938, find that enough of it is most of what counts).
 
 A critic of all hands (VRPO, Fan and Farina 2026) is fitted to returns of the same games with traces that are
 cut where exploration took an action that the policy would not (Retrace, Munos et al. 2016).
@@ -39,6 +39,8 @@ CRITIC_PASSES = 2
 """Gradient steps of the critic to one of the policy."""
 WAITING = 4
 """Decisions to one from which V is fitted to what a player sees that waits."""
+FIT = 0.5
+"""Weight of the fit of V and A in the loss of the policy, as usual for PPO."""
 LONGEST = 1.0
 """A gradient of the policy is cut to this length."""
 CLIP = 0.2
@@ -83,14 +85,13 @@ class PolicyLearner:
         self.replay: list[_Rows] = []
 
     def price(self, share: float) -> float:
-        """Return what a nat away from the magnet costs, in stakes: it falls geometrically."""
+        """Return what a nat away from uniform play costs, in stakes: it falls geometrically."""
         first, last = self.config.price, self.config.last_price
         return float(first * (last / first) ** share)
 
     def learn(
         self,
         tower: Tower,
-        magnet: Tower | None,
         optimiser: torch.optim.Optimizer,
         played: Decided,
         share: float,
@@ -98,7 +99,7 @@ class PolicyLearner:
     ) -> tuple[int, dict[str, float]]:
         """Fit the critic to a generation of games, then move the policy of `tower`.
 
-        magnet: None for the uniform policy. share: of the training that is over.
+        share: of the training that is over.
         Returns the gradient steps of the policy, and mean losses.
         """
         rows = _Rows.of(played.turns, self.players)
@@ -106,7 +107,7 @@ class PolicyLearner:
         self.replay = [*self.replay, rows][-self.config.replay :]
         steps = max(1, round(self.config.passes * len(rows.column) / self.config.batch))
         loss = sum(self._critic_step(optimiser, rng) for _ in range(CRITIC_PASSES * steps))
-        values = sum(self._policy_steps(tower, magnet, optimiser, rows, steps, share, rng))
+        values = sum(self._policy_steps(tower, optimiser, rows, steps, share, rng))
         return steps, {"q_loss": loss / (CRITIC_PASSES * steps), "v_loss": values / steps}
 
     def _asked(self, hands: Array) -> Tensor:
@@ -152,7 +153,6 @@ class PolicyLearner:
     def _policy_steps(
         self,
         tower: Tower,
-        magnet: Tower | None,
         optimiser: torch.optim.Optimizer,
         rows: _Rows,
         steps: int,
@@ -181,16 +181,14 @@ class PolicyLearner:
             else:
                 ratio = log.gather(1, column[i, None]).squeeze(1).exp() / chance[i]
                 gain = clipped_gain(ratio, target[i] - worth[i])
-            with torch.no_grad():
-                near = torch.zeros_like(log) if magnet is None else _log_policy(magnet(inputs)[2], here)
-            away = (log.exp() * here * (log - near)).sum(1)
+            away = (log.exp() * here * log).sum(1)  # from uniform play, less a constant
             fit = (here * (v[:, None] + a - q[i]) ** 2).sum(1) / here.sum(1)
             other = rng.integers(self.players - 1)
             few = i[: max(1, len(i) // WAITING)]
             waits = hands[few, self.own * (1 + other) : self.own * (2 + other)].float()
             values = torch.cat([v, tower(waits)[0]])
             fit = fit.mean() + F.mse_loss(values, torch.cat([worth[i], others[few, other]]))
-            loss = (self.price(share) * away - gain).mean() + config.fit * fit
+            loss = (self.price(share) * away - gain).mean() + FIT * fit
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(tower.parameters(), LONGEST)

@@ -14,8 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from games.base import ExplicitGame
-from games.game import GameError
-from games.infosets.infoset_words import ACTS, joined_lines, numbered
+from games.infosets.infoset_words import joined_lines, numbered
 from games.openspiel.expansion import expanded, load_openspiel
 from games.openspiel.telling import Forgets, Observations, has_observations, teller_of
 from games.support.array_types import Array
@@ -88,19 +87,6 @@ class OpenSpielGame(ExplicitGame):
     def openspiel_game(self) -> Any:
         """Return OpenSpiel's own game, in which players move one after the other."""
         return self._game
-
-    def openspiel_string(self, key: int, player: int) -> str:
-        """Return OpenSpiel's information state string of an infoset where the player acts.
-
-        Raises GameError if it is not one.
-        """
-        role, known = self._names[player][key]
-        if role != ACTS:
-            raise GameError(
-                f"{self.name}: player {player} must act at the infoset; it waits at "
-                f'"{self._texts[player][key]}"'
-            )
-        return str(known)
 
     def _history(self, state: Array) -> Any:
         """Return OpenSpiel's own state at a node, by playing the actions that lead there."""

@@ -152,7 +152,7 @@ def test_returns_are_those_of_each_game_alone(
     n = sum(len(turn.column) for turn in played.turns)
     q = draw(seed + 9).normal(size=(n, trainer.layout.columns.count)).astype(np.float32)
     monkeypatch.setattr(PolicyLearner, "_asked", lambda self, hands: torch.from_numpy(q[: len(hands)]))
-    learner.learn(trainer.tower, None, trainer.optimiser, played, 0.0, draw())
+    learner.learn(trainer.tower, trainer.optimiser, played, 0.0, draw())
     wanted = plain_targets(played, q, trace, trainer.layout.stake, game.teams)
     np.testing.assert_allclose(learner.replay[-1].target, wanted, rtol=1e-4, atol=1e-5)
 
@@ -183,7 +183,7 @@ def test_returns_of_three_players_and_of_two_teams(
     q = rng.normal(size=(4 * games, columns)).astype(np.float32)
     monkeypatch.setattr(learner, "_asked", lambda hands: torch.from_numpy(q))
     trainer = GameTrainer(layout.game, small("mmd", critic="own"))
-    learner.learn(trainer.tower, None, trainer.optimiser, played, 0.0, draw())
+    learner.learn(trainer.tower, trainer.optimiser, played, 0.0, draw())
     wanted = plain_targets(played, q, 0.5, layout.stake, teams)
     np.testing.assert_allclose(learner.replay[-1].target, wanted, rtol=1e-4, atol=1e-5)
 
@@ -216,7 +216,7 @@ def network_values(network: object, game: object, tree: object, infoset: int) ->
 def test_a_learned_policy_is_a_blueprint_that_a_file_keeps(learner: str, tmp_path: Path) -> None:
     game = load_game("leduc_poker")
     path = tmp_path / "leduc.safetensors"
-    config = small(learner, magnet="mean")
+    config = small(learner)
     network = train_game_network(
         game, draw(), Budget(8_000), config=config, files=TrainingFiles(path, every=0.0)
     )

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.guandan.cards import (
-    ACTION,
     HAND_SIZE,
     NO_ACTION,
     NUM_CARDS,
@@ -313,7 +312,7 @@ class GuanDan:
         """Return the states after `actions[j]` is taken at `states[rows[j]]`, [m] STATE.
 
         Raises GameError at a finished round, where the player lacks the cards, or at another outcome than
-        chance has. That the combination is legal is the caller's to know: see `check_action`.
+        chance has. That the combination is legal is the caller's to know.
         """
         after = states[rows]
         dealing = after["player"] == CHANCE
@@ -337,20 +336,6 @@ class GuanDan:
             )
         play_all(words, bytes_, moves)
         return after
-
-    def check_action(self, state: Rows | Row, action: Rows | Row) -> None:
-        """Raise GameError unless the action is legal, by (type, rank, cards), at one state."""
-        row = np.atleast_1d(state)
-        if row["player"][0] == TERMINAL:
-            raise GameError("guandan: the round is over and no player can act; start a new one")
-        moves = legal(row)[0]
-        if not np.any(moves == np.asarray(action, ACTION)):
-            same = moves[moves["type"] == action["type"]]
-            ranks = sorted(set(same["rank"].tolist()))
-            raise GameError(
-                f"guandan: {self.action_text(state, action)} is not legal for seat {row['player'][0]}; "
-                f"{len(moves)} moves are, {len(same)} of its type (rank codes {ranks})"
-            )
 
     def returns(self, states: Rows) -> NDArray[np.float64]:
         """Return the payoffs of finished rounds, [n, 4] float64; zero where play goes on.

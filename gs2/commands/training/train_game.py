@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["train_game"]
 
+TOLD = ("generations", "decisions", "games", "seconds", "q_loss", "v_loss", "curve")
+
 
 def train_game(
     game: Game,
@@ -59,18 +61,12 @@ def train_game(
     else:
         description = read_checkpoint(kept, prefix="-")[1]
         check_description(kept, description, {"config": dict})
-        saved, played = description["config"], description.get("generations", 0)
+        saved, played = {"learner": "dmc", **description["config"]}, description.get("generations", 0)
         check_seed(int(saved.get("seed", 0)), changes)
         changes |= {} if learner is None else {"learner": learner}
-        other = [
-            f"{field}={value}"
-            for field, value in changes.items()
-            if saved.get(field, "dmc" if field == "learner" else value) != value
-        ]
+        other = [f"{field}={value}" for field, value in changes.items() if saved.get(field, value) != value]
         if other:
-            raise click.UsageError(
-                f"a resumed run keeps its settings; got {', '.join(other)}; leave them out"
-            )
+            raise click.UsageError(f"a resumed run keeps its settings; got {', '.join(other)}; drop them")
         config = None
         stream = [int(saved.get("seed", 0)), played if isinstance(played, int) else 0]
     if minutes is None and decisions is None:
@@ -90,10 +86,7 @@ def train_game(
         "output": str(output),
         "bytes": output.stat().st_size,
         "complete": not run.asked.stop,
-        **{
-            name: run.last.get(name)
-            for name in ("generations", "decisions", "games", "seconds", "q_loss", "v_loss", "curve")
-        },
+        **{name: run.last.get(name) for name in TOLD},
     }
     if measure is not None and not as_json:
         curve: Any = result["curve"] or ()

@@ -35,16 +35,6 @@ class GameRound:
         self.marked: dict[int, list[str]] = {}
         self._chance()
 
-    @classmethod
-    def along(cls, game: Game, actions: Array) -> GameRound:
-        """Return the round in which these actions were taken, chance's among them."""
-        found = cls.__new__(cls)
-        found.game, found.seed, found.number = game, 0, 0
-        found.states, found.players, found.taken, found.marked = [game.root()], [], [], {}
-        for at in range(len(actions)):
-            found._step(actions[at : at + 1])
-        return found
-
     @property
     def state(self) -> Array:
         """The present state, a batch of one."""

@@ -23,6 +23,7 @@ OPTIONS = {
     "measure": ("--measure", "2"),
     "processor_minutes": ("--processor-minutes", "1"),
     "resume": ("--resume",),
+    "learner": ("--learner", "mmd"),
     "recipe": ("--recipe", "danzero"),
     "settings": ("--set", "batch=8"),
     "sizes": ("--network", "state=8"),

@@ -7,11 +7,15 @@ import random
 from contextlib import ExitStack
 from typing import Any
 
+import numpy as np
 from websockets.sync.client import ClientConnection, connect
 
+from games.game import Game
+from games.support.array_types import Array
+from gs2.web.games.game_round import GameRound
 from tests.web.serving import PATIENCE, Server
 
-__all__ = ["GameSeat", "new_table", "play_round"]
+__all__ = ["GameSeat", "new_table", "play_round", "round_along"]
 
 State = dict[str, Any]
 
@@ -20,6 +24,17 @@ def new_table(server: Server, game: str, players: list[str], **options: Any) -> 
     """Return a new table's id and the person's key; agents move at once."""
     made = server.post("/api/game-tables", {"game": game, "players": players, "pace": 0, **options})
     return made["id"], made["key"]
+
+
+def round_along(game: Game, actions: Array) -> GameRound:
+    """Return the round in which these actions were taken, chance's among them."""
+    found = GameRound(game, 0, 0)
+    found.states, found.players, found.taken = [game.root()], [], []
+    for at in range(len(actions)):
+        found.players.append(found.player)
+        found.taken.append(actions[at : at + 1])
+        found.states.append(game.step(found.state, np.zeros(1, np.int64), actions[at : at + 1]))
+    return found
 
 
 class GameSeat:

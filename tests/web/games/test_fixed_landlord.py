@@ -17,6 +17,7 @@ from gs2.web.games.fixed_landlord import fixed_form, fixed_history
 from gs2.web.games.game_round import GameRound
 from gs2.web.games.seen_cards import seat_points
 from tests.patience import amount
+from tests.web.games.playing import round_along
 
 RULES = "gs2.play.shedding:SHEDDING"
 
@@ -43,7 +44,7 @@ def test_hands_moves_and_points_are_the_same_when_seats_are_turned(options: str)
             turned = fixed_history(played.history(), landlord)
             assert (turned is None) == (landlord == NO_SEAT)
             if turned is not None and len(played.taken) % 4 == 0:
-                other = GameRound.along(fixed, turned)
+                other = round_along(fixed, turned)
                 assert other.player == (played.player - landlord) % 3
                 for field in ("hand", "played", "left", "moves"):
                     rolled = np.roll(played.state[field][0], -landlord)
@@ -55,7 +56,7 @@ def test_hands_moves_and_points_are_the_same_when_seats_are_turned(options: str)
             landlords.add(landlord)
             turned = fixed_history(played.history(), landlord)
             assert turned is not None
-            points = fixed.points(GameRound.along(fixed, turned).state)[0] * played.state["bid"][0]
+            points = fixed.points(round_along(fixed, turned).state)[0] * played.state["bid"][0]
             assert np.array_equal(np.roll(points, landlord), game.points(played.state)[0])
     assert landlords == {0, 1, 2}
 

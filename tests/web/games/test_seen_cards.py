@@ -16,6 +16,7 @@ from gs2.web.games.agent_worker import Seated, agent_view
 from gs2.web.games.game_round import GameRound, round_record
 from gs2.web.games.seat_view import round_view
 from gs2.web.games.seen_cards import card_face, seat_points
+from tests.web.games.playing import round_along
 
 CLIMBING = (
     "doudizhu",
@@ -38,7 +39,7 @@ def another(played: GameRound, seat: int, rng: np.random.Generator) -> GameRound
     game = played.game
     key = tuple(int(word) for word in game.infoset_key(played.state, seat)[0])
     line = game.sample_histories(Infoset(seat, key, ""), 1, rng)[0]  # type: ignore[attr-defined]
-    other = GameRound.along(game, line)
+    other = round_along(game, line)
     other.seed, other.number, other.marked = played.seed, played.number, played.marked
     return other
 
@@ -49,7 +50,7 @@ def random_positions(game: Game, rng: np.random.Generator, every: int) -> list[G
     found = []
     while not played.over:
         if len(played.taken) % every == 0:
-            copy = GameRound.along(game, played.history())
+            copy = round_along(game, played.history())
             copy.seed, copy.number, copy.marked = played.seed, played.number, dict(played.marked)
             found.append(copy)
         played.take(int(rng.integers(len(played.legal))))
