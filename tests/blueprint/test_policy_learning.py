@@ -28,6 +28,7 @@ from games import load_game
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.cli import main
+from gs2.play.exploit.learned_response import Lesson, learned_responder, responder_config
 from gs2.policies.tabulate import policy_of
 from tests.games.random_games import RandomGame
 from tests.patience import amount
@@ -243,6 +244,22 @@ def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, tmp_path: Pat
         mine, its = (getattr(one, "critic", one) for one in (mine, its))
         for name, value in mine.state_dict().items():
             np.testing.assert_allclose(value.numpy(), its.state_dict()[name].numpy(), atol=1e-6)
+
+
+def test_a_responder_to_a_learned_policy_begins_with_its_values() -> None:
+    game = load_game("kuhn_poker")
+    trainer = GameTrainer(game, small("mmd"))
+    trainer.generation(draw(), 0.0)
+    model = trainer.network(smooth=False)
+    config = responder_config(model)
+    assert config.learner == "dmc" and config.width == model.config.width
+    still = config.replace(learning_rate=0.0, episodes=64)
+    responder = learned_responder(game, model, Lesson(generations=1), config=still)
+    states = game.step(game.root(), np.zeros(1, np.int64), game.actions(game.root()).values[:1])
+    states = game.step(states, np.zeros(1, np.int64), game.actions(states).values[:1])
+    seat, actions = int(game.player(states)[0]), game.actions(states)
+    asked = [one.q(game, states, seat, actions) for one in (responder.blueprint, model)]
+    np.testing.assert_allclose(*asked, atol=1e-6)
 
 
 def test_a_policy_is_not_learned_against_a_rival_nor_under_another_name(tmp_path: Path) -> None:
