@@ -68,7 +68,8 @@ class FormArrays:
     def ways(self, n: int) -> Ways:
         """Return how `n` iterations, or one evaluation, are to be swept, and count them as run."""
         global _swept
-        _swept += max(n, 1) * (SWEPT_BESIDE + sum(side.n_positions for side in self.form.layout.sides))
+        positions = sum(int(side.n_positions) for side in self.form.layout.sides)
+        _swept += max(int(n), 1) * (SWEPT_BESIDE + positions)
         return EVERY_SHAPE if _swept > SWEPT_ANYHOW else ANY_SHAPE
 
     def zeros(self) -> Pair:

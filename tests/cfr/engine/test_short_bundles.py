@@ -93,3 +93,9 @@ def test_many_bundles_are_swept_alike_where_memory_is_asked_ahead() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_random_trees_are_swept_alike(seed: int) -> None:
     assert_alike(sequence_form(random_tree(seed)), "pdcfr+", 30)
+
+
+def test_the_faster_ways_stay_once_a_process_has_swept_long_enough() -> None:
+    play = Solver(form_of("leduc_poker"))._play
+    assert [play.ways(10**9) for _ in range(5)] == 5 * [EVERY_SHAPE]
+    assert play.ways(1) == EVERY_SHAPE and play.ways(np.int32(2**31 - 1)) == EVERY_SHAPE
