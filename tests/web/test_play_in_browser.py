@@ -119,8 +119,8 @@ def test_the_page_waits_for_a_killed_server_and_goes_on(
     table.play_turns(3)
     table.until_turn()
     hand, moves = table.hand, table.moves
-    # What was asked for as the server died is cut off, in one of several words. What comes later is refused. A
-    # browser may say so as late as it is closed.
+    # What was asked for as the server died is cut off, in one of several words. What comes later is refused.
+    # A browser may say so as late as it is closed.
     cut = "net::ERR_(CONNECTION|EMPTY_RESPONSE|SOCKET|INCOMPLETE|NETWORK)|closed before receiving"
     people.expected = re.compile(cut)  # type: ignore[attr-defined]
     server.kill()
