@@ -26,10 +26,12 @@ from games.support.configuration import ConfigError, Configuration, integer, one
 __all__ = [
     "KIND",
     "LEARNERS",
+    "UNREAD",
     "GameNetwork",
     "GameNetworkConfig",
     "NetworkLayout",
     "NetworkWeights",
+    "learner_config",
     "load_game_network",
     "read_game_network",
     "save_game_network",
@@ -105,6 +107,22 @@ LEARNERS: dict[str, dict[str, Any]] = {
     },
 }
 """Fields of each learner beside the defaults, measured in docs/measurements/research_networks.md."""
+UNREAD = {
+    "dmc": ("critic", "critic_rate", "trace", "price", "last_price", "step"),
+    "mmd": ("temperature",),
+    "ppo": ("temperature", "step"),
+}
+"""Fields that a learner does not read."""
+
+
+def learner_config(learner: str, changes: dict[str, Any]) -> GameNetworkConfig:
+    """Return the configuration of a learner with some fields changed.
+
+    Raises ConfigError for a change of a field that the learner does not read.
+    """
+    if unread := [name for name in UNREAD[learner] if name in changes]:
+        raise ConfigError(f"learner: {learner} must read what is changed; drop {', '.join(unread)}")
+    return GameNetworkConfig(**{**LEARNERS[learner], **changes})
 
 
 class NetworkLayout:

@@ -11,7 +11,13 @@ from click.testing import CliRunner
 
 from blueprint.check import check_blueprint
 from blueprint.checkpoint import CheckpointError, read_checkpoint
-from blueprint.research.game_network import LEARNERS, GameNetworkConfig, NetworkLayout, load_game_network
+from blueprint.research.game_network import (
+    LEARNERS,
+    UNREAD,
+    GameNetworkConfig,
+    NetworkLayout,
+    load_game_network,
+)
 from blueprint.research.game_selfplay import Decided, Rival, Turn, play_generation
 from blueprint.research.game_training import (
     Budget,
@@ -271,6 +277,11 @@ def test_a_policy_is_not_learned_against_a_rival_nor_under_another_name(tmp_path
     begun = ["train", "kuhn_poker", "-o", str(path)]
     refused = CliRunner().invoke(main, [*begun, "--set", "learner=mmd"])
     assert refused.exit_code == 2 and "--learner names a learner" in refused.output
+    for learner, fields in UNREAD.items():
+        for name in fields:
+            value = getattr(GameNetworkConfig(), name)
+            ignored = CliRunner().invoke(main, [*begun, "--learner", learner, "--set", f"{name}={value}"])
+            assert ignored.exit_code == 2 and f"drop {name}" in ignored.output
     made = CliRunner().invoke(main, [*begun, "--learner", "mmd", "--decisions", "2000", "--measure", "2"])
     assert made.exit_code == 0 and "exploitability" in made.output, made.output
     description = read_checkpoint(path)[1]

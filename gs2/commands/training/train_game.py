@@ -41,7 +41,7 @@ def train_game(
     import numpy as np
 
     from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
-    from blueprint.research.game_network import LEARNERS, GameNetworkConfig
+    from blueprint.research.game_network import GameNetworkConfig, learner_config
     from blueprint.research.game_training import Budget, TrainingFiles, state_file, train_game_network
     from games.game import not_zero_sum
     from games.support.locks import hold
@@ -56,7 +56,7 @@ def train_game(
         hint = "it holds no training to continue" if resume else "--resume continues it"
         raise CheckpointError(f"{output}: the file already exists; {hint}, or name another file")
     if kept is None:
-        config = GameNetworkConfig(**{**LEARNERS[learner or "dmc"], **changes})
+        config = learner_config(learner or "dmc", changes)
         stream = [config.seed, 0]
     else:
         description = read_checkpoint(kept, prefix="-")[1]
