@@ -53,9 +53,10 @@ SERVERS = ("tests/gs2/guandan/table/", "tests/web/")
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run a test of a browser, a server or a cluster once more if it fails.
 
-    A repeat is listed at the end (`-rR`): it is a fault to mend, not a way to pass. No other test can be
-    repeated: to ask each time whether it is cost a tenth of all. What hangs is ended, with the stacks of its
-    threads. Long tests, and cases beyond those that a test wants, are skipped unless all are asked for.
+    A repeat is listed at the end (`-rR`), with its reason: it is a fault to mend, not a way to pass. No other
+    test can be repeated: to ask each time whether it is cost a tenth of all. What hangs is ended, with the
+    stacks of its threads. Long tests, and cases beyond those that a test wants, are skipped unless all are
+    asked for.
     """
     _pages_together(items)
     for item in items:
@@ -96,6 +97,30 @@ def _cases(items: list[pytest.Item]) -> list[list[pytest.Item]]:
         if item.get_closest_marker("some") and "long" not in item.keywords:
             cases.setdefault(item.nodeid.split("[")[0], []).append(item)
     return list(cases.values())
+
+
+REASON_LINES = 8
+"""Lines of a reason that are shown: below the first, Playwright says what it waited for."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why each repeated test failed: one that passes then leaves no other trace of it."""
+    repeated = terminalreporter.stats.get("rerun", [])
+    if repeated:
+        terminalreporter.section("reasons of repeats")
+    for report in repeated:
+        where, *lines = _reason(report)
+        terminalreporter.line(f"{report.nodeid} ({report.when}): {where}")
+        for line in lines:
+            terminalreporter.line(f"    {line}")
+
+
+def _reason(report: pytest.TestReport) -> list[str]:
+    """Return the file and line where a test failed, and the first lines of what was said there."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is None:
+        return ["", *report.longreprtext.splitlines()[-REASON_LINES:]]
+    return [f"{crash.path}:{crash.lineno}", *crash.message.splitlines()[:REASON_LINES]]
 
 
 @pytest.fixture
