@@ -33,10 +33,11 @@ class ClimbingBlueprint:
     scale: payoffs to 1 of the network's answers. Of a network that learned who wins, values are what winning
     is worth, 1 or -1. temperature: of the softmax over Q, in the network's own unit; 0 for the best move.
     prune: margin of move pruning (`move_pruning`) in what it plays, -1 for none; q tells of all moves.
-    wins: whether its values are of who wins, not the game's payoffs.
+    wins: whether its values are of who wins, not the game's payoffs. source: its checkpoint, if it has one.
     """
 
     wins = False
+    source: Path | None = None
 
     def __init__(
         self, network: FastMoves, scale: float, *, name: str, temperature: float = 0.0, prune: int = -1
@@ -154,5 +155,5 @@ def load_climbing_blueprint(
         temperature=temperature,
         prune=config.prune if prune is None else prune,
     )
-    found.wins = config.target == "win"
+    found.wins, found.source = config.target == "win", path
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 
 from blueprint.checkpoint import read_checkpoint
@@ -13,19 +14,6 @@ from blueprint.protocol import Blueprint
 __all__ = ["with_quick_copy"]
 
 
-class _WithCopy(ClimbingBlueprint):
-    """The network, and as `quick` the copy that plays nearly the same."""
-
-    def __init__(self, slow: ClimbingBlueprint, copy: FastMoves) -> None:
-        super().__init__(
-            slow.network, slow.scale, name=slow.name, temperature=slow.temperature, prune=slow.prune
-        )
-        self.wins = slow.wins
-        self.quick = ClimbingBlueprint(
-            copy, slow.scale, name=slow.name, temperature=slow.temperature, prune=slow.prune
-        )
-
-
 def with_quick_copy(blueprint: Blueprint, path: str | Path) -> Blueprint:
     """Return the blueprint of a checkpoint with a quicker copy as `quick`, where the processor has bfloat16.
 
@@ -34,5 +22,7 @@ def with_quick_copy(blueprint: Blueprint, path: str | Path) -> Blueprint:
     if not isinstance(blueprint, ClimbingBlueprint) or not native_half():
         return blueprint
     tensors, _ = read_checkpoint(Path(path), prefix="network.")
-    copy = FastMoves(blueprint.network.inputs, tensors, half=True, name=blueprint.name)
-    return _WithCopy(blueprint, copy)
+    found, quick = copy(blueprint), copy(blueprint)
+    quick.network = FastMoves(blueprint.network.inputs, tensors, half=True, name=blueprint.name)
+    found.quick = quick  # type: ignore[attr-defined]
+    return found

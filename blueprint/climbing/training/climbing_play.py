@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ __all__ = [
     "Choose",
     "MoveChoices",
     "MoveRecord",
+    "against",
+    "decided_by",
     "guided",
     "personated",
     "play_in_lockstep",
@@ -158,16 +160,50 @@ def guided(
 
     def answer(d: MoveChoices) -> Ints:
         found = choose(d).copy()
-        taught = rng.random(len(d)) < share
-        moves = Ragged(d.offsets, d.words.view(inputs.action_type))
-        for seat in np.unique(d.seats[taught]):
-            rows = np.flatnonzero(taught & (d.seats == seat))
-            legal = moves.take(rows)
-            probs = teacher.policy(inputs.game, d.states[rows], int(seat), legal)
-            found[rows] = pick_by(legal, probs, rng.random(len(rows)))
+        _let_decide(teacher, d, rng.random(len(d)) < share, found, inputs, rng)
         return found
 
     return answer
+
+
+def against(
+    choose: Choose, rival: GameAgent, inputs: MoveInputs, own: NDArray[np.bool_], rng: np.random.Generator
+) -> Choose:
+    """Return who plays some seats by `choose` and the others by a rival. own: [rounds, seats]."""
+
+    def answer(d: MoveChoices) -> Ints:
+        mine = own[d.rounds, d.seats]
+        found = np.empty(len(d), np.int64)
+        if mine.any():
+            found[mine] = choose(d.where(mine))
+        _let_decide(rival, d, ~mine, found, inputs, rng)
+        return found
+
+    return answer
+
+
+def _let_decide(
+    agent: GameAgent,
+    d: MoveChoices,
+    which: NDArray[np.bool_],
+    found: Ints,
+    inputs: MoveInputs,
+    rng: np.random.Generator,
+) -> None:
+    """Write what an agent chooses at some decisions into `found`."""
+    moves = Ragged(d.offsets, d.words.view(inputs.action_type))
+    for seat in np.unique(d.seats[which]):
+        rows = np.flatnonzero(which & (d.seats == seat))
+        legal = moves.take(rows)
+        probs = agent.policy(inputs.game, d.states[rows], int(seat), legal)
+        found[rows] = pick_by(legal, probs, rng.random(len(rows)))
+
+
+def decided_by(record: MoveRecord, own: NDArray[np.bool_]) -> MoveRecord:
+    """Return the decisions of some seats. own: [rounds, seats]."""
+    mine = own[record.rounds, record.seats]
+    parts = (record.states[mine], record.words[mine], record.seats[mine], record.rounds[mine])
+    return replace(record, states=parts[0], words=parts[1], seats=parts[2], rounds=parts[3])
 
 
 def personated(choose: Choose, inputs: MoveInputs, types: Ints) -> Choose:

@@ -237,6 +237,19 @@ class MoveLearner:
                 found[f"optimiser.{k}.{name}"] = value.detach().float().numpy().copy()
         return found
 
+    def start_from(self, tensors: dict[str, Array]) -> bool:
+        """Take the weights `network.*` of another network of the same layers; return whether it was one."""
+        own = {f"network.{name}": tuple(value.shape) for name, value in self.network.state_dict().items()}
+        if own != {name: value.shape for name, value in tensors.items() if name.startswith("network.")}:
+            return False
+        state = {
+            name: torch.from_numpy(np.array(tensors[f"network.{name}"], np.float32))
+            for name in self.network.state_dict()
+        }
+        for module in (self.network, self.mean_network):
+            module.load_state_dict(state)
+        return True
+
     def restore(self, tensors: dict[str, Array], path: Any) -> None:
         """Go on from the arrays of `tensors`. Raises CheckpointError where they are not this learner's."""
         modules: dict[str, Any] = {"network": self.mean_network, "learned.network": self.network}

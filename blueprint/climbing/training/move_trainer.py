@@ -33,6 +33,8 @@ from blueprint.climbing.rules.personality_rules import RULED
 from blueprint.climbing.training.climbing_play import (
     Choose,
     MoveRecord,
+    against,
+    decided_by,
     guided,
     personated,
     play_in_lockstep,
@@ -82,15 +84,24 @@ class MoveTrainer:
     """
 
     def __init__(
-        self, game: Game, config: ClimbingConfig, *, threads: int = 1, teacher: GameAgent | None = None
+        self,
+        game: Game,
+        config: ClimbingConfig,
+        *,
+        threads: int = 1,
+        teacher: GameAgent | None = None,
+        rival: GameAgent | None = None,
     ) -> None:
         """Begin with random parameters.
 
         threads: that play and learn. teacher: who plays a share of the first moves, where there is a guide.
+        rival: somebody fixed to answer, who plays all other teams, each team in as many rounds; None for
+            self-play.
         Raises GameError for a game whose moves are no inputs.
         """
         self.inputs = move_inputs(game)
         self.game, self.config, self.threads, self.teacher = game, config, threads, teacher
+        self.rival, self.teams = rival, np.array(game.teams)
         self.learner = MoveLearner(self.inputs, config)
         self.stake = random_stake(self.inputs, config.target)
         self.rng = np.random.default_rng(config.seed)
@@ -173,6 +184,10 @@ class MoveTrainer:
                 chooser = pruned(chooser, inputs, config.prune)
             if share > 0 and self.teacher is not None:
                 chooser = guided(chooser, self.teacher, inputs, share, rng)
+            if self.rival is not None:
+                own = self.teams == np.arange(sizes[k])[:, None] % len(set(self.teams.tolist()))
+                chooser = against(chooser, self.rival, inputs, own, rng)
+                return decided_by(play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser), own)
             if not config.personas:
                 return play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser)
             types = rng.integers(0, len(RULED), (sizes[k], inputs.game.num_players))

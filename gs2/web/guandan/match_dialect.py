@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from games.guandan.cards import PASS, hand_text, unpack
+from games.guandan.cards import PASS, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
+from games.support.array_types import Rows
 from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
 from gs2.web.arrangement import guandan_moves
 from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.guandan.match_state import table_state
 from gs2.web.guandan.match_tables import MatchTables
-from gs2.web.guandan.suggestions import suggested_moves
 from gs2.web.tables.table import Refused
 from gs2.web.tables.table_socket import Hint, Message, TableSocket
 
-__all__ = ["MatchDialect"]
+__all__ = ["MatchDialect", "suggested_moves"]
+
+BOMBS = ("Bomb", "StraightFlush", "FourKings")
+OF_A_BOMB = 4
+"""Cards of one rank that make a bomb: it costs more to take one apart than a pair."""
 
 Line = TableSocket[MatchPlay]
 
@@ -106,3 +111,24 @@ def _open(line: Line, message: Message) -> None:
         raise Refused("closed", "hands are open only at tables where no person sits")
     line.open = bool(message.get("open"))
     line.show()
+
+
+def suggested_moves(moves: Rows, hand: Sequence[str], level: int) -> list[int]:
+    """Return places of moves to suggest: one of each type and rank, none of them a pass.
+
+    hand: the cards held, by name. Bombs come last; before them what needs a wild card; before that what takes
+    groups of one rank apart, the fewer the sooner. Among equals the order is that of `moves`.
+    """
+    kinds = moves["type"].astype(np.int64) << 8 | moves["rank"]
+    _, places = np.unique(kinds, return_index=True)
+    held = Counter(card[1:] for card in hand if card != f"H{RANKS[level]}")
+    order = []
+    for place in np.sort(places).tolist():
+        if moves[place]["type"] == PASS:
+            continue
+        kind, _, cards = action_list(moves[place], level)
+        wild = sum(card == f"H{RANKS[level]}" for card in cards)
+        used = Counter(card[1:] for card in cards if card != f"H{RANKS[level]}")
+        apart = sum(1 + (held[rank] >= OF_A_BOMB) for rank, count in used.items() if count < held[rank])
+        order.append((kind in BOMBS, min(wild, 1), apart, place))
+    return [place for *_, place in sorted(order)]

@@ -6,23 +6,45 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from blueprint.climbing.inputs.move_inputs import move_inputs
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.rules.big2_turns import big2_turns_to_shed
 from blueprint.climbing.rules.doudizhu_turns import turns_to_shed
-from blueprint.climbing.training.climbing_play import MoveChoices, guided, play_in_lockstep, pruned
+from blueprint.climbing.training.climbing_play import (
+    MoveChoices,
+    against,
+    decided_by,
+    guided,
+    play_in_lockstep,
+    pruned,
+)
 from blueprint.climbing.training.move_trainer import MoveTrainer
 from games import GameError, load_game
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import BOMB, move_table
+from games.game import Game
+from games.ragged import Ragged
 from games.research.kuhn_poker import KuhnPoker
-from games.support.array_types import Ints
+from games.support.array_types import Array, Ints
 from gs2.play.big2_shedding import BIG2_SHEDDING
 from tests.games.climbing.big2.boards import VARIANTS
 from tests.patience import amount
 from tests.reference.climbing.turns import kept_by_turns, slow_big2_turns, slow_doudizhu_turns
+
+
+class First:
+    """Takes the first of its moves."""
+
+    name = "first"
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        assert set(states["player"].tolist()) == {player}
+        found = np.zeros(len(actions.values))
+        found[actions.offsets[:-1]] = 1
+        return found
 
 
 def test_turns_of_doudizhu_are_those_of_the_slow_count() -> None:
@@ -126,6 +148,30 @@ def test_a_pruned_player_takes_moves_that_stay_and_a_guided_one_the_guides() -> 
             legal = game.actions(d.states[j : j + 1])
             probs = BIG2_SHEDDING.policy(game, d.states[j : j + 1], int(d.seats[j]), legal)
             assert taught[j] == np.argmax(probs)
+
+
+@pytest.mark.parametrize("name", ["doudizhu(ranks=4)", "big2(players=3,ranks=6,suits=3)"])
+def test_a_rival_decides_for_its_seats_and_is_not_learned_from(name: str) -> None:
+    game = load_game(name)
+    inputs = move_inputs(game)
+    rng = np.random.default_rng(7)
+    own = rng.random((40, game.num_players)) < 0.5
+    deals = inputs.deal(40, np.random.default_rng(8))
+
+    def last(d: MoveChoices) -> Ints:
+        return np.diff(d.offsets) - 1
+
+    def both(d: MoveChoices) -> Ints:
+        return np.where(own[d.rounds, d.seats], last(d), 0)
+
+    whole = play_in_lockstep(inputs, deals.copy(), against(last, First(), inputs, own, rng))
+    assert np.array_equal(whole.words, play_in_lockstep(inputs, deals.copy(), both).words)
+    mine = own[whole.rounds, whole.seats]
+    learned = decided_by(whole, own)
+    assert 0 < len(learned) == mine.sum() < len(whole)
+    for field in ("states", "words", "seats", "rounds"):
+        assert np.array_equal(getattr(learned, field), getattr(whole, field)[mine])
+    assert np.array_equal(learned.payoffs, whole.payoffs) and learned.steps == whole.steps
 
 
 @pytest.mark.parametrize("name", ["doudizhu(ranks=4)", "big2(players=2,ranks=6,suits=2)"])

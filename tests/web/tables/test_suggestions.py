@@ -9,7 +9,7 @@ import numpy as np
 from games.guandan.cards import RANKS, hand_text, unpack
 from games.guandan.notation import action_list
 from gs2.guandan.table.session import Listener, Session
-from gs2.web.guandan.suggestions import suggested_moves
+from gs2.web.guandan.match_dialect import suggested_moves
 
 BOMBS = ("Bomb", "StraightFlush", "FourKings")
 
