@@ -58,6 +58,7 @@ def random_positions(game: Game, rng: np.random.Generator, every: int) -> list[G
 
 
 @pytest.mark.parametrize("name", CLIMBING)
+@pytest.mark.some(3)
 def test_a_seat_is_shown_the_same_whatever_hidden_cards_the_others_hold(name: str) -> None:
     game, rng = load_game(name, general_sum=True), np.random.default_rng(4)
     differ = 0
@@ -148,6 +149,7 @@ def test_a_spring_is_told_where_one_side_had_no_part_in_the_round() -> None:
 
 
 @pytest.mark.parametrize("name", CLIMBING)
+@pytest.mark.some(3)
 def test_cards_are_a_combination_just_where_they_could_be_led(name: str) -> None:
     game, rng = load_game(name, general_sum=True), np.random.default_rng(8)
     face = card_face(game)
