@@ -38,6 +38,8 @@ MOST_TEXT = 400
 MOST_LISTED = 1000
 STAGES = 4
 """Of a request, as progress counts them: the tree, the blueprint, the search, the picture."""
+Progress = Callable[[int, int], None]
+"""Told by a worker (done, of)."""
 OWN_GADGETS = tuple(GADGET_NAMES)
 """The gadgets that come with gs2; `GADGET_NAMES` grows by those that a process registers."""
 
@@ -112,7 +114,7 @@ class SolveRequest(Configuration):
         return preset(self.method, time_limit=self.seconds or USUAL_SECONDS, **changes)
 
 
-def solve_request(request: dict[str, Any], progress: Callable[[int, int], None]) -> dict[str, Any]:
+def solve_request(request: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Return the picture of the search that a page asks for (`solve_picture`), as plain JSON data.
 
     request: fields of `SolveRequest`. progress: told (stages done, stages).
@@ -161,8 +163,12 @@ def _afford(prepared: PreparedGame, blueprint: BlueprintRequest) -> None:
         )
 
 
-def explorable_games() -> list[dict[str, Any]]:
-    """Return the games that a page may name: name, game (its string), summary, histories where known."""
+def _unheard(done: int, of: int) -> None:
+    """Tell nobody."""
+
+
+def explorable_games(*, progress: Progress = _unheard) -> dict[str, Any]:
+    """Return the `games` that a page may name: name, game (its string), summary, histories where known."""
     sizes = json.loads((files("games.research") / "research_games.json").read_text())
     specs = {spec.name: spec for spec in game_specs() if spec.name not in NOT_LISTED}
     found = [
@@ -184,11 +190,13 @@ def explorable_games() -> list[dict[str, Any]]:
         if histories is not None and histories <= MOST_HISTORIES:
             about = {"summary": game, "histories": histories, "research": name in RESEARCH_GAMES}
             found.append({"name": name, "game": game, **about, "parameters": []})
-    return found
+    return {"games": found}
 
 
-def infoset_names(game: str, grep: str = "", most: int = 50) -> list[dict[str, Any]]:
-    """Return infosets of a game, shallow ones first: infoset (its name), player, histories.
+def infoset_names(
+    game: str, grep: str = "", most: int = 50, *, progress: Progress = _unheard
+) -> dict[str, Any]:
+    """Return `infosets` of a game, shallow ones first: infoset (its name), player, histories.
 
     grep: words that the name must hold, in any case; all of them. most: at most so many.
     Raises ValueError in words.
@@ -205,4 +213,4 @@ def infoset_names(game: str, grep: str = "", most: int = 50) -> list[dict[str, A
             found.append({"infoset": label, "player": player, "histories": histories})
             if len(found) == most:
                 break
-    return found
+    return {"infosets": found}

@@ -108,8 +108,7 @@ class _Site:
         if not isinstance(preset, str):
             raise Refused("wrong", f"a preset is a name; got {preset!r:.40}")
         review_preset(preset)
-        cache = None if self.cache is None else str(self.cache)
-        return self._job("review", "gs2.web.analysis:review", text, name, preset, cache)
+        return self._job("review", "gs2.guandan.review.reviewing:review_text", text, name, preset, self.cache)
 
     async def solve(self, request: Request) -> Response:
         return self._job("solve", SOLVE, await object_of(request))
@@ -120,7 +119,7 @@ class _Site:
         return json_answer(job.to_json(), 202)
 
     async def games(self, request: Request) -> Response:
-        return await self._ask(request, "gs2.web.analysis:games")
+        return await self._ask(request, "gs2.explore.requests:explorable_games")
 
     async def infosets(self, request: Request) -> Response:
         words = request.query_params
@@ -128,7 +127,7 @@ class _Site:
         if not most.isdecimal() or len(most) > 9:
             raise Refused("wrong", f"most is a whole number; got {most[:20]!r}")
         wanted = (request.path_params["game"], words.get("grep", ""), int(most))
-        return await self._ask(request, "gs2.web.analysis:infosets", *wanted)
+        return await self._ask(request, "gs2.explore.requests:infoset_names", *wanted)
 
     async def _ask(self, request: Request, function: str, *arguments: Any) -> Response:
         """Return a quick answer of the worker that solves, which keeps the games' trees.

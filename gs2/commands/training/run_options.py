@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import click
 
 from gs2.commands.common import GAME_TYPED, Interruption, number, print_json, stderr, stdout
 from gs2.commands.progress import working
+from gs2.commands.training.train_display import scalar_writer
 
 __all__ = ["RECIPE", "changed_fields", "check_recipe", "check_seed", "watched", "whole_length", "with_seed"]
 
@@ -143,18 +144,20 @@ class Watched:
     """A run whose generations are shown as they end.
 
     asked: hears Ctrl-C. tell: shows words on stderr. unit: "games" or "rounds". losses: a row's losses by
-    their letters. last: the last row, empty before the first.
+    their letters. write: keeps a row elsewhere. last: the last row, empty before the first.
     """
 
     asked: Interruption
     tell: Callable[[str], None]
     unit: str
     losses: dict[str, str]
+    write: Callable[[dict[str, Any]], None]
     last: dict[str, float] = field(default_factory=dict)
 
     def progress(self, row: dict[str, float]) -> None:
         """Show a generation's row."""
         self.last.update(row)
+        self.write(row)
         pace = row.get("decisions_per_second", row["decisions"] / max(row["seconds"], 1e-9))
         losses = "  ".join(f"{letter} loss {row[name]:.4f}" for letter, name in self.losses.items())
         done = f"{min(row['share'], 1):4.0%}  {row['decisions']:,.0f} decisions"
@@ -182,7 +185,13 @@ class Watched:
 
 
 @contextmanager
-def watched(unit: str, losses: dict[str, str]) -> Iterator[Watched]:
-    """Yield the watch of a run that takes place in the block. unit, losses: as of `Watched`."""
-    with Interruption() as asked, working("the first generation …") as tell:
-        yield Watched(asked, tell, unit, losses)
+def watched(unit: str, losses: dict[str, str], scalars: Path | None) -> Iterator[Watched]:
+    """Yield the watch of a run that takes place in the block.
+
+    unit, losses: as of `Watched`. scalars: the output of a run whose rows TensorBoard shows; None for none.
+    """
+    with ExitStack() as stack:
+        write = (lambda row: None) if scalars is None else scalar_writer(scalars, stack)
+        asked = stack.enter_context(Interruption())
+        tell = stack.enter_context(working("the first generation …"))
+        yield Watched(asked, tell, unit, losses, write)

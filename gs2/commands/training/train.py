@@ -152,9 +152,7 @@ LEARNERS = {
 @click.option(
     "--rounds", type=COUNT, default=100, show_default=True, help="Deals of each evaluation (GuanDan)."
 )
-@click.option(
-    "--tensorboard", is_flag=True, help="Write scalars for TensorBoard (GuanDan; extra: gs2[tensorboard])."
-)
+@click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra: gs2[tensorboard]).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def train(game: str | None, output: str | None, older: str | None, **options: Any) -> None:
     """Train a network for GAME by self-play, Deep Monte Carlo by default; the game is never listed.

@@ -44,6 +44,7 @@ def train_climbing_game(
     seed: int | None,
     threads: int | None,
     checkpoint_minutes: float | None,
+    tensorboard: bool,
     as_json: bool,
 ) -> None:
     """Train a network in a directory or a .safetensors file and print where it stands.
@@ -71,7 +72,7 @@ def train_climbing_game(
     limits = RunLimits(
         whole_length(minutes, kept), whole_length(processor_minutes, kept, "processor_seconds"), decisions
     )
-    with watched("rounds", {"A": "advantage", "V": "value"}) as run:
+    with watched("rounds", {"A": "advantage", "V": "value"}, output if tensorboard else None) as run:
         every = 60.0 * (1.0 if checkpoint_minutes is None else checkpoint_minutes)
         manner = RunManner(resume, every, threads or 1, rule_agent(game), run.progress)
         trainer = train_climbing(game, place, config, limits, manner, run.asked)

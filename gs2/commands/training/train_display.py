@@ -22,17 +22,24 @@ SHOWN = 8
 
 
 def scalar_writer(output: Path, stack: ExitStack) -> Callable[[dict[str, Any]], None]:
-    """Return a function that writes a row's numbers for TensorBoard."""
+    """Return a function that writes a row's numbers for TensorBoard.
+
+    output: of the training. They go to its folder `tensorboard`, or beside its file, NAME.tensorboard.
+    """
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise click.UsageError("--tensorboard needs an extra: pip install 'gs2[tensorboard]'") from None
-    writer = stack.enter_context(SummaryWriter(str(output / "tensorboard")))
+    folder = output.with_suffix(".tensorboard") if output.suffix else output / "tensorboard"
+    writer = stack.enter_context(SummaryWriter(str(folder)))
 
     def write(row: dict[str, Any]) -> None:
         for name, value in row.items():
             if isinstance(value, int | float):
                 writer.add_scalar(name, value, row["decisions"])
+        for decisions, exploitability in row.get("curve", ())[-1:]:
+            if decisions == row["decisions"]:
+                writer.add_scalar("exploitability", exploitability, decisions)
         for name, share in row.get("won", {}).items():
             writer.add_scalar(f"won/{name}", share, row["decisions"])
 

@@ -31,6 +31,7 @@ def train_game(
     sizes: tuple[str, ...],
     seed: int | None,
     checkpoint_minutes: float | None,
+    tensorboard: bool,
     as_json: bool,
 ) -> None:
     """Train a network in a .safetensors file and print where it stands.
@@ -72,7 +73,7 @@ def train_game(
     if minutes is None and decisions is None:
         minutes = 10.0
     exact = None if measure is None else exact_exploitability(game)
-    with watched("games", {"Q": "q_loss", "V": "v_loss"}) as run:
+    with watched("games", {"Q": "q_loss", "V": "v_loss"}, output if tensorboard else None) as run:
         every = 60.0 * (0.5 if checkpoint_minutes is None else checkpoint_minutes)
         train_game_network(
             game,

@@ -58,10 +58,10 @@ def key_of_review(text: str, preset: str, rounds: Sequence[int] | None) -> str:
 
 def review_text(
     text: str,
-    *,
     name: str = "record",
     preset: str = "fast",
     cache: Path | None = None,
+    *,
     progress: Progress | None = None,
     rounds: Sequence[int] | None = None,
 ) -> dict[str, Any]:

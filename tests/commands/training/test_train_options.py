@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from inspect import signature
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar, Self
 
 import click
 import pytest
@@ -213,3 +216,45 @@ def test_every_field_of_a_games_training_can_be_set(option: str, tmp_path: Path)
     assert done.exit_code == 0, done.output
     told = refusal("big2", "-o", str(tmp_path / "other"), option, "tribute=0.5")
     assert f"Invalid value for '{option}': there is no field 'tribute' to set" in told
+
+
+class Scalars:
+    """What TensorBoard would have been given, by folder."""
+
+    kept: ClassVar[dict[str, list[tuple[str, float, int]]]] = {}
+
+    def __init__(self, folder: str) -> None:
+        self.rows = self.kept.setdefault(folder, [])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.rows.append(("closed", 0.0, 0))
+
+    def add_scalar(self, name: str, value: float, decisions: int) -> None:
+        self.rows.append((name, value, decisions))
+
+
+@pytest.mark.parametrize(
+    ("learner", "number"), [("guandan", "hours"), ("big2", "value"), ("kuhn_poker", "v_loss")]
+)
+def test_tensorboard_gets_the_rows_of_any_training(
+    learner: str, number: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Scalars))
+    monkeypatch.setattr(Scalars, "kept", {})
+    research = learner == "kuhn_poker"
+    output = tmp_path / ("x.safetensors" if research else "x")
+    more = ("--measure", "2") if research else ()
+    result = gs2(learner, "-o", str(output), *SMALL[learner], *more, "--tensorboard")
+    assert result.exit_code == 0, result.output
+    ((folder, rows),) = Scalars.kept.items()
+    assert Path(folder) == (tmp_path / "x.tensorboard" if research else output / "tensorboard")
+    assert rows.pop() == ("closed", 0.0, 0)
+    named = {name: (value, decisions) for name, value, decisions in rows}
+    assert named[number][1] == named["decisions"][0] == named["decisions"][1] > 0
+    if research:
+        curve = read_checkpoint(output, prefix="-")[1]["curve"]
+        told = [[decisions, value] for name, value, decisions in rows if name == "exploitability"]
+        assert told == curve and curve

@@ -127,7 +127,7 @@ def test_games_and_blueprints_are_kept_and_the_oldest_go(monkeypatch: pytest.Mon
 
 
 def test_every_game_that_is_offered_can_be_named_and_fits() -> None:
-    games = explorable_games()
+    games = explorable_games()["games"]
     assert {"kuhn_poker", "leduc_poker", "liars_dice_6"} <= {row["name"] for row in games}
     assert "guandan" not in {row["name"] for row in games}
     for row in games:
@@ -137,7 +137,7 @@ def test_every_game_that_is_offered_can_be_named_and_fits() -> None:
 
 
 def test_infosets_are_found_by_words_in_any_case_and_order() -> None:
-    found = infoset_names("leduc_poker", "KS raise p1", 5)
+    found = infoset_names("leduc_poker", "KS raise p1", 5)["infosets"]
     assert len(found) == 5
     for row in found:
         assert row["player"] == 1 and row["histories"] >= 1
@@ -145,8 +145,8 @@ def test_infosets_are_found_by_words_in_any_case_and_order() -> None:
         assert (
             solve_request({"infoset": row["infoset"], "method": "gs2-d"}, ignore)["infoset"] == row["infoset"]
         )
-    assert infoset_names("leduc_poker", "no such words", 5) == []
-    assert len(infoset_names("kuhn_poker", "", 1000)) == 12
+    assert infoset_names("leduc_poker", "no such words", 5) == {"infosets": []}
+    assert len(infoset_names("kuhn_poker", "", 1000)["infosets"]) == 12
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def test_a_straight_flush_stands_between_bombs_of_five_and_six() -> None:
 def test_moves_of_a_whole_hand_are_the_same_in_both_lists() -> None:
     rng = np.random.default_rng(1)
     deck = np.repeat(np.arange(54), 2)
-    for _ in range(amount(60, 600)):
+    for _ in range(amount(600, 60)):
         level = int(rng.integers(13))
         held = pack(np.bincount(rng.permutation(deck)[: rng.integers(5, 20)], minlength=54))
         moves = legal_moves(held[None], level)[0]
