@@ -179,8 +179,16 @@ def _compare_flags_at_once(
     """
 
     def same(one: Any, other: Any) -> Any:
-        alike = type(one) is type(other) and one._values == other._values
-        return alike or equal(one, other)
+        if type(one) is not type(other):
+            return equal(one, other)
+        mine, theirs = one._values, other._values
+        if mine == theirs:
+            return True
+        return all(
+            mine.get(name, option.default) == theirs.get(name, option.default)
+            for name, option in type(one).options.items()
+            if name in mine or name in theirs
+        )
 
     hashed: Callable[[Any], int] = cache(lambda kind: digest(kind()))
     _flags.__eq__, _flags.__hash__ = same, lambda flags: hashed(type(flags))
