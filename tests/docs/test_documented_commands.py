@@ -87,7 +87,7 @@ FEW = 2_000
 """Decisions that a network of a small game is trained on here."""
 LONG = re.compile(
     r"gs2 (match|ladder|gate|play) .|gs2 bench ."
-    r"|gs2 exploit (guandan|.*network:)"
+    r"|gs2 exploit (guandan|doudizhu|.*network:)"
     r"|solve guandan --(json|infoset (follow|duel))|--blueprint dice24|goofspiel\(cards=11.*dmc:"
     r"|universal_poker.*numHoleCards=2"
 )
