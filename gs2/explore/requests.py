@@ -168,7 +168,10 @@ def _unheard(done: int, of: int) -> None:
 
 
 def explorable_games(*, progress: Progress = _unheard) -> dict[str, Any]:
-    """Return the `games` that a page may name: name, game (its string), summary, histories where known."""
+    """Return the `games` that a page may name: name, game (its string), summary, histories where known.
+
+    progress: as every function that a worker calls has it; this one is quick and tells it nothing.
+    """
     sizes = json.loads((files("games.research") / "research_games.json").read_text())
     specs = {spec.name: spec for spec in game_specs() if spec.name not in NOT_LISTED}
     found = [
@@ -198,7 +201,8 @@ def infoset_names(
 ) -> dict[str, Any]:
     """Return `infosets` of a game, shallow ones first: infoset (its name), player, histories.
 
-    grep: words that the name must hold, in any case; all of them. most: at most so many.
+    grep: words that the name must hold, in any case; all of them. most: at most so many. progress: as of
+    `explorable_games`.
     Raises ValueError in words.
     """
     for name, value in (("game", game), ("grep", grep)):
