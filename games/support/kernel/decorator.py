@@ -145,8 +145,7 @@ class _PauseCollection(_events.Listener):  # type: ignore[misc]
     """
 
     def __init__(self) -> None:
-        self._depth = 0
-        self._was_on = False
+        self._depth, self._was_on = 0, False
 
     def on_start(self, event: Any) -> None:
         if self._depth == 0:
@@ -174,20 +173,15 @@ def _compare_flags_at_once(
 ) -> None:
     """Let Numba compare its flags as they are stored, and hash what it hashes once.
 
-    It asks for each call that a kernel makes. Comparing option by option was a twentieth of compiling; the
-    hash is that of the options' names, the same for all flags of a class.
+    It asks for each call of a kernel. The hash is that of the options' names, the same for all of a class.
     """
 
     def same(one: Any, other: Any) -> Any:
         if type(one) is not type(other):
             return equal(one, other)
-        mine, theirs = one._values, other._values
-        if mine == theirs:
-            return True
-        return all(
-            mine.get(name, option.default) == theirs.get(name, option.default)
-            for name, option in type(one).options.items()
-            if name in mine or name in theirs
+        mine, theirs, options = one._values, other._values, one.options
+        return mine == theirs or all(
+            mine.get(k, options[k].default) == theirs.get(k, options[k].default) for k in {*mine, *theirs}
         )
 
     hashed: Callable[[Any], int] = cache(lambda kind: digest(kind()))
