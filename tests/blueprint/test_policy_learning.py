@@ -264,7 +264,7 @@ def test_a_responder_to_a_learned_policy_begins_with_its_values() -> None:
     states = game.step(game.root(), np.zeros(1, np.int64), game.actions(game.root()).values[:1])
     states = game.step(states, np.zeros(1, np.int64), game.actions(states).values[:1])
     seat, actions = int(game.player(states)[0]), game.actions(states)
-    asked = [one.q(game, states, seat, actions) for one in (responder.blueprint, model)]
+    asked = [one.q(game, states, seat, actions) for one in (responder, model)]
     np.testing.assert_allclose(*asked, atol=1e-6)
 
 
