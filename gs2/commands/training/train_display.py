@@ -30,7 +30,8 @@ def scalar_writer(output: Path, stack: ExitStack) -> Callable[[dict[str, Any]], 
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise click.UsageError("--tensorboard needs an extra: pip install 'gs2[tensorboard]'") from None
-    folder = output.with_suffix(".tensorboard") if output.suffix else output / "tensorboard"
+    is_file = output.suffix == ".safetensors"
+    folder = output.with_suffix(".tensorboard") if is_file else output / "tensorboard"
     writer = stack.enter_context(SummaryWriter(str(folder)))
 
     def write(row: dict[str, Any]) -> None:

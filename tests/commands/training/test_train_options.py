@@ -245,7 +245,7 @@ def test_tensorboard_gets_the_rows_of_any_training(
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Scalars))
     monkeypatch.setattr(Scalars, "kept", {})
     research = learner == "kuhn_poker"
-    output = tmp_path / ("x.safetensors" if research else "x")
+    output = tmp_path / ("x.safetensors" if research else "x.2")
     more = ("--measure", "2") if research else ()
     result = gs2(learner, "-o", str(output), *SMALL[learner], *more, "--tensorboard")
     assert result.exit_code == 0, result.output
