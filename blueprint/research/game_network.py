@@ -91,10 +91,11 @@ LEARNERS: dict[str, dict[str, Any]] = {
     "mmd": {
         "learner": "mmd",
         "batch": 512,
-        "learning_rate": 5e-4,
+        "learning_rate": 2e-3,
         "epsilon": 0.1,
         "smoothing": 0.9996,
-        "replay": 4,
+        "replay": 1,
+        "step": 0.3,
     },
     "ppo": {
         "learner": "ppo",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.research.game_network import GameNetworkConfig
+from blueprint.research.game_network import GameNetworkConfig, NetworkWeights
+from games.support.array_types import Array
 
-__all__ = ["Tower"]
+__all__ = ["Tower", "TowerWeights"]
 
 
 class Tower(nn.Module):
@@ -38,3 +41,19 @@ class Tower(nn.Module):
         advantage = self.advantage(h)
         scores = advantage if self.policy is None else self.policy(h)
         return self.value(h).squeeze(-1), advantage, scores
+
+
+class TowerWeights(NetworkWeights):
+    """A network's answers by its layers as they are trained, on the device where that is done."""
+
+    def __init__(self, tower: Tower) -> None:
+        """Take the layers; they are asked as they are at that moment."""
+        self.tower, self.has_policy = tower, tower.policy is not None
+        self.columns = tower.advantage.out_features
+
+    def _forward(self, features: Array) -> NDArray[np.float32]:
+        with torch.no_grad():
+            x = torch.from_numpy(features).to(self.tower.value.weight.device)
+            v, a, scores = self.tower(x.float())
+            found = torch.cat([v[:, None], a, *([scores] if self.has_policy else [])], 1)
+        return np.asarray(found.cpu().numpy())

@@ -31,7 +31,7 @@ from blueprint.research.game_network import (
     save_game_network,
 )
 from blueprint.research.game_selfplay import Decided, Rival, play_generation
-from blueprint.research.game_tower import Tower
+from blueprint.research.game_tower import Tower, TowerWeights
 from blueprint.research.policy_learning import PolicyLearner
 from games.game import Game, GameError
 from games.support.array_types import Array
@@ -113,9 +113,11 @@ def check_files(output: Path, *, resume: bool = False) -> None:
 class GameTrainer:
     """A network in training. decisions, games, generations, seconds: how much so far."""
 
-    def __init__(self, game: Game, config: GameNetworkConfig, *, rival: Rival | None = None) -> None:
-        """Begin with random parameters. rival: somebody fixed to answer; None for self-play."""
-        self.config, self.rival = config, rival
+    def __init__(
+        self, game: Game, config: GameNetworkConfig, *, rival: Rival | None = None, device: str = "cpu"
+    ) -> None:
+        """Begin with random parameters. rival: somebody fixed to answer; else self-play. device: torch's."""
+        self.config, self.rival, self.device = config, rival, torch.device(device)
         self.layout = NetworkLayout.of(game, config)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
@@ -133,8 +135,8 @@ class GameTrainer:
         learns = config.learner != "dmc"
         if learns and self.rival is not None:
             raise ConfigError(f"learner must be dmc against a rival; got {config.learner}; take dmc")
-        self.tower = Tower(layout.features.width, layout.columns.count, config, policy=learns)
-        self.learner = PolicyLearner(layout, config) if learns else None
+        self.tower = Tower(layout.features.width, layout.columns.count, config, policy=learns).to(self.device)
+        self.learner = PolicyLearner(layout, config, self.device) if learns else None
         groups: list[dict[str, Any]] = [{"params": [*self.tower.parameters()], "rate": config.learning_rate}]
         if self.learner is not None:
             groups.append({"params": [*self.learner.critic.parameters()], "rate": config.critic_rate})
@@ -150,17 +152,20 @@ class GameTrainer:
 
     def network(self, *, smooth: bool = True, name: str = "network") -> GameNetwork:
         """Return the blueprint as it is now. smooth: by the smoothed weights, otherwise by the last ones."""
-        state = self.smooth if smooth and self.config.smoothing else self.tower.state_dict()
-        arrays = {key: value.detach().numpy().copy() for key, value in state.items()}
-        return GameNetwork(self.layout, NetworkWeights(arrays), self.config, name)
+        return GameNetwork(self.layout, NetworkWeights(self._weights(smooth)), self.config, name)
+
+    def _player(self) -> GameNetwork:
+        """Return who plays: the last weights, asked on the device where they are if that is a GPU."""
+        if self.device.type == "cpu":
+            return self.network(smooth=False)
+        return GameNetwork(self.layout, TowerWeights(self.tower), self.config)
 
     def generation(self, rng: np.random.Generator, share: float) -> None:
         """Play games and learn from them. share: of the training that is over, in [0, 1]."""
         began = time.monotonic()
         config = self.config
-        fresh = play_generation(
-            self.network(smooth=False), config.episodes, rng, epsilon=config.epsilon, rival=self.rival
-        )
+        games = config.episodes
+        fresh = play_generation(self._player(), games, rng, epsilon=config.epsilon, rival=self.rival)
         if len(fresh.own) == 0:
             raise GameError(
                 f"{self.layout.game.name}: at least one player must have a decision to be trained; none has"
@@ -172,9 +177,11 @@ class GameTrainer:
             self.replay = [*self.replay, fresh][-config.replay :]
             self._learn(len(fresh.own), rng)
         else:
-            self._learn_policy(self.learner, fresh, min(share, 1.0), rng)
+            steps, self.losses = self.learner.learn(self.tower, self.optimiser, fresh, min(share, 1.0), rng)
+            self.steps += steps
+            self._smooth(steps)
         self.decisions += len(fresh.own)
-        self.games += config.episodes
+        self.games += games
         self.generations += 1
         self.seconds += time.monotonic() - began
 
@@ -184,15 +191,15 @@ class GameTrainer:
         sizes = np.array([len(part.own) for part in self.replay])
         views = np.array([len(part.seen) for part in self.replay])
         steps = max(1, round(config.passes * fresh / config.batch))
-        sums = np.zeros(2)
+        sums = torch.zeros(2, dtype=torch.float64, device=self.device)
         for _ in range(steps):
             own = _rows(sizes, config.batch, rng)
             seen = _rows(views, config.batch // 2, rng) if views.sum() else []
             x = [self.replay[k].own[at] for k, at in own] + [self.replay[k].seen[at] for k, at in seen]
-            v, a, _ = self.tower(torch.from_numpy(np.concatenate(x)).float())
-            gain = torch.from_numpy(np.concatenate([self.replay[k].gain[at] for k, at in own]))
-            column = torch.from_numpy(np.concatenate([self.replay[k].column[at] for k, at in own]))
-            worth = [torch.from_numpy(self.replay[k].worth[at]) for k, at in seen]
+            v, a, _ = self.tower(self._tensor(x).float())
+            gain = self._tensor([self.replay[k].gain[at] for k, at in own])
+            column = self._tensor([self.replay[k].column[at] for k, at in own])
+            worth = [self._tensor([self.replay[k].worth[at]]) for k, at in seen]
             n = len(gain)
             q_loss = F.mse_loss(v[:n] + a[:n].gather(1, column[:, None]).squeeze(1), gain)
             v_loss = F.mse_loss(v, torch.cat([gain, *worth]))
@@ -201,15 +208,11 @@ class GameTrainer:
             self.optimiser.step()
             self.steps += 1
             self._smooth()
-            sums += (float(q_loss.detach()), float(v_loss.detach()))
-        self.losses = {"q_loss": sums[0] / steps, "v_loss": sums[1] / steps}
+            sums += torch.stack([q_loss.detach(), v_loss.detach()])
+        self.losses = dict(zip(("q_loss", "v_loss"), (sums / steps).tolist(), strict=True))
 
-    def _learn_policy(
-        self, learner: PolicyLearner, fresh: Decided, share: float, rng: np.random.Generator
-    ) -> None:
-        steps, self.losses = learner.learn(self.tower, self.optimiser, fresh, share, rng)
-        self.steps += steps
-        self._smooth(steps)
+    def _tensor(self, parts: list[Array]) -> Tensor:
+        return torch.from_numpy(np.concatenate(parts)).to(self.device)
 
     def _smooth(self, steps: int = 1) -> None:
         if not self.config.smoothing:
@@ -235,18 +238,20 @@ class GameTrainer:
     def save(self, output: Path, *, done: bool) -> None:
         """Write the file from which the training goes on, then the checkpoint."""
         network = self.network(name=output.stem)
-        arrays = {f"network.{name}": value.numpy() for name, value in self._weights().items()}
+        arrays = {f"network.{name}": value for name, value in self._weights(True).items()}
         told = self.told() | {"done": done}
-        more = {name: value.detach().numpy() for name, value in self._layers().items()}
+        more = {name: value.detach().cpu().numpy() for name, value in self._layers().items()}
         moments = self.optimiser.state_dict()["state"]
         for k, entry in moments.items():
-            more |= {f"adam.{k}.{name}": entry[name].numpy() for name in ("exp_avg", "exp_avg_sq", "step")}
+            more |= {
+                f"adam.{k}.{name}": entry[name].cpu().numpy() for name in ("exp_avg", "exp_avg_sq", "step")
+            }
         save_game_network(state_file(output), network, arrays | more, told)
         save_game_network(output, network, arrays, told)
 
-    def _weights(self) -> dict[str, Tensor]:
-        state = self.smooth if self.config.smoothing else self.tower.state_dict()
-        return {name: value.detach() for name, value in state.items()}
+    def _weights(self, smooth: bool) -> dict[str, Array]:
+        state = self.smooth if smooth and self.config.smoothing else self.tower.state_dict()
+        return {name: value.detach().cpu().numpy().copy() for name, value in state.items()}
 
     def resume(self, path: Path) -> None:
         """Go on from a file that `save` wrote. Raises CheckpointError if it is another game's or damaged."""
@@ -259,7 +264,7 @@ class GameTrainer:
         try:
             for name, layer in self._layers().items():
                 layer.copy_(torch.from_numpy(np.array(arrays[name])))
-            self.smooth = {name: torch.from_numpy(np.array(arrays[f"network.{name}"])) for name in own}
+            self.smooth = {name: self._tensor([arrays[f"network.{name}"]]) for name in own}
             self._resume_moments(arrays, int(told["steps"]))
         except (KeyError, RuntimeError, ValueError) as error:
             raise CheckpointError(
@@ -302,15 +307,17 @@ def train_game_network(
     config: GameNetworkConfig | None = None,
     files: TrainingFiles = NOWHERE,
     rival: Rival | None = None,
+    device: str = "cpu",
 ) -> GameNetwork:
     """Return the blueprint that training within a budget comes to, counting what came before a resume.
 
-    config: None is that of the resumed training, or the default. rival: somebody fixed to answer.
+    config: None is that of the resumed training, or the default. rival: somebody fixed to answer. device: of
+    torch, where it learns.
     With a budget of decisions alone the same `rng` and configuration give the same blueprint.
     Raises GameError for a game that cannot be trained on, CheckpointError for a file that cannot be resumed
     and as `check_files`.
     """
-    trainer = GameTrainer(game, config or GameNetworkConfig(), rival=rival)
+    trainer = GameTrainer(game, config or GameNetworkConfig(), rival=rival, device=device)
     output = files.output
     if output is not None:
         goes_on = files.resume and state_file(output).exists()

@@ -22,17 +22,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from blueprint.research.game_network import GameNetworkConfig, NetworkLayout
 from blueprint.research.game_selfplay import Decided, Turn
 from blueprint.research.game_tower import Tower
-from games.support.array_types import Array
 
 __all__ = ["PolicyLearner", "clipped_gain", "mirror_gain"]
 
+CPU = torch.device("cpu")
 AT_ONCE = 8192
 """Histories that go through the critic together."""
 CRITIC_PASSES = 2
@@ -55,32 +54,32 @@ class _Rows:
     float32, what the decision is worth to the players after it, in the order of `hands`.
     """
 
-    hands: Array
-    legal: NDArray[np.bool_]
-    policy: NDArray[np.float32]
-    column: NDArray[np.int64]
-    chance: NDArray[np.float32]
-    target: NDArray[np.float32]
-    others: NDArray[np.float32]
+    hands: Tensor
+    legal: Tensor
+    policy: Tensor
+    column: Tensor
+    chance: Tensor
+    target: Tensor
+    others: Tensor
 
     @classmethod
-    def of(cls, turns: list[Turn], players: int) -> _Rows:
+    def of(cls, turns: list[Turn], players: int, device: torch.device) -> _Rows:
         names = ("hands", "legal", "policy", "column", "chance")
         parts = {name: np.concatenate([getattr(turn, name) for turn in turns]) for name in names}
-        n = sum(len(turn.column) for turn in turns)
-        others = np.zeros((n, players - 1), np.float32)
-        return cls(**parts, target=np.zeros(n, np.float32), others=others)
+        n = len(parts["column"])
+        unknown = {"target": np.zeros(n, np.float32), "others": np.zeros((n, players - 1), np.float32)}
+        return cls(**{name: torch.from_numpy(part).to(device) for name, part in (parts | unknown).items()})
 
 
 class PolicyLearner:
     """A critic and the steps by which it moves a network's policy. critic: its layers, to be trained with."""
 
-    def __init__(self, layout: NetworkLayout, config: GameNetworkConfig) -> None:
-        """Take a network's layout; the critic begins with random parameters."""
-        self.layout, self.config = layout, config
+    def __init__(self, layout: NetworkLayout, config: GameNetworkConfig, device: torch.device = CPU) -> None:
+        """Take a network's layout and where to learn; the critic begins with random parameters."""
+        self.layout, self.config, self.device = layout, config, device
         self.own, self.players = layout.features.width, layout.game.num_players
         self.inputs = self.own * (self.players if config.critic == "hands" else 1)
-        self.critic = Tower(self.inputs, layout.columns.count, config, policy=False)
+        self.critic = Tower(self.inputs, layout.columns.count, config, policy=False).to(device)
         self.teams = np.array(layout.game.teams)
         self.replay: list[_Rows] = []
 
@@ -102,33 +101,34 @@ class PolicyLearner:
         share: of the training that is over.
         Returns the gradient steps of the policy, and mean losses.
         """
-        rows = _Rows.of(played.turns, self.players)
+        rows = _Rows.of(played.turns, self.players, self.device)
         self._returns(rows, played)
         self.replay = [*self.replay, rows][-self.config.replay :]
         steps = max(1, round(self.config.passes * len(rows.column) / self.config.batch))
-        loss = sum(self._critic_step(optimiser, rng) for _ in range(CRITIC_PASSES * steps))
-        values = sum(self._policy_steps(tower, optimiser, rows, steps, share, rng))
-        return steps, {"q_loss": loss / (CRITIC_PASSES * steps), "v_loss": values / steps}
+        loss = torch.stack([self._critic_step(optimiser, rng) for _ in range(CRITIC_PASSES * steps)])
+        values = torch.stack(self._policy_steps(tower, optimiser, rows, steps, share, rng))
+        return steps, {"q_loss": float(loss.mean()), "v_loss": float(values.mean())}
 
-    def _asked(self, hands: Array) -> Tensor:
+    def _asked(self, hands: Tensor) -> Tensor:
         """Return the critic's Q of every column, [n, columns]."""
         parts = []
         with torch.no_grad():
-            for k in range(0, len(hands), AT_ONCE):
-                v, a, _ = self.critic(torch.from_numpy(hands[k : k + AT_ONCE, : self.inputs]).float())
+            for some in torch.split(hands, AT_ONCE):
+                v, a, _ = self.critic(some[:, : self.inputs].float())
                 parts.append(v[:, None] + a)
         return torch.cat(parts)
 
     def _returns(self, rows: _Rows, played: Decided) -> None:
         """Fill in the targets: payoffs, nearer to the critic's expectation the further from the end."""
-        q = self._asked(rows.hands).numpy()
+        q = self._asked(rows.hands).cpu().numpy()
+        target, others = (np.zeros(part.shape, np.float32) for part in (rows.target, rows.others))
         later = (played.payoff / self.layout.stake).astype(np.float32)
         two = len(set(self.teams.tolist())) == 2
-        end = len(rows.column)
+        end = len(target)
         for turn in reversed(played.turns):
             here = slice(end - len(turn.column), end)
             end = here.start
-            rows.target[here] = found = later[turn.games, turn.seat]
+            target[here] = found = later[turn.games, turn.seat]
             taken = np.arange(len(found)), turn.column
             kept = self.config.trace * np.minimum(1, turn.policy[taken] / turn.chance)
             worth = (turn.policy * q[here]).sum(1) + kept * (found - q[here][taken])
@@ -137,18 +137,19 @@ class PolicyLearner:
             else:
                 later[turn.games, turn.seat] = worth
             after = (turn.seat + np.arange(1, self.players)) % self.players
-            rows.others[here] = later[turn.games[:, None], after]
+            others[here] = later[turn.games[:, None], after]
+        rows.target, rows.others = (torch.from_numpy(part).to(self.device) for part in (target, others))
 
-    def _critic_step(self, optimiser: torch.optim.Optimizer, rng: np.random.Generator) -> float:
+    def _critic_step(self, optimiser: torch.optim.Optimizer, rng: np.random.Generator) -> Tensor:
         rows = self.replay[int(rng.integers(len(self.replay)))]
-        at = rng.integers(0, len(rows.column), self.config.batch)
-        v, a, _ = self.critic(torch.from_numpy(rows.hands[at, : self.inputs]).float())
-        q = v + a.gather(1, torch.from_numpy(rows.column[at])[:, None]).squeeze(1)
-        loss = F.mse_loss(q, torch.from_numpy(rows.target[at]))
+        at = torch.from_numpy(rng.integers(0, len(rows.column), self.config.batch)).to(self.device)
+        v, a, _ = self.critic(rows.hands[at, : self.inputs].float())
+        q = v + a.gather(1, rows.column[at, None]).squeeze(1)
+        loss = F.mse_loss(q, rows.target[at])
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]  # of torch
         optimiser.step()
-        return float(loss.detach())
+        return loss.detach()
 
     def _policy_steps(
         self,
@@ -158,20 +159,17 @@ class PolicyLearner:
         steps: int,
         share: float,
         rng: np.random.Generator,
-    ) -> list[float]:
+    ) -> list[Tensor]:
         """Move the policy, and fit V and A of what is seen to the critic. Returns the losses of these."""
         config = self.config
-        legal, last = torch.from_numpy(rows.legal), torch.from_numpy(rows.policy)
-        column, chance = torch.from_numpy(rows.column), torch.from_numpy(rows.chance)
-        target = torch.from_numpy(rows.target)
-        q = self._asked(rows.hands)
+        hands, legal, last, column = rows.hands, rows.legal, rows.policy, rows.column
+        q = self._asked(hands)
         worth = (last * q).sum(1)
-        hands, others = torch.from_numpy(rows.hands), torch.from_numpy(rows.others)
         losses, order, at = [], rng.permutation(len(hands)), 0
         for _ in range(steps):
             if at and at + config.batch > len(order):
                 order, at = rng.permutation(len(hands)), 0
-            i = torch.from_numpy(order[at : at + config.batch])
+            i = torch.from_numpy(order[at : at + config.batch]).to(self.device)
             at += config.batch
             inputs, here = hands[i, : self.own].float(), legal[i]
             v, a, scores = tower(inputs)
@@ -179,21 +177,21 @@ class PolicyLearner:
             if config.learner == "mmd":
                 gain = mirror_gain(log, here, q[i] - worth[i, None], last[i], config.step)
             else:
-                ratio = log.gather(1, column[i, None]).squeeze(1).exp() / chance[i]
-                gain = clipped_gain(ratio, target[i] - worth[i])
+                ratio = log.gather(1, column[i, None]).squeeze(1).exp() / rows.chance[i]
+                gain = clipped_gain(ratio, rows.target[i] - worth[i])
             away = (log.exp() * here * log).sum(1)  # from uniform play, less a constant
             fit = (here * (v[:, None] + a - q[i]) ** 2).sum(1) / here.sum(1)
             other = rng.integers(self.players - 1)
             few = i[: max(1, len(i) // WAITING)]
             waits = hands[few, self.own * (1 + other) : self.own * (2 + other)].float()
             values = torch.cat([v, tower(waits)[0]])
-            fit = fit.mean() + F.mse_loss(values, torch.cat([worth[i], others[few, other]]))
+            fit = fit.mean() + F.mse_loss(values, torch.cat([worth[i], rows.others[few, other]]))
             loss = (self.price(share) * away - gain).mean() + FIT * fit
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(tower.parameters(), LONGEST)
             optimiser.step()
-            losses.append(float(fit.detach()))
+            losses.append(fit.detach())
         return losses
 
 

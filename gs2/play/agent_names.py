@@ -13,6 +13,7 @@ import hashlib
 import inspect
 import mmap
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +119,26 @@ def load_searched(game: Game, base: str, *, seed: int = 0) -> Blueprint:
     blueprint = load_game_blueprint(game, base, seed=seed)
     path = network_file(game.name, name)
     if path is not None:
-        from gs2.play.quick_blueprint import with_quick_copy
-
         return with_quick_copy(blueprint, path)
     return blueprint
+
+
+def with_quick_copy(blueprint: Blueprint, path: str | Path) -> Blueprint:
+    """Return the blueprint of a checkpoint with a copy in bfloat16 as `quick`, where the processor has that.
+
+    Of any blueprint but a climbing game's network, and on other processors, itself.
+    """
+    from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
+    from blueprint.climbing.network.fast_moves import FastMoves
+    from blueprint.layers.bfloat import native_half
+
+    if not isinstance(blueprint, ClimbingBlueprint) or not native_half():
+        return blueprint
+    tensors, _ = read_checkpoint(Path(path), prefix="network.")
+    found, quick = copy(blueprint), copy(blueprint)
+    quick.network = FastMoves(blueprint.network.inputs, tensors, half=True, name=blueprint.name)
+    found.quick = quick  # type: ignore[attr-defined]
+    return found
 
 
 def blueprint_named(spec: str, game: Game) -> Blueprint:

@@ -9,7 +9,8 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import GameAgent
+from blueprint.protocol import Blueprint, GameAgent
+from cfr.best_response import best_response_values
 from cfr.policies.policy import PolicyError
 from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
 from cfr.private_moves.saved_run import (
@@ -19,14 +20,24 @@ from cfr.private_moves.saved_run import (
     save_private_run,
 )
 from cfr.private_moves.solver import PrivateMovesSolver
+from cfr.sequence_form import sequence_form
+from cfr.tree import grow
 from cfr.variants import Variant
 from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
 from gs2.policies.policy_spec import computed_by, is_computed
 from gs2.policies.profile_worth import worth_of_two
 from gs2.policies.solver_run import SolverRun
+from gs2.policies.tabulate import policy_of
 
-__all__ = ["PrivateRun", "is_computed_privately", "measured_privately", "policy_on", "private_policy"]
+__all__ = [
+    "PrivateRun",
+    "exact_exploitability",
+    "is_computed_privately",
+    "measured_privately",
+    "policy_on",
+    "private_policy",
+]
 
 AT_ONCE = 1 << 16
 """Infosets that an agent is asked at together."""
@@ -50,6 +61,20 @@ def policy_on(form: PrivateMovesForm, agent: GameAgent) -> Both:
         return np.concatenate(parts)
 
     return asked(0), asked(1)
+
+
+def exact_exploitability(game: Game) -> Callable[[Blueprint], float]:
+    """Return what measures a blueprint of `game`: NashConv / 2, in payoffs.
+
+    The form is a tree of every history, or for hidden stones the infosets of each player.
+    Raises TooLarge for a game that has neither.
+    """
+    if isinstance(game, PrivateMovesGame):
+        form = list_private_moves(game)
+        return lambda blueprint: form.evaluate(policy_on(form, blueprint)).exploitability
+    tree = grow(game)
+    listed = sequence_form(tree, game)
+    return lambda blueprint: sum(best_response_values(listed, policy_of(blueprint, game, tree))) / 2
 
 
 def private_policy(

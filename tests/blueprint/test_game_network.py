@@ -34,7 +34,7 @@ from cfr.tree import grow
 from games import TERMINAL, Ragged, load_game
 from games.game import Game, GameError
 from games.support.array_types import Array
-from gs2.policies.exact import exact_exploitability
+from gs2.policies.private_moves import exact_exploitability
 from gs2.policies.tabulate import policy_of
 from tests.games.random_games import RandomGame
 from tests.patience import amount

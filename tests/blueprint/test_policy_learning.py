@@ -14,11 +14,13 @@ from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.research.game_network import (
     LEARNERS,
     UNREAD,
+    GameNetwork,
     GameNetworkConfig,
     NetworkLayout,
     load_game_network,
 )
 from blueprint.research.game_selfplay import Decided, Rival, Turn, play_generation
+from blueprint.research.game_tower import TowerWeights
 from blueprint.research.game_training import (
     Budget,
     GameTrainer,
@@ -199,7 +201,7 @@ def test_returns_of_three_players_and_of_two_teams(
 def test_at_a_constant_price_the_network_learns_the_policy_of_the_twin(critic: str) -> None:
     game = load_game("kuhn_poker")
     tree = grow(game)
-    config = small("mmd", price=0.3, last_price=0.3, critic=critic, learning_rate=2e-3, passes=4.0)
+    config = small("mmd", price=0.3, last_price=0.3, critic=critic, step=1.0, passes=4.0)
     network = train_game_network(game, draw(), Budget(amount(60_000, 30_000)), config=config)
     soft = mirror_descent(tree, 0.3 * network.layout.stake, step=0.3, iterations=200)
     found = policy_of(network, game, tree)
@@ -250,6 +252,40 @@ def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, tmp_path: Pat
         mine, its = (getattr(one, "critic", one) for one in (mine, its))
         for name, value in mine.state_dict().items():
             np.testing.assert_allclose(value.numpy(), its.state_dict()[name].numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_layers_answer_where_they_are_trained_as_their_arrays_do(learner: str) -> None:
+    """On a GPU the layers are asked as they are; on a processor, arrays of them are."""
+    game = load_game("leduc_poker")
+    trainer = GameTrainer(game, small(learner))
+    trainer.generation(draw(), 0.0)
+    network = trainer.network(smooth=False)
+    x = draw(1).integers(0, 2, (9000, trainer.layout.features.width)).astype(np.uint8)
+    for mine, its in zip(TowerWeights(trainer.tower).answer(x), network.weights.answer(x), strict=True):
+        np.testing.assert_allclose(mine, its, atol=1e-4)
+    layers = GameNetwork(trainer.layout, TowerWeights(trainer.tower), trainer.config)
+    one, other = (play_generation(who, 64, draw(2), epsilon=0.1) for who in (layers, network))
+    assert np.array_equal(one.column, other.column) and len(one.turns) == len(other.turns)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_gpu_learns_what_a_processor_does(learner: str, tmp_path: Path) -> None:
+    game = load_game("leduc_poker")
+    found = []
+    for device in ("cpu", "cuda"):
+        trainer = GameTrainer(game, small(learner), device=device)
+        trainer.generation(draw(), 0.0)
+        trainer.save(tmp_path / f"{device}.safetensors", done=False)
+        other = GameTrainer(game, small(learner), device=device)
+        other.resume(state_file(tmp_path / f"{device}.safetensors"))
+        found.append({name: value.cpu().numpy() for name, value in trainer.tower.state_dict().items()})
+        for name, value in other.tower.state_dict().items():
+            assert np.array_equal(value.cpu().numpy(), found[-1][name])
+        other.generation(draw(1), 0.5)
+    for name, value in found[0].items():
+        np.testing.assert_allclose(value, found[1][name], atol=1e-3)
 
 
 def test_a_responder_to_a_learned_policy_begins_with_its_values() -> None:

@@ -22,7 +22,7 @@ from games.guandan.cards import NUM_RANKS
 from games.support.array_types import Ints
 from games.support.kernel import kernel
 
-__all__ = ["UNIT_COSTS", "Costs", "cheapest_split", "min_combinations"]
+__all__ = ["UNIT_COSTS", "Costs", "min_combinations"]
 
 COST_TYPES = 11
 
@@ -97,25 +97,3 @@ def min_combinations(hands: ArrayLike, levels: ArrayLike, costs: Costs = UNIT_CO
         return out.astype(np.float64)
     _all_costs(packed, levels, costs.table, costs.bombs, *workspace(), out)
     return out / UNIT
-
-
-def cheapest_split(
-    hand: ArrayLike, level: int, costs: Costs = UNIT_COSTS
-) -> tuple[float, list[tuple[int, int, int]]]:
-    """Return the least cost of one packed hand [2], and its groups as (type, rank code, cards).
-
-    A full house stands for its trips and one of the pairs that no other group holds.
-    """
-    packed, levels = _checked(hand, level)
-    groups = np.empty((32, 3), np.int64)
-    cost, m = split_hand(
-        packed[0, 0],
-        packed[0, 1],
-        levels[0],
-        costs.table[level],
-        costs.bombs[level],
-        *workspace(),
-        np.empty(15, np.int64),
-        groups,
-    )
-    return cost / UNIT, [(int(k), int(r), int(s)) for k, r, s in groups[:m]]

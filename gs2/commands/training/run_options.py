@@ -14,7 +14,15 @@ from gs2.commands.common import GAME_TYPED, Interruption, number, print_json, st
 from gs2.commands.progress import working
 from gs2.commands.training.train_display import scalar_writer
 
-__all__ = ["RECIPE", "changed_fields", "check_recipe", "check_seed", "watched", "whole_length", "with_seed"]
+__all__ = [
+    "RECIPE",
+    "changed_fields",
+    "check_device",
+    "check_recipe",
+    "check_seed",
+    "watched",
+    "whole_length",
+]
 
 LIST = "help"
 LEAST = 1e-6
@@ -67,11 +75,13 @@ def _words(fields: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in words.items())
 
 
-def changed_fields(kind: Any, **settings: tuple[str, ...]) -> dict[str, Any]:
+def changed_fields(kind: Any, seed: int | None, **settings: tuple[str, ...]) -> dict[str, Any]:
     """Return the fields of a configuration class that FIELD=VALUE settings change, with their values.
 
-    kind: the class. settings: by the option that gives them, without its dashes.
-    Raises BadParameter for a field that does not exist and a value of another type, UsageError for a recipe.
+    kind: the class. seed: of --seed, None if it was not given. settings: by the option that gives them,
+    without its dashes.
+    Raises BadParameter for a field that does not exist and a value of another type, UsageError for a recipe
+    and for two seeds.
     """
     from games.support.configuration import ConfigError
     from games.support.spec import field_types, read_settings
@@ -87,19 +97,11 @@ def changed_fields(kind: Any, **settings: tuple[str, ...]) -> dict[str, Any]:
             raise click.UsageError(
                 f"--{option} names a {option}; got --set {option}={changes[option]}; use --{option}"
             )
-    return changes
-
-
-def with_seed(changes: dict[str, Any], seed: int | None) -> dict[str, Any]:
-    """Return changed fields with the seed of --seed, None if it was not given.
-
-    Raises UsageError for two seeds.
-    """
-    if seed is not None and changes.get("seed", seed) != seed:
+    if seed is not None and changes.setdefault("seed", seed) != seed:
         raise click.UsageError(
             f"a training has one seed; got --seed {seed} and --set seed={changes['seed']}; leave one out"
         )
-    return changes if seed is None else {**changes, "seed": seed}
+    return changes
 
 
 def check_seed(seed: int, changes: dict[str, Any]) -> None:
@@ -195,3 +197,17 @@ def watched(unit: str, losses: dict[str, str], scalars: Path | None) -> Iterator
         asked = stack.enter_context(Interruption())
         tell = stack.enter_context(working("the first generation …"))
         yield Watched(asked, tell, unit, losses, write)
+
+
+def check_device(device: str) -> None:
+    """Raise UsageError where torch has no such device here."""
+    import torch
+
+    try:
+        kind = torch.device(device).type
+    except RuntimeError:
+        raise click.UsageError(f"device must be cpu, cuda or cuda:N; got {device!r}") from None
+    if kind not in ("cpu", "cuda"):
+        raise click.UsageError(f"device must be cpu, cuda or cuda:N; got {device!r}")
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise click.UsageError("device cuda: torch sees no GPU here; use --device cpu")

@@ -126,7 +126,7 @@ LEARNERS = {
     type=click.Choice(PRESETS),
     help="Network (GuanDan).  [default: ours, or that of the resumed run]",
 )
-@click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N (GuanDan).")
+@click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N (not DouDiZhu, Big2).")
 @ON
 @click.option(
     "--actors",

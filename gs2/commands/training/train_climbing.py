@@ -5,14 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gs2.commands.training.run_options import (
-    changed_fields,
-    check_recipe,
-    check_seed,
-    watched,
-    whole_length,
-    with_seed,
-)
+from gs2.commands.training.run_options import changed_fields, check_recipe, check_seed, watched, whole_length
 
 if TYPE_CHECKING:
     from blueprint.protocol import GameAgent
@@ -58,7 +51,7 @@ def train_climbing_game(
     from blueprint.guandan.training.recipe_book import named_recipe
 
     place = RunPlace.of(output)
-    changes = with_seed(changed_fields(ClimbingConfig, set=settings, network=sizes), seed)
+    changes = changed_fields(ClimbingConfig, seed, set=settings, network=sizes)
     kept = place.checkpoint if resume and place.checkpoint.exists() else None
     if kept is not None:
         saved = described_config(kept, read_checkpoint(kept, prefix="-")[1], game)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import stdout
-from gs2.commands.training.run_options import changed_fields, check_seed, watched, whole_length, with_seed
+from gs2.commands.training.run_options import changed_fields, check_device, check_seed, watched, whole_length
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -31,6 +31,7 @@ def train_game(
     sizes: tuple[str, ...],
     seed: int | None,
     checkpoint_minutes: float | None,
+    device: str,
     tensorboard: bool,
     as_json: bool,
 ) -> None:
@@ -46,11 +47,12 @@ def train_game(
     from blueprint.research.game_training import Budget, TrainingFiles, state_file, train_game_network
     from games.game import not_zero_sum
     from games.support.locks import hold
-    from gs2.policies.exact import exact_exploitability
+    from gs2.policies.private_moves import exact_exploitability
 
+    check_device(device)
     if not getattr(game, "zero_sum", True):
         raise not_zero_sum(game.name)
-    changes = with_seed(changed_fields(GameNetworkConfig, set=settings, network=sizes), seed)
+    changes = changed_fields(GameNetworkConfig, seed, set=settings, network=sizes)
     click.get_current_context().with_resource(hold(output))
     kept = state_file(output) if resume and state_file(output).exists() else None
     if output.exists() and kept is None:
@@ -81,6 +83,7 @@ def train_game(
             Budget(decisions, whole_length(minutes, kept)),
             config=config,
             files=TrainingFiles(output, resume, every, run.progress, run.asked, exact, measure or 0),
+            device=device,
         )
     result = {
         "game": game.name,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import Interruption, print_json, stderr, stdout
-from gs2.commands.training.run_options import changed_fields, check_recipe, check_seed, with_seed
+from gs2.commands.training.run_options import changed_fields, check_device, check_recipe, check_seed
 from gs2.commands.training.train_display import row_display, scalar_writer, training_table
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ def train_guandan(
 
     if game.name != "guandan(moves=full)":
         raise click.UsageError(f"gs2 train takes GuanDan with moves=full; got {game.name}; write guandan")
-    changes = with_seed(changed_fields(TrainConfig, set=settings), seed)
-    widths = changed_fields(NetworkConfig, network=sizes)
+    changes = changed_fields(TrainConfig, seed, set=settings)
+    widths = changed_fields(NetworkConfig, None, network=sizes)
     network, config = _configurations(output, resume, recipe, preset, changes, widths)
     opponents: list[str] = [name for name in against.split(",") if name] if evaluate_minutes else []
     for name in opponents:
         load_chooser(name, np.random.default_rng(0))
-    _check_device(device)
+    check_device(device)
     if on.is_local and actors is not None:
         raise click.UsageError(f"--actors {actors} needs --on ray; here --threads say how many play")
     with ExitStack() as stack:
@@ -155,16 +155,3 @@ def _configurations(
     check_seed(saved.seed, changes)
     check_recipe(recipe, saved.recipe, output)
     return wanted, saved.replace(**changes) if changes else None
-
-
-def _check_device(device: str) -> None:
-    import torch
-
-    try:
-        kind = torch.device(device).type
-    except RuntimeError:
-        raise click.UsageError(f"device must be cpu, cuda or cuda:N; got {device!r}") from None
-    if kind not in ("cpu", "cuda"):
-        raise click.UsageError(f"device must be cpu, cuda or cuda:N; got {device!r}")
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise click.UsageError("device cuda: torch sees no GPU here; use --device cpu")

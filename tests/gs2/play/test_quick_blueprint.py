@@ -13,9 +13,8 @@ from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace,
 from blueprint.layers.bfloat import native_half
 from games import load_game
 from games.climbing.doudizhu.doudizhu import DouDizhu
-from gs2.play.agent_names import load_game_agent, load_searched
+from gs2.play.agent_names import load_game_agent, load_searched, with_quick_copy
 from gs2.play.game_pairs import play_agents
-from gs2.play.quick_blueprint import with_quick_copy
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 
 SMALL = ClimbingConfig(state=32, blocks=1, action=16, critic=0, rounds=8, batch=64)

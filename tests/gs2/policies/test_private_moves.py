@@ -14,8 +14,7 @@ from cfr.private_moves.form import list_private_moves
 from cfr.tree import grow
 from games import load_game
 from gs2.play.game_agents import UniformAgent
-from gs2.policies.exact import exact_exploitability
-from gs2.policies.private_moves import measured_privately, policy_on
+from gs2.policies.private_moves import exact_exploitability, measured_privately, policy_on
 from gs2.policies.tabulate import policy_of
 
 GAMES = ("dark_hex(size=2)", "dark_hex(size=2,abrupt=true)")

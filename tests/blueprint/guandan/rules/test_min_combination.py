@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, cheapest_split, min_combinations
+from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, min_combinations
 from blueprint.guandan.rules.split_search import memory, split_again, split_hand, workspace
 from games.guandan.cards import BOMB, NUM_CARDS, STRAIGHT, THREE_WITH_TWO, TWO_TRIPS, pack, parse_cards
 from tests.patience import amount
-from tests.reference.min_combination import fewest_moves
+from tests.reference.min_combination import cheapest_split, fewest_moves
 
 
 def random_hand(rng: np.random.Generator, level: int, pool: str) -> np.ndarray:

@@ -11,7 +11,6 @@ from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.rules.min_combination import cheapest_split
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from blueprint.guandan.rules.split_agents import (
     MinCombinationAgent,
@@ -22,6 +21,7 @@ from blueprint.guandan.rules.split_agents import (
 )
 from games.guandan.cards import BOMB, PAIR, PASS, STRAIGHT_FLUSH, pack, parse_cards
 from games.guandan.rounds.round import from_hands, legal
+from tests.reference.min_combination import cheapest_split
 
 EXAMPLE = "S7 H7 C7 D7 CA CA S5 D5"
 """The hand of the paper's appendix B.2, at a level that it does not hold."""
