@@ -24,6 +24,7 @@ from cfr.engine.resume import check_whole, read_state
 from cfr.tree import FlatTree, require_tree
 from games.game import CHANCE, TERMINAL
 from games.support.kernel import kernel
+from games.support.splitmix import STEP, mixed_word
 
 __all__ = ["SAMPLING", "MonteCarloError", "MonteCarloSolver"]
 
@@ -157,12 +158,9 @@ class MonteCarloSolver:
 
 @kernel
 def _uniform(random: NDArray[np.uint64]) -> float:
-    """Return the next number in [0, 1). Source: splitmix64, Steele, Lea and Flood 2014."""
-    random[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = random[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return float((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+    """Return the next number in [0, 1), of SplitMix64."""
+    random[0] += STEP
+    return float(mixed_word(random[0]) >> np.uint64(11)) * 2.0**-53
 
 
 @kernel

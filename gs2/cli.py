@@ -37,11 +37,15 @@ TARGETS = {
         "gs2.commands.training.train", "train", "Train a blueprint: of GuanDan, or of any game by its name."
     ),
     "gate": Target("gs2.commands.training.gating", "gate", "Ask whether a checkpoint beats the shipped one."),
-    "guandan": Target("gs2.commands.guandan", "guandan", "Play random games of GuanDan, or replay a record."),
-    "review": Target("gs2.commands.matches.review", "review", "Judge a recorded match of GuanDan by search."),
+    "guandan": Target(
+        "gs2.commands.guandan.rounds", "guandan", "Play random games of GuanDan, or replay a record."
+    ),
+    "review": Target("gs2.commands.guandan.review", "review", "Judge a recorded match of GuanDan by search."),
     "web": Target("gs2.commands.web", "web", "Play, watch, review and explore in a browser."),
-    "serve": Target("gs2.commands.table", "serve", "Serve GuanDan tables to clients over WebSockets."),
-    "play": Target("gs2.commands.table", "play", "Play on a GuanDan server with agents of gs2, or yourself."),
+    "serve": Target("gs2.commands.guandan", "serve", "Serve GuanDan tables to clients over WebSockets."),
+    "play": Target(
+        "gs2.commands.guandan", "play", "Play on a GuanDan server with agents of gs2, or yourself."
+    ),
 }
 
 

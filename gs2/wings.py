@@ -16,7 +16,7 @@ WINGS = {
     "guandan": {
         "contest": "gs2.guandan.contest:guandan_contest",
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
-        "exploit": "gs2.commands.guandan_exploit:exploit_own",
+        "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
     },
 }
 

@@ -15,7 +15,7 @@ import click
 
 from games.support.interruption import INTERRUPTED
 from gs2.commands.common import print_json, stderr
-from gs2.commands.table.options import (
+from gs2.commands.guandan.options import (
     FILLED,
     RECORDS,
     grouped,

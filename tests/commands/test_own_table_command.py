@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from games.guandan.matches.match_game import read_match
-from gs2.commands.table import play
+from gs2.commands.guandan import play
 from tests.forked import run_module
 from tests.patience import PATIENCE
 

@@ -22,10 +22,10 @@ from games.climbing.big2.table_rows import (
     room_left,
     table_views,
 )
-from games.guandan.rounds.state import random_below
 from games.ragged import Ragged
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
+from games.support.splitmix import random_below
 
 __all__ = ["after_line", "legal_plays", "play_randomly"]
 

@@ -37,6 +37,7 @@ from games.climbing.doudizhu.round_state import (
 from games.ragged import Ragged
 from games.support.array_types import Bytes, Ints, Rows
 from games.support.kernel import kernel
+from games.support.splitmix import STEP, below, mixed_word
 
 __all__ = [
     "KEY_WORDS",
@@ -150,22 +151,6 @@ def round_keys(states: Rows, player: int, rules: int) -> NDArray[np.uint64]:
     return out.view(np.uint64)
 
 
-@kernel(inline="always")
-def _next_random(state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the next state and number of SplitMix64 (Steele et al. 2014)."""
-    state += np.uint64(0x9E3779B97F4A7C15)
-    x = state
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state, x ^ (x >> np.uint64(31))
-
-
-@kernel(inline="always")
-def _below(number: np.uint64, bound: int) -> np.int64:
-    """Return an integer in [0, bound) from a random number; the bias is below bound / 2 ** 32."""
-    return np.int64((number >> np.uint64(32)) * np.uint64(bound) >> np.uint64(32))
-
-
 @kernel(nogil=True)
 def _deal(words: Ints, bytes_: Bytes, seeds: NDArray[np.uint64], rules: int) -> None:
     """Shuffle the deck with each seed and deal it: hands, bottom, then the auction or the landlord's lead."""
@@ -178,8 +163,8 @@ def _deal(words: Ints, bytes_: Bytes, seeds: NDArray[np.uint64], rules: int) -> 
         for c in range(total):
             deck[c] = ranks_dealt(rules, c >> 2 if c < 4 * ranks else ranks + c - 4 * ranks)
         for c in range(total - 1, 0, -1):
-            state, number = _next_random(state)
-            j = _below(number, c + 1)
+            state += STEP
+            j = below(mixed_word(state), c + 1)
             deck[c], deck[j] = deck[j], deck[c]
         for seat in range(3):
             for c in range(size):
@@ -229,8 +214,8 @@ def _play_randomly(
             m = list_actions(words, halves, bytes_, i, rules, tables, out, 0, work)
             j = np.int64(0)
             if m > 1:
-                state, number = _next_random(state)
-                j = _below(number, m)
+                state += STEP
+                j = below(mixed_word(state), m)
             act_in_place(words, halves, bytes_, i, out[j], rules, tables)
             decisions[i] += 1
 

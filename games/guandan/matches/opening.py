@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from games.guandan.rounds.state import deal_hands
+from games.support.splitmix import STEP, mixed_bits
 
 __all__ = ["AS_DRAWN", "Opening", "deal_round", "mix_seeds"]
 
@@ -29,11 +30,8 @@ AS_DRAWN = Opening()
 
 
 def mix_seeds(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return each word after SplitMix64's step and finaliser (Steele et al. 2014)."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return x ^ x >> np.uint64(31)
+    """Return each word after SplitMix64's step and finaliser."""
+    return mixed_bits(x + STEP)
 
 
 def deal_round(seeds: NDArray[np.uint64], rounds: ArrayLike) -> NDArray[np.uint64]:

@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
 from games.guandan.combos import ORDER
-from games.guandan.rounds.state import CAP, HAND, KNOWN, LEFT, LEVEL, PLAYED, random_below, views
+from games.guandan.rounds.state import CAP, HAND, KNOWN, LEFT, LEVEL, PLAYED, views
 from games.support.array_types import Bytes, Ints, Rows
 from games.support.kernel import kernel
+from games.support.splitmix import random_below
 
 __all__ = ["determinise"]
 

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.moves.listing import CANONICAL, FULL, RESERVE, Which, list_moves, moves_scratch
-from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, play_move, random_below, views
+from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, play_move, views
 from games.support.array_types import Bytes, Ints, Rows
 from games.support.kernel import kernel
+from games.support.splitmix import random_below
 
 __all__ = ["legal_states", "random_playouts"]
 

@@ -52,7 +52,6 @@ from games.guandan.rounds.state import (
     begin_rounds,
     deal_hands,
     first_unplayable,
-    mix_hash,
     play_all,
     views,
 )
@@ -61,6 +60,7 @@ from games.parameters import OneOf, Parameter
 from games.ragged import Ragged
 from games.support.array_types import Array, Bytes, Ints, Row, Rows
 from games.support.kernel import kernel
+from games.support.splitmix import mix_hash
 
 __all__ = ["GuanDan", "Shown", "advance", "deal", "from_hands", "initial_hands", "legal"]
 

@@ -13,6 +13,7 @@ from games.guandan.cards import ACTION, NO_ACTION, PASS
 from games.guandan.combos import combo_strength
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
+from games.support.splitmix import mix_hash, random_below
 
 __all__ = [
     "ACTS_SEEN",
@@ -24,10 +25,8 @@ __all__ = [
     "begin_rounds",
     "deal_hands",
     "first_unplayable",
-    "mix_hash",
     "play_all",
     "play_move",
-    "random_below",
 ]
 
 NOBODY = 255
@@ -121,23 +120,6 @@ def views(states: Rows) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
 def action_words(actions: Rows) -> NDArray[np.int64]:
     """Return actions [m] as words [m, 3] int64, for the kernels."""
     return np.ascontiguousarray(actions, ACTION).view(np.int64).reshape(-1, 3)
-
-
-@kernel
-def mix_hash(h: np.uint64, x: np.uint64) -> np.uint64:
-    """Return a 64-bit hash after one step: x folded in, then SplitMix64's finaliser (Steele et al. 2014)."""
-    h = (h ^ x) + np.uint64(0x9E3779B97F4A7C15)
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
-
-
-@kernel
-def random_below(state: np.uint64, bound: int) -> tuple[np.uint64, np.int64]:
-    """Return the next SplitMix64 state and an integer in [0, bound); the bias is below bound / 2 ** 32."""
-    state += np.uint64(0x9E3779B97F4A7C15)
-    x = mix_hash(state, np.uint64(0))
-    return state, np.int64((x >> np.uint64(32)) * np.uint64(bound) >> np.uint64(32))
 
 
 @kernel

@@ -1,21 +1,16 @@
-"""OpenGuanDan's observation: the 14 terms of its paper as 722 numbers, and the request a client sees.
+"""OpenGuanDan's observation: the 14 terms of its paper as 722 numbers.
 
-Source: OpenGuanDan, section 5.1 (terms) and appendix B (messages). The paper gives the widths; the order
-within an action's 79 numbers, and that the left-hand opponent is the seat that acts next, are our reading.
+Source: OpenGuanDan, section 5.1. The paper gives the widths; the order within an action's 79 numbers,
+and that the left-hand opponent is the seat that acts next, are our reading.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from games.game import GameError
-from games.guandan.cards import CARD_NAMES, NUM_CARDS, RANKS, STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS
+from games.guandan.cards import STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS
 from games.guandan.combos import ORDER
-from games.guandan.matches.match import Match
-from games.guandan.notation import action_list
 from games.guandan.rounds.state import (
     BEAT,
     HAND,
@@ -24,16 +19,15 @@ from games.guandan.rounds.state import (
     LEFT,
     LEVEL,
     LEVELS,
-    NOBODY,
     PASSES,
     PLAYED,
     PLAYS,
 )
 from games.guandan.views.card_rows import encoded, write_cards, write_unseen
-from games.support.array_types import Array, Bytes, Int, Ints, Row, Rows
+from games.support.array_types import Array, Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 
-__all__ = ["OBSERVATION_SLICES", "OBSERVATION_WIDTH", "last_actor", "observation_message", "observations"]
+__all__ = ["OBSERVATION_SLICES", "OBSERVATION_WIDTH", "observations"]
 
 _TERMS = (
     ("hand", 54),
@@ -127,60 +121,3 @@ def observations(
     Raises GameError if a seat is missing: the round is over and no seats are given.
     """
     return encoded(_observations, OBSERVATION_WIDTH, states, seats, dtype, out)
-
-
-def last_actor(state: Row) -> int | None:
-    """Return the seat that acted last in the trick of one state (a row of STATE); None when leading."""
-    if state["leader"] == NOBODY:
-        return None
-    if state["passes"] == 0:
-        return int(state["leader"])
-    seat = (int(state["player"]) + 3) % 4
-    while state["left"][seat] == 0:
-        seat = (seat + 3) % 4
-    return seat
-
-
-def observation_message(match: Match, seat: int) -> dict[str, Any]:
-    """Return what OpenGuanDan's server asks of a seat that is to act, as its JSON `act` message.
-
-    The fields are those of the paper's appendix B. curPos and curAction are the last actor's in this trick,
-    even if it passed; when leading, positions are -1 and actions None.
-    Raises GameError if the seat is not to act.
-    """
-    due = next((p for p in match.pending() if p.seat == seat), None)
-    if due is None:
-        raise GameError(f"guandan: seat {seat!r} is not to act ({match.phase}); see Match.pending()")
-    levels = [RANKS[level] for level in match.levels]
-    message: dict[str, Any] = {
-        "type": "act",
-        "handCards": _names(match.hands[seat]),
-        "selfRank": levels[seat % 2],
-        "oppoRank": levels[1 - seat % 2],
-        "curRank": RANKS[match.level],
-        "stage": due.stage,
-    }
-    words = [action_list(action, match.level) for action in due.actions]
-    if due.stage == "play":
-        state = match.state[0]
-        actor, leader = last_actor(state), int(state["leader"])
-        message |= {
-            "publicInfo": [{"rest": int(rest)} for rest in state["left"]],
-            "curPos": -1 if actor is None else actor,
-            "curAction": None if actor is None else action_list(state["trick"][actor], match.level),
-            "greaterPos": -1 if actor is None else leader,
-            "greaterAction": None if actor is None else action_list(state["beat"], match.level),
-        }
-    else:
-        words = [[due.stage, due.stage, cards] for _, _, cards in words]
-        if due.stage == "back":
-            giver, card = next((giver, card) for giver, taker, card in match.tributes if taker == seat)
-            message |= {"tributePos": giver, "tribute": CARD_NAMES[card]}
-    return message | {"actionList": words, "indexRange": len(words) - 1}
-
-
-def _names(counts: Bytes) -> list[str]:
-    """Return the cards of a hand as the official server lists them: by natural rank, then S, H, C, D."""
-    suit_place = (1, 0, 2, 3)
-    order = sorted(range(NUM_CARDS), key=lambda c: (c, 0) if c > 51 else (c // 4 * 4, suit_place[c % 4]))
-    return [CARD_NAMES[c] for c in order for _ in range(counts[c])]

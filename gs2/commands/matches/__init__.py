@@ -1,1 +1,1 @@
-"""Commands about matches: play, rate, replay and review."""
+"""Commands about matches: play, rate and replay."""

@@ -25,12 +25,12 @@ from games.guandan.rounds.state import (
     PASSES,
     PLAYER,
     WORDS,
-    mix_hash,
     play_move,
     views,
 )
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
+from games.support.splitmix import STEP, mix_hash
 
 __all__ = ["Endgame", "is_endgame", "solve_endgame"]
 
@@ -77,7 +77,7 @@ def _key(words: Ints, bytes_: Bytes, i: Int) -> np.uint64:
     h = mix_hash(h, np.uint64(bytes_[i, PASSES]))
     for k in range(8):
         if words[i, HAND + k]:
-            h = mix_hash(h, np.uint64(words[i, HAND + k]) + np.uint64(k) * np.uint64(0x9E3779B97F4A7C15))
+            h = mix_hash(h, np.uint64(words[i, HAND + k]) + np.uint64(k) * STEP)
     return h | np.uint64(1)
 
 

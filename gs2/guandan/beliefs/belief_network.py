@@ -21,9 +21,10 @@ from blueprint.guandan.network.input_layout import FEATURE_HASH, PAST_WIDTH, STA
 from blueprint.guandan.network.inputs import encode_past, encode_states
 from blueprint.layers.half_rows import FastLayer, sum_rows
 from games.guandan.combos import ORDER
-from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, mix_hash, views
+from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
+from games.support.splitmix import STEP, below, mix_hash
 
 __all__ = ["BeliefNetwork", "Beliefs", "load_beliefs", "save_beliefs", "steer"]
 
@@ -157,10 +158,10 @@ def _steer(
             continue
         rng = seeds[i]
         for t in range(sweeps * n):
-            rng += np.uint64(0x9E3779B97F4A7C15)
+            rng += STEP
             x = mix_hash(rng, np.uint64(0))
             a = t % n
-            b = np.int64((x >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
+            b = below(x, n)
             ja, jb, ca, cb = owner[a], owner[b], cards[a], cards[b]
             if ja == jb or ca == cb:
                 continue

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged, pick_by
+from games.support.splitmix import STEP, mixed_bits
 
-__all__ = ["CommonDraws", "Draws", "FreshDraws", "mixed_bits", "play_out"]
+__all__ = ["CommonDraws", "Draws", "FreshDraws", "play_out"]
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
@@ -57,7 +57,7 @@ class CommonDraws:
         self, seed: int, stream: NDArray[np.int64], sample: NDArray[np.int64], samples: int, players: int
     ) -> None:
         """Take the stream and sample, in [0, samples), of each row, [n]; a seed names one set of numbers."""
-        self._stream = mixed_bits(np.uint64(seed) + _STEP * (stream.astype(np.uint64) + np.uint64(1)))
+        self._stream = mixed_bits(np.uint64(seed) + STEP * (stream.astype(np.uint64) + np.uint64(1)))
         self._sample = sample.astype(np.int64)
         self._samples = samples
         self._units = np.array([a for a in range(1, samples + 1) if gcd(a, samples) == 1], np.int64)
@@ -68,23 +68,15 @@ class CommonDraws:
         actor = actors.astype(np.int64) + 1  # chance first
         count = self._count[rows, actor]
         self._count[rows, actor] = count + np.uint64(1)
-        key = mixed_bits(self._stream[rows] + _STEP * (actor.astype(np.uint64) + np.uint64(1)))
-        key = mixed_bits(key + _STEP * (count + np.uint64(1)))
+        key = mixed_bits(self._stream[rows] + STEP * (actor.astype(np.uint64) + np.uint64(1)))
+        key = mixed_bits(key + STEP * (count + np.uint64(1)))
         sample = self._sample[rows]
         unit = self._units[(mixed_bits(key + _FIRST) % np.uint64(len(self._units))).astype(np.int64)]
         shift = (mixed_bits(key + _SECOND) % np.uint64(self._samples)).astype(np.int64)
         part = (unit * sample + shift) % self._samples
-        within = mixed_bits(key + _STEP * (sample.astype(np.uint64) + np.uint64(1))) >> np.uint64(11)
+        within = mixed_bits(key + STEP * (sample.astype(np.uint64) + np.uint64(1))) >> np.uint64(11)
         drawn: NDArray[np.float64] = (part + within.astype(np.float64) * 2.0**-53) / self._samples
         return np.minimum(drawn, np.nextafter(1.0, 0.0))
-
-
-def mixed_bits(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return well-spread bits of each number (the finaliser of SplitMix64)."""
-    x = (x ^ (x >> np.uint64(30))) * _FIRST
-    x = (x ^ (x >> np.uint64(27))) * _SECOND
-    mixed: NDArray[np.uint64] = x ^ (x >> np.uint64(31))
-    return mixed
 
 
 def play_out(

@@ -18,7 +18,7 @@ from games.guandan.cards import CARD_NAMES, RANKS, parse_cards
 from games.guandan.matches.events import AntiTribute, Dealt, Leads, RoundOver
 from games.guandan.matches.match import Match
 from games.guandan.matches.opening import Opening
-from games.guandan.views.observation import observation_message
+from tests.games.guandan.views.official_message import observation_message
 
 TRANSCRIPT = Path(__file__).parents[3] / "data" / "openguandan_transcript.jsonl.gz"
 

@@ -24,10 +24,9 @@ from games.guandan.views.danzero_features import (
 from games.guandan.views.observation import (
     OBSERVATION_SLICES,
     OBSERVATION_WIDTH,
-    last_actor,
-    observation_message,
     observations,
 )
+from tests.games.guandan.views.official_message import last_actor, observation_message
 from tests.patience import amount
 from tests.reference.guandan import guandan_features as slow
 from tests.reference.guandan.guandan_match import wild_flags

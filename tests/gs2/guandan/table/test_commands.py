@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from blueprint.checkpoint import read_checkpoint, write_checkpoint
 from games.guandan.matches.match_game import read_match
 from gs2.cli import main
-from gs2.commands.table import play, serve
+from gs2.commands.guandan import play, serve
 from gs2.guandan.review.game_files import parse_game
 from gs2.guandan.table.agents import check_agents
 from tests.patience import PATIENCE

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gs2.commands import table
+from gs2.commands import guandan as table
 from gs2.guandan.table.agents import RandomAgent, load_agent
 from gs2.guandan.table.runner import play_games
 

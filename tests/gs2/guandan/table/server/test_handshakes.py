@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from gs2.commands.table import play, serve
+from gs2.commands.guandan import play, serve
 from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.server.place import TableError
 from gs2.guandan.table.server.server import ServerConfig, TableServer

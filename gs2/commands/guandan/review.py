@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from gs2.commands.common import CORES, COUNT, NEW_FILE, ON, CountType, print_json, stderr, stdout
-from gs2.commands.matches.review_many import of_seat, review_many
+from gs2.commands.guandan.review_many import of_seat, review_many
 from gs2.commands.progress import working
 
 __all__ = ["review"]

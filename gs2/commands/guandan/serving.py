@@ -13,8 +13,7 @@ import click
 
 from games.support.interruption import INTERRUPTED
 from gs2.commands.common import COUNT, NOT_NEGATIVE, SEED, stderr
-from gs2.commands.progress import working
-from gs2.commands.table.options import (
+from gs2.commands.guandan.options import (
     FILLED,
     NAMES,
     RECORDS,
@@ -25,6 +24,7 @@ from gs2.commands.table.options import (
     verbose_option,
     workers_option,
 )
+from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from gs2.guandan.table.server.recording import SessionResult

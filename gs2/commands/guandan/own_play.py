@@ -17,7 +17,7 @@ from gs2.commands.progress import working
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gs2.commands.table.play_options import Crew, Own
+    from gs2.commands.guandan.play_options import Crew, Own
     from gs2.guandan.table.client.human import HumanAgent
     from gs2.guandan.table.client.message_watch import MessageWatch
     from gs2.guandan.table.client.own_table import OwnTable

@@ -10,7 +10,7 @@ import click
 
 from games.support.interruption import INTERRUPTED
 from gs2.commands.common import COUNT, SEED, CountType, print_json, stderr, stdout
-from gs2.commands.table.options import (
+from gs2.commands.guandan.options import (
     FILLED,
     NAMES,
     RECORDS,
@@ -21,7 +21,7 @@ from gs2.commands.table.options import (
     verbose_option,
     workers_option,
 )
-from gs2.commands.table.play_options import Crew, Own, Where
+from gs2.commands.guandan.play_options import Crew, Own, Where
 
 if TYPE_CHECKING:
     from gs2.guandan.table.client.client import TableClient
@@ -119,7 +119,7 @@ def play(where: Where, crew: Crew, own: Own, as_json: bool) -> None:
     if where.url is None:
         for option in ("room", "token", "user", "dialect", "workers"):
             _refuse_given(option, "is of a server; give --server URL, or leave it out")
-        from gs2.commands.table.own_play import play_here
+        from gs2.commands.guandan.own_play import play_here
 
         play_here(crew, own, where.games, as_json)
         return
@@ -189,7 +189,7 @@ async def _play(where: Where, crew: Crew, own: Own, as_json: bool) -> list[Clien
     hosts: dict[str, Host] = {}
     for name in dict.fromkeys(crew.agents):
         if name == "human":
-            from gs2.commands.table.own_play import person_at_server
+            from gs2.commands.guandan.own_play import person_at_server
 
             person, watch = person_at_server(as_json)
             hosts[name] = person
