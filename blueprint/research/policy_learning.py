@@ -48,7 +48,7 @@ CLIP = 0.2
 
 @dataclass(eq=False)
 class _Rows:
-    """Decisions of a generation, end to end. hands, legal, policy, column, chance as in `Turn`.
+    """Decisions of a generation, end to end, where they are learned from. The first five are as in `Turn`.
 
     target: [n] float32, what the action that was taken brings its player, in stakes. others: [n, players - 1]
     float32, what the decision is worth to the players after it, in the order of `hands`.
