@@ -38,7 +38,9 @@ TARGETS = {
     ),
     "gate": Target("gs2.commands.training.gating", "gate", "Ask whether a checkpoint beats the shipped one."),
     "guandan": Target(
-        "gs2.commands.guandan.rounds", "guandan", "Play random games of GuanDan, or replay a record."
+        "gs2.commands.guandan.rounds",
+        "guandan",
+        "Replay records of GuanDan; grow, distil and teach networks.",
     ),
     "review": Target("gs2.commands.guandan.review", "review", "Judge a recorded match of GuanDan by search."),
     "web": Target("gs2.commands.web", "web", "Play, watch, review and explore in a browser."),

@@ -272,4 +272,4 @@ def save_student(path: str | Path, student: QNetwork, notes: dict[str, object]) 
 
 
 if __name__ == "__main__":
-    raise SystemExit("the program is python -m gs2.guandan.learning.distil_network")
+    raise SystemExit("the program is gs2 guandan distil")

@@ -85,4 +85,4 @@ def grow_checkpoint(
 
 
 if __name__ == "__main__":
-    raise SystemExit("the program is python -m gs2.guandan.learning.grow_network")
+    raise SystemExit("the program is gs2 guandan grow")

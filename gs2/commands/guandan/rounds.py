@@ -1,4 +1,4 @@
-"""`gs2 guandan`: watch rounds of GuanDan in the terminal."""
+"""`gs2 guandan`: its commands, and those that show rounds in the terminal."""
 
 from __future__ import annotations
 
@@ -8,13 +8,27 @@ from pathlib import Path
 import click
 
 from gs2.commands.common import COUNT, NEW_FILE, SEED, print_json
+from gs2.commands.groups import LazyGroup, Target
 
-__all__ = ["guandan"]
+__all__ = ["guandan", "play_random", "replay"]
 
 
-@click.group()
+ROUNDS, LEARNING = "gs2.commands.guandan.rounds", "gs2.commands.guandan.learning"
+TARGETS = {
+    "play-random": Target(ROUNDS, "play_random", "Play a random match and print it move by move."),
+    "replay": Target(ROUNDS, "replay", "Print a recorded match, checking it against the rules."),
+    "grow": Target(LEARNING, "grow", "Give a network more inputs or units; it plays as before."),
+    "distil": Target(LEARNING, "distil_network", "Teach a small network a large one's moves."),
+    "search-positions": Target(LEARNING, "search_positions", "Search positions of self-play to learn from."),
+    "learn": Target(LEARNING, "learn", "Teach a network what search found."),
+    "train-beliefs": Target(LEARNING, "train_belief_network", "Train the network over hidden cards."),
+    "train-deals": Target(LEARNING, "train_deal_network", "Train the network that weighs whole deals."),
+}
+
+
+@click.group(cls=LazyGroup, targets=TARGETS)
 def guandan() -> None:
-    """Play random matches of GuanDan, or replay recorded ones, move by move."""
+    """Play and replay matches of GuanDan in the terminal; grow, distil and teach its networks."""
 
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the lines as JSON.")
@@ -28,7 +42,7 @@ def _print(lines: Iterable[str], as_json: bool) -> None:
         click.echo(line)
 
 
-@guandan.command("play-random")
+@click.command("play-random")
 @click.option("--rounds", type=COUNT, default=1, show_default=True, help="Number of rounds to play.")
 @click.option("--match", "whole", is_flag=True, help="Play a whole match, up to the last level.")
 @click.option(
@@ -67,7 +81,7 @@ def play_random(
     )
 
 
-@guandan.command()
+@click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--round", "number", type=COUNT, help="Show only this round; all are checked.")
 @click.option("--hands/--no-hands", default=True, show_default=True, help="Show the hands dealt.")

@@ -217,7 +217,7 @@ def load_quick(path: str | Path | None = None) -> NetworkEvaluator | None:
     if taught != decisions:
         raise CheckpointError(
             f"{found}: it must have been taught by the network beside it, of {decisions} decisions; its "
-            f"teacher had {taught}; distil it anew (python -m gs2.guandan.learning.distil_network) or "
+            f"teacher had {taught}; distil it anew (gs2 guandan distil) or "
             "remove it"
         )
     return NetworkEvaluator(load_inference(found, critic=False))

@@ -1,17 +1,15 @@
 """Train the belief network on a blueprint's self-play: which seat holds a card that I cannot see?
 
-`python -m gs2.guandan.beliefs.train_beliefs CHECKPOINT -o FILE --rounds N`
+`gs2 guandan train-beliefs CHECKPOINT -o FILE --rounds N`
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import ClassVar
 
 import attrs
-import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,10 +24,8 @@ from blueprint.layers.bfloat import native_half
 from blueprint.structured import join
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
-from gs2.commands.common import COUNT, POSITIVE, SEED, held_checkpoint
-from gs2.commands.groups import run_alone
 from gs2.guandan.agent.evaluator import BATCH, Evaluator
-from gs2.guandan.beliefs.belief_network import BeliefNetwork, save_beliefs
+from gs2.guandan.beliefs.belief_network import BeliefNetwork
 
 __all__ = ["BeliefConfig", "collect_positions", "train_beliefs"]
 
@@ -165,26 +161,5 @@ def train_beliefs(
     return BeliefNetwork(layers), score
 
 
-@click.command("train-beliefs")
-@click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint.")
-@click.option("--rounds", type=COUNT, default=24_000, show_default=True, help="Rounds of self-play.")
-@click.option("--passes", type=POSITIVE, default=5.0, show_default=True, help="Passes over the positions.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the learning.")
-def main(checkpoint: Path, output: Path, rounds: int, passes: float, seed: int) -> None:
-    """Train the belief network over hidden cards on the self-play of CHECKPOINT."""
-    from gs2.guandan.agent.evaluator import load_evaluator
-
-    held_checkpoint(output)
-    evaluator = load_evaluator(checkpoint, critic=False)
-    network, score = train_beliefs(
-        evaluator,
-        np.random.default_rng(seed),
-        BeliefConfig(rounds=rounds, passes=passes),
-        progress=lambda row: click.echo(" ".join(f"{k}={v:.4g}" for k, v in row.items())),
-    )
-    save_beliefs(output, network, {"blueprint": evaluator.name, "score": score})
-
-
 if __name__ == "__main__":
-    run_alone(main)
+    raise SystemExit("the program is gs2 guandan train-beliefs")

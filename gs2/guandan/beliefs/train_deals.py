@@ -1,6 +1,6 @@
 """Train the deal network: which of these deals is the true one, the others being drawn by the belief?
 
-`python -m gs2.guandan.beliefs.train_deals CHECKPOINT -o FILE --rounds N`
+`gs2 guandan train-deals CHECKPOINT -o FILE --rounds N`
 """
 
 from __future__ import annotations
@@ -8,11 +8,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import attrs
-import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,12 +20,10 @@ from blueprint.layers.bfloat import native_half
 from games.guandan.rounds.belief import determinise
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
-from gs2.commands.common import COUNT, POSITIVE, SEED, held_checkpoint
-from gs2.commands.groups import run_alone
 from gs2.guandan.agent.evaluator import Evaluator
-from gs2.guandan.beliefs.belief_network import Beliefs, load_beliefs, steer
+from gs2.guandan.beliefs.belief_network import Beliefs, steer
 from gs2.guandan.beliefs.deal_inputs import DEAL_WIDTH, deal_inputs
-from gs2.guandan.beliefs.deal_network import DealNetwork, save_deal_network
+from gs2.guandan.beliefs.deal_network import DealNetwork
 from gs2.guandan.beliefs.train_beliefs import BeliefConfig, collect_positions
 
 if TYPE_CHECKING:
@@ -180,32 +176,5 @@ def train_deals(
     return DealNetwork(tensors), score
 
 
-@click.command("train-deals")
-@click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint.")
-@click.option(
-    "--beliefs",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Belief network that draws deals.  [default: the shipped]",
-)
-@click.option("--rounds", type=COUNT, default=24_000, show_default=True, help="Rounds of self-play.")
-@click.option("--passes", type=POSITIVE, default=1.1, show_default=True, help="Passes over the positions.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the learning.")
-def main(checkpoint: Path, output: Path, beliefs: Path | None, rounds: int, passes: float, seed: int) -> None:
-    """Train the network that weighs whole deals on the self-play of CHECKPOINT."""
-    from gs2.guandan.agent.evaluator import load_evaluator
-
-    held_checkpoint(output)
-    evaluator = load_evaluator(checkpoint, critic=False)
-    network, score = train_deals(
-        evaluator,
-        load_beliefs(beliefs),
-        np.random.default_rng(seed),
-        DealConfig(rounds=rounds, passes=passes),
-        progress=lambda row: click.echo(" ".join(f"{k}={v:.4g}" for k, v in row.items())),
-    )
-    save_deal_network(output, network, {"blueprint": evaluator.name, "score": score})
-
-
 if __name__ == "__main__":
-    run_alone(main)
+    raise SystemExit("the program is gs2 guandan train-deals")

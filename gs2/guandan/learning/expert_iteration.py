@@ -1,6 +1,6 @@
 """Teach a network what search found: its advantages move towards the searched ones, the rest stays.
 
-`python -m gs2.guandan.learning.expert_iteration CHECKPOINT POSITIONS... -o FILE`
+`gs2 guandan learn CHECKPOINT POSITIONS... -o FILE`
 
 The critic stays as it is. Source: expert iteration, Anthony, Tian and Barber 2017.
 """
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import attrs
-import click
 import numpy as np
 import torch
 from torch import Tensor
@@ -28,8 +27,6 @@ from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.layers.bfloat import native_half
 from games.support.configuration import Configuration, integer, real
-from gs2.commands.common import POSITIVE, SEED, held_checkpoint
-from gs2.commands.groups import run_alone
 from gs2.guandan.learning.searched_positions import SearchedPositions
 
 __all__ = ["ExpertConfig", "expert_loss", "learn_from_search", "save_network", "trainable_network"]
@@ -185,50 +182,5 @@ def save_network(
     write_checkpoint(path, halves, description | notes)
 
 
-@click.command("expert-iteration")
-@click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument(
-    "positions", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint.")
-@click.option(
-    "--passes",
-    type=POSITIVE,
-    default=ExpertConfig().passes,
-    show_default=True,
-    help="Passes over the positions.",
-)
-@click.option(
-    "--learning-rate",
-    type=POSITIVE,
-    default=ExpertConfig().learning_rate,
-    show_default=True,
-    help="Learning rate of Adam.",
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the learning.")
-def main(
-    checkpoint: Path,
-    positions: tuple[Path, ...],
-    output: Path,
-    passes: float,
-    learning_rate: float,
-    seed: int,
-) -> None:
-    """Teach CHECKPOINT what search found at the POSITIONS of these files."""
-    held_checkpoint(output)
-    torch.set_num_threads(1)
-    searched = SearchedPositions.joined([SearchedPositions.load(path) for path in positions])
-    config = ExpertConfig(passes=passes, learning_rate=learning_rate)
-    network, score = learn_from_search(
-        trainable_network(checkpoint),
-        searched,
-        np.random.default_rng(seed),
-        config,
-        progress=lambda row: click.echo(" ".join(f"{k}={v:.4g}" for k, v in row.items())),
-    )
-    notes: dict[str, object] = {"expert": config.to_json(), "searched": int(searched.searched.sum())}
-    save_network(output, network, checkpoint, notes | {"score": score})
-
-
 if __name__ == "__main__":
-    run_alone(main)
+    raise SystemExit("the program is gs2 guandan learn")

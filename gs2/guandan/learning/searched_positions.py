@@ -1,6 +1,6 @@
 """Positions of self-play where the network doubts, with what search says of the moves there.
 
-`python -m gs2.guandan.learning.searched_positions CHECKPOINT -o FILE --minutes N`
+`gs2 guandan search-positions CHECKPOINT -o FILE --minutes N`
 
 The network plays itself, softly. At a share of the decisions with several moves near the best, the search
 compares these moves in common deals (`gs2.guandan.agent.racing`). What the rollouts alone come to becomes
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import attrs
-import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,11 +36,7 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 from games.support.files import open_regular, replacing
-from games.support.spec import read_settings
-from games.support.staged import staged_types
-from gs2.commands.common import COUNT, NEW_FILE, POSITIVE, SEED, held_new
-from gs2.commands.groups import run_alone
-from gs2.guandan.agent.agent import Gs2Agent, make_agent
+from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import BATCH
 from gs2.guandan.agent.guandan_config import GuanDanConfig
@@ -258,52 +253,5 @@ def seek_positions(
     return SearchedPositions.joined(found)
 
 
-@click.command("searched-positions")
-@click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
-@click.option("-o", "--output", type=NEW_FILE, required=True, help="A new file of positions.")
-@click.option("--minutes", type=POSITIVE, default=10.0, show_default=True, help="Minutes of search.")
-@click.option(
-    "--rounds",
-    type=COUNT,
-    default=SeekConfig().rounds,
-    show_default=True,
-    help="Rounds played at once.",
-)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="FIELD=VALUE",
-    help="Change a field of the search; repeatable.",
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the search.")
-def main(
-    checkpoint: Path | None, output: Path, minutes: float, rounds: int, settings: tuple[str, ...], seed: int
-) -> None:
-    """Search positions of the self-play of CHECKPOINT, by default of the shipped network, to learn from.
-
-    The file is new, and grows by every batch of rounds. To search more, name another file and another seed:
-    networks learn from several.
-    """
-    import time
-
-    import torch
-
-    search = SEARCH.replace(**read_settings(settings, staged_types(GuanDanConfig), label="search"))
-    held_new(output)
-    torch.set_num_threads(1)
-    rng = np.random.default_rng(seed)
-    agent = make_agent(checkpoint, search, rng)
-    config = SeekConfig(rounds=rounds)
-    began = time.perf_counter()
-    found: list[SearchedPositions] = []
-    while time.perf_counter() - began < 60 * minutes:
-        found.append(seek_positions(agent, config.rounds, rng, config))
-        whole = SearchedPositions.joined(found)
-        whole.save(output)
-        seconds = time.perf_counter() - began
-        click.echo(f"positions={len(whole)} searched={int(whole.searched.sum())} seconds={seconds:.0f}")
-
-
 if __name__ == "__main__":
-    run_alone(main)
+    raise SystemExit("the program is gs2 guandan search-positions")

@@ -1,0 +1,240 @@
+"""Commands of `gs2 guandan` that grow, distil and teach networks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+import numpy as np
+import torch
+
+from blueprint.checkpoint import SHIPPED, read_checkpoint
+from blueprint.guandan.network.inference import load_inference
+from blueprint.guandan.training.distilling import SMALL, DistilConfig, distil, save_student
+from games.support.spec import read_settings
+from games.support.staged import staged_types
+from gs2.commands.common import COUNT, NEW_FILE, POSITIVE, SEED, held_checkpoint, held_new
+from gs2.guandan.agent.agent import make_agent
+from gs2.guandan.agent.evaluator import load_evaluator
+from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.beliefs.belief_network import load_beliefs, save_beliefs
+from gs2.guandan.beliefs.deal_network import save_deal_network
+from gs2.guandan.beliefs.train_beliefs import BeliefConfig, train_beliefs
+from gs2.guandan.beliefs.train_deals import DealConfig, train_deals
+from gs2.guandan.learning.expert_iteration import (
+    ExpertConfig,
+    learn_from_search,
+    save_network,
+    trainable_network,
+)
+from gs2.guandan.learning.searched_positions import SEARCH, SearchedPositions, SeekConfig, seek_positions
+
+__all__ = [
+    "distil_network",
+    "grow",
+    "learn",
+    "search_positions",
+    "train_belief_network",
+    "train_deal_network",
+]
+
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+SHIPPED_OR_OWN = click.argument("checkpoint", type=EXISTING, required=False)
+CHECKPOINT = click.argument("checkpoint", type=EXISTING)
+OUTPUT = click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint."
+)
+DEALS_SEED = click.option(
+    "--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the learning."
+)
+SELF_PLAY = click.option(
+    "--rounds", type=COUNT, default=BeliefConfig().rounds, show_default=True, help="Rounds of self-play."
+)
+
+
+def _passes(default: float) -> Any:
+    return click.option(
+        "--passes", type=POSITIVE, default=default, show_default=True, help="Passes over the positions."
+    )
+
+
+def _print(row: Mapping[str, float]) -> None:
+    click.echo(" ".join(f"{k}={v:.4g}" for k, v in row.items()))
+
+
+@click.command("grow")
+@SHIPPED_OR_OWN
+@OUTPUT
+@click.option("--past", is_flag=True, help="Add the past moves of the other seats to the inputs.")
+@click.option("--hands", is_flag=True, help="Add a head that predicts the hidden cards.")
+@click.option("--stakes", is_flag=True, help="Add the value of results in a match to the inputs.")
+@click.option("--state", type=COUNT, help="Width of the tower.")
+@click.option("--blocks", type=COUNT, help="Its residual layers.")
+@click.option("--action", type=COUNT, help="Width of the head.")
+@click.option("--action-blocks", type=COUNT, help="Its residual layers.")
+@click.option("--critic", type=COUNT, help="Width of the critic.")
+def grow(checkpoint: Path | None, output: Path, **changes: Any) -> None:
+    """Write CHECKPOINT, by default the shipped network, with more inputs or units; it plays as before.
+
+    Training goes on from there: gs2 train guandan -o FOLDER --resume, if the file is FOLDER/last.safetensors.
+    """
+    from blueprint.guandan.training.growing import grow_checkpoint
+    from blueprint.guandan.training.training_run import CURVE, KEPT
+    from games.support.files import check_folder
+    from games.support.locks import hold
+
+    folder = check_folder(output.parent)
+    click.get_current_context().with_resource(hold(folder, folder=True))
+    run = (folder / CURVE, *folder.glob(f"{KEPT}*")) if output.name == "last.safetensors" else ()
+    held_checkpoint(output, new=run)
+    click.echo(grow_checkpoint(checkpoint, output, {name: value for name, value in changes.items() if value}))
+
+
+@click.command("distil")
+@SHIPPED_OR_OWN
+@OUTPUT
+@click.option(
+    "--decisions",
+    type=COUNT,
+    default=DistilConfig().decisions,
+    show_default=True,
+    help="Decisions to label.",
+)
+@click.option(
+    "--state", type=COUNT, default=SMALL.state, show_default=True, help="Width of the student's tower."
+)
+@click.option(
+    "--action", type=COUNT, default=SMALL.action, show_default=True, help="Width of the student's head."
+)
+@DEALS_SEED
+def distil_network(
+    checkpoint: Path | None, output: Path, decisions: int, state: int, action: int, seed: int
+) -> None:
+    """Teach a small network the moves of CHECKPOINT, by default of the shipped network.
+
+    It plays nearly the same moves in a fraction of the time. Agents on X.safetensors find X-quick.safetensors
+    beside it, and use it in rollouts.
+    """
+    held_checkpoint(output)
+    torch.set_num_threads(1)
+    teacher = load_inference(checkpoint, critic=False)
+    taught = read_checkpoint(SHIPPED if checkpoint is None else checkpoint, prefix="-")[1]
+    config = DistilConfig(decisions=decisions)
+    sizes = attrs.evolve(SMALL, state=state, action=action)
+    student, score = distil(teacher, np.random.default_rng(seed), config, sizes, progress=_print)
+    notes = {
+        "teacher": teacher.name,
+        "teacher_decisions": taught.get("decisions"),
+        "decisions": score["decisions"],
+    }
+    save_student(output, student, {**notes, "distil": config.to_json(), "score": score})
+
+
+@click.command("search-positions")
+@SHIPPED_OR_OWN
+@click.option("-o", "--output", type=NEW_FILE, required=True, help="A new file of positions.")
+@click.option("--minutes", type=POSITIVE, default=10.0, show_default=True, help="Minutes of search.")
+@click.option(
+    "--rounds", type=COUNT, default=SeekConfig().rounds, show_default=True, help="Rounds played at once."
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Change a field of the search; repeatable.",
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the search.")
+def search_positions(
+    checkpoint: Path | None, output: Path, minutes: float, rounds: int, settings: tuple[str, ...], seed: int
+) -> None:
+    """Search positions of the self-play of CHECKPOINT, by default of the shipped network, to learn from.
+
+    The file is new, and grows by every batch of rounds. To search more, name another file and another seed:
+    networks learn from several.
+    """
+    search = SEARCH.replace(**read_settings(settings, staged_types(GuanDanConfig), label="search"))
+    held_new(output)
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(seed)
+    agent = make_agent(checkpoint, search, rng)
+    config = SeekConfig(rounds=rounds)
+    began = time.perf_counter()
+    found: list[SearchedPositions] = []
+    while time.perf_counter() - began < 60 * minutes:
+        found.append(seek_positions(agent, config.rounds, rng, config))
+        whole = SearchedPositions.joined(found)
+        whole.save(output)
+        seconds = time.perf_counter() - began
+        click.echo(f"positions={len(whole)} searched={int(whole.searched.sum())} seconds={seconds:.0f}")
+
+
+@click.command("learn")
+@CHECKPOINT
+@click.argument("positions", nargs=-1, required=True, type=EXISTING)
+@OUTPUT
+@_passes(ExpertConfig().passes)
+@click.option(
+    "--learning-rate",
+    type=POSITIVE,
+    default=ExpertConfig().learning_rate,
+    show_default=True,
+    help="Learning rate of Adam.",
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the learning.")
+def learn(
+    checkpoint: Path,
+    positions: tuple[Path, ...],
+    output: Path,
+    passes: float,
+    learning_rate: float,
+    seed: int,
+) -> None:
+    """Teach CHECKPOINT what search found at the POSITIONS of these files."""
+    held_checkpoint(output)
+    torch.set_num_threads(1)
+    searched = SearchedPositions.joined([SearchedPositions.load(path) for path in positions])
+    config = ExpertConfig(passes=passes, learning_rate=learning_rate)
+    network, score = learn_from_search(
+        trainable_network(checkpoint), searched, np.random.default_rng(seed), config, progress=_print
+    )
+    notes: dict[str, object] = {"expert": config.to_json(), "searched": int(searched.searched.sum())}
+    save_network(output, network, checkpoint, notes | {"score": score})
+
+
+@click.command("train-beliefs")
+@CHECKPOINT
+@OUTPUT
+@SELF_PLAY
+@_passes(BeliefConfig().passes)
+@DEALS_SEED
+def train_belief_network(checkpoint: Path, output: Path, rounds: int, passes: float, seed: int) -> None:
+    """Train the belief network over hidden cards on the self-play of CHECKPOINT."""
+    held_checkpoint(output)
+    evaluator = load_evaluator(checkpoint, critic=False)
+    config = BeliefConfig(rounds=rounds, passes=passes)
+    network, score = train_beliefs(evaluator, np.random.default_rng(seed), config, progress=_print)
+    save_beliefs(output, network, {"blueprint": evaluator.name, "score": score})
+
+
+@click.command("train-deals")
+@CHECKPOINT
+@OUTPUT
+@click.option("--beliefs", type=EXISTING, help="Belief network that draws deals.  [default: the shipped]")
+@SELF_PLAY
+@_passes(DealConfig().passes)
+@DEALS_SEED
+def train_deal_network(
+    checkpoint: Path, output: Path, beliefs: Path | None, rounds: int, passes: float, seed: int
+) -> None:
+    """Train the network that weighs whole deals on the self-play of CHECKPOINT."""
+    held_checkpoint(output)
+    evaluator = load_evaluator(checkpoint, critic=False)
+    config = DealConfig(rounds=rounds, passes=passes)
+    rng = np.random.default_rng(seed)
+    network, score = train_deals(evaluator, load_beliefs(beliefs), rng, config, progress=_print)
+    save_deal_network(output, network, {"blueprint": evaluator.name, "score": score})
