@@ -16,16 +16,19 @@ Source: the paper on personality-guided deep Monte Carlo (2025), appendix B, tab
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.choosing.personality import PERSONALITIES
-from blueprint.climbing.inputs.move_inputs import MoveInputs
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import PLAY_KINDS, play_kinds
 from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_table
 from games.support.array_types import Array, Ints
+
+if TYPE_CHECKING:
+    from blueprint.climbing.inputs.move_inputs import MoveInputs
 
 __all__ = ["RULED", "TYPES", "move_types", "personality_choice"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from blueprint.guandan.hands import BITS5, natural_ranks, rank_byte, rank_lanes
 from blueprint.guandan.network.input_layout import (
     A_BOMBS,
     A_CARDS,
@@ -42,7 +43,6 @@ from blueprint.guandan.network.input_layout import (
     S_UNSEEN_RANKS,
     S_WILD,
 )
-from blueprint.guandan.rules.hands import BITS5, natural_ranks, rank_byte, rank_lanes
 from games.guandan.cards import (
     BOMB,
     FOUR_KINGS,

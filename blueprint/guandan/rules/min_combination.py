@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blueprint.guandan.hands import card_counts
 from blueprint.guandan.rules.fewest_moves import NO_ROOM, Room, count_fewest_moves, room
-from blueprint.guandan.rules.hands import card_counts
 from blueprint.guandan.rules.split_search import UNIT, split_hand, workspace
 from games.guandan.cards import NUM_RANKS
 from games.support.array_types import Ints

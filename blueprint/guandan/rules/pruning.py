@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions
+from blueprint.guandan.hands import card_counts
 from blueprint.guandan.rules.fewest_moves import NO_ROOM, Room, count_fewest_moves, room
-from blueprint.guandan.rules.hands import card_counts
 from games.guandan.cards import HAND_SIZE, PASS, STRAIGHT_FLUSH
 from games.guandan.rounds.state import HAND, LEFT, LEVEL, action_words, views
 from games.support.array_types import Bytes, Int, Ints

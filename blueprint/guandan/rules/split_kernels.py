@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.hands import BITS5, natural_ranks, rank_lanes
 from blueprint.guandan.network.input_kernels import DECK_HI, DECK_LO, higher_unseen, rank_place
-from blueprint.guandan.rules.hands import BITS5, natural_ranks, rank_lanes
 from blueprint.guandan.rules.split_search import UNIT, split_again, write_group
 from games.guandan.cards import (
     BOMB,

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.hands import card_counts
 from blueprint.guandan.rules.fewest_moves import lacking
-from blueprint.guandan.rules.hands import card_counts
 from games.guandan.cards import (
     BOMB,
     FOUR_KINGS,

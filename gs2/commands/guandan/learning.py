@@ -23,8 +23,6 @@ from gs2.guandan.agent.evaluator import load_evaluator
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.beliefs.belief_network import load_beliefs, save_beliefs
 from gs2.guandan.beliefs.deal_network import save_deal_network
-from gs2.guandan.beliefs.train_beliefs import BeliefConfig, train_beliefs
-from gs2.guandan.beliefs.train_deals import DealConfig, train_deals
 from gs2.guandan.learning.expert_iteration import (
     ExpertConfig,
     learn_from_search,
@@ -32,6 +30,8 @@ from gs2.guandan.learning.expert_iteration import (
     trainable_network,
 )
 from gs2.guandan.learning.searched_positions import SEARCH, SearchedPositions, SeekConfig, seek_positions
+from gs2.guandan.learning.train_beliefs import BeliefConfig, train_beliefs
+from gs2.guandan.learning.train_deals import DealConfig, train_deals
 
 __all__ = [
     "distil_network",

@@ -1,1 +1,1 @@
-"""What the GuanDan network learns from search."""
+"""How networks of GuanDan are taught: what search found, who holds hidden cards, which deals are likely."""

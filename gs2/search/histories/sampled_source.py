@@ -33,12 +33,12 @@ from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, trails_along
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
-from gs2.search.certificate.fresh_trials import FreshTrials
 from gs2.search.config.search import BY_RESPONSE, SearchConfig, on_tree
 from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.alternative import group_values
+from gs2.search.histories.fresh_trials import FreshTrials
 from gs2.search.histories.sampled_growth import (
     ActionErrors,
     action_errors,

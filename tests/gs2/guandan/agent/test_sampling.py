@@ -210,10 +210,11 @@ def test_the_mover_has_the_same_moves_in_every_world() -> None:
 
 
 def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:
+    from gs2.guandan.beliefs.train_beliefs import collect_positions
+
     from blueprint.guandan.network.inputs import hidden_hands
     from gs2.guandan.agent.evaluator import load_evaluator
     from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
-    from gs2.guandan.beliefs.train_beliefs import collect_positions
 
     assert DEFAULT.stat().st_size <= 4_000_000
     network = load_beliefs()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gs2.guandan.beliefs.train_beliefs import collect_positions
+from gs2.guandan.beliefs.train_deals import DealConfig, guess_deals, train_deals
 
 from blueprint.checkpoint import CheckpointError
 from games.guandan.cards import unpack
@@ -17,8 +19,6 @@ from gs2.guandan.beliefs.deal_network import (
     load_deal_network,
     save_deal_network,
 )
-from gs2.guandan.beliefs.train_beliefs import collect_positions
-from gs2.guandan.beliefs.train_deals import DealConfig, guess_deals, train_deals
 from tests.gs2.guandan.beliefs.rounds import some_rounds
 from tests.gs2.guandan.blueprints import CountEvaluator
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gs2.search.certificate.fresh_trials import FreshTrials
 
 from games.infosets.trail import trails_along
 from games.registry import load_game
-from gs2.search.certificate.fresh_trials import FreshTrials
 from gs2.search.config.presets import preset
 from gs2.search.explain import solve_infoset
 from gs2.search.histories.sampled_source import SampledTree, sample_tree
