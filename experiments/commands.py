@@ -39,7 +39,7 @@ GROUP = "gs2.experiments"
 """Entry points that add experiments, ours and anybody's: click commands, or Targets that name one."""
 
 SIMULATE = Target(
-    "experiments.simulate_guandan", "simulate", "Play matches at random and check every invariant."
+    "experiments.guandan.simulate", "simulate", "Play matches at random and check every invariant."
 )
 
 

@@ -113,8 +113,8 @@ def web(address: Address, holding: Holding, as_json: bool) -> None:
             f"{error.name} is not installed; pip install 'gs2[web]' installs what the page needs"
         ) from None
     del starlette, uvicorn
+    from gs2.admission import LOOPBACK, check_token
     from gs2.guandan.agent_families import check_agent
-    from gs2.guandan.table.wire.admission import LOOPBACK, check_token
     from gs2.web.games.offers import offered_agents
 
     if address.token is not None:

@@ -1,6 +1,6 @@
 """Who may talk to the server, and how much at once: an ASGI layer around everything.
 
-The rules are those of the tables (`gs2.guandan.table.wire.admission`), as far as a browser can keep them: on
+The rules are those of tables of WebSocket clients (`gs2.admission`), as far as a browser can keep them: on
 loopback no page of another site, nor another name for this machine, may reach the server behind a person's
 back; with a token, whoever shows it may. A page shows it by a cookie that it got for it once. A browser says
 in `Sec-Fetch-Site` whose page sends a request, even without an `Origin`. Another site may link to the page
@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gs2.guandan.table.wire.admission import LOOPBACK
+from gs2.admission import LOOPBACK
 from gs2.web.pages import csp
 
 __all__ = ["COOKIE", "Guard", "TooMuch", "too_much"]

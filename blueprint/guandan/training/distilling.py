@@ -269,7 +269,3 @@ def save_student(path: str | Path, student: QNetwork, notes: dict[str, object]) 
     }
     kept = {"game": "guandan", "features": student.features, "network": student.config.to_json()}
     write_checkpoint(path, tensors, {**kept, "export": "float16", **notes})
-
-
-if __name__ == "__main__":
-    raise SystemExit("the program is gs2 guandan distil")

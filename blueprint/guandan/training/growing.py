@@ -82,7 +82,3 @@ def grow_checkpoint(
     described = description | {"network": new.to_json(), "features": QNetwork(new).features}
     write_checkpoint(target, grown, described)
     return new
-
-
-if __name__ == "__main__":
-    raise SystemExit("the program is gs2 guandan grow")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from games.guandan.rules import PRESETS, Rules
-from gs2.guandan.table.wire.admission import check_token
+from gs2.admission import check_token
 
 __all__ = ["DIALECTS", "ClientConfig", "ClientError"]
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from websockets.asyncio.server import Server
 
+from gs2.admission import LOOPBACK, check_token
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
@@ -24,7 +25,6 @@ from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.server.seating import agent_names, place_agents
 from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.wire import messages as m
-from gs2.guandan.table.wire.admission import LOOPBACK, check_token
 from gs2.guandan.table.wire.connection import Connection, WireLimits, listen
 from gs2.guandan.table.wire.encode import warm_kernels
 

@@ -21,7 +21,7 @@ from websockets.frames import CloseCode
 from websockets.http11 import Request, Response
 from websockets.protocol import State
 
-from gs2.guandan.table.wire.admission import read_path, refusal
+from gs2.admission import read_path, refusal
 
 __all__ = ["Connection", "ConnectionHandler", "WireLimits", "listen"]
 

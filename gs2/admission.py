@@ -1,4 +1,4 @@
-"""Who may connect: tokens, and the checks of a WebSocket handshake that are a GuanDan table's own."""
+"""Who may connect to a server of ours: tokens, and the checks of a WebSocket handshake."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _harmless_origin(request: Request) -> bool:
     """Return whether a request comes from no foreign web page, by its Origin.
 
     A page must not reach a server on loopback behind its user's back. Programs send no Origin, or, as the
-    libraries of many GuanDan bots do, the server's own address.
+    libraries of many bots do, the server's own address.
     """
     for origin in request.headers.get_all("Origin"):
         try:

@@ -1,6 +1,6 @@
 """Strength against decisions trained: checkpoints of a run against fixed agents, as a table and a plot.
 
-    python -m experiments.learning_curve run/kept-*.safetensors --against strong -o runs/curve
+    python -m experiments.guandan.learning_curve run/kept-*.safetensors --against strong -o runs/curve
 
 Results are kept in OUTPUT.json; a checkpoint and an opponent that are there already are not played again.
 Both are known by what is in them: another network under the same name is played anew.

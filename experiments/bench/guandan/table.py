@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
 from typing import TYPE_CHECKING
 
-from experiments.bench.table_clients import idle_clients, play_tables
+from experiments.bench.guandan.table_clients import idle_clients, play_tables
 from games.support.interruption import deaf_children
 
 if TYPE_CHECKING:

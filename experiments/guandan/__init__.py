@@ -1,0 +1,1 @@
+"""GuanDan: learning curves, and matches at random with every invariant checked."""
