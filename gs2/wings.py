@@ -2,7 +2,7 @@
 
 contest: what agents meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods
 and examples of its own (`gs2.commands.solving.solve.OwnSolving`). exploit: responders of its own
-(`gs2.commands.exploit.Exploiting`).
+(`gs2.commands.exploit.Exploiting`). environment: its own, with what is more than one game.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["own_part"]
+__all__ = ["WINGS", "own_part"]
 
 WINGS = {
     "guandan": {
         "contest": "gs2.guandan.contest:guandan_contest",
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
         "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
+        "environment": "games.guandan.views.env:GuanDanEnv",
     },
 }
 

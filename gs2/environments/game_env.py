@@ -10,7 +10,7 @@
         env.step(None if done else env.action_space(agent).sample(observation["action_mask"]))
 
 Chance acts inside the environment. Moves at once, as in Goofspiel, are made one after the other, hidden until
-all are made. GuanDan has an environment of its own, with matches (`games.guandan.views.env`).
+all are made. A game that has an environment of its own (`gs2.wings`) is refused with its name.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from games.registry import load_game
 from games.support.array_types import Array
 from gs2.environments.move_spaces import move_space
 from gs2.environments.seat_views import seat_view
+from gs2.wings import WINGS
 
 __all__ = ["GameEnv"]
 
@@ -70,10 +71,9 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
     ) -> None:
         super().__init__()
         self.game = load_game(game, general_sum=True) if isinstance(game, str) else game
-        if self.game.name.partition("(")[0] == "guandan":
+        if (own := WINGS.get(self.game.name.partition("(")[0], {}).get("environment")) is not None:
             raise GameError(
-                "guandan: it has an environment of its own, with matches; take "
-                "games.guandan.views.env.GuanDanEnv"
+                f"{self.game.name}: it has an environment of its own; take {own.replace(':', '.')}"
             )
         if render_mode not in (None, "ansi"):
             raise GameError(f"{self.game.name}: render_mode is None or 'ansi'; got {render_mode!r}")

@@ -1,7 +1,7 @@
 """A hand laid out as the fewest moves that shed it, nobody else playing.
 
-The rule agents count the moves (`blueprint.guandan.rules`, `blueprint.climbing.rules`). The move that leaves
-the fewest is taken, the longest of several, until no card is left.
+Rule agents count the moves (`blueprint.climbing.rules`). The move that leaves the fewest is taken, the
+longest of several, until no card is left.
 """
 
 from __future__ import annotations
@@ -14,17 +14,13 @@ from numpy.typing import NDArray
 
 from blueprint.climbing.rules.big2_turns import big2_turns_to_shed
 from blueprint.climbing.rules.doudizhu_turns import turns_to_shed
-from blueprint.guandan.rules.min_combination import min_combinations
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import NO_PLAY, play_kinds
 from games.climbing.doudizhu.move_table import move_table
 from games.climbing.doudizhu.multiset import cards_text
-from games.guandan.cards import pack, unpack
-from games.guandan.moves.listing import legal_moves
-from games.guandan.notation import action_list
 from games.support.array_types import Array
 
-__all__ = ["big2_moves", "doudizhu_moves", "guandan_moves"]
+__all__ = ["Leads", "big2_moves", "doudizhu_moves", "fewest_moves"]
 
 Leads = Callable[[Array], tuple[Array, Array, Array, Callable[[int], str]]]
 """Returns the moves that a hand can lead: hands left [n, …], cards [n], moves still needed [n], words."""
@@ -32,7 +28,7 @@ GUARDS = 0x0888_8888_8888_8888
 """A free bit above each rank's number in a packed hand of DouDiZhu."""
 
 
-def _fewest(hand: Array, leads: Leads) -> list[str]:
+def fewest_moves(hand: Array, leads: Leads) -> list[str]:
     """Return the moves, in words, that a hand is shed by."""
     found = []
     while hand.any():
@@ -41,19 +37,6 @@ def _fewest(hand: Array, leads: Leads) -> list[str]:
         found.append(words(best))
         hand = left[best]
     return found
-
-
-def guandan_moves(hand: Array, level: int) -> list[list[str]]:
-    """Return the fewest moves of a packed hand [2] at a level (its rank code), each a list of card names."""
-
-    def leads(hand: Array) -> tuple[Array, Array, Array, Callable[[int], str]]:
-        moves = legal_moves(hand, level, canonical=True)[0]
-        taken = np.stack([moves["lo"], moves["hi"]], axis=1)
-        left = pack(unpack(hand) - unpack(taken))
-        needed, sizes = min_combinations(left, level), moves["size"].astype(np.int64)
-        return left, sizes, needed, lambda i: " ".join(action_list(moves[i], level)[2])
-
-    return [words.split() for words in _fewest(np.asarray(hand, np.uint64), leads)]
 
 
 def doudizhu_moves(packed: int) -> list[str]:
@@ -68,7 +51,7 @@ def doudizhu_moves(packed: int) -> list[str]:
         needed = np.array([turns_to_shed(rest) for rest in rests])
         return rests, sizes[fits], needed, lambda i: cards_text(int(cards[fits][i]))
 
-    return _fewest(np.array(packed, np.int64), leads)
+    return fewest_moves(np.array(packed, np.int64), leads)
 
 
 def big2_moves(game: Big2, mask: int) -> list[str]:
@@ -84,4 +67,4 @@ def big2_moves(game: Big2, mask: int) -> list[str]:
         sizes = np.array([int(play).bit_count() for play in plays])
         return rests, sizes, needed, lambda i: game.words.cards(int(plays[i]))
 
-    return _fewest(np.array(mask, np.uint64), leads)
+    return fewest_moves(np.array(mask, np.uint64), leads)

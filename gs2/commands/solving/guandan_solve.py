@@ -23,6 +23,8 @@ __all__ = ["SOLVING", "render"]
 ANY_GAP = 100.0
 """Gap below the best move within which every move is searched; large, because the user asks for a search."""
 EXAMPLE = "follow"
+DECISION = "guandan decision"
+"""Kind of a picture that `explore-decision.js` shows."""
 CALLED = {"time_limit": "deadline"}
 """Fields that methods of every game have under another name."""
 
@@ -56,9 +58,10 @@ class GuanDanSolving:
         example = example_positions().get(EXAMPLE if text is None else text)
         title = None if example is None else str(example["title"])
         if asked.page is not None:
-            from gs2.explore.explore_page import decision_picture, write_explore_page
+            from gs2.explore.explore_page import write_explore_page
 
-            write_explore_page(asked.page, decision_picture(explanation.to_json(), title))
+            picture = {"format": "gs2 solve", "version": 1, "kind": DECISION, "title": title}
+            write_explore_page(asked.page, picture | explanation.to_json(), f"{title or 'GuanDan'} · GuanDan")
         if asked.as_json:
             told = {"blueprint_name": agent.evaluator.name, "seed": asked.seed}
             print_json({**explanation.to_json(), **told})

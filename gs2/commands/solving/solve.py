@@ -265,7 +265,8 @@ def solve(
         search = _solve_public if on_tree else _solve_alone
         result = search(game, spec, infoset, config, seed, options)
         if page is not None:
-            write_explore_page(page, solve_picture(result, None, blueprint_spec=spec, seed=seed))
+            picture = solve_picture(result, None, blueprint_spec=spec, seed=seed)
+            write_explore_page(page, picture, f"{picture['infoset']} · {picture['game']}")
         if as_json:
             print_json({**result.to_json(), "blueprint_spec": spec, "seed": seed})
         else:
@@ -296,7 +297,8 @@ def solve(
             locked = LockedTree(grow(original), fixed)
             _write(output, original, locked.original, locked.whole(refined), note)
     if page is not None:
-        write_explore_page(page, solve_picture(result, searched, blueprint_spec=spec, seed=seed))
+        picture = solve_picture(result, searched, blueprint_spec=spec, seed=seed)
+        write_explore_page(page, picture, f"{picture['infoset']} · {picture['game']}")
     other = 1 - result.player
     best = [best_response_values(prepared.form, probs)[other] for probs in (strategy.raw, refined)]
     if as_json:

@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from games.guandan.cards import PASS, RANKS, hand_text, unpack
+from blueprint.guandan.rules.min_combination import min_combinations
+from games.guandan.cards import PASS, RANKS, hand_text, pack, unpack
+from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import action_list
-from games.support.array_types import Rows
+from games.support.array_types import Array, Rows
 from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
-from gs2.web.arrangement import guandan_moves
+from gs2.web.arrangement import fewest_moves
 from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.guandan.match_state import table_state
 from gs2.web.guandan.match_tables import MatchTables
 from gs2.web.tables.table import Refused
 from gs2.web.tables.table_socket import Hint, Message, TableSocket
 
-__all__ = ["MatchDialect", "suggested_moves"]
+__all__ = ["MatchDialect", "guandan_moves", "suggested_moves"]
 
 BOMBS = ("Bomb", "StraightFlush", "FourKings")
 OF_A_BOMB = 4
@@ -52,6 +54,19 @@ class MatchDialect:
         seat = line.due()
         observation = line.table.play.session.observe(seat)
         return {"since": _since(line, seat)}, lambda: self.tables.hint(observation)
+
+
+def guandan_moves(hand: Array, level: int) -> list[list[str]]:
+    """Return the fewest moves of a packed hand [2] at a level (its rank code), each a list of card names."""
+
+    def leads(hand: Array) -> tuple[Array, Array, Array, Callable[[int], str]]:
+        moves = legal_moves(hand, level, canonical=True)[0]
+        taken = np.stack([moves["lo"], moves["hi"]], axis=1)
+        left = pack(unpack(hand) - unpack(taken))
+        needed, sizes = min_combinations(left, level), moves["size"].astype(np.int64)
+        return left, sizes, needed, lambda i: " ".join(action_list(moves[i], level)[2])
+
+    return [words.split() for words in fewest_moves(np.asarray(hand, np.uint64), leads)]
 
 
 def _since(line: Line, seat: int) -> int:
