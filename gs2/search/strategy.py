@@ -27,8 +27,8 @@ from cfr.values import Reach, check_policy, counterfactual_values, node_values, 
 from games.game import Game
 from games.ragged import ranges
 from gs2.policies.tabulate import tabulate
+from gs2.search.continuation_policies import Continuation
 from gs2.search.histories.alternative import best_response_node_values
-from gs2.search.subgame.continuation_policies import Continuation
 from gs2.search.subgame.continuations import continuation_values
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.multi_valued import exact_continuation_payoffs

@@ -11,9 +11,9 @@ from gs2.search.certificate.paired_rollouts import columns_against, strategy_pay
 from gs2.search.certificate.sampled_gains import GainRule, Verdict, decide, mixture_gains
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.continuation_policies import continuation_blueprints
 from gs2.search.histories.enumerated import Considered
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.continuation_policies import continuation_blueprints
 
 __all__ = ["SHARES", "sampled_verdict"]
 

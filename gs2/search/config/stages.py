@@ -6,7 +6,7 @@ import attrs
 
 from cfr.variants import VARIANTS, UnknownVariant
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real
-from gs2.search.subgame.continuation_policies import read_continuations
+from gs2.search.continuation_policies import read_continuations
 
 __all__ = [
     "GADGET_NAMES",
@@ -135,7 +135,7 @@ class SubgameConfig(Configuration):
         searching player goes on by its old strategy, the opponent decides to the end of the game),
         multi-valued (players choose among `policies`, by rollouts), or one's own (`gs2.parts`).
     continuations: how many the opponent chooses among, with leaf = continuations.
-    policies: continuations by name, with leaf = multi-valued (`gs2.search.subgame.continuation_policies`).
+    policies: continuations by name, with leaf = multi-valued (`gs2.search.continuation_policies`).
     choosers: who chooses among them: opponents, the searching player going on by the blueprint, or everyone.
         Default: our measurement; where later decisions are searched anew, choices of one's own promise too
         much.

@@ -20,11 +20,11 @@ from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
+from gs2.search.continuation_policies import rollout_play
 from gs2.search.gadget.entry import LIVE
 from gs2.search.histories.infoset_values import NO_REACH, HistoriesMet, InfosetValues, root_reach
 from gs2.search.histories.seats import played_by_all
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.continuation_policies import rollout_play
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator, checked_leaf, value_leaf
 from gs2.search.subgame.playing_out import CommonDraws, play_out

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from cfr.tree.recall import own_slots
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.continuation_policies import continuation_blueprints, read_continuations
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.continuation_policies import continuation_blueprints, read_continuations
 from gs2.search.subgame.continuations import LeafChooser, with_choices, with_continuations
 from gs2.search.subgame.cut import DepthLimit, FixedPlay, Subgame
 from gs2.search.subgame.leaf import checked_leaf, rollout_leaf, value_leaf

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from games.game import CHANCE, TERMINAL, Game
 from games.support.contract import require
-from gs2.search.subgame.continuation_policies import rollout_play
+from gs2.search.continuation_policies import rollout_play
 from gs2.search.subgame.playing_out import FreshDraws, play_out
 
 __all__ = ["OWN_LEAVES", "LeafEvaluator", "check_leaf_value", "checked_leaf", "rollout_leaf", "value_leaf"]

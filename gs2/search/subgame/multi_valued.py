@@ -29,7 +29,7 @@ from cfr.tree import FlatTree, require_states
 from cfr.values import counterfactual_values, node_values
 from games.game import Game
 from games.ragged import Ragged
-from gs2.search.subgame.continuation_policies import Continuation
+from gs2.search.continuation_policies import Continuation
 from gs2.search.subgame.playing_out import CommonDraws, Draws, play_out
 
 __all__ = [
