@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ SELF_PLAY = click.option(
 )
 
 
-def _passes(default: float) -> Any:
+def _passes(default: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option(
         "--passes", type=POSITIVE, default=default, show_default=True, help="Passes over the positions."
     )
