@@ -2,6 +2,7 @@
 
     python examples/own_card_game.py [DECISIONS]
     gs2 match --game examples/own_card_game.py:Sevens examples/own_card_game.py:Keeper uniform --pairs 200
+    gs2 train examples/own_card_game.py:Sevens -o sevens.safetensors --minutes 5
 
 Sevens, with 24 cards for three: each suit is opened by its jack and grows down to the nine and up to the
 ace. Whoever can play a card must; whoever sheds all first is paid a chip for each card that the others hold.
@@ -82,14 +83,24 @@ class Sevens(games.SimpleGame):
         said = ", ".join(f"P{seat} {card}" for seat, card in table.played)
         return f"card {table.dealt} holds {held} | {said}"
 
-    def shows(self, table: Table, player: int) -> list[float]:
+    def shows(self, table: Table, player: int) -> list[int]:
         """What a network is shown: own cards, cards played, how many others hold, and who has passed."""
         out = {card for _, card in table.played}
         passed = {seat for seat, card in table.played if card == PASS}
         seats = [(player + k) % SEATS for k in range(1, SEATS)]
-        cards = [float(card in held) for held in (table.hands[player], out) for card in DECK]
-        others = [len(table.hands[seat]) / 8 for seat in seats] + [float(seat in passed) for seat in seats]
-        return cards + others
+        cards = [int(card in held) for held in (table.hands[player], out) for card in DECK]
+        return cards + [len(table.hands[seat]) for seat in seats] + [int(seat in passed) for seat in seats]
+
+    def shows_move(self, table: Table, player: int, choice: str) -> list[int]:
+        """What a network is shown of a move: the card, those that it lets follow, and which of them are own."""
+        follow = behind(choice)
+        own = [int(card in follow and card in table.hands[player]) for card in DECK]
+        return [int(card == choice) for card in DECK] + [int(card in follow) for card in DECK] + own
+
+    def hides(self, table: Table, player: int) -> list[int]:
+        """What the critic of training sees besides: who holds each of the other cards."""
+        seats = [(player + k) % SEATS for k in range(1, SEATS)]
+        return [int(card in table.hands[seat]) for seat in seats for card in DECK]
 
 
 class Keeper:
@@ -121,8 +132,9 @@ def behind(card: str) -> list[str]:
 def main(decisions: int = 100_000, pairs: int = 100) -> dict[str, Any]:
     """Check the game, play, train, search and replay; return what was found."""
     import gs2
-    from blueprint.research.game_network import GameNetworkConfig
-    from blueprint.research.game_training import Budget, TrainingFiles, train_game_network
+    from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
+    from blueprint.climbing.move_config import ClimbingConfig
+    from blueprint.climbing.training.move_run import RunLimits, RunPlace, train_climbing
     from games.infosets.trail import Watcher
     from games.record import replayed_rounds
     from gs2.play.arena import Meeting, play_match
@@ -133,12 +145,11 @@ def main(decisions: int = 100_000, pairs: int = 100) -> dict[str, Any]:
     games.check_game(game, rng, max_width=20)  # names a broken rule, the method and the history
     rules, keeper = f"{here}:Sevens", f"{here}:Keeper"
     with tempfile.TemporaryDirectory() as folder:
-        # A network learns the game by playing it against itself, from the words that a seat sees.
+        # A network learns the game by playing it against itself; it is shown what each move does.
         weights = Path(folder) / "sevens.safetensors"
-        config = GameNetworkConfig(episodes=128)  # games between two updates
-        network = train_game_network(
-            game, rng, Budget(decisions), config=config, files=TrainingFiles(weights)
-        )
+        config = ClimbingConfig(rounds=128, batch=512)  # games between two updates, decisions a gradient step
+        train_climbing(game, RunPlace.of(weights), config, RunLimits(decisions=decisions))
+        network = load_climbing_blueprint(weights, game, temperature=0.1)
 
         # A match: the same deals for both agents, each of them against two of the other.
         records = Path(folder) / "rounds.jsonl"

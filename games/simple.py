@@ -23,7 +23,7 @@ from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.infosets import find_infoset, normal_text
 from games.ragged import Ragged
-from games.support.array_types import Array
+from games.support.array_types import Array, Bytes, Ints
 
 __all__ = ["SimpleGame"]
 
@@ -65,7 +65,10 @@ class SimpleGame(TwoPlayerGame):
     A subclass gives `start`, `turn`, `choices`, `after`, `payoff` and `sees`, and `payoff_range`. `chances`
     and `words` have defaults. Infoset keys, batches and the reading of names are made from these. It may give
     `shows(state, player)` as well: numbers of about 0 to 1 of what the player sees, as many at every history;
-    networks learn better from them than from the words of `sees`.
+    networks learn better from them than from the words of `sees`. With `shows_move(state, player, choice)`,
+    what a choice does, moves are inputs of the network (`gs2 train`) in place of a column for each, and all
+    these numbers are whole, 0 to 255. `hides(state, player)`, what the player does not see, is for the critic
+    of training.
 
     name: by default the name of the class. num_players, teams: as of `Game`; by default two seats.
     max_length: choices of the longest history, chance's included; a row takes two bytes for each.
@@ -80,6 +83,10 @@ class SimpleGame(TwoPlayerGame):
         super().__init_subclass__()
         if hasattr(cls, "shows"):
             cls.features = SimpleGame._features  # type: ignore[attr-defined]
+        if hasattr(cls, "shows_move"):
+            cls.moves_are_inputs = True  # type: ignore[attr-defined]
+        if hasattr(cls, "hides"):
+            cls.hidden_rows = SimpleGame._hidden_rows  # type: ignore[attr-defined]
         if "name" not in vars(cls):
             cls.name = cls.__name__
 
@@ -184,6 +191,34 @@ class SimpleGame(TwoPlayerGame):
         if len({np.shape(numbers) for numbers in told}) > 1 or np.ndim(told[0]) != 1:
             self._refuse("shows", "must be a list of numbers, as long at every history", _lines(states)[0])
         return np.array(told, np.float32)
+
+    def seat_rows(self, states: Array, seats: Ints) -> Bytes:
+        """Return what `shows` says to seats[k] at states[k], [n, width], where moves are inputs."""
+        return self._bytes("shows", states, [(seat,) for seat in seats.tolist()])
+
+    def move_rows(self, states: Array, seats: Ints, rows: Ints, actions: Array) -> Bytes:
+        """Return what `shows_move` says of actions[k] for seats[rows[k]] at states[rows[k]], [m, width]."""
+        positions, given = self._positions(states), []
+        for row, action in zip(rows.tolist(), actions.tolist(), strict=True):
+            position = positions[row]
+            given.append((int(seats[row]), position.choices[position.numbers.index(action)]))
+        return self._bytes("shows_move", states[rows], given)
+
+    def _hidden_rows(self, states: Array, seats: Ints) -> Bytes:
+        """Return what `hides` says of seats[k] at states[k], [n, width]."""
+        return self._bytes("hides", states, [(seat,) for seat in seats.tolist()])
+
+    def _bytes(self, method: str, states: Array, given: Sequence[tuple[Any, ...]]) -> Bytes:
+        """Return what a method answers at each state, in bytes."""
+        found = zip(self._positions(states), _lines(states), given, strict=True)
+        told = [self._answer(method, line, position.state, *words) for position, line, words in found]
+        if len({np.shape(numbers) for numbers in told}) != 1 or np.ndim(told[0]) != 1:
+            self._refuse(method, "must be a list of numbers, as long at every history", _lines(states)[0])
+        numbers = np.array(told, np.float64)
+        if not ((numbers == np.floor(numbers)) & (numbers >= 0) & (numbers <= 255)).all():
+            rule = "must be whole numbers from 0 to 255 where moves are inputs"
+            self._refuse(method, rule, _lines(states)[0])
+        return numbers.astype(np.uint8)
 
     def action_text(self, state: Array, action: Array) -> str:
         position = self._position(state)

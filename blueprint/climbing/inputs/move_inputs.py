@@ -1,60 +1,35 @@
 """Games whose moves are inputs: too many for a column each, so that the network is shown what a move does.
 
-Such a game says so itself (`moves_are_inputs`). How it is seen and played in lockstep is told here:
-
     inputs = move_inputs(load_game("doudizhu"))
     states = inputs.deal(1024, rng)
     legal = inputs.legal(states)
+
+Such a game says so itself (`moves_are_inputs`). Any game whose luck ends with the deal may be one, by
+functions that say in bytes what a seat sees and what a move does (`RowGame`); a `games.SimpleGame` by `shows`
+and `shows_move`. DouDiZhu and Big2 have kernels of their own.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.inputs.big2_rows import (
-    BIG2_HASH,
-    BIG2_HIDDEN_BITS,
-    BIG2_MOVE_BITS,
-    BIG2_SEAT_BITS,
-    BIG2_STAYS_OUT_HASH,
-    write_big2_hidden,
-    write_big2_moves,
-    write_big2_seats,
-)
-from blueprint.climbing.inputs.doudizhu_rows import (
-    DOUDIZHU_HASH,
-    HIDDEN_BITS,
-    MOVE_BITS,
-    SEAT_BITS,
-    write_hidden,
-    write_moves,
-    write_seats,
-)
-from blueprint.climbing.rules.move_pruning import (
-    keep_big2_moves,
-    keep_doudizhu_moves,
-    write_big2_turns,
-    write_doudizhu_turns,
-)
-from games.climbing.big2.big2 import Big2
-from games.climbing.big2.random_rounds import legal_plays
-from games.climbing.big2.random_rounds import play_randomly as random_play
-from games.climbing.big2.table_rows import apply_all, table_views
-from games.climbing.doudizhu.doudizhu import DouDizhu
-from games.climbing.doudizhu.move_table import move_table
-from games.climbing.doudizhu.multiset import DECK_COPIES, NUM_PLAIN
-from games.climbing.doudizhu.round_kernels import act_all, legal_actions, random_endings
-from games.climbing.doudizhu.round_state import round_views
-from games.game import Game, GameError
-from games.ragged import Ragged
+from blueprint.climbing.inputs.row_layout import rows_hash
+from blueprint.game_lockstep import GameLockstep
+from games.game import CHANCE, TERMINAL, Game, GameError
+from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Bytes, Ints
 
-__all__ = ["MoveInputs", "move_inputs"]
+__all__ = ["ActionType", "Kept", "MoveInputs", "RowGame", "RowInputs", "move_inputs"]
 
-
+INPUTS = {
+    "doudizhu": "blueprint.climbing.inputs.doudizhu_inputs:DouDizhuInputs",
+    "big2": "blueprint.climbing.inputs.big2_inputs:Big2Inputs",
+}
+"""Games that are seen and played by kernels of their own."""
 ActionType = type[np.int64] | type[np.uint64]
 Kept = NDArray[np.bool_]
 
@@ -64,7 +39,7 @@ class MoveInputs(Protocol):
 
     layout: name of the rows' layout. action_type: dtype of the game's actions. seat_bits, move_bits,
     hidden_bits: widths of the rows. others: seats whose hands are hidden from one, each
-    `hidden_bits / others` wide.
+    `hidden_bits / others` wide. trial_rounds: of random play that tell what is at stake in one.
     """
 
     game: Game
@@ -74,6 +49,7 @@ class MoveInputs(Protocol):
     move_bits: int
     hidden_bits: int
     others: int
+    trial_rounds: int
 
     def deal(self, n: int, rng: np.random.Generator) -> Array:
         """Return n freshly dealt rounds, at their first decision."""
@@ -122,124 +98,125 @@ class MoveInputs(Protocol):
         ...
 
 
-class _DouDizhuInputs:
-    """DouDiZhu, with any deck, and with or without an auction."""
+class RowGame(Game, Protocol):
+    """A game that says in bytes, 0 to 255 each, what a seat sees and what a move does.
 
-    layout = DOUDIZHU_HASH
+    It may have `hidden_rows(states, seats)` as well: what is hidden from seats, for the critic of training.
+    """
+
+    moves_are_inputs: bool
+
+    def seat_rows(self, states: Array, seats: Ints) -> Bytes:
+        """Return what seats[k] sees at states[k], [n, width]: the same at all histories of an infoset."""
+        ...
+
+    def move_rows(self, states: Array, seats: Ints, rows: Ints, actions: Array) -> Bytes:
+        """Return what actions[k] of seats[rows[k]] does at states[rows[k]], [m, width]."""
+        ...
+
+
+class RowInputs:
+    """A game of anybody's that writes its own rows; its actions are int64."""
+
     action_type: ActionType = np.int64
-    seat_bits, move_bits, hidden_bits, others = SEAT_BITS, MOVE_BITS, HIDDEN_BITS, 2
+    trial_rounds = 128
 
-    def __init__(self, game: DouDizhu) -> None:
+    def __init__(self, game: RowGame) -> None:
+        """Take the game. Raises GameError if it acts by chance after the deal, or its rows are none."""
         self.game: Game = game
-        self._rules, self.deal = game.rules, game.sample_deals
-        self._tables = move_table().tables
-        copies = np.where(
-            (np.arange(len(DECK_COPIES)) < game.ranks) | (np.arange(len(DECK_COPIES)) >= NUM_PLAIN),
-            DECK_COPIES,
-            0,
-        )
-        self._deck = sum(int(count) << 4 * rank for rank, count in enumerate(copies))
-        self._dealt = int(copies.sum()) // 3
+        self._rows, self._hidden = game, getattr(game, "hidden_rows", None)
+        first = self.deal(1, np.random.default_rng(0))
+        seats, legal = self.game.player(first).astype(np.int64), game.actions(first)
+        if legal.values.dtype != np.int64 or legal.values.ndim != 1:
+            raise GameError(
+                f"{game.name}: actions must be int64 numbers where moves are inputs; got {legal.values.dtype}"
+            )
+        whose = np.zeros(len(legal.values), np.int64)
+        self.seat_bits = _width(game.seat_rows(first, seats), 1, f"{game.name}: seat_rows")
+        moves = game.move_rows(first, seats, whose, legal.values)
+        self.move_bits = _width(moves, len(whose), f"{game.name}: move_rows")
+        self.hidden_bits = 0
+        if self._hidden is not None:
+            self.hidden_bits = _width(self._hidden(first, seats), 1, f"{game.name}: hidden_rows")
+        self.others = game.num_players - 1
+        widths = (("seat", self.seat_bits), ("move", self.move_bits), ("hidden", self.hidden_bits))
+        self.layout = rows_hash(1, widths)
+
+    def deal(self, n: int, rng: np.random.Generator) -> Array:
+        states = np.ascontiguousarray(GameLockstep.begun(self.game, n, rng).states)
+        while len(rows := np.flatnonzero(self.game.player(states) == CHANCE)):
+            outcomes = self.game.actions(states[rows])
+            picked = pick_by(outcomes, self.game.chance_probs(states[rows], outcomes), rng.random(len(rows)))
+            states[rows] = self.game.step(
+                states[rows], np.arange(len(rows)), outcomes.values[outcomes.offsets[:-1] + picked]
+            )
+        return states
 
     def legal(self, states: Array) -> Ragged:
-        return legal_actions(states, self._rules)
+        return self.game.actions(states)
 
     def act(self, states: Array, actions: Ints) -> None:
-        act_all(*round_views(states), actions, self._rules, self._tables)
+        states[:] = self.game.step(states, np.arange(len(states)), actions)
+        if (self.game.player(states) == CHANCE).any():
+            raise GameError(f"{self.game.name}: chance must not act after the deal where moves are inputs")
 
     def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
-        return random_endings(states, rng, self._rules)[0]
+        states = states.copy()
+        while len(rows := np.flatnonzero(self.game.player(states) != TERMINAL)):
+            some = states[rows]
+            legal = self.legal(some)
+            even = 1 / np.repeat(legal.counts, legal.counts)
+            self.act(some, legal.values[pick_by(legal, even, rng.random(len(rows))) + legal.offsets[:-1]])
+            states[rows] = some
+        return states
 
     def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        write_seats(*round_views(states), rows, seats, self._deck, self._tables, out)
+        out[: len(rows)] = self._rows.seat_rows(states[rows], seats)
 
     def write_moves(
         self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
     ) -> None:
-        views = round_views(states)
-        write_moves(views[0], rows, seats, offsets, words, self._deck, self._tables, out)
+        whose = np.repeat(np.arange(len(rows)), np.diff(offsets))
+        out[: len(words)] = self._rows.move_rows(states[rows], seats, whose, words)
 
     def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        write_hidden(round_views(states)[0], rows, seats, out)
+        if self._hidden is not None:
+            out[: len(rows)] = self._hidden(states[rows], seats)
 
     def keep_moves(self, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int) -> Kept:
-        kept = np.ones(len(words), np.bool_)
-        views = round_views(states)
-        keep_doudizhu_moves(
-            views[0], views[2], seats, offsets, words, margin, self._dealt, self._tables, kept
-        )
-        return kept
+        raise self._lacks("moves that can be pruned; leave prune at -1")
 
     def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
-        out = np.empty(len(words), np.int64)
-        write_doudizhu_turns(round_views(states)[0], seats, offsets, words, self._tables, out)
-        return out
+        raise self._lacks("personalities; leave personas at 0")
 
     def cards_left(self, states: Array) -> Ints:
-        return np.asarray(states["left"], np.int64)
+        raise self._lacks("personalities; leave personas at 0")
 
     def words(self, actions: Array) -> Ints:
         return np.ascontiguousarray(actions, np.int64)
 
+    def _lacks(self, what: str) -> GameError:
+        return GameError(f"{self.game.name}: it must be doudizhu or big2 to have {what}")
 
-class _Big2Inputs:
-    """Big2, with any number of seats and any deck."""
 
-    action_type: ActionType = np.uint64
-    seat_bits, move_bits, hidden_bits, others = BIG2_SEAT_BITS, BIG2_MOVE_BITS, BIG2_HIDDEN_BITS, 3
-
-    def __init__(self, game: Big2) -> None:
-        self.game: Game = game
-        self.deal, self._book = game.sample_deals, game.rules.book()
-        self.layout = BIG2_STAYS_OUT_HASH if game.rules.stays_out else BIG2_HASH
-        self._deck = int(game.words.whole)
-        self._players = game.num_players
-
-    def legal(self, states: Array) -> Ragged:
-        found = legal_plays(states, self._book)
-        return Ragged(found.offsets, found.values.view(np.int64))
-
-    def act(self, states: Array, actions: Ints) -> None:
-        apply_all(*table_views(states), actions, self._book)
-
-    def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
-        return random_play(states, rng, self._book)[0]
-
-    def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        write_big2_seats(*table_views(states), rows, seats, self._deck, self._book, out)
-
-    def write_moves(
-        self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
-    ) -> None:
-        write_big2_moves(table_views(states)[0], rows, seats, offsets, words, self._deck, self._book, out)
-
-    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        write_big2_hidden(table_views(states)[0], rows, seats, self._players, out)
-
-    def keep_moves(self, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int) -> Kept:
-        kept = np.ones(len(words), np.bool_)
-        keep_big2_moves(table_views(states)[0], seats, offsets, words, margin, self._book, kept)
-        return kept
-
-    def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
-        out = np.empty(len(words), np.int64)
-        write_big2_turns(table_views(states)[0], seats, offsets, words, self._book, out)
-        return out
-
-    def cards_left(self, states: Array) -> Ints:
-        held = np.ascontiguousarray(states["hand"][:, : self._players])
-        bits = np.unpackbits(held.view(np.uint8).reshape(*held.shape, 8), axis=2)
-        found: Ints = bits.sum(2, dtype=np.int64)
-        return found
-
-    def words(self, actions: Array) -> Ints:
-        return np.ascontiguousarray(actions, np.uint64).view(np.int64)
+def _width(rows: Bytes, n: int, what: str) -> int:
+    """Return the width of rows, [n, width]. Raises GameError, beginning with `what`, if they are no bytes."""
+    if not isinstance(rows, np.ndarray) or rows.dtype != np.uint8 or rows.ndim != 2 or len(rows) != n:
+        got = f"{rows.dtype} of shape {rows.shape}" if isinstance(rows, np.ndarray) else type(rows).__name__
+        raise GameError(f"{what} must be uint8 of shape ({n}, width); got {got}")
+    return rows.shape[1]
 
 
 def move_inputs(game: Game) -> MoveInputs:
     """Return how a game is seen and played in lockstep. Raises GameError for one without such inputs."""
-    if isinstance(game, DouDizhu):
-        return _DouDizhuInputs(game)
-    if isinstance(game, Big2):
-        return _Big2Inputs(game)
-    raise GameError(f"{game.name}: its moves are no inputs of a network; those of doudizhu and big2 are")
+    where = INPUTS.get(game.name.partition("(")[0])
+    if where is not None:
+        module, _, name = where.partition(":")
+        found: MoveInputs = getattr(importlib.import_module(module), name)(game)
+        return found
+    if getattr(game, "moves_are_inputs", False):
+        return RowInputs(game)  # type: ignore[arg-type]  # it says that it has the rows
+    raise GameError(
+        f"{game.name}: its moves are no inputs of a network; it must be doudizhu or big2, or have seat_rows "
+        "and move_rows, a SimpleGame shows and shows_move"
+    )

@@ -111,13 +111,13 @@ def play_in_lockstep(inputs: MoveInputs, states: Array, choose: Choose) -> MoveR
         if len(rows):
             offsets = np.concatenate([[0], np.cumsum(counts[rows])])
             words = legal.values if len(rows) == len(states) else legal.values[np.repeat(open_, counts)]
-            seats = states["player"][rows].astype(np.int64)
+            seats = game.player(states[rows]).astype(np.int64)
             choices = MoveChoices(states[rows], seats, offsets, words, running[rows])
             taken[rows] = words[offsets[:-1] + choose(choices)]
             parts.append((choices.states, taken[rows], seats, running[rows]))
             offered += len(words)
         inputs.act(states, taken)
-        over = states["player"] == TERMINAL
+        over = game.player(states) == TERMINAL
         if over.any():
             payoffs[running[over]] = game.returns(states[over])
             states, running = states[~over], running[~over]

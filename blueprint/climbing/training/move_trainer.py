@@ -46,6 +46,7 @@ from blueprint.climbing.training.move_learner import MoveLearner
 from blueprint.protocol import GameAgent
 from games.game import Game
 from games.support.array_types import Array
+from games.support.configuration import ConfigError
 
 __all__ = ["MoveTrainer", "random_stake", "trained_climbing_network"]
 
@@ -60,7 +61,6 @@ COUNTED: dict[str, type] = {
     "processor_seconds": float,
 }
 """What a checkpoint tells of its run."""
-STAKE_ROUNDS = 4096
 ROUND_MOVES = 60
 """Decisions of a round in random play, about."""
 
@@ -73,7 +73,7 @@ def random_stake(inputs: MoveInputs, target: str) -> float:
     if target == "win":
         return 1.0
     rng = np.random.default_rng(0x57A6E)
-    ends = inputs.play_randomly(inputs.deal(STAKE_ROUNDS, rng), rng)
+    ends = inputs.play_randomly(inputs.deal(inputs.trial_rounds, rng), rng)
     return float(inputs.game.returns(ends).std())
 
 
@@ -97,9 +97,17 @@ class MoveTrainer:
         threads: that play and learn. teacher: who plays a share of the first moves, where there is a guide.
         rival: somebody fixed to answer, who plays all other teams, each team in as many rounds; None for
             self-play.
-        Raises GameError for a game whose moves are no inputs.
+        Raises GameError for a game whose moves are no inputs, ConfigError for fields that need what it lacks.
         """
         self.inputs = move_inputs(game)
+        if config.guide and teacher is None:
+            raise ConfigError(
+                f"ClimbingConfig: guide must be 0 without a rule agent to teach; got {config.guide:g}"
+            )
+        if config.hands and not self.inputs.hidden_bits:
+            raise ConfigError(
+                f"ClimbingConfig: hands must be 0 where no game says what is hidden; got {config.hands:g}"
+            )
         self.game, self.config, self.threads, self.teacher = game, config, threads, teacher
         self.rival, self.teams = rival, np.array(game.teams)
         self.learner = MoveLearner(self.inputs, config)

@@ -1,4 +1,4 @@
-"""The learner of DouDiZhu and Big2 for `gs2 train`: a network whose inputs are moves."""
+"""The learner of `gs2 train` for games whose moves are inputs of the network: DouDiZhu, Big2, your own."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["rule_agent", "train_climbing_game"]
 
 
-def rule_agent(game: Game) -> GameAgent:
-    """Return the rule agent of a climbing game, who teaches where there is a guide."""
+def rule_agent(game: Game) -> GameAgent | None:
+    """Return the rule agent of a climbing game, who teaches where there is a guide; None if it has none."""
+    from games.climbing.big2.big2 import Big2
     from games.climbing.doudizhu.doudizhu import DouDizhu
     from gs2.play.big2_shedding import BIG2_SHEDDING
     from gs2.play.shedding import SHEDDING
 
-    return SHEDDING if isinstance(game, DouDizhu) else BIG2_SHEDDING
+    if isinstance(game, DouDizhu):
+        return SHEDDING
+    return BIG2_SHEDDING if isinstance(game, Big2) else None
 
 
 def train_climbing_game(

@@ -1,0 +1,82 @@
+"""Big2 for networks whose inputs are moves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blueprint.climbing.inputs.big2_rows import (
+    BIG2_HASH,
+    BIG2_HIDDEN_BITS,
+    BIG2_MOVE_BITS,
+    BIG2_SEAT_BITS,
+    BIG2_STAYS_OUT_HASH,
+    write_big2_hidden,
+    write_big2_moves,
+    write_big2_seats,
+)
+from blueprint.climbing.inputs.move_inputs import ActionType, Kept
+from blueprint.climbing.rules.move_pruning import keep_big2_moves, write_big2_turns
+from games.climbing.big2.big2 import Big2
+from games.climbing.big2.random_rounds import legal_plays
+from games.climbing.big2.random_rounds import play_randomly as random_play
+from games.climbing.big2.table_rows import apply_all, table_views
+from games.game import Game
+from games.ragged import Ragged
+from games.support.array_types import Array, Bytes, Ints
+
+__all__ = ["Big2Inputs"]
+
+
+class Big2Inputs:
+    """Big2, with any number of seats and any deck."""
+
+    action_type: ActionType = np.uint64
+    seat_bits, move_bits, hidden_bits, others = BIG2_SEAT_BITS, BIG2_MOVE_BITS, BIG2_HIDDEN_BITS, 3
+    trial_rounds = 4096
+
+    def __init__(self, game: Big2) -> None:
+        self.game: Game = game
+        self.deal, self._book = game.sample_deals, game.rules.book()
+        self.layout = BIG2_STAYS_OUT_HASH if game.rules.stays_out else BIG2_HASH
+        self._deck = int(game.words.whole)
+        self._players = game.num_players
+
+    def legal(self, states: Array) -> Ragged:
+        found = legal_plays(states, self._book)
+        return Ragged(found.offsets, found.values.view(np.int64))
+
+    def act(self, states: Array, actions: Ints) -> None:
+        apply_all(*table_views(states), actions, self._book)
+
+    def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
+        return random_play(states, rng, self._book)[0]
+
+    def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
+        write_big2_seats(*table_views(states), rows, seats, self._deck, self._book, out)
+
+    def write_moves(
+        self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
+    ) -> None:
+        write_big2_moves(table_views(states)[0], rows, seats, offsets, words, self._deck, self._book, out)
+
+    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
+        write_big2_hidden(table_views(states)[0], rows, seats, self._players, out)
+
+    def keep_moves(self, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int) -> Kept:
+        kept = np.ones(len(words), np.bool_)
+        keep_big2_moves(table_views(states)[0], seats, offsets, words, margin, self._book, kept)
+        return kept
+
+    def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
+        out = np.empty(len(words), np.int64)
+        write_big2_turns(table_views(states)[0], seats, offsets, words, self._book, out)
+        return out
+
+    def cards_left(self, states: Array) -> Ints:
+        held = np.ascontiguousarray(states["hand"][:, : self._players])
+        bits = np.unpackbits(held.view(np.uint8).reshape(*held.shape, 8), axis=2)
+        found: Ints = bits.sum(2, dtype=np.int64)
+        return found
+
+    def words(self, actions: Array) -> Ints:
+        return np.ascontiguousarray(actions, np.uint64).view(np.int64)
