@@ -111,8 +111,9 @@ def play_in_lockstep(inputs: MoveInputs, states: Array, choose: Choose) -> MoveR
         if len(rows):
             offsets = np.concatenate([[0], np.cumsum(counts[rows])])
             words = legal.values if len(rows) == len(states) else legal.values[np.repeat(open_, counts)]
-            seats = game.player(states[rows]).astype(np.int64)
-            choices = MoveChoices(states[rows], seats, offsets, words, running[rows])
+            here = states[rows]
+            seats = game.player(here).astype(np.int64)
+            choices = MoveChoices(here, seats, offsets, words, running[rows])
             taken[rows] = words[offsets[:-1] + choose(choices)]
             parts.append((choices.states, taken[rows], seats, running[rows]))
             offered += len(words)
