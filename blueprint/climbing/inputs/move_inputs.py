@@ -204,7 +204,7 @@ def _width(rows: Bytes, n: int, what: str) -> int:
     if not isinstance(rows, np.ndarray) or rows.dtype != np.uint8 or rows.ndim != 2 or len(rows) != n:
         got = f"{rows.dtype} of shape {rows.shape}" if isinstance(rows, np.ndarray) else type(rows).__name__
         raise GameError(f"{what} must be uint8 of shape ({n}, width); got {got}")
-    return rows.shape[1]
+    return int(rows.shape[1])
 
 
 def move_inputs(game: Game) -> MoveInputs:
