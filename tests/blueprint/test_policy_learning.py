@@ -10,13 +10,14 @@ import torch
 from click.testing import CliRunner
 
 from blueprint.check import check_blueprint
-from blueprint.checkpoint import CheckpointError, read_checkpoint
+from blueprint.checkpoint import read_checkpoint
 from blueprint.research.game_network import (
     LEARNERS,
     UNREAD,
     GameNetwork,
     GameNetworkConfig,
     NetworkLayout,
+    learner_config,
     load_game_network,
 )
 from blueprint.research.game_selfplay import Decided, Rival, Turn, play_generation
@@ -54,8 +55,7 @@ def draw(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("price", [0.5, 2.0])
+@pytest.mark.parametrize(("seed", "price"), [(0, 0.5), (1, 2.0)])
 def test_the_twin_comes_to_rest_where_actions_are_played_by_their_values(seed: int, price: float) -> None:
     tree = grow(RandomGame(seed, public=bool(seed % 2)))
     policy = mirror_descent(tree, price, step=0.3, iterations=400)
@@ -66,16 +66,7 @@ def test_the_twin_comes_to_rest_where_actions_are_played_by_their_values(seed: i
         np.testing.assert_allclose(policy[slots], weights / weights.sum(), atol=1e-6)
 
 
-def test_the_twin_comes_nearer_to_equilibrium_as_the_price_falls() -> None:
-    tree = grow(load_game("kuhn_poker"))
-    found = [
-        exploitability(tree, mirror_descent(tree, price, step=0.15, iterations=400))
-        for price in (1.0, 0.3, 0.1)
-    ]
-    assert found == sorted(found, reverse=True) and found[-1] < 0.03
-
-
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_step_of_mirror_descent_has_its_closed_form(seed: int) -> None:
     """Gradient steps on scores come to (last^(1/step) magnet^price exp Q)^(1 / (price + 1/step))."""
     rng = draw(seed)
@@ -83,12 +74,8 @@ def test_a_step_of_mirror_descent_has_its_closed_form(seed: int) -> None:
     legal[:, 0] = True
     q = torch.from_numpy(rng.normal(size=(7, 5)))
     allowed = torch.from_numpy(legal)
-    last, magnet = (
-        torch.softmax(
-            torch.from_numpy(rng.normal(size=(7, 5))).masked_fill(~allowed, -torch.inf), 1
-        ).nan_to_num()
-        for _ in range(2)
-    )
+    drawn = (torch.from_numpy(rng.normal(size=(7, 5))) for _ in range(2))
+    last, magnet = (torch.softmax(one.masked_fill(~allowed, -torch.inf), 1) for one in drawn)
     price, step = 0.3, 0.7
     scores = torch.zeros((7, 5), dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.LBFGS([scores], max_iter=500, tolerance_grad=1e-10, tolerance_change=1e-14)
@@ -124,17 +111,11 @@ def plain_targets(
     played: Decided, q: Array, trace: float, stake: float, teams: tuple[int, ...]
 ) -> list[float]:
     """Return what each decision is learned from, one game and one decision at a time, from the end."""
-    rows = [
-        (turn, k, start + k)
-        for turn, start in zip(
-            played.turns, np.cumsum([0, *(len(turn.column) for turn in played.turns)]), strict=False
-        )
-        for k in range(len(turn.column))
-    ]
+    rows = [(turn, k) for turn in played.turns for k in range(len(turn.column))]
     found = [0.0] * len(rows)
     for game in range(len(played.payoff)):
         worth = {seat: value / stake for seat, value in enumerate(played.payoff[game])}
-        for turn, k, at in reversed(rows):
+        for at, (turn, k) in reversed([*enumerate(rows)]):
             if turn.games[k] != game:
                 continue
             taken = turn.column[k]
@@ -148,8 +129,7 @@ def plain_targets(
     return found
 
 
-@pytest.mark.parametrize("trace", [0.0, 0.6, 1.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "trace"), [(0, 0.0), (1, 0.6), (2, 1.0)])
 def test_returns_are_those_of_each_game_alone(
     seed: int, trace: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,9 +161,8 @@ def test_returns_of_three_players_and_of_two_teams(
         column = rng.integers(columns, size=games)
         hands = np.zeros((games, layout.features.width * len(teams)), np.uint8)
         chance = rng.uniform(0.1, 1, games).astype(np.float32)
-        turns.append(
-            Turn(seat, hands, np.ones((games, columns), bool), policy, column, chance, np.arange(games))
-        )
+        legal = np.ones((games, columns), bool)
+        turns.append(Turn(seat, hands, legal, policy, column, chance, np.arange(games)))
     nothing = np.zeros(0, np.float32)
     payoff = rng.normal(size=(games, len(teams)))
     if len(set(teams)) == 2:
@@ -201,8 +180,8 @@ def test_returns_of_three_players_and_of_two_teams(
 def test_at_a_constant_price_the_network_learns_the_policy_of_the_twin(critic: str) -> None:
     game = load_game("kuhn_poker")
     tree = grow(game)
-    config = small("mmd", price=0.3, last_price=0.3, critic=critic, step=1.0, passes=4.0)
-    network = train_game_network(game, draw(), Budget(amount(60_000, 30_000)), config=config)
+    config = small("mmd", price=0.3, last_price=0.3, critic=critic, step=1.0, passes=4.0, learning_rate=4e-3)
+    network = train_game_network(game, draw(), Budget(amount(60_000, 20_000)), config=config)
     soft = mirror_descent(tree, 0.3 * network.layout.stake, step=0.3, iterations=200)
     found = policy_of(network, game, tree)
     apart = np.abs(found - soft)
@@ -227,7 +206,7 @@ def test_a_learned_policy_is_a_blueprint_that_a_file_keeps(learner: str, tmp_pat
     path = tmp_path / "leduc.safetensors"
     config = small(learner)
     network = train_game_network(
-        game, draw(), Budget(8_000), config=config, files=TrainingFiles(path, every=0.0)
+        game, draw(), Budget(5_000), config=config, files=TrainingFiles(path, every=0.0)
     )
     check_blueprint(network, game, draw(1), plays=30)
     tree = grow(game)
@@ -236,10 +215,11 @@ def test_a_learned_policy_is_a_blueprint_that_a_file_keeps(learner: str, tmp_pat
     assert exploitability(tree, policy_of(network, game, tree)) < exploitability(tree, uniform_policy(tree))
 
 
-@pytest.mark.parametrize("learner", POLICIES)
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, tmp_path: Path) -> None:
     game = load_game("kuhn_poker")
-    trainer = GameTrainer(game, small(learner, replay=1, critic="hands"))
+    more = {} if learner == "dmc" else {"critic": "hands"}
+    trainer = GameTrainer(game, small(learner, replay=1, **more))
     rng = draw()
     for _ in range(3):
         trainer.generation(rng, 0.0)
@@ -250,8 +230,9 @@ def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, tmp_path: Pat
     other.generation(draw(5), 0.5)
     for mine, its in ((trainer.tower, other.tower), (trainer.learner, other.learner)):
         mine, its = (getattr(one, "critic", one) for one in (mine, its))
-        for name, value in mine.state_dict().items():
+        for name, value in mine.state_dict().items() if mine is not None else ():
             np.testing.assert_allclose(value.numpy(), its.state_dict()[name].numpy(), atol=1e-6)
+    np.testing.assert_allclose(trainer.smooth["value.bias"], other.smooth["value.bias"], atol=1e-6)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -288,19 +269,19 @@ def test_a_gpu_learns_what_a_processor_does(learner: str, tmp_path: Path) -> Non
         np.testing.assert_allclose(value, found[1][name], atol=1e-3)
 
 
-def test_a_responder_to_a_learned_policy_begins_with_its_values() -> None:
+@pytest.mark.parametrize("learner", ["dmc", "mmd"])
+def test_a_responder_to_a_network_begins_with_its_values(learner: str) -> None:
     game = load_game("kuhn_poker")
-    trainer = GameTrainer(game, small("mmd"))
+    trainer = GameTrainer(game, small(learner))
     trainer.generation(draw(), 0.0)
     model = trainer.network(smooth=False)
     config = responder_config(model)
     assert config.learner == "dmc" and config.width == model.config.width
     still = config.replace(learning_rate=0.0, episodes=64)
     responder = learned_responder(game, model, Lesson(generations=1), config=still)
-    states = game.step(game.root(), np.zeros(1, np.int64), game.actions(game.root()).values[:1])
-    states = game.step(states, np.zeros(1, np.int64), game.actions(states).values[:1])
-    seat, actions = int(game.player(states)[0]), game.actions(states)
-    asked = [one.q(game, states, seat, actions) for one in (responder, model)]
+    tree = grow(game)
+    states = tree.states[tree.player == 0]
+    asked = [one.q(game, states, 0, game.actions(states)) for one in (responder, model)]
     np.testing.assert_allclose(*asked, atol=1e-6)
 
 
@@ -309,23 +290,24 @@ def test_a_policy_is_not_learned_against_a_rival_nor_under_another_name(tmp_path
     network = GameTrainer(game, small("dmc")).network()
     with pytest.raises(ConfigError, match="learner must be dmc against a rival; got ppo"):
         GameTrainer(game, small("ppo"), rival=Rival(network))
-    path = tmp_path / "kuhn.safetensors"
-    begun = ["train", "kuhn_poker", "-o", str(path)]
-    refused = CliRunner().invoke(main, [*begun, "--set", "learner=mmd"])
-    assert refused.exit_code == 2 and "--learner names a learner" in refused.output
     for learner, fields in UNREAD.items():
         for name in fields:
-            value = getattr(GameNetworkConfig(), name)
-            ignored = CliRunner().invoke(main, [*begun, "--learner", learner, "--set", f"{name}={value}"])
-            assert ignored.exit_code == 2 and f"drop {name}" in ignored.output
-    made = CliRunner().invoke(main, [*begun, "--learner", "mmd", "--decisions", "2000", "--measure", "2"])
+            with pytest.raises(ConfigError, match=f"drop {name}"):
+                learner_config(learner, {name: getattr(GameNetworkConfig(), name)})
+    path = tmp_path / "kuhn.safetensors"
+    begun = ["train", "kuhn_poker", "-o", str(path)]
+    for words, told in (
+        (["--set", "learner=mmd"], "--learner names a learner"),
+        (["--learner", "ppo", "--set", "step=0.3"], "drop step"),
+    ):
+        refused = CliRunner().invoke(main, [*begun, *words])
+        assert refused.exit_code == 2 and told in refused.output
+    made = CliRunner().invoke(main, [*begun, "--learner", "mmd", "--decisions", "1000", "--measure", "2"])
     assert made.exit_code == 0 and "exploitability" in made.output, made.output
     description = read_checkpoint(path)[1]
     assert description["config"]["learner"] == "mmd" and description["config"]["epsilon"] == 0.1
     other = CliRunner().invoke(main, [*begun, "--resume", "--learner", "ppo"])
     assert other.exit_code == 2 and "keeps its settings; got learner=ppo" in other.output
-    onward = CliRunner().invoke(main, [*begun, "--resume", "--learner", "mmd", "--decisions", "4000"])
+    onward = CliRunner().invoke(main, [*begun, "--resume", "--learner", "mmd", "--decisions", "2000"])
     assert onward.exit_code == 0, onward.output
-    assert read_checkpoint(path)[1]["decisions"] >= 4000
-    with pytest.raises(CheckpointError, match="must be a network for leduc_poker"):
-        load_game_network(path, load_game("leduc_poker"))
+    assert read_checkpoint(path)[1]["decisions"] >= 2000

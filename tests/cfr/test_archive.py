@@ -25,9 +25,8 @@ from cfr.policies.policy import (
     uniform_policy,
 )
 from cfr.solver import Solver
-from cfr.tree import FlatTree, grow
-from games.registry import load_game
 from games.support.files import FileProblem, read_text
+from tests.cfr.trees import tree_of
 from tests.patience import SHARED, amount
 
 SIZE = 1 << 18
@@ -86,28 +85,19 @@ def test_two_arrays_of_one_name_are_refused(tmp_path: Path) -> None:
         load_policy(path)
 
 
-@pytest.fixture(scope="module")
-def leduc() -> FlatTree:
-    return grow(load_game("leduc_poker"))
-
-
-def test_no_policy_of_ours_comes_near_the_limits(tmp_path: Path, leduc: FlatTree) -> None:
-    solver = Solver(leduc)
-    path = tmp_path / "p.npz"
-    save_policy(path, tabular_policy("leduc_poker", leduc, uniform_policy(leduc)), solver.state_dict())
+def test_no_policy_of_ours_comes_near_the_limits_and_memory_that_is_not_there_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, leduc = tmp_path / "p.npz", tree_of("leduc")
+    policy = tabular_policy("leduc_poker", leduc, uniform_policy(leduc))
+    save_policy(path, policy, Solver(leduc).state_dict())
     with zipfile.ZipFile(path) as packed:
         size = sum(member.file_size for member in packed.infolist())
     assert size < archive.MOST_RATIO / 2 * path.stat().st_size, "even one that has only begun"
     assert load_policy(path, "leduc_poker").note is not None and load_state(path, leduc) is not None
-
-
-def test_memory_that_is_not_there_is_not_taken(
-    tmp_path: Path, leduc: FlatTree, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save_policy(tmp_path / "p.npz", tabular_policy("leduc_poker", leduc, uniform_policy(leduc)))
     monkeypatch.setenv("GS2_MEMORY", "10K")
     with pytest.raises(PolicyError, match="must take at most 0 MB"):
-        load_policy(tmp_path / "p.npz")
+        load_policy(path)
 
 
 def test_texts_and_headers_are_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

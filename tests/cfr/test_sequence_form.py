@@ -17,8 +17,7 @@ from cfr.solver import Solver
 from cfr.tree import InvalidTree, grow
 from cfr.tree.recall import ImperfectRecall
 from games import load_game
-from tests.cfr.trees import SMALL, random_policy, random_tree, tree_of
-from tests.reference.reach import reach_of_terminals
+from tests.cfr.trees import SMALL, random_tree, tree_of
 
 
 def matrix(form: SequenceForm) -> csr_array:
@@ -26,35 +25,14 @@ def matrix(form: SequenceForm) -> csr_array:
     return csr_array((form.payoff, form.column, form.row_start), shape=shape)
 
 
-def plans(form: SequenceForm, policy: np.ndarray) -> list[np.ndarray]:
-    """Return both sides' realization plans, sequence by sequence."""
-    out = []
-    for plex in form.sides:
-        plan = np.ones(plex.n_sequences)
-        for i, up in enumerate(plex.parent):
-            for s in range(plex.start[i], plex.start[i + 1]):
-                plan[s] = plan[up] * policy[plex.slot[s]]
-        out.append(plan)
-    return out
-
-
-@pytest.mark.parametrize("game", SMALL)
-def test_payoffs_of_plans_are_those_of_the_tree(game: str) -> None:
-    tree = tree_of(game)
-    form = sequence_form(tree)
-    policy = random_policy(tree, 0)
-    x, y = plans(form, policy)
-    probs = reach_of_terminals(tree, policy)
-    value = sum(probs[z] * row[0] for z, row in zip(tree.terminal.tolist(), tree.returns, strict=True))
-    assert x @ (matrix(form) @ y) == pytest.approx(value, abs=1e-12)
-    assert form.total_weight == 1.0
-    assert form.payoff_scale == np.abs(tree.returns).max()
-
-
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.some(4)
 def test_sequences_follow_the_tree(seed: int) -> None:
     tree = random_tree(seed, levels=7)
     form = sequence_form(tree)
+    np.testing.assert_array_equal(form.infoset_offset, tree.infoset_offset)
+    assert form.payoff_scale == np.abs(tree.returns).max()
+    assert form.total_weight == pytest.approx(tree.chance_prob[: tree.n_roots].sum())
     assert sorted(np.concatenate([plex.infoset for plex in form.sides])) == list(range(tree.n_infosets))
     for plex in form.sides:
         assert plex.slot[0] == -1
@@ -72,13 +50,6 @@ def test_sequences_follow_the_tree(seed: int) -> None:
                         slot = tree.infoset_offset[tree.infoset[up]] + node - tree.first_child[up]
                     node = up
                 assert plex.slot[plex.parent[i]] == slot
-
-
-def test_transpose_keeps_every_entry() -> None:
-    form = sequence_form(tree_of("leduc"))
-    start, row, payoff = transpose(form.row_start, form.column, form.payoff, form.sides[1].n_sequences)
-    flipped = csr_array((payoff, row, start), shape=matrix(form).shape[::-1])
-    assert (flipped - matrix(form).T).nnz == 0
 
 
 def pay(layout: Layout, side: int, plan: np.ndarray) -> np.ndarray:
@@ -101,7 +72,7 @@ def pay(layout: Layout, side: int, plan: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("max_fill", "unit_size"), [(4.0, 16), (0.0, 16), (0.0, 4), (1e9, 4)], ids=str)
 @pytest.mark.parametrize("source", [*SMALL, 0, 1, 2])
-@pytest.mark.some(11)
+@pytest.mark.some(7)
 def test_boxes_hold_exactly_the_payoff_matrix(
     source: str | int, max_fill: float, unit_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +114,7 @@ def test_the_layout_does_not_change_what_is_solved(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("source", ["leduc", "goofspiel(cards=4)", 3])
 @pytest.mark.parametrize("name", ["cfr+", "pdcfr+"])
+@pytest.mark.some(3)
 def test_the_width_of_vectors_changes_no_bit(
     source: str | int, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,35 +128,6 @@ def test_the_width_of_vectors_changes_no_bit(
         found.append(solver.state_dict())
     for key in ("regret", "prediction", "policy", "strategy_sum", "stamp", "marked"):
         np.testing.assert_array_equal(found[0][key], found[1][key])
-
-
-@pytest.mark.parametrize("source", [*SMALL, 0, 1])
-def test_padding_stays_empty(source: str | int) -> None:
-    # Rows are read beyond their ends: what stands there must be multiplied by 0.
-    tree = random_tree(source, levels=8, width=4) if isinstance(source, int) else tree_of(source)
-    solver = Solver(tree, "dcfr")
-    solver.run(10)
-    for side, policy, regret in zip(solver.form.layout.sides, solver._policy, solver._regret, strict=True):
-        empty = np.delete(np.arange(side.n_positions), side.position)
-        assert not policy[empty].any()
-        assert not regret[empty].any()
-
-
-def test_forests_sum_over_weighted_roots() -> None:
-    game = load_game("kuhn_poker")
-    whole = grow(game)
-    deals = game.actions(game.root())
-    first = game.step(game.root(), deals.rows, deals.values)
-    forest = grow(game, first, np.full(len(first), 1 / 3))
-    assert forest.n_roots == 3
-    one, other = Solver(whole), Solver(forest)
-    one.run(200)
-    other.run(200)
-    assert one.evaluate()[0] == pytest.approx(other.evaluate()[0], abs=1e-9)
-    assert one.evaluate()[1] == pytest.approx(other.evaluate()[1], abs=1e-9)
-    tripled = Solver(grow(game, first, np.ones(len(first))))
-    tripled.run(200)
-    assert tripled.evaluate()[0] == pytest.approx(3 * one.evaluate()[0], abs=1e-6)
 
 
 def test_forgetting_ones_own_action_is_refused_by_name() -> None:
@@ -210,53 +153,23 @@ def test_forgetting_ones_own_action_is_refused_by_name() -> None:
     assert set(named[0]) <= histories and len(set(named[0])) == 2 and "0x" not in words
 
 
-def test_two_seats_of_one_team_are_sent_to_tree_cfr() -> None:
+def test_what_has_no_sequence_form_is_refused() -> None:
+    for teams in ((0,), (1,), (0, 0), (0, 1, 2)):
+        tree = random_tree(2, teams=teams)
+        assert not is_two_sided(tree)
+        with pytest.raises(InvalidTree, match="there must be two teams"):
+            sequence_form(tree)
     with pytest.raises(InvalidTree, match=r"at most one seat of each team may decide.*cfr\.tree_cfr"):
         sequence_form(random_tree(1, teams=(0, 1, 1), levels=7))
-
-
-@pytest.mark.parametrize("teams", [(0,), (1,), (0, 0), (0, 1, 2)])
-def test_anything_but_two_teams_is_sent_to_tree_cfr(teams: tuple[int, ...]) -> None:
-    tree = random_tree(2, teams=teams)
-    assert not is_two_sided(tree)
-    with pytest.raises(InvalidTree, match="there must be two teams"):
-        sequence_form(tree)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_form_knows_the_slots_of_the_tree(seed: int) -> None:
-    tree = random_tree(seed)
-    np.testing.assert_array_equal(sequence_form(tree).infoset_offset, tree.infoset_offset)
-
-
-def test_general_sum_payoffs_are_refused() -> None:
     tree = tree_of("kuhn")
     with pytest.raises(InvalidTree, match="must sum to zero at every leaf; got a sum of 1"):
         sequence_form(replace(tree, returns=tree.returns + 0.5))
 
 
 def test_a_seat_that_never_decides_has_the_empty_sequence_only() -> None:
-    tree = random_tree(5)
-    lonely = np.where(tree.player == 1, -1, tree.player).astype(np.int8)
-    mine = tree.infoset_player == 0
-    number = np.full(tree.n_infosets, -1, np.int32)
-    number[mine] = np.arange(mine.sum())
-    sizes = np.diff(tree.infoset_offset)[mine]
-    prob = tree.chance_prob.copy()
-    below = np.flatnonzero(tree.parent >= 0)
-    theirs = below[tree.player[tree.parent[below]] == 1]
-    prob[theirs] = 1 / tree.n_children[tree.parent[theirs]]
-    alone = replace(
-        tree,
-        player=lonely,
-        infoset=np.where(lonely >= 0, number[tree.infoset], -1).astype(np.int32),
-        chance_prob=prob,
-        infoset_player=tree.infoset_player[mine],
-        infoset_offset=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-        infoset_key=tree.infoset_key[mine],
-    ).validate()
+    alone = random_tree(5, deciding=1)
     form = sequence_form(alone)
-    assert [plex.n_sequences for plex in form.sides] == [1 + sizes.sum(), 1]
+    assert [plex.n_sequences for plex in form.sides] == [1 + alone.n_slots, 1]
     solver = Solver(form)
     solver.run(50)
     value, best = solver.evaluate()

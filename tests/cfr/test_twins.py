@@ -3,25 +3,32 @@
 Freely running, two correct implementations of CFR part sooner or later: regret matching jumps where a
 regret is zero but for rounding, and discounting forgets the sums that would outweigh it (on Leduc poker the
 rounding of DCFR grows tenfold every ten iterations). So there are two comparisons: a free run, and one in
-which the twin starts every single iteration from the kernel's state.
+which the twin starts every single iteration from the kernel's state. The last tests hold the twin to the
+papers.
 """
 
 from __future__ import annotations
 
+import doctest
+from math import inf
+
 import numpy as np
 import pytest
 
-from cfr.plain import PlainCfr
+import cfr
+import cfr.plain
+from cfr.plain import PlainCfr, discount
 from cfr.solver import Solver
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
-from cfr.variants import VARIANTS, Variant, variant
+from cfr.variants import VARIANTS, UnknownVariant, Variant, variant
 from tests.cfr.trees import random_tree, tree_of
 from tests.patience import amount
 
 TOLERANCE = 1e-9
 MODES = pytest.mark.parametrize("alternating", [True, False], ids=["alternating", "simultaneous"])
 ROWS = pytest.mark.parametrize("name", VARIANTS)
+LENGTHY = (("goofspiel", 100), ("liars_dice(sides=4)", 100), ("leduc", 30))
 
 
 def assert_close(ours: np.ndarray, theirs: np.ndarray) -> None:
@@ -32,13 +39,14 @@ def assert_free_runs_agree(tree: FlatTree, row: Variant, iterations: int) -> Non
     solver = Solver(tree, row)
     twin = PlainCfr(tree, row, solver.noise)
     solver.run(iterations)
-    for _ in range(iterations):
-        twin.iterate()
+    twin.run(iterations)
     state = solver.state_dict()
     scale = iterations**row.gamma
     assert_close(state["policy"], twin.on_slots(twin.policy))
     assert_close(state["strategy_sum"] / scale, twin.on_slots(twin.strategy_sum) / scale)
     assert_close(solver.regrets(), twin.on_slots(twin.regret))
+    assert_close(solver.average_policy(), twin.average_policy())
+    assert_close(solver.current_policy(), twin.current_policy())
 
 
 def assert_each_iteration_agrees(solver: Solver | TreeSolver, twin: PlainCfr, iterations: int) -> None:
@@ -92,60 +100,40 @@ def assert_each_iteration_agrees(solver: Solver | TreeSolver, twin: PlainCfr, it
         ("goofspiel", amount(60, 15)),
         ("random order", amount(100, 25)),
         ("leduc", amount(5, 3)),
+        *(pytest.param(*case, marks=pytest.mark.long) for case in LENGTHY),
     ],
 )
-@pytest.mark.some(20)
+@pytest.mark.some(12)
 def test_kernel_and_twin_agree_while_running_freely(
     name: str, alternating: bool, game: str, iterations: int
 ) -> None:
-    assert_free_runs_agree(tree_of(game), variant(name, alternating=alternating), iterations)
-
-
-@pytest.mark.long
-@MODES
-@pytest.mark.parametrize(
-    ("game", "iterations"), [("goofspiel", 100), ("liars_dice(sides=4)", 100), ("leduc", 30)]
-)
-@pytest.mark.parametrize("name", sorted(set(VARIANTS) - {"lcfr"}))
-def test_kernel_and_twin_agree_over_long_free_runs(
-    name: str, alternating: bool, game: str, iterations: int
-) -> None:
+    if name == "lcfr" and (game, iterations) in LENGTHY:
+        pytest.skip("rounding parts them")
     assert_free_runs_agree(tree_of(game), variant(name, alternating=alternating), iterations)
 
 
 @ROWS
 @MODES
 @pytest.mark.parametrize(
-    ("game", "iterations"), [("kuhn", amount(100, 30)), ("goofspiel", amount(20, 8)), ("leduc", amount(3, 2))]
+    ("source", "iterations"),
+    [
+        ("kuhn", amount(100, 20)),
+        ("goofspiel", amount(20, 8)),
+        ("leduc", amount(3, 2)),
+        *((seed, amount(20, 8)) for seed in range(3)),
+        *(
+            pytest.param(game, 100, marks=pytest.mark.long)
+            for game in ("leduc", "liars_dice(sides=4)", "goofspiel(cards=4,turns=3)")
+        ),
+    ],
 )
+@pytest.mark.some(28)
 def test_every_iteration_of_the_kernel_is_the_plain_one(
-    name: str, alternating: bool, game: str, iterations: int
+    name: str, alternating: bool, source: str | int, iterations: int
 ) -> None:
     row = variant(name, alternating=alternating)
-    tree = tree_of(game)
+    tree = random_tree(source) if isinstance(source, int) else tree_of(source)
     assert_each_iteration_agrees(Solver(tree, row), PlainCfr(tree, row), iterations)
-
-
-@pytest.mark.long
-@ROWS
-@MODES
-@pytest.mark.parametrize("game", ["leduc", "liars_dice(sides=4)", "goofspiel(cards=4,turns=3)"])
-def test_each_of_a_hundred_iterations_of_the_kernel_is_the_plain_one(
-    name: str, alternating: bool, game: str
-) -> None:
-    row = variant(name, alternating=alternating)
-    tree = tree_of(game)
-    assert_each_iteration_agrees(Solver(tree, row), PlainCfr(tree, row), 100)
-
-
-@ROWS
-@MODES
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.some(21)
-def test_random_forests_are_solved_as_plainly_described(name: str, alternating: bool, seed: int) -> None:
-    tree = random_tree(seed)
-    row = variant(name, alternating=alternating)
-    assert_each_iteration_agrees(Solver(tree, row), PlainCfr(tree, row), amount(20, 8))
 
 
 @ROWS
@@ -159,11 +147,32 @@ def test_trees_with_three_deciding_seats_are_solved_as_plainly_described(
     assert_each_iteration_agrees(TreeSolver(tree, row), PlainCfr(tree, row), amount(20, 8))
 
 
-def test_alternating_updates_answer_the_updated_policy() -> None:
-    tree = tree_of("kuhn")
-    fresh, stale = Solver(tree, variant("cfr+")), Solver(tree, variant("cfr+", alternating=False))
-    fresh.run(1)
-    stale.run(1)
-    first = tree.slot_player == 0
-    np.testing.assert_allclose(fresh.current_policy()[first], stale.current_policy()[first], atol=1e-12)
-    assert np.abs(fresh.current_policy()[~first] - stale.current_policy()[~first]).max() > 0.1
+def test_its_printed_use_runs_as_printed() -> None:
+    found = doctest.testmod(cfr.plain)
+    assert found.attempted >= 6 and not found.failed
+    assert cfr.PlainCfr is PlainCfr
+
+
+@pytest.mark.parametrize(("t", "exponent", "wanted"), [(0, 1.5, 0), (1, 9, 0.5), (4, 0.5, 2 / 3)])
+def test_a_discount_is_the_papers(t: int, exponent: float, wanted: float) -> None:
+    assert discount(t, exponent) == pytest.approx(wanted)
+    assert discount(t, inf) == 1 and discount(t, -inf) == 0
+
+
+def test_the_first_regrets_of_kuhn_poker_are_those_worked_out_by_hand() -> None:
+    plain = PlainCfr(tree_of("kuhn"), "cfr")
+    plain.measure(0)
+    # With the jack, everyone uniform, a bet wins 1 if player 1 folds and loses 2 if it calls. A check loses 1
+    # if player 1 checks; if it bets, player 0 loses 1 by folding or 2 by calling.
+    bet = (1 - 2) / 2
+    check = (-1 + (-1 - 2) / 2) / 2
+    mean = (bet + check) / 2
+    assert plain.gain[0] == pytest.approx([(check - mean) / 3, (bet - mean) / 3])
+
+
+def test_regrets_below_zero_leave_uniform_play_and_others_play_in_proportion() -> None:
+    plain = PlainCfr(tree_of("kuhn"), "cfr")
+    plain.regret[0], plain.regret[1] = [-1.0, -2.0], [3.0, 1.0]
+    assert plain.matched(0) == [0.5, 0.5] and plain.matched(1) == [0.75, 0.25]
+    with pytest.raises(UnknownVariant, match="variant must be one of"):
+        PlainCfr(tree_of("kuhn"), "fcr")

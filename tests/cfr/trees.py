@@ -65,12 +65,18 @@ def random_policy(tree: FlatTree, seed: int, *, zeros: float = 0.0) -> np.ndarra
 
 
 def random_tree(
-    seed: int, *, teams: tuple[int, ...] = (0, 1), levels: int = 6, roots: int = 3, width: int = 3
+    seed: int,
+    *,
+    teams: tuple[int, ...] = (0, 1),
+    levels: int = 6,
+    roots: int = 3,
+    width: int = 3,
+    deciding: int | None = None,
 ) -> FlatTree:
     """Return a random forest of perfect recall: uneven depths and widths, chance anywhere, private signals.
 
     A seat's infoset is its own last sequence, a random signal and the number of actions; payoffs are
-    zero-sum between the teams.
+    zero-sum between the teams. deciding: how many seats, the first ones, decide; by default all.
     """
     rng = np.random.default_rng(seed)
     parent, n_children, player, infoset, prob = [], [], [], [], []
@@ -92,7 +98,7 @@ def random_tree(
                 infoset.append(-1)
                 n_children.append(0)
                 continue
-            seat = int(rng.integers(-1, len(teams)))
+            seat = int(rng.integers(-1, len(teams) if deciding is None else deciding))
             n = int(rng.integers(1, width + 1)) + (seat < 0)
             n_children.append(n)
             player.append(seat)

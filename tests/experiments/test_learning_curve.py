@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.learning_curve import Point, curve_table, learning_curve, read_points
+from experiments.guandan.learning_curve import Point, curve_table, learning_curve, read_points
 from tests.blueprint.guandan.positions import random_tensors
 
 

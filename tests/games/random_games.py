@@ -41,7 +41,7 @@ class NodeGame(TwoPlayerGame):
         self.nodes = nodes
         self._who = np.array([node.who for node in nodes], np.int8)
         self._count = np.array([node.count for node in nodes], np.int64)
-        self._first = 1 + np.cumsum(self._count) - self._count
+        self.first = 1 + np.cumsum(self._count) - self._count
         self._prob = np.array([node.prob for node in nodes])
         self._payoff = np.array([node.payoff for node in nodes])
         most = float(np.abs(self._payoff[self._who == TERMINAL]).max())
@@ -67,11 +67,11 @@ class NodeGame(TwoPlayerGame):
 
     def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each outcome."""
-        return self._prob[self._first[states][actions.rows] + actions.values]
+        return self._prob[self.first[states][actions.rows] + actions.values]
 
     def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
         """Return the children."""
-        return self._first[states[rows]] + actions
+        return self.first[states[rows]] + actions
 
     def returns(self, states: NDArray) -> NDArray[np.float64]:
         """Return the payoffs of both seats."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from games import GameError, load_game
+from games import TERMINAL, GameError, load_game
 from games.infosets.private_moves import Placements, check_private_moves
+from tests.games.trees import random_line
 from tests.patience import amount
 
 PAIRS = (
@@ -24,39 +25,20 @@ def test_random_plays_agree_with_openspiel_move_by_move(ours: str, theirs: str) 
     pyspiel = pytest.importorskip("pyspiel")
     game, other = load_game(ours), pyspiel.load_game(theirs)
     rng = np.random.default_rng(0)
-    for _ in range(amount(150, 50)):
-        states, state = game.root(), other.new_initial_state()
-        while not state.is_terminal():
-            assert int(game.player(states)[0]) == state.current_player()
-            legal = game.actions(states).values
-            assert legal.tolist() == state.legal_actions()
-            action = rng.choice(legal)
-            states = game.step(states, np.zeros(1, np.int64), np.array([action]))
-            state.apply_action(int(action))
-        assert int(game.player(states)[0]) == -2
-        assert game.returns(states)[0].tolist() == state.returns()
+    for _ in range(amount(150, 30)):
+        state = other.new_initial_state()
+        for states, who, actions, taken in random_line(game, rng):
+            if who == TERMINAL:
+                assert state.is_terminal() and game.returns(states)[0].tolist() == state.returns()
+            else:
+                assert who == state.current_player() and actions.values.tolist() == state.legal_actions()
+                state.apply_action(int(taken))
 
 
-@pytest.mark.parametrize("name", ["phantom_ttt", "dark_hex(abrupt=true)"])
-def test_infosets_met_in_play_are_read_back_from_their_names(name: str) -> None:
-    game = load_game(name)
-    rng = np.random.default_rng(3)
-    for _ in range(amount(10, 3)):
-        states = game.root()
-        while game.player(states)[0] >= 0:
-            for seat in (0, 1):
-                text = game.infoset_text(states[0], seat)
-                assert game.parse_infoset(text).key == tuple(
-                    int(k) for k in game.infoset_key(states, seat)[0]
-                )
-            action = rng.choice(game.actions(states).values)
-            states = game.step(states, np.zeros(1, np.int64), np.array([action]))
-
-
-@pytest.mark.parametrize("text", ["P0 a1-taken", "P0 a1 a1", "P1 d4", "P0 b2 waiting"])
-def test_an_infoset_that_nobody_reaches_is_refused(text: str) -> None:
-    with pytest.raises(GameError):
-        load_game("dark_hex(size=2)").parse_infoset(text)
+def test_an_infoset_that_nobody_reaches_is_refused() -> None:
+    for text in ("P0 a1-taken", "P0 a1 a1", "P1 d4", "P0 b2 waiting"):
+        with pytest.raises(GameError):
+            load_game("dark_hex(size=2)").parse_infoset(text)
 
 
 def test_a_game_that_does_not_play_as_its_placements_say_is_caught() -> None:

@@ -30,25 +30,21 @@ def test_every_game_has_a_recorded_play() -> None:
     assert {spec.name for spec in game_specs()} - in_its_own_words <= played | {"my_poker"}
 
 
-def test_transcripts_are_made_again_in_place(tmp_path: Path) -> None:
+def test_the_command_prints_a_play_and_makes_transcripts_again_in_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = transcript("kuhn_poker(cards=4)", 5)
+    assert main(["kuhn_poker(cards=4)", "--seed", "5"]) == 0
+    assert capsys.readouterr().out == wanted
     file = tmp_path / "kuhn.txt"
-    wanted = transcript("kuhn_poker", 3)
     file.write_text(wanted.splitlines()[0] + "\nsomething old\n")
     assert main(["--regenerate", str(file)]) == 0
     assert file.read_text() == wanted
 
 
-def test_the_command_prints_a_play(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["kuhn_poker(cards=4)", "--seed", "5"]) == 0
-    assert capsys.readouterr().out == transcript("kuhn_poker(cards=4)", 5)
-
-
-def test_bad_input_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["kuhn"])
     assert "did you mean kuhn_poker" in capsys.readouterr().err
-
-
-def test_a_file_that_is_no_transcript_is_refused() -> None:
     with pytest.raises(GameError, match="must start with"):
         command_of("nothing of the kind")

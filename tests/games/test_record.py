@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from games import load_game
-from games.game import CHANCE, TERMINAL, Game
+from games.game import CHANCE, Game
 from games.record import (
     RECORDS_FORMAT,
     RoundNotes,
@@ -27,19 +27,16 @@ from games.support.array_types import Array
 from gs2.play.game_agents import UniformAgent
 from gs2.play.game_pairs import play_numbered
 from tests.games.random_games import RandomGame
+from tests.games.trees import random_line
 from tests.patience import amount
 
 GAMES = (
     "kuhn_poker",
-    "leduc_poker",
     "leduc_poker(ranks=5,suits=2)",
     "liars_dice(dice=2,sides=3)",
-    "goofspiel(cards=5,turns=3,points_order=random)",
     "goofspiel(cards=4,returns=total_points)",
-    "doudizhu",
     "doudizhu(landlord=bid,spring=true)",
     "doudizhu(ranks=4,returns=win_loss)",
-    "big2",
     "big2(players=3,suit_order=scdh,straights=ladder,bombs=both,settling=pairs,double_from=8)",
     "big2(players=2,opening=holder,must_play=true,stays_out=true)",
     "guandan(moves=canonical)",
@@ -56,13 +53,10 @@ def loaded(name: str) -> Game:
 
 def played(game: Game, rng: np.random.Generator, name: str = "") -> tuple[RoundRecord, list[Array]]:
     """Return the record of a random round, and its states from the root to the end."""
-    states, notes = [game.root()], RoundNotes()
-    while (player := int(game.player(states[-1])[0])) != TERMINAL:
-        actions = game.actions(states[-1])
-        probs = game.chance_probs(states[-1], actions)
-        taken = actions.values[rng.choice(len(probs), p=probs / probs.sum())][None]
-        notes.take(game, states[-1][0], player, taken[0])
-        states.append(game.step(states[-1], np.zeros(1, np.int64), taken))
+    line, notes = list(random_line(game, rng)), RoundNotes()
+    states = [found[0] for found in line]
+    for state, who, _, taken in line[:-1]:
+        notes.take(game, state[0], who, taken)
     agents = tuple(f"agent {seat}" for seat in range(game.num_players))
     words = (tuple(notes.chance), tuple(notes.play), tuple(game.returns(states[-1])[0].tolist()), notes.start)
     return RoundRecord(name or game.name, agents, *words, seed=4, pair=1, team=0), states
@@ -79,7 +73,9 @@ def test_a_round_that_was_written_is_the_same_round_again(name: str) -> None:
     for _ in range(amount(5, 1)):
         record, states = played(game, rng)
         assert again(record) == record
-        moves = list(replay_round(again(record), game))
+        row = record.to_json()  # case and spaces do not matter
+        row["play"] = [f"{move[:2]}  {move[3:].lower()} " for move in row["play"]]
+        moves = list(replay_round(RoundRecord.from_json(row), game))
         assert len(moves) == len(states)
         for move, state in zip(moves, states, strict=True):
             assert np.array_equal(move.states, state) and move.player == game.player(state)[0]
@@ -87,13 +83,13 @@ def test_a_round_that_was_written_is_the_same_round_again(name: str) -> None:
         assert tuple(chance) == record.chance
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_rounds_of_generated_games_are_the_same_again(seed: int) -> None:
-    game, rng = RandomGame(seed, public=seed % 2 == 0), np.random.default_rng(seed)
-    for _ in range(10):
-        record, states = played(game, rng)
-        ends = [move.states for move in replay_round(again(record), game)]
-        assert all(np.array_equal(a, b) for a, b in zip(ends, states, strict=True))
+def test_rounds_of_generated_games_are_the_same_again() -> None:
+    for seed in range(6):
+        game, rng = RandomGame(seed, public=seed % 2 == 0), np.random.default_rng(seed)
+        for _ in range(4):
+            record, states = played(game, rng)
+            ends = [move.states for move in replay_round(again(record), game)]
+            assert all(np.array_equal(a, b) for a, b in zip(ends, states, strict=True))
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -134,7 +130,6 @@ def damage(row: dict[str, Any], game: Game) -> list[tuple[dict[str, Any], str]]:
     ("change", "says"),
     [
         ({"game": ""}, "game must be a game string"),
-        ({"game": 3}, "game must be a game string"),
         ({"agents": "uniform"}, "agents must be a list of texts"),
         ({"chance": [1]}, "chance must be a list of texts"),
         ({"play": None}, "play must be a list of texts"),
@@ -156,15 +151,6 @@ def test_what_is_no_record_is_told_why(change: dict[str, Any], says: str) -> Non
     for name in ("game", "agents", "chance", "play", "payoffs"):
         with pytest.raises(RoundRecordError, match=f"{name} is missing"):
             RoundRecord.from_json({k: v for k, v in row.items() if k != name})
-
-
-def test_case_and_spaces_of_a_move_do_not_matter() -> None:
-    game = load_game("big2")
-    record, states = played(game, np.random.default_rng(1))
-    row = record.to_json()
-    row["play"] = [f"{move[:2]}  {move[3:].lower()} " for move in row["play"]]
-    *_, last = replay_round(RoundRecord.from_json(row), game)
-    assert np.array_equal(last.states, states[-1])
 
 
 def write(path: Path, *rows: Any) -> Path:
@@ -224,34 +210,27 @@ def test_a_record_has_no_code_run_that_its_reader_did_not_name(tmp_path: Path) -
     assert found.record.game == name and (tmp_path / "ran").exists()
 
 
-def test_rounds_are_appended_once_and_never_in_two_ways(tmp_path: Path) -> None:
-    game = load_game("kuhn_poker")
+def test_rounds_of_a_match_say_who_sat_where_and_are_appended_in_one_way(tmp_path: Path) -> None:
+    game = load_game("doudizhu(ranks=4)")
     rounds = play_numbered(
         game, (UniformAgent(), UniformAgent()), np.arange(3), 1, recorded=("a", "b")
     ).rounds
-    header = {"game": "kuhn_poker"}
+    assert [record.agents for record in rounds] == [("a", "b", "b"), ("b", "a", "a")] * 3
+    for record in rounds:
+        *_, last = replay_round(record, game)
+        assert record.payoffs == tuple(game.returns(last.states)[0].tolist())
+    header = {"game": "doudizhu"}
     with RoundsFile(tmp_path / "r.jsonl", header) as file:
         file.add(rounds[:3])
         file.add(rounds)
         assert [(row["pair"], row["team"]) for row in file.rows] == [(p, t) for p in range(3) for t in (0, 1)]
-    changed = RoundRecord.from_json({**rounds[0].to_json(), "payoffs": [7, -7]})
+    changed = RoundRecord.from_json({**rounds[0].to_json(), "payoffs": [7, -7, 0]})
     with (
         RoundsFile(tmp_path / "r.jsonl", header) as file,
         pytest.raises(RoundRecordError, match="played in one way"),
     ):
         file.add([changed])
     assert [record for _, record in read_rounds(tmp_path / "r.jsonl")] == list(rounds)
-
-
-def test_the_records_of_a_match_say_who_sat_where() -> None:
-    game = load_game("doudizhu(ranks=4)")
-    rounds = play_numbered(
-        game, (UniformAgent(), UniformAgent()), np.arange(2), 1, recorded=("a", "b")
-    ).rounds
-    assert [record.agents for record in rounds] == [("a", "b", "b"), ("b", "a", "a")] * 2
-    for record in rounds:
-        *_, last = replay_round(record, game)
-        assert record.payoffs == tuple(game.returns(last.states)[0].tolist())
 
 
 def test_those_paid_most_share_a_win() -> None:

@@ -15,11 +15,9 @@ from games.research.kuhn_poker import KuhnPoker
         (" Leduc_Poker ( ranks = 4 , suits=3 ) ", "leduc_poker(ranks=4,suits=3)"),
         ("leduc_poker()", "leduc_poker"),
         ("leduc_poker(ranks=3)", "leduc_poker"),
-        ("leduc_poker(raise_sizes=1/3)", "leduc_poker(raise_sizes=1/3)"),
         ("liars_dice(numdice=2,dice_sides=3)", "liars_dice(dice=2,sides=3)"),
         ("liars_dice(wild=FALSE)", "liars_dice(wild=false)"),
         ("liars_dice_6_reset_quantity", "liars_dice(bidding=reset-quantity)"),
-        ("goofspiel_5_random_3", "goofspiel"),
         (
             "goofspiel(returns_type=win_loss,num_cards=4,num_turns=4)",
             "goofspiel(cards=4,turns=4,returns=win_loss)",
@@ -33,19 +31,15 @@ def test_game_strings_have_one_canonical_form(text: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("leduk", 'no game is called "leduk"; did you mean leduc_poker'),
-        ("chess", "There are kuhn_poker, leduc_poker"),
+        ("leduk", 'no game is called "leduk"; did you mean leduc_poker.* There are kuhn_poker, leduc_poker'),
         ("", "no game is called"),
         ("leduc_poker(rank=3)", "did you mean ranks"),
         ("leduc_poker(ranks=1)", r"leduc_poker: ranks must be an integer in \[2, 13\]; got 1"),
-        ("leduc_poker(ranks=three)", r"ranks must be an integer in \[2, 13\]; got 'three'"),
-        ("leduc_poker(ranks=3.0)", "ranks must be an integer"),
         ("leduc_poker(ranks=3", "close the bracket"),
         ("leduc_poker(3)", "must look like name=value"),
         ("leduc_poker(ranks=3,ranks=4)", "must be given once"),
         ("leduc_poker(ranks=2,suits=1)", "ranks times suits must be at least 3"),
         ("leduc_poker(raise_sizes=2)", "written like 2/4"),
-        ("leduc_poker(raise_caps=2/x)", "written like 2/2"),
         ("liars_dice(wild=1)", "wild must be true or false; got '1'"),
         ("liars_dice(bidding=any)", "one of reset-face, reset-quantity; got 'any'"),
         ("liars_dice(dice=2,sides=16)", "dice times sides must be at most 31"),
@@ -61,13 +55,13 @@ def test_bad_game_strings_say_the_rule_and_the_value(text: str, message: str) ->
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [True, 3.0, "3", None])
-def test_only_integers_are_integers(value: object) -> None:
-    with pytest.raises(GameError, match="ranks must be an integer"):
-        game_spec("leduc_poker").make(ranks=value)
+def test_only_integers_are_integers() -> None:
+    for value in (True, 3.0, "3", None):
+        with pytest.raises(GameError, match="ranks must be an integer"):
+            game_spec("leduc_poker").make(ranks=value)
 
 
-def test_specs_describe_every_parameter() -> None:
+def test_specs_describe_every_parameter_and_presets_are_games() -> None:
     for spec in game_specs():
         assert spec.summary
         for parameter in spec.parameters:
@@ -75,9 +69,6 @@ def test_specs_describe_every_parameter() -> None:
             assert parameter.rule
             assert parameter.parse(spec.name, parameter.format(parameter.default)) == parameter.default
         assert load_game(spec.name).name == spec.make().name
-
-
-def test_every_preset_loads() -> None:
     for preset, text in PRESETS.items():
         assert load_game(preset).name == load_game(text).name
 

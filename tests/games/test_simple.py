@@ -56,57 +56,6 @@ class SimpleKuhn(SimpleGame):
         return f"holds {cards[player : player + 1]} | {len(cards)} dealt | {said}"
 
 
-class SimpleLeduc(SimpleGame):
-    """Leduc poker, six cards; a state is the cards dealt and the words of both rounds."""
-
-    payoff_range = (-13.0, 13.0)
-
-    def start(self) -> Any:
-        return (), ("", "")
-
-    def turn(self, state: Any) -> int:
-        cards, words = state
-        if len(cards) < 2 or (len(cards) == 2 and self._over(words[0]) and words[0][-1] != "f"):
-            return CHANCE
-        now = words[len(cards) - 2]
-        return TERMINAL if self._over(now) else len(now) % 2
-
-    def choices(self, state: Any) -> Any:
-        cards, words = state
-        if self.turn(state) == CHANCE:
-            return [card for card in range(6) if card not in cards]
-        now = words[len(cards) - 2]
-        return [*(["fold"] if now.endswith("r") else []), "call", *(["raise"] if now.count("r") < 2 else [])]
-
-    def after(self, state: Any, choice: Any) -> Any:
-        cards, words = state
-        if self.turn(state) == CHANCE:
-            return (*cards, choice), words
-        place = len(cards) - 2
-        return cards, tuple(said + choice[0] if at == place else said for at, said in enumerate(words))
-
-    def payoff(self, state: Any) -> float:
-        cards, words = state
-        chips = [1, 1]
-        for size, said in zip((2, 4), words, strict=True):
-            for at, letter in enumerate(said):
-                if letter == "f":
-                    return float(chips[1] if at % 2 else -chips[0])
-                chips[at % 2] = max(chips) + (size if letter == "r" else 0)
-        ranks = [card // 2 for card in cards]
-        strength = [10 if rank == ranks[2] else rank for rank in ranks[:2]]
-        return float(chips[0] * np.sign(strength[0] - strength[1]))
-
-    def sees(self, state: Any, player: int) -> str:
-        cards, words = state
-        board = "JQK"[cards[2] // 2] + "ab"[cards[2] % 2] if len(cards) > 2 else "none"
-        own = f"{'JQK'[cards[player] // 2]}{'ab'[cards[player] % 2]}" if len(cards) > player else "none"
-        return f"holds {own} | {len(cards)} dealt | board {board} | {words[0]} / {words[1]}"
-
-    def _over(self, said: str) -> bool:
-        return said.endswith("f") or (len(said) > 1 and said.endswith("c"))
-
-
 class Listed(SimpleGame):
     """A game of nodes, one node at a time; a state is a list, so that nothing about it can be hashed."""
 
@@ -138,12 +87,10 @@ class Listed(SimpleGame):
         return f"knows {int(self.nodes._known[player][state[0]])}"
 
 
-@pytest.mark.parametrize(
-    ("game", "native"), [(SimpleKuhn(), "kuhn_poker"), (SimpleLeduc(), "leduc_poker")], ids=["kuhn", "leduc"]
-)
-def test_a_poker_written_simply_is_the_native_one(game: SimpleGame, native: str) -> None:
-    report = check_quickly(game, np.random.default_rng(0), max_width=amount(200, 60))
-    ours, theirs = cfr.grow(game), cfr.grow(load_game(native))
+def test_a_poker_written_simply_is_the_native_one() -> None:
+    game = SimpleKuhn()
+    report = check_quickly(game, np.random.default_rng(0))
+    ours, theirs = cfr.grow(game), cfr.grow(load_game("kuhn_poker"))
     assert ours.n_nodes == theirs.n_nodes and report.infosets[0] > 0
     assert np.array_equal(np.bincount(ours.infoset_player), np.bincount(theirs.infoset_player))
     assert ours.n_slots == theirs.n_slots
@@ -152,13 +99,12 @@ def test_a_poker_written_simply_is_the_native_one(game: SimpleGame, native: str)
     assert uniform[0] == pytest.approx(uniform[1], abs=1e-12)
 
 
-@pytest.mark.parametrize("public", [True, False])
-@pytest.mark.some(1)
-def test_generated_games_written_simply_have_the_same_trees(public: bool) -> None:
-    for seed in range(amount(5, 3)):
-        nodes = RandomGame(seed, public=public)
+def test_generated_games_written_simply_have_the_same_trees() -> None:
+    for seed in range(amount(10, 4)):
+        nodes = RandomGame(seed, public=bool(seed % 2))
         game = Listed(nodes)
-        check_quickly(game, np.random.default_rng(seed))
+        if seed < amount(10, 2):
+            check_quickly(game, np.random.default_rng(seed))
         ours, theirs = cfr.grow(game), cfr.grow(nodes)
         for name in ("parent", "player", "infoset", "chance_prob", "returns", "infoset_offset"):
             assert np.array_equal(getattr(ours, name), getattr(theirs, name)), (seed, name)
@@ -266,7 +212,7 @@ def test_a_game_that_lacks_a_method_or_is_too_long_says_so() -> None:
 
 def test_two_histories_that_conflict_are_named() -> None:
     """Two infosets of a generated game are made one; what check_game names are two histories of both."""
-    named, games = 0, amount(40, 20)
+    named, games = 0, amount(40, 16)
     for seed in range(games):
         game = RandomGame(seed, public=bool(seed % 2))
         seat = seed // 2 % 2

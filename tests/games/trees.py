@@ -31,6 +31,21 @@ def levels(game: Game) -> Iterator[Level]:
         states = game.step(states, actions.rows, actions.values)
 
 
+def random_line(game: Game, rng: np.random.Generator) -> Iterator[tuple[NDArray, int, Ragged, Any]]:
+    """Yield the states of a random play, one row each: with who acts, the actions and the one that is taken.
+
+    At the end, which is yielded last, no action is taken.
+    """
+    states = game.root()
+    while (who := int(game.player(states)[0])) != TERMINAL:
+        actions = game.actions(states)
+        probs = game.chance_probs(states, actions)
+        taken = actions.values[rng.choice(len(probs), p=probs / probs.sum())]
+        yield states, who, actions, taken
+        states = game.step(states, np.zeros(1, np.int64), taken[None])
+    yield states, TERMINAL, game.actions(states), None
+
+
 def sizes(game: Game) -> dict[str, Any]:
     """Return the sizes that tests/data/efg.json records, counted on our own tree."""
     count: dict[str, Any] = {"nodes": 0, "terminals": 0, "chance_nodes": 0, "max_depth": -1, "max_actions": 0}

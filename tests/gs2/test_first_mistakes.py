@@ -29,6 +29,11 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
+def refined_at(infosets: Any, seed: int = 0) -> Callable[[], Any]:
+    """Return a refinement at some infosets, still to be made."""
+    return lambda: gs2.refine_policy(GAME, POLICY, 1, MAXMARGIN, SOME(infosets=infosets, seed=seed))
+
+
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "solve a game": (lambda: cfr.solve(GAME, iterations=1), GROW),
     "drive a game": (lambda: cfr.Solver(GAME), GROW),
@@ -45,33 +50,15 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "no generator": (lambda: gs2.solve_infoset(GAME, POLICY, 0, MAXMARGIN, None), "default_rng"),
     "search in a tree": (lambda: gs2.solve_infoset(TREE, POLICY, 0, MAXMARGIN, rng()), "load_game"),
     "infoset by words": (lambda: gs2.solve_infoset(GAME, POLICY, HERE.text, MAXMARGIN, rng()), INFOSET),
-    "words where histories are drawn": (
-        lambda: gs2.solve_infoset(GAME, POLICY, HERE.text, DRAWN, rng()),
-        INFOSET,
-    ),
+    "words for a sample": (lambda: gs2.solve_infoset(GAME, POLICY, HERE.text, DRAWN, rng()), INFOSET),
     "refined by name": (lambda: gs2.refine_policy(CONTEXT, POLICY, 1, "gs2+"), r"gs2\.preset\("),
     "passes by name": (lambda: gs2.refine_both(CONTEXT, POLICY, ["gs2+", "path"]), r"gs2\.preset\("),
     "refined in a tree": (lambda: gs2.refine_policy(TREE, POLICY, 1, MAXMARGIN), "load_game"),
-    "infoset below 0": (
-        lambda: gs2.refine_policy(GAME, POLICY, 1, MAXMARGIN, SOME(infosets=np.array([-1]))),
-        INFOSET,
-    ),
-    "infoset too large": (
-        lambda: gs2.refine_policy(GAME, POLICY, 1, MAXMARGIN, SOME(infosets=[100])),
-        INFOSET,
-    ),
-    "infosets by words": (
-        lambda: gs2.refine_policy(GAME, POLICY, 1, MAXMARGIN, SOME(infosets=[HERE.text])),
-        INFOSET,
-    ),
-    "negative seed": (
-        lambda: gs2.refine_policy(GAME, POLICY, 1, MAXMARGIN, SOME(seed=-1)),
-        "seed must be at least 0; got -1",
-    ),
-    "half an infoset": (
-        lambda: gs2.refine_policy(GAME, POLICY, 1, MAXMARGIN, SOME(infosets=np.array([1.5]))),
-        INFOSET,
-    ),
+    "infoset below 0": (refined_at(np.array([-1])), INFOSET),
+    "infoset too large": (refined_at([100]), INFOSET),
+    "infosets by words": (refined_at([HERE.text]), INFOSET),
+    "half an infoset": (refined_at(np.array([1.5])), INFOSET),
+    "negative seed": (refined_at(None, seed=-1), "seed must be at least 0; got -1"),
 }
 
 

@@ -26,9 +26,8 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", ["games", "cfr", "blueprint"])
-@pytest.mark.parametrize("way", WAYS)
-def test_a_folder_that_hides_a_package_is_named_in_one_line(name: str, way: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("way", "name"), [*zip(WAYS, ["games", "cfr", "blueprint"], strict=True)])
+def test_a_folder_that_hides_a_package_is_named_in_one_line(way: str, name: str, tmp_path: Path) -> None:
     if not Path(WAYS[way][0]).exists():
         pytest.skip("gs2 is not installed as a script here")
     (tmp_path / name).mkdir()

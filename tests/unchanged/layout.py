@@ -62,7 +62,7 @@ BEFORE = {
     "header_line": "games.guandan.record:header_line",
     "event_line": "games.guandan.record:event_line",
     "matches": "games.guandan.matches:Matches",
-    "simulate_matches": "experiments.simulate_guandan:simulate_matches",
+    "simulate_matches": "experiments.guandan.simulate:simulate_matches",
     "trainer": "blueprint.train:Trainer",
     "train_config": "blueprint.config:TrainConfig",
     "cell": "experiments.grid:Cell",
@@ -97,7 +97,7 @@ def _today() -> Layout:
     from cfr.tree import grow
     from experiments.refinement.grid import Cell
     from experiments.refinement.run import run_cell
-    from experiments.simulate_guandan import simulate_matches
+    from experiments.guandan.simulate import simulate_matches
     from games.guandan.matches.lockstep import Matches
     from games.guandan.matches.match import Match
     from games.guandan.notation import action_text

@@ -27,15 +27,15 @@ from blueprint.climbing.training.climbing_play import (
 )
 from blueprint.climbing.training.move_learner import MoveLearner
 from blueprint.climbing.training.move_trainer import MoveTrainer
-from games import Game, load_game
+from games import load_game
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_number
 from games.support.array_types import Ints
 from games.support.configuration import ConfigError
 from gs2.play.game_pairs import play_agents
 from gs2.play.shedding import SHEDDING
+from tests.blueprint.climbing.random_rounds import GAMES, asked
 from tests.patience import amount
 
-GAMES = ("doudizhu", "big2", "doudizhu(landlord=bid,ranks=7)", "big2(players=3,ranks=8,suits=3)")
 SMALL = ClimbingConfig(
     state=32,
     action=16,
@@ -48,21 +48,21 @@ SMALL = ClimbingConfig(
 )
 
 
-def asked(inputs: MoveInputs, rounds: int) -> list[MoveChoices]:
-    """Return the decisions of random rounds."""
-    rng = np.random.default_rng(3)
-    seen: list[MoveChoices] = []
-
-    def choose(d: MoveChoices) -> Ints:
-        seen.append(d)
-        return (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
-
-    play_in_lockstep(inputs, inputs.deal(rounds, rng), choose)
-    return seen
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the file of a network with a personality head, hardly trained, for each game."""
+    found = {}
+    for name in ("doudizhu", "big2"):
+        trainer = MoveTrainer(load_game(name), SMALL)
+        trainer.run_generation()
+        found[name] = tmp_path_factory.mktemp(name) / "x.safetensors"
+        trainer.save(found[name])
+    return found
 
 
 def test_types_and_ranks_are_those_of_the_moves() -> None:
-    inputs = move_inputs(load_game("doudizhu"))
+    inputs, other = (move_inputs(load_game(name)) for name in ("doudizhu", "big2"))
+    read = load_game("big2").words.read_play  # type: ignore[attr-defined]
     for cards, kind, rank in (
         ("pass", "pass", 0),
         ("2", "single", 12),
@@ -74,14 +74,6 @@ def test_types_and_ranks_are_those_of_the_moves() -> None:
         ("334455", "three pairs", 0),
         ("JJJQQQ", "plate", 8),
         ("4444", "bomb", 1),
-    ):
-        types, ranks = move_types(inputs, np.array([move_number(cards)]))
-        assert (TYPES[types[0]], ranks[0]) == (kind, rank)
-    types, _ = move_types(inputs, np.arange(NUM_MOVES, NUM_MOVES + 4))
-    assert set(types) == {0}  # calls
-    game = load_game("big2")
-    read = game.words.read_play  # type: ignore[attr-defined]
-    for cards, kind, rank in (
         ("S2", "single", 12),
         ("D4 C4", "pair", 1),
         ("D5 C5 H5 D3 C3", "full house", 2),
@@ -90,9 +82,13 @@ def test_types_and_ranks_are_those_of_the_moves() -> None:
         ("D6 C6 H6 S6 D4", "bomb", 3),
         ("D5 D6 D7 D8 D9", "straight flush", 2),
     ):
-        words = np.array([read(cards)], np.uint64).view(np.int64)
-        types, ranks = move_types(move_inputs(game), words)
-        assert (TYPES[types[0]], ranks[0]) == (kind, rank)
+        if cards[0] in "DS":  # a suit: of Big2
+            types, ranks = move_types(other, np.array([read(cards)], np.uint64).view(np.int64))
+        else:
+            types, ranks = move_types(inputs, np.array([move_number(cards)]))
+        assert (TYPES[types[0]], ranks[0]) == (kind, rank), cards
+    types, _ = move_types(inputs, np.arange(NUM_MOVES, NUM_MOVES + 4))
+    assert set(types) == {0}  # calls
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -100,7 +96,7 @@ def test_rules_choose_legal_moves_by_what_their_seat_sees(name: str) -> None:
     game = load_game(name, general_sum=True)
     inputs = move_inputs(game)
     differ = 0
-    for d in asked(inputs, 6):
+    for d in asked(inputs, 4):
         turns = inputs.turns_left(d.states, d.seats, d.offsets, d.words)
         types, _ = move_types(inputs, d.words)
         answers = [personality_choice(inputs, who)(d.states, d.seats, d.offsets, d.words) for who in RULED]
@@ -129,7 +125,7 @@ def test_personalities_lead_what_the_paper_gives_them() -> None:
     game = load_game("doudizhu")
     inputs = move_inputs(game)
     leads = {who: np.zeros(len(TYPES)) for who in RULED}
-    for d in asked(inputs, 60):
+    for d in asked(inputs, 30):
         types, _ = move_types(inputs, d.words)
         for who in RULED:
             answer = personality_choice(inputs, who)(d.states, d.seats, d.offsets, d.words)
@@ -183,19 +179,11 @@ def test_a_head_learns_whose_move_it_was_and_runs_resume_to_the_bit(name: str, t
     assert any(key.startswith("network.personality.") for key in one)
 
 
-def agent_file(game: Game, path: Path) -> Path:
-    trainer = MoveTrainer(game, SMALL)
-    trainer.run_generation()
-    trainer.save(path)
-    return path
-
-
 @pytest.mark.parametrize("name", ["doudizhu", "big2"])
 def test_a_network_plays_in_a_manner_and_at_full_weight_of_values_its_best_move(
-    name: str, tmp_path: Path
+    name: str, files: dict[str, Path]
 ) -> None:
-    game = load_game(name)
-    path = agent_file(game, tmp_path / "x.safetensors")
+    game, path = load_game(name), files[name]
     inputs = move_inputs(game)
     best = load_persona_agent(path, game, "aggressive", alpha=1.0)
     plain = load_climbing_blueprint(path, game)
@@ -224,14 +212,14 @@ def test_a_network_plays_in_a_manner_and_at_full_weight_of_values_its_best_move(
 
 
 @pytest.mark.parametrize("name", ["doudizhu", "big2"])
-def test_a_persona_alone_plays_in_its_style(name: str, tmp_path: Path) -> None:
+def test_a_persona_alone_plays_in_its_style(name: str, files: dict[str, Path], tmp_path: Path) -> None:
     game = load_game(name)
-    tensors, about = read_checkpoint(agent_file(game, tmp_path / "x.safetensors"))
+    tensors, about = read_checkpoint(files[name])
     # a head of decided opinions, which a network that hardly trained has not
     told = {key: value * 100 if "personality." in key else value for key, value in tensors.items()}
     path = tmp_path / "decided.safetensors"
     write_checkpoint(path, told, about)
-    states = np.concatenate([d.states[d.seats == 1] for d in asked(move_inputs(game), 40)])
+    states = np.concatenate([d.states[d.seats == 1] for d in asked(move_inputs(game), 15)])
     legal = game.actions(states)
     own = move_agent(path, game, MovePlay()).policy(game, states, 1, legal)
     differ = 0
@@ -243,9 +231,8 @@ def test_a_persona_alone_plays_in_its_style(name: str, tmp_path: Path) -> None:
     assert differ > 1
 
 
-def test_a_persona_that_cannot_be_played_is_refused(tmp_path: Path) -> None:
-    game = load_game("doudizhu")
-    path = agent_file(game, tmp_path / "x.safetensors")
+def test_a_persona_that_cannot_be_played_is_refused(files: dict[str, Path], tmp_path: Path) -> None:
+    game, path = load_game("doudizhu"), files["doudizhu"]
     for persona, alpha in (("bold", 0.5), ("balanced", 1.5)):
         with pytest.raises(ConfigError, match="persona must be one of"):
             load_persona_agent(path, game, persona, alpha=alpha)
@@ -262,6 +249,10 @@ def test_a_persona_that_cannot_be_played_is_refused(tmp_path: Path) -> None:
     plain.save(tmp_path / "z.safetensors")
     with pytest.raises(CheckpointError, match="train one with --recipe pdhqn"):
         load_persona_agent(tmp_path / "z.safetensors", game, "balanced")
+    with pytest.raises(ConfigError, match="recognise needs personas"):
+        SMALL.replace(personality=0, personas=0.0, recognise=0.1)
+    with pytest.raises(ConfigError, match="leave heeds out"):
+        MovePlay(persona="balanced", heeds=False)
 
 
 def test_a_network_without_personalities_is_drawn_as_before() -> None:
@@ -310,7 +301,7 @@ def test_the_others_are_recognised_from_what_they_played(name: str, least: float
     assert right[len(fresh) // 2 :].mean() > least
 
 
-def test_what_is_recognised_is_heard_and_may_be_left_unheard(tmp_path: Path) -> None:
+def test_what_is_recognised_is_heard_and_may_be_left_unheard(files: dict[str, Path], tmp_path: Path) -> None:
     game = load_game("doudizhu")
     trainer = MoveTrainer(game, SMALL.replace(recognise=1.0, learning_rate=1e-2, batch=32))
     rows = [trainer.run_generation() for _ in range(2)]
@@ -327,17 +318,11 @@ def test_what_is_recognised_is_heard_and_may_be_left_unheard(tmp_path: Path) -> 
     a = persona.values_and_labels(np.ascontiguousarray(states), mine, legal.offsets, words)[0]
     rows_ = np.arange(len(states))
     assert np.allclose(a, heard.network.answer(states, rows_, mine, legal.offsets, words)[1], atol=1e-4)
-    plain = MoveTrainer(game, SMALL)
-    plain.save(tmp_path / "y.safetensors")
     with pytest.raises(ConfigError, match="heeds=false needs a network with models of the others"):
-        load_climbing_blueprint(tmp_path / "y.safetensors", game, heeds=False)
-    with pytest.raises(ConfigError, match="recognise needs personas"):
-        SMALL.replace(personality=0, personas=0.0, recognise=0.1)
-    with pytest.raises(ConfigError, match="leave heeds out"):
-        MovePlay(persona="balanced", heeds=False)
+        load_climbing_blueprint(files["doudizhu"], game, heeds=False)
     tensors, _ = read_checkpoint(tmp_path / "x.safetensors")
     lost = {key: value for key, value in tensors.items() if not key.startswith("network.recogniser")}
     with pytest.raises(CheckpointError, match=r"needs network\.recogniser"):
         FastMoves(move_inputs(game), lost, half=False)
     with pytest.raises(ValueError, match="no recogniser of types"):
-        load_climbing_blueprint(tmp_path / "y.safetensors", game).network.types(states, rows_, mine)
+        load_climbing_blueprint(files["doudizhu"], game).network.types(states, rows_, mine)

@@ -9,9 +9,14 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
-from blueprint.guandan.train_config import NetworkConfig
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.structured import join
+from games.guandan.rounds.round import legal
+from tests.gs2.guandan.beliefs.rounds import some_rounds
 
+TINY = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
+FAST = TrainConfig(rounds=4, batch=64, seed=3)
+"""What trains in no time."""
 SMALL = NetworkConfig(state=24, blocks=2, action=16, action_blocks=2, critic=24)
 
 
@@ -34,6 +39,17 @@ def some_decisions(rounds: int = 12, seed: int = 0) -> Decisions:
     play_rounds(deal_rounds(rounds, rng, tribute=0.5), [watch], Scratch(), record=False)
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
     return Decisions(join(states), np.arange(len(offsets) - 1), np.concatenate(seats), offsets, join(actions))
+
+
+def random_states(n: int, rng: np.random.Generator) -> NDArray:
+    """Return a state of each of n random rounds."""
+    return np.concatenate([played.state for played in some_rounds(n, rng)])
+
+
+def random_decisions(n: int, rng: np.random.Generator) -> Decisions:
+    """Return the decisions of such states."""
+    states = random_states(n, rng)
+    return Decisions.of(states, legal(states, canonical=True))
 
 
 def random_tensors(config: NetworkConfig = SMALL, seed: int = 0) -> dict[str, NDArray]:

@@ -13,6 +13,7 @@ from blueprint.layers.fused import joined, rectified, residual
 SCALE = torch.linspace(0.25, 1.0, 24)
 CASES: list[tuple[str, Callable[[Tensor, Tensor, nn.Linear], Tensor], int]] = [
     ("rectified", lambda x, context, layer: rectified(x, layer), 40),
+    ("scaled", lambda x, context, layer: rectified(x, layer, SCALE), 40),
     ("joined", lambda x, context, layer: joined(x, layer, context), 40),
     ("residual", lambda x, context, layer: residual(x, layer), 24),
 ]
@@ -41,26 +42,9 @@ def test_fused_layers_and_their_gradients_are_those_of_torch(
     for one, other in zip(exact, fused, strict=True):
         # a sum near zero may fall on the other side of the ReLU
         close = (one - other).abs() <= 0.03 * one.abs().max()
-        assert close.float().mean() > 0.98, name
+        assert close.float().mean() > (0.97 if name == "scaled" else 0.98), name
 
 
 def test_a_scale_is_that_of_the_inputs() -> None:
-    torch.manual_seed(1)
-    whole = torch.randint(0, 8, (50, 24))
-    weights = torch.randn(50, 40)
-    found = []
-    for dtype in (torch.float32, torch.bfloat16):
-        torch.manual_seed(2)
-        layer = nn.Linear(24, 40)
-        with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
-            x = whole.to(dtype).requires_grad_()
-            out = rectified(x, layer, SCALE)
-        (out.float() * weights).sum().backward()
-        assert layer.weight.grad is not None
-        assert x.grad is not None
-        found.append((out.detach().float(), layer.weight.grad, x.grad.float()))
-    plain = nn.Linear(24, 40)
-    plain.load_state_dict(layer.state_dict())
-    assert torch.allclose(torch.relu(plain(whole * SCALE)), found[0][0], atol=1e-5)
-    for one, other in zip(*found, strict=True):
-        assert ((one - other).abs() <= 0.03 * one.abs().max()).float().mean() > 0.97
+    layer, x = nn.Linear(24, 40), torch.randint(0, 8, (50, 24))
+    assert torch.allclose(torch.relu(layer(x * SCALE)), rectified(x.float(), layer, SCALE), atol=1e-5)

@@ -25,41 +25,20 @@ from gs2.cli import main
 from tests.cfr.trees import random_policy, tree_of
 
 
-def test_uniform_policies_sum_to_one() -> None:
-    tree = tree_of("leduc")
-    policy = uniform_policy(tree)
-    np.testing.assert_allclose(np.add.reduceat(policy, tree.infoset_offset[:-1]), 1.0)
-    np.testing.assert_array_equal(tabular_policy("leduc_poker", tree).probs, policy)
-
-
-def test_saved_policies_come_back_whole(tmp_path: Path) -> None:
-    tree = tree_of("leduc")
+def test_saved_policies_come_back_whole_from_plain_arrays_without_pickles(tmp_path: Path) -> None:
+    tree, path = tree_of("leduc"), tmp_path / "p.npz"
     policy = tabular_policy("leduc_poker", tree, random_policy(tree, 0), note="random, seed 0")
-    save_policy(tmp_path / "p.npz", policy)
-    back = load_policy(tmp_path / "p.npz", "leduc_poker")
+    save_policy(path, policy)
+    back = load_policy(path, "leduc_poker")
     assert (back.game, back.note, back.digest) == (policy.game, policy.note, policy.digest)
     np.testing.assert_array_equal(back.probs, policy.probs)
     np.testing.assert_array_equal(back.on(tree, "leduc_poker"), policy.probs)
-    assert load_state(tmp_path / "p.npz") is None
-    assert [path.name for path in tmp_path.iterdir()] == ["p.npz"]
-
-
-def test_files_are_plain_arrays_without_pickles(tmp_path: Path) -> None:
-    save_policy(tmp_path / "p.npz", tabular_policy("kuhn_poker", tree_of("kuhn")))
-    with np.load(tmp_path / "p.npz", allow_pickle=False) as file:
+    assert load_state(path) is None
+    assert [file.name for file in tmp_path.iterdir()] == ["p.npz"]
+    with np.load(path, allow_pickle=False) as file:
         assert all(file[name].dtype != object for name in file.files)
-
-
-def test_a_run_resumes_from_its_file(tmp_path: Path) -> None:
-    tree = tree_of("dice")
-    straight, half = Solver(tree), Solver(tree)
-    straight.run(30)
-    half.run(12)
-    save_policy(tmp_path / "run", tabular_policy("dice", tree, half.average_policy()), half.state_dict())
-    resumed = Solver(tree)
-    resumed.load_state_dict(load_state(tmp_path / "run") or {})
-    resumed.run(18)
-    np.testing.assert_array_equal(resumed.average_policy(), straight.average_policy())
+    even = tabular_policy("leduc_poker", tree).probs
+    np.testing.assert_array_equal(even, 1 / np.diff(tree.infoset_offset)[tree.slot_infoset])
 
 
 def test_a_run_goes_on_with_its_own_infosets_alone(tmp_path: Path) -> None:
@@ -139,49 +118,37 @@ def test_a_policy_follows_its_game_into_subgames() -> None:
     assert exploitability(below, probs) >= 0
 
 
-def test_policies_of_other_games_are_refused(tmp_path: Path) -> None:
-    kuhn, dice = tree_of("kuhn"), tree_of("dice")
-    policy = tabular_policy("kuhn_poker", kuhn)
-    save_policy(tmp_path / "p.npz", policy)
-    with pytest.raises(PolicyError, match=r"must belong to leduc_poker; it is for kuhn_poker; make one"):
-        load_policy(tmp_path / "p.npz", "leduc_poker")
+def test_what_is_not_a_policy_file_or_one_of_another_game_is_refused(tmp_path: Path) -> None:
+    path, dice = tmp_path / "p.npz", tree_of("dice")
+    policy = tabular_policy("kuhn_poker", tree_of("kuhn"))
+
+    def refused(words: str, game: str | None = None) -> None:
+        with pytest.raises(PolicyError, match=words):
+            load_policy(path, game)
+
+    with pytest.raises(FileNotFoundError):
+        load_policy(path)
+    path.write_bytes(b"no archive")
+    refused("must be a policy saved by gs2")
+    np.savez(path, meta=np.array("{}"), probs=np.ones(3))
+    refused("must be a policy saved by gs2")
+    save_policy(path, policy)
+    refused("must belong to leduc_poker; it is for kuhn_poker; make one", "leduc_poker")
     with pytest.raises(PolicyError, match="must belong to dice; got one for kuhn_poker"):
         policy.on(dice, "dice")
     with pytest.raises(PolicyError):
         policy.on(dice)
-
-
-def test_what_is_not_a_policy_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "p.npz"
-    path.write_bytes(b"no archive")
-    with pytest.raises(PolicyError, match="must be a policy saved by gs2"):
-        load_policy(path)
-    np.savez(path, meta=np.array("{}"), probs=np.ones(3))
-    with pytest.raises(PolicyError, match="must be a policy saved by gs2"):
-        load_policy(path)
-    with pytest.raises(FileNotFoundError):
-        load_policy(tmp_path / "none.npz")
-    save_policy(path, tabular_policy("kuhn_poker", tree_of("kuhn")))
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(PolicyError, match="must be a policy saved by gs2"):
-        load_policy(path)
-
-
-def test_tampered_files_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "p.npz"
-    save_policy(path, tabular_policy("kuhn_poker", tree_of("kuhn")))
     with np.load(path) as file:
         arrays = {name: file[name] for name in file.files}
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    refused("must be a policy saved by gs2")
     np.savez(path, **{**arrays, "infoset_key": arrays["infoset_key"] + np.uint64(1)})
-    with pytest.raises(PolicyError, match="do not match the file's fingerprint"):
-        load_policy(path)
+    refused("do not match the file's fingerprint")
     np.savez(path, **{name: value for name, value in arrays.items() if name != "probs"})
-    with pytest.raises(PolicyError, match="must hold 'probs'"):
-        load_policy(path)
+    refused("must hold 'probs'")
     np.savez(path, **{**arrays, "meta": np.array(str(arrays["meta"]).replace('"format": 1', '"format": 9'))})
-    with pytest.raises(PolicyError, match="policy format must be 1; got 9"):
-        load_policy(path)
+    refused("policy format must be 1; got 9")
 
 
 def test_policies_that_do_not_sum_to_one_are_refused() -> None:

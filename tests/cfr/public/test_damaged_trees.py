@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,12 +20,11 @@ from cfr.public.policies.tree_check import PublicTreeError, require_tree
 from cfr.public.tree import PublicTree, depth_of
 from gs2.public.public_strategy import StoredStrategy
 from tests.cfr.public.setting import GAMES, RANDOM, both, solver_of
+from tests.forked import run_module
 from tests.patience import amount
 
 GAME = "liars_dice(sides=4)"
 ARRAYS = ("player", "first_edge", "child", "size", "row")
-HANGS = 300
-"""Seconds after which a process is taken to hang; it takes a few."""
 
 
 def read_plainly(tree: PublicTree) -> bool:
@@ -79,6 +77,7 @@ def changed(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", [*GAMES, *RANDOM])
+@pytest.mark.some(5)
 def test_grown_trees_and_what_is_below_are_sound_and_as_deep_as_a_walk_finds(name: str) -> None:
     tree = both(name).tree
     rng = np.random.default_rng(0)
@@ -86,6 +85,7 @@ def test_grown_trees_and_what_is_below_are_sound_and_as_deep_as_a_walk_finds(nam
         below = tree.below(node)
         require_tree(below)
         assert read_plainly(below) and depth_of(below.size) == below.depth <= tree.depth
+        assert (np.diff(below.first_edge) >= 2).all()  # a forced move is no node
 
 
 @pytest.mark.parametrize("piece", [1 << 20, 5])
@@ -191,12 +191,9 @@ def go_through_arrays(folder: str) -> None:
 @pytest.mark.parametrize("through", ["headers", "arrays"])
 @pytest.mark.some(1)
 def test_no_changed_number_ends_the_process(through: str, tmp_path: Path) -> None:
-    code = f"from {__name__} import go_through_{through}; go_through_{through}({str(tmp_path)!r})"
-    ended = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        cwd=Path(__file__).parents[3],
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-    )
+    ended = run_module(__name__, through, str(tmp_path))
     assert ended.returncode == 0, ended.stderr
+
+
+if __name__ == "__main__":
+    {"headers": go_through_headers, "arrays": go_through_arrays}[sys.argv[1]](sys.argv[2])

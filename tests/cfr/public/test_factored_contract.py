@@ -18,6 +18,7 @@ from tests.games.random_games import check_quickly
 
 
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(5)
 def test_registered_factored_games_keep_the_contract(name: str) -> None:
     game = load_game(name)
     assert is_factored(game)

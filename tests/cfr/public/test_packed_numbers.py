@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cfr.public import sweeper
 from cfr.public.packed_numbers import LANES, Packed, borrow_numbers, unpacked, zeros_packed
 from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.public_size import solver_bytes
 from cfr.public.public_solver import PublicSolver
-from cfr.public.tree import grow_public
 from cfr.public.vectors import put, take
 from cfr.variants import VARIANTS, variant
-from games import load_game
 from games.support.kernel import kernel
 from gs2.public.public_strategy import PublicStrategy
 from tests.cfr.public.setting import both
@@ -50,6 +47,7 @@ def some_numbers(seed: int, n: int = 64) -> NDArray[np.float32]:
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.some(7)
 def test_numbers_are_packed_as_one_by_one(seed: int) -> None:
     given = some_numbers(seed)
     (whole, exponents, tick), back = packed(given, 3 * seed + 1)
@@ -79,40 +77,25 @@ def test_a_sum_of_small_parts_keeps_its_mean() -> None:
 
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("alternating", [True, False])
-@pytest.mark.some(6)
-def test_solvers_in_16_bits_do_what_those_in_32_do(name: str, alternating: bool) -> None:
+@pytest.mark.some(4)
+def test_solvers_in_16_and_32_bits_do_what_those_in_64_do(name: str, alternating: bool) -> None:
     kind = variant(name, alternating=alternating)
+    single = [np.float32] if alternating or amount(1, 0) else []  # held regrets are a kernel of their own
     for game in ("leduc_poker", "liars_dice(sides=4)", "random 3"):
         tree = both(game).tree
-        solvers = [PublicSolver(tree, kind, dtype=dtype, threads=1) for dtype in (np.float32, np.int16)]
+        dtypes = (np.float64, np.int16, *single)
+        solvers = [PublicSolver(tree, kind, dtype=dtype, threads=1) for dtype in dtypes]
         for n, bound in ((1, 1e-3), (6, 3e-2), (amount(93, 13), 3e-2)):
             for solver in solvers:
                 solver.run(n)
-            one, other = (solver.evaluate() for solver in solvers)
-            assert abs(one.exploitability - other.exploitability) < bound * tree.payoff_scale, (game, n)
+            found = [solver.exploitability() for solver in solvers]
+            assert np.ptp(found) < bound * tree.payoff_scale, (game, n)
+            assert n > 1 or abs(found[0] - found[-1]) < 1e-5 * tree.payoff_scale or not single, game
         # Policies are read the same by kernels, by rows, and in searches.
         slots, strategy = PublicPolicy.of(solvers[1]), PublicStrategy.average(solvers[1])
         for player in (0, 1):
             rows = strategy.probs[player][:, : tree.n_private[player]]
             assert np.allclose(rows, slots.rows[player], atol=1e-6)
-
-
-def test_the_error_stays_small_for_long() -> None:
-    tree = both("leduc_poker").tree
-    solver = PublicSolver(tree, "dcfr+", dtype=np.int16, threads=1)
-    solver.run(1500)
-    assert solver.exploitability() < 2e-3
-
-
-def test_threads_do_not_change_a_bit_of_16(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeper, "LEAST_TASK", 4)
-    tree = grow_public(load_game("liars_dice(dice=2,sides=2)"))  # type: ignore[arg-type]
-    found = []
-    for threads in (1, 3):
-        solver = PublicSolver(tree, "pdcfr+", dtype=np.int16, threads=threads)
-        solver.run(5)
-        found.append([part.tobytes() for side in solver.sides for array in side[:3] for part in array[:2]])
-    assert found[0] == found[1]
 
 
 def test_what_is_kept_takes_little_more_than_half() -> None:

@@ -87,7 +87,7 @@ def test_every_form_pays_what_the_pairs_do(monkeypatch: pytest.MonkeyPatch, form
     assert met == known.get(form, met)
 
 
-NAMES = ("kuhn_poker(cards=5)", "leduc_poker", "leduc_poker(suit_isomorphism=true)", "liars_dice(sides=3)")
+NAMES = ("kuhn_poker(cards=5)", "leduc_poker(raise_caps=1/1)", "liars_dice(sides=3)")
 
 
 @pytest.mark.parametrize("form", FORMS[1:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,18 +13,22 @@ from click.testing import CliRunner
 
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
-from cfr.tree import TreeBudget, TreeRules, grow, memory
+from cfr.tree import TreeBudget, TreeRules, budget, grow, memory
 from cfr.tree.budget import LOOK_AFTER
+from cfr.tree.duration import GROWTH_SECONDS, seconds_per_history, words_of_seconds
 from cfr.tree.memory import TooLarge, bytes_per_history, free_memory, in_bytes, memory_limit, words_of_bytes
 from games import load_game
+from games.support.array_types import Array
 from gs2.cli import main
 from gs2.search.context import SearchContext
+from tests.games.random_games import RandomGame
 
 MIDDLE = ["liars_dice(sides=6)", "goofspiel_5_random_3", "leduc_poker(ranks=8)"]
 
 
 @pytest.mark.parametrize("keep_states", [True, False])
 @pytest.mark.parametrize("name", MIDDLE)
+@pytest.mark.some(3)
 def test_growing_takes_what_was_foretold(name: str, keep_states: bool) -> None:
     game = load_game(name)
     tracemalloc.start()
@@ -37,6 +42,7 @@ def test_growing_takes_what_was_foretold(name: str, keep_states: bool) -> None:
 
 
 @pytest.mark.parametrize("name", MIDDLE)
+@pytest.mark.some(2)
 def test_solving_takes_no_more_than_was_foretold(name: str) -> None:
     Solver(sequence_form(grow(load_game("kuhn_poker")))).evaluate()  # compiled code is not the tree's
     tree = grow(load_game(name), keep_states=False)
@@ -83,17 +89,15 @@ def test_a_small_tree_is_grown_without_a_look_at_memory(monkeypatch: pytest.Monk
 
 
 def test_a_tree_that_outgrows_its_estimate_is_stopped_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cfr.tree import budget
-
-    game = load_game("liars_dice(sides=7)")
     small = budget.estimate_size(load_game("kuhn_poker"))
     monkeypatch.setattr(budget, "estimate_size", lambda *_, **__: small)
-    with pytest.raises(TooLarge, match=r"must fit into 95.4 MB of memory; it has at least [\d,]+ histories"):
-        grow(game, budget=TreeBudget(memory=1e8))
+    monkeypatch.setattr(budget, "LOOK_AFTER", 1000)
+    with pytest.raises(TooLarge, match=r"must fit into 19.1 MB of memory; it has at least [\d,]+ histories"):
+        grow(load_game("liars_dice(sides=6)"), budget=TreeBudget(memory=2e7))
 
 
 def test_trees_with_limits_are_watched_level_by_level() -> None:
-    game = load_game("leduc_poker(ranks=8)")
+    game = load_game("leduc_poker")
     leaf = lambda game, states: np.zeros((len(states), 2))  # noqa: E731
     rules = TreeRules(depth_limit=4, leaf=leaf)
     whole = grow(game, rules=rules)
@@ -105,47 +109,46 @@ def test_a_game_without_a_root_is_watched_too(monkeypatch: pytest.MonkeyPatch) -
     """Subgames of GuanDan are grown from sampled histories."""
     from games.guandan.rounds.round import GuanDan, deal
 
-    monkeypatch.setattr("cfr.tree.budget.LOOK_AFTER", 50)
+    monkeypatch.setattr(budget, "LOOK_AFTER", 50)
     with pytest.raises(TooLarge, match="it has"):
         grow(GuanDan(), deal(3, np.random.default_rng(0)), budget=TreeBudget(memory=1e6))
 
 
-def test_a_large_tree_is_announced(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr("cfr.tree.budget.ANNOUNCED", 2**20)
-    with caplog.at_level(logging.WARNING, "gs2"):
-        grow(load_game("liars_dice(sides=6)"), budget=TreeBudget(memory=2**30))
-    assert [record.getMessage().split(" (")[0] for record in caplog.records] != []
-    assert "may be taken" in caplog.text and "histories" in caplog.text
+def test_a_tree_that_takes_much_memory_or_time_is_announced(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    game = load_game("leduc_poker")
+    monkeypatch.setattr(budget, "LOOK_AFTER", 1000)
+    for name, value, says in (
+        ("ANNOUNCED", 2**30, ""),
+        ("ANNOUNCED", 2**20, "histories, about"),
+        ("seconds_per_history", lambda *args, **options: 1e3, "days to grow"),
+    ):
+        caplog.clear()
+        with monkeypatch.context() as only, caplog.at_level(logging.WARNING, "gs2"):
+            only.setattr(budget, name, value)
+            grow(game, budget=TreeBudget(memory=2**30))
+        assert (says in caplog.text and "may be taken" in caplog.text) if says else not caplog.text
 
 
 def test_a_search_asks_for_more_than_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = load_game("liars_dice(sides=6)")
-    monkeypatch.setenv("GS2_MEMORY", "80M")
-    assert grow(game).n_nodes > LOOK_AFTER
+    game = load_game("leduc_poker")
+    monkeypatch.setattr(budget, "LOOK_AFTER", 1000)
+    monkeypatch.setenv("GS2_MEMORY", "3500K")
+    assert grow(game).n_nodes > budget.LOOK_AFTER
     with pytest.raises(TooLarge, match="histories of 420 bytes"):
         SearchContext(game)
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("4G", 2**32),
-        ("1.5 GB", 1.5 * 2**30),
-        ("500m", 500 * 2**20),
-        ("2GiB", 2**31),
-        ("7", 7),
-        ("12k", 12288),
-    ],
-)
-def test_sizes_are_read(text: str, size: float) -> None:
-    assert in_bytes(text) == size
-    assert in_bytes("unlimited") == float("inf")
-
-
-@pytest.mark.parametrize("text", ["", "much", "-1G", "0", "nan", "4 X", "1e9"])
-def test_other_sizes_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="memory must be a size such as"):
-        in_bytes(text)
+def test_sizes_are_read_and_written() -> None:
+    for text, size in (("4G", 2**32), ("1.5 GB", 1.5 * 2**30), ("500m", 500 * 2**20), ("2GiB", 2**31)):
+        assert in_bytes(text) == size
+    assert (in_bytes("7"), in_bytes("12k"), in_bytes("unlimited")) == (7, 12288, float("inf"))
+    for text in ("", "much", "-1G", "0", "nan", "4 X", "1e9"):
+        with pytest.raises(ValueError, match="memory must be a size such as"):
+            in_bytes(text)
+    words = ["12 bytes", "2 KB", "3 MB", "4.4 GB"]
+    assert [words_of_bytes(n) for n in (12, 2048, 3 * 2**20, 4.4 * 2**30)] == words
 
 
 def test_the_limit_is_two_thirds_of_what_is_free_unless_something_else_is_said(
@@ -174,21 +177,11 @@ def test_a_cgroup_narrows_what_is_free(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert free_memory() > 700_000
 
 
-def test_bytes_have_words() -> None:
-    assert [words_of_bytes(n) for n in (12, 2048, 3 * 2**20, 4.4 * 2**30)] == [
-        "12 bytes",
-        "2 KB",
-        "3 MB",
-        "4.4 GB",
-    ]
-
-
 def test_the_commands_refuse_in_one_line_and_let_one_allow_more() -> None:
     def gs2(*words: str):
         return CliRunner().invoke(main, list(words))
 
     for words in (
-        ("games", "liars_dice(dice=2)"),
         ("blueprint", "liars_dice(dice=2)", "--iterations", "1", "--form", "listed"),
         ("exploitability", "liars_dice(dice=2)", "uniform"),
         ("solve", "liars_dice(dice=2)", "--infoset", "P0 holds 1 1", "--source", "enumerated"),
@@ -221,3 +214,35 @@ def test_games_size_prints_an_estimate() -> None:
     assert counted["histories"] == {"mean": 9457, "low": 9457, "high": 9457, "exact": True}
     assert "more than" in CliRunner().invoke(main, ["games", "guandan", "--size"]).stdout
     assert CliRunner().invoke(main, ["games", "--size"]).exit_code == 2
+
+
+def test_the_time_that_a_game_takes_for_each_history_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=0.0, perf_counter=lambda: clock.now)
+
+    class Slow(RandomGame):
+        """A random game that thinks for two seconds about each state in which it is asked who acts."""
+
+        def player(self, states: Array) -> Array:
+            clock.now += 2.0 * len(states)
+            return super().player(states)
+
+    monkeypatch.setattr("cfr.tree.duration.time", clock)
+    told = seconds_per_history(Slow(1, public=True), np.random.default_rng(0), plays=20)
+    assert told == pytest.approx(2.0 + GROWTH_SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.0031, "3.1 ms"),
+        (1.0, "1 s"),
+        (99.0, "99 s"),
+        (150.0, "2.5 min"),
+        (9000.0, "2.5 h"),
+        (5 * 86400.0, "5 days"),
+        (800 * 86400.0, "2.2 years"),
+        (1e18, "3e+10 years"),
+    ],
+)
+def test_times_are_said_in_words(seconds: float, words: str) -> None:
+    assert words_of_seconds(seconds) == words

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from cfr import (
-    grow,
-    nash_conv,
-    solve,
-    solve_lp,
-    tabular_policy,
-    uniform_policy,
-)
+from cfr import grow, nash_conv, solve, solve_lp, tabular_policy, uniform_policy
 from cfr.sequence_form import is_two_sided, sequence_form
 from cfr.tree import InvalidTree
+from cfr.values import root_values
 from games import load_game
 from games.openspiel.names import openspiel_game
 from gs2.search.context import SearchContext
+from tests.cfr.trees import random_policy
 
 pyspiel = pytest.importorskip("pyspiel")
 
@@ -35,40 +29,24 @@ GAMES = (
 )
 
 
-def agree(name: str, seed: int) -> None:
-    """Check the NashConv of uniform play, or with another seed than 0 of random play, by OpenSpiel's."""
+@pytest.mark.parametrize("name", [*GAMES, pytest.param("leduc_poker(players=3)", marks=pytest.mark.long)])
+def test_values_and_nash_conv_are_those_of_openspiel(name: str) -> None:
     game = load_game(f"openspiel:{name}", general_sum=True)
-    tree = grow(game, keep_states=False)
-    probs = uniform_policy(tree)
-    if seed:
-        weights = np.random.default_rng(seed).random(tree.n_slots) + 0.01
-        sums = np.add.reduceat(weights, tree.infoset_offset[:-1])
-        probs = weights / np.repeat(sums, np.diff(tree.infoset_offset))
-    theirs = tabular_policy(game.name, tree, probs).to_openspiel()
-    wanted = pyspiel.nash_conv(openspiel_game(game), theirs, True)
-    assert nash_conv(tree, probs) == pytest.approx(wanted, abs=1e-9)
+    tree, other = grow(game, keep_states=False), openspiel_game(game)
+    for probs in (uniform_policy(tree), random_policy(tree, 1, zeros=0.4)):
+        theirs = tabular_policy(game.name, tree, probs).to_openspiel()
+        values = pyspiel.expected_returns(other.new_initial_state(), theirs, -1, True)
+        assert root_values(tree, probs) == pytest.approx(values, abs=1e-9)
+        assert nash_conv(tree, probs) == pytest.approx(pyspiel.nash_conv(other, theirs, True), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("name", GAMES)
-def test_nash_conv_is_that_of_openspiel(name: str, seed: int) -> None:
-    agree(name, seed)
-
-
-@pytest.mark.long
-def test_nash_conv_of_leduc_for_three_is_that_of_openspiel() -> None:
-    agree("leduc_poker(players=3)", 0)
-
-
-@pytest.mark.parametrize(
-    "name", ["kuhn_poker(players=3)", "tiny_hanabi", "first_sealed_auction(max_value=4)"]
-)
-def test_cfr_lowers_what_the_seats_can_gain(name: str) -> None:
-    tree = grow(load_game(f"openspiel:{name}", general_sum=True), keep_states=False)
-    assert not is_two_sided(tree)
-    found = solve(tree, iterations=300)
-    assert found.exploitability == pytest.approx(nash_conv(tree, found.policy) / 2)
-    assert found.exploitability < nash_conv(tree, uniform_policy(tree)) / 20
+def test_cfr_lowers_what_the_seats_can_gain() -> None:
+    for name in ("tiny_hanabi", "first_sealed_auction(max_value=4)"):
+        tree = grow(load_game(f"openspiel:{name}", general_sum=True), keep_states=False)
+        assert not is_two_sided(tree)
+        found = solve(tree, iterations=300)
+        assert found.exploitability == pytest.approx(nash_conv(tree, found.policy) / 2)
+        assert found.exploitability < nash_conv(tree, uniform_policy(tree)) / 20
 
 
 def test_what_is_not_defined_is_refused_by_name_with_the_way_out() -> None:

@@ -13,7 +13,7 @@ from cfr.tree import EnumeratedTree, InvalidTree, TreeBudget, TreeRules, grow, r
 from games import load_game
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
-from tests.cfr.trees import SMALL, random_tree, tree_of
+from tests.cfr.trees import SMALL, tree_of
 
 Walk = list[tuple[int, int, float, tuple, list[float] | None]]
 
@@ -74,8 +74,8 @@ def test_trees_hold_every_history_once_level_by_level(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["leduc", "goofspiel"])
-def test_slots_number_the_actions_of_infosets(name: str) -> None:
-    tree = grow(load_game(SMALL[name]))
+def test_slots_number_the_actions_of_infosets_and_know_infoset_and_player(name: str) -> None:
+    tree = tree_of(name)
     slot = tree.child_slot()
     actions = tree.slot_actions()
     below = np.flatnonzero(tree.parent >= 0)
@@ -85,14 +85,6 @@ def test_slots_number_the_actions_of_infosets(name: str) -> None:
     np.testing.assert_array_equal(actions[slot[below[decided]]], tree.action[below[decided]])
     first = tree.infoset_first_node()
     np.testing.assert_array_equal(tree.infoset[first], np.arange(tree.n_infosets))
-    np.testing.assert_array_equal(
-        np.unique(tree.infoset[tree.infoset >= 0], return_index=True)[1].shape, first.shape
-    )
-
-
-@pytest.mark.parametrize("name", ["leduc", "goofspiel"])
-def test_every_slot_knows_its_infoset_and_player(name: str) -> None:
-    tree = tree_of(name)
     for infoset in range(tree.n_infosets):
         slots = tree.slots(infoset)
         assert slots.tolist() == list(range(*tree.infoset_offset[infoset : infoset + 2].tolist()))
@@ -120,6 +112,8 @@ def test_a_depth_limit_counts_decisions_and_leaves_the_rest_to_the_leaf_rule() -
         if up >= 0:
             decisions[node] = decisions[up] + (tree.player[up] >= 0)
     assert decisions.max() == 2
+    # Chance after the last decision is still grown.
+    assert not (game.player(tree.states[tree.terminal]) == CHANCE).any()
     really_over = game.player(tree.states[tree.terminal]) == TERMINAL
     assert (~really_over).sum() == tree.n_truncated
     assert (tree.returns[~really_over] == (0.25, -0.25)).all()
@@ -130,13 +124,6 @@ def test_a_depth_limit_counts_decisions_and_leaves_the_rest_to_the_leaf_rule() -
     deep = grow(game, rules=TreeRules(depth_limit=100, leaf=midway))
     assert deep.n_truncated == 0
     assert deep.n_nodes == whole.n_nodes
-
-
-def test_chance_after_the_last_decision_is_still_grown() -> None:
-    game = load_game("leduc_poker")
-    tree = grow(game, rules=TreeRules(depth_limit=2, leaf=midway))
-    over = tree.terminal[game.player(tree.states[tree.terminal]) == CHANCE]
-    assert len(over) == 0
 
 
 def all_but_the_last(game: Game, states: np.ndarray, player: int, actions: Ragged) -> np.ndarray:
@@ -195,17 +182,12 @@ def test_frozen_nodes_follow_the_policy_as_chance(rule: Callable) -> None:
     np.testing.assert_allclose(root_values(tree, uniform_policy(tree)), root_values(whole, both), atol=1e-12)
 
 
-def test_states_may_be_dropped() -> None:
-    assert grow(load_game("kuhn_poker"), keep_states=False).states is None
-    kept = grow(load_game("kuhn_poker")).states
-    assert len(kept) == tree_of("kuhn").n_nodes
-
-
 def test_an_enumerated_tree_always_has_its_states() -> None:
     tree = grow(load_game("kuhn_poker"))
     assert isinstance(tree, EnumeratedTree) and require_states(tree, "test") is tree
-    bare = grow(load_game("kuhn_poker"), keep_states=False)
-    assert not isinstance(bare, EnumeratedTree)
+    bare = tree_of("kuhn")
+    assert not isinstance(bare, EnumeratedTree) and bare.states is None
+    assert len(tree.states) == bare.n_nodes == tree.n_nodes
     with pytest.raises(
         ValueError, match="test: the tree must hold its states; grow it with keep_states=True"
     ):
@@ -241,7 +223,7 @@ class Broken:
         return self._changes[name] if name in self._changes else getattr(self._game, name)
 
 
-def test_games_with_uneven_infosets_are_refused() -> None:
+def test_games_with_uneven_infosets_and_decisions_without_actions_are_refused() -> None:
     game = load_game("kuhn_poker")
 
     def actions(states: np.ndarray) -> Ragged:
@@ -253,16 +235,13 @@ def test_games_with_uneven_infosets_are_refused() -> None:
         rows = all_actions.rows[keep]
         return Ragged.from_counts(np.bincount(rows, minlength=len(states)), all_actions.values[keep])
 
-    with pytest.raises(InvalidTree, match="all histories of an infoset must have the same actions"):
-        grow(Broken(actions=actions))  # type: ignore[arg-type]
-
-
-def test_games_without_actions_at_a_decision_are_refused() -> None:
-    def actions(states: np.ndarray) -> Ragged:
+    def nothing(states: np.ndarray) -> Ragged:
         return Ragged(np.zeros(len(states) + 1, np.int64), np.zeros(0, np.int64))
 
-    with pytest.raises(InvalidTree, match="a history without actions must be terminal; got "):
+    with pytest.raises(InvalidTree, match="all histories of an infoset must have the same actions"):
         grow(Broken(actions=actions))  # type: ignore[arg-type]
+    with pytest.raises(InvalidTree, match="a history without actions must be terminal; got "):
+        grow(Broken(actions=nothing))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -282,12 +261,6 @@ def test_arrays_that_are_no_tree_are_refused(name: str, change: Callable, rule: 
     tree = tree_of("kuhn")
     with pytest.raises(InvalidTree, match=rule):
         replace(tree, **{name: change(getattr(tree, name))}).validate()
-
-
-def test_random_trees_of_the_other_tests_are_trees() -> None:
-    sizes = [random_tree(seed).n_nodes for seed in range(5)]
-    assert min(sizes) > 20
-    assert len(set(sizes)) == 5
 
 
 def test_a_tree_prints_in_three_lines() -> None:

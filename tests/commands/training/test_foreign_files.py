@@ -241,8 +241,8 @@ PROGRAMS = {
     "gs2.guandan.learning.distil_network": ("distil_network", (NETWORK, "-o")),
     "gs2.guandan.learning.searched_positions": ("main", (NETWORK, "-o")),
     "gs2.guandan.learning.expert_iteration": ("main", (NETWORK, NETWORK, "-o")),
-    "gs2.guandan.beliefs.train_beliefs": ("main", (NETWORK, "-o")),
-    "gs2.guandan.beliefs.train_deals": ("main", (NETWORK, "-o")),
+    "gs2.guandan.learning.train_beliefs": ("main", (NETWORK, "-o")),
+    "gs2.guandan.learning.train_deals": ("main", (NETWORK, "-o")),
 }
 """Modules that run by themselves, and the words before their output. Each would work for minutes to hours."""
 

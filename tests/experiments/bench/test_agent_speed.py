@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.bench.benches import AGENT
+from experiments.bench.guandan.benches import AGENT
 from experiments.bench.guandan.agent_speed import SHOWN, measure_agent
 from games.support.configuration import ConfigError
 from gs2.cli import main

@@ -17,7 +17,7 @@ from experiments.bench.guandan.engine_speed import (
     measure_engine,
     random_rounds,
 )
-from experiments.simulate_guandan import check_play, simulate_matches
+from experiments.guandan.simulate import check_play, simulate_matches
 from games.guandan.matches.lockstep import Matches
 from tests.patience import LONG
 

@@ -1,6 +1,8 @@
-"""Cards, packed multisets, hands in words."""
+"""Cards, packed multisets, hands and actions in words: printed in their places, read back as they were."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
@@ -14,12 +16,15 @@ from games.guandan.cards import (
     SB,
     as_level,
     hand_text,
-    level_order,
     make_actions,
     pack,
     parse_cards,
     unpack,
 )
+from games.guandan.moves.listing import legal_moves
+from games.guandan.notation import action_list, action_text, parse_action
+from tests.games.guandan.positions import random_hand
+from tests.patience import amount
 
 
 def test_card_indices_are_those_of_danzero() -> None:
@@ -37,13 +42,13 @@ def test_packing_and_unpacking_are_inverse_and_addition_adds_cards() -> None:
     assert np.array_equal(pack(part) + pack(counts - part), pack(counts))
 
 
-def test_packing_refuses_counts_that_two_decks_cannot_hold() -> None:
-    with pytest.raises(GameError, match="0, 1 or 2 times"):
-        pack(np.full(54, 3))
-    with pytest.raises(GameError, match="0, 1 or 2 times"):
-        pack(np.full(54, -1))
-    with pytest.raises(GameError, match="54 entries"):
-        pack(np.zeros(52))
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [(np.full(54, 3), "0, 1 or 2"), (np.full(54, -1), "0, 1 or 2"), (np.zeros(52), "54 entries")],
+)
+def test_packing_refuses_counts_that_two_decks_cannot_hold(counts: np.ndarray, message: str) -> None:
+    with pytest.raises(GameError, match=message):
+        pack(counts)
 
 
 def test_an_action_array_is_also_words() -> None:
@@ -93,10 +98,67 @@ def test_a_level_is_read_by_name_or_code_and_nothing_else() -> None:
             as_level(wrong)  # type: ignore[arg-type]
 
 
-def test_the_level_stands_between_the_ace_and_the_jokers() -> None:
-    for level in range(13):
-        order = level_order(level)
-        assert sorted(order) == list(range(15))
-        assert order[level] == 12 and order[13] == 13 and order[14] == 14
-        others = [order[r] for r in range(13) if r != level]
-        assert others == sorted(others)
+def test_every_move_reads_back_as_itself_in_both_dialects() -> None:
+    rng = np.random.default_rng(0)
+    read, hands = 0, amount(120, 13)
+    for k in range(hands):
+        level = k % 13
+        moves = legal_moves(pack(random_hand(rng, level, k % 3, 16)), level)[0]
+        texts = [action_text(move, level) for move in moves]
+        assert len(set(texts)) == len(texts)
+        for move in moves[:: max(1, len(moves) // 12)]:
+            for dialect in ("openguandan", "njupt"):
+                words = action_list(move, level, dialect=dialect)
+                assert parse_action(words, level)[0] == move
+            assert parse_action(action_text(move, level), level)[0] == move
+            read += 1
+    assert read > 8 * hands
+
+
+@pytest.mark.parametrize(
+    ("level", "move", "printed"),
+    [
+        ("2", "ThreeWithTwo 6 SB SB D6 H6 S6", '["ThreeWithTwo","6",["S6","H6","D6","SB","SB"]]'),
+        ("9", "ThreeWithTwo 6 H9 D6 S6 S7 D7", '["ThreeWithTwo","6",["S6","D6","H9","S7","D7"]]'),
+        ("9", "ThreeWithTwo 6 H9 D6 S6 H6 D7", '["ThreeWithTwo","6",["S6","H6","D6","D7","H9"]]'),
+        ("9", "ThreeWithTwo 6 H9 H9 D6 S6 H6", '["ThreeWithTwo","6",["S6","H6","D6","H9","H9"]]'),
+        ("9", "Straight A D5 S4 S3 S2 HA", '["Straight","A",["HA","S2","S3","S4","D5"]]'),
+        ("9", "Straight 3 D7 S3 S4 H9 C6", '["Straight","3",["S3","S4","H9","C6","D7"]]'),
+        ("9", "ThreePair 3 S3 D3 S4 H9 S5 D5", '["ThreePair","3",["S3","D3","S4","H9","S5","D5"]]'),
+        ("9", "TwoTrips A H9 SA DA S2 D2 C2", '["TwoTrips","A",["SA","DA","H9","S2","C2","D2"]]'),
+        ("9", "Bomb 9 H9 S9 D9 C9", '["Bomb","9",["S9","C9","D9","H9"]]'),
+        ("2", "FourKings B HR SB HR SB", '["FourKings","B",["SB","SB","HR","HR"]]'),
+        ("2", "PASS", '["PASS","PASS","PASS"]'),
+    ],
+)
+def test_cards_stand_in_the_places_they_fill(level: str, move: str, printed: str) -> None:
+    words = action_text(parse_action(move, level)[0], as_level(level))
+    assert words == printed and json.loads(words)[0] == move.split()[0]
+
+
+def test_the_joker_bomb_has_two_names() -> None:
+    kings = parse_action(["Bomb", "JOKER", ["SB", "SB", "HR", "HR"]], "2")
+    assert kings[0] == parse_action("FourKings B SB SB HR HR", "2")[0]
+    assert action_list(kings[0], 0, dialect="njupt") == ["Bomb", "JOKER", ["SB", "SB", "HR", "HR"]]
+
+
+@pytest.mark.parametrize(
+    ("move", "message"),
+    [
+        ("Pair 6 S6 D7", "S6 D7 do not make Pair 6 at level 2"),
+        ("Pair 7 S6 D6", "do not make Pair 7"),
+        ("Straight 3 S3 S4 S5 S6 S7", "do not make Straight 3"),
+        ("Double 6 S6 D6", "got 'Double'"),
+        ("Pair 1 S6 D6", "a rank is one of"),
+        ("Pair 6 S6 X6", "got 'X6'"),
+        ("Trips 6 S6 S6 S6", "a third time"),
+        ("Pair", "do not make Pair|a rank is one of"),
+        ("", "a move is"),
+        ('["Pair"', "in JSON"),
+        (["Pair", "6"], "a move is"),
+        ("Pair B SB HR", "do not make Pair B"),
+    ],
+)
+def test_words_that_are_no_move_are_refused(move: object, message: str) -> None:
+    with pytest.raises(GameError, match=message):
+        parse_action(move, "2")  # type: ignore[arg-type]

@@ -179,10 +179,17 @@ class RandomPlay:
     def _uniforms(
         self, game: Game, states: NDArray[np.uint64], player: int, actions: Ragged
     ) -> NDArray[np.float64]:
-        out = []
-        for key, count in zip(game.infoset_key(states, player), actions.counts, strict=True):
-            out.append(np.random.default_rng([self.seed, player, *map(int, key)]).random((2, int(count))))
-        return np.concatenate([part.T for part in out]) if out else np.zeros((0, 2))
+        if len(states) == 0:
+            return np.zeros((0, 2))
+        asked = np.column_stack([game.infoset_key(states, player), actions.counts.astype(np.uint64)])
+        found, row = np.unique(asked, axis=0, return_inverse=True)
+        drawn = [
+            np.random.default_rng([self.seed, player, *map(int, key)]).random((2, int(count))).T
+            for *key, count in found
+        ]
+        counts = found[:, -1].astype(np.int64)
+        numbers = Ragged.from_counts(counts, np.arange(counts.sum())).take(row.reshape(-1)).values
+        return np.concatenate(drawn)[numbers]
 
     def policy(
         self, game: Game, states: NDArray[np.uint64], player: int, actions: Ragged

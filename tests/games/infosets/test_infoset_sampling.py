@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cfr.tree import EnumeratedTree, grow
-from cfr.values import reach
+from cfr.values import Reach, reach
 from games import CHANCE, TERMINAL, Game, GameError, Infoset, Ragged, check_game, load_game
 from games.infosets import infoset_at
 from games.infosets.check_sampling import chi_square_bound
@@ -18,7 +19,11 @@ from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, follow_lines
 from games.infosets.sampling import follow_trails, sample_infoset
 from games.infosets.trail import Trail, Watcher, find_trail, trails_along
+from games.ragged import pick_by
 from games.research.leduc_poker import LeducPoker
+from gs2.policies.tabulate import policy_of
+from gs2.search.context import SearchContext
+from tests.games.infosets.seated_games import RandomPlay
 from tests.games.random_games import RandomGame
 from tests.patience import amount
 
@@ -31,72 +36,30 @@ def rng(*seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-class Play:
-    """A random strategy of a game, by infoset, made up as it is asked."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-
-    def policy(self, game: Game, states: Any, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the probability of each action; some are never played."""
-        if len(states) == 0:
-            return np.zeros(0)
-        keys, first, row = np.unique(
-            game.infoset_key(states, player), axis=0, return_index=True, return_inverse=True
-        )
-        counts = actions.counts[first]
-        rows = []
-        for key, count in zip(keys, counts, strict=True):
-            weight = rng(self.seed, player, *(int(word) for word in key)).exponential(size=count)
-            weight[weight < 0.1] = 0.0
-            rows.append(weight / weight.sum() if weight.sum() > 0 else np.full(count, 1 / count))
-        return Ragged.from_counts(counts, np.concatenate(rows)).take(row.reshape(-1)).values
-
-    def on(self, game: Game, tree: EnumeratedTree) -> NDArray[np.float64]:
-        """Return the strategy on the slots of a tree."""
-        first = tree.infoset_first_node()
-        counts = np.diff(tree.infoset_offset)
-        out = np.empty(tree.n_slots)
-        for number in range(tree.n_infosets):
-            start, end = tree.infoset_offset[number : number + 2]
-            legal = Ragged.from_counts(counts[number : number + 1], np.arange(end - start))
-            states = tree.states[first[number]][None]
-            out[start:end] = self.policy(game, states, int(tree.infoset_player[number]), legal)
-        return out
-
-
-def line_to(tree: EnumeratedTree, node: int) -> Ragged:
-    """Return the actions that lead to a node, as one row."""
-    way = []
-    while tree.parent[node] >= 0:
-        way.append(tree.action[node])
-        node = int(tree.parent[node])
-    return Ragged.from_counts(np.array([len(way)]), np.array(way[::-1], tree.action.dtype))
-
-
 GAMES: dict[str, Game] = {
     name: load_game(name)
-    for name in (
-        "kuhn_poker",
-        "leduc_poker",
-        "leduc_poker(suit_isomorphism=true)",
-        "liars_dice(dice=2,sides=2)",
-        "goofspiel(cards=4,turns=3)",
-        "goofspiel(cards=4,turns=4,points_order=descending)",
-    )
-} | {game.name: game for seed in range(8) for game in (RandomGame(seed, public=bool(seed % 2)),)}
+    for name in ("kuhn_poker", "leduc_poker", "liars_dice(dice=2,sides=2)", "goofspiel(cards=4,turns=3)")
+} | {game.name: game for seed in range(4) for game in (RandomGame(seed, public=bool(seed % 2)),)}
+PLAY = RandomPlay(3, zeros=0.15)
+
+
+@cache
+def grown(name: str) -> tuple[SearchContext, Reach, NDArray[np.int64]]:
+    """Return a game's tree, what random play reaches of it, and its decisions."""
+    context = SearchContext(GAMES[name])
+    tree = context.tree
+    known = reach(tree, policy_of(PLAY, GAMES[name], tree))
+    return context, known, np.flatnonzero(tree.player >= 0)
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_following_what_a_player_saw_finds_the_whole_infoset_with_its_reach(name: str) -> None:
-    game = GAMES[name]
-    tree, play = grow(game), Play(3)
-    known = reach(tree, play.on(game, tree))
-    decisions = np.flatnonzero(tree.player >= 0)
+    game, (context, known, decisions) = GAMES[name], grown(name)
+    tree = context.tree
     for node in rng(1).choice(decisions, min(amount(6, 3), len(decisions)), replace=False).tolist():
         for seat in (0, 1):
-            trail = trails_along(game, line_to(tree, node), seat)[0]
-            found = follow_trails(game, [trail], 10_000, rng(2), policy=play.policy)[0]
+            trail = trails_along(game, context.line_to(node), seat)[0]
+            found = follow_trails(game, [trail], 10_000, rng(2), policy=PLAY.policy)[0]
             keys = game.infoset_key(tree.states[decisions], seat)
             same = np.all(keys == trail.keys[-1], axis=1) & (tree.player[decisions] == tree.player[node])
             members = {tree.states[n].tobytes(): n for n in decisions[same].tolist()}
@@ -110,16 +73,15 @@ def test_following_what_a_player_saw_finds_the_whole_infoset_with_its_reach(name
 def test_without_exploration_what_the_policy_never_plays_is_missing_and_said_to_be() -> None:
     parts = wholes = nothing = 0
     for name, game in GAMES.items():
-        tree, play = grow(game), Play(3)
-        known = reach(tree, play.on(game, tree))
-        decisions = np.flatnonzero(tree.player >= 0)
+        context, known, decisions = grown(name)
+        tree = context.tree
         for node in rng(1).choice(decisions, min(amount(12, 8), len(decisions)), replace=False).tolist():
             seat = int(tree.player[node])
-            trail = trails_along(game, line_to(tree, node), seat)[0]
+            trail = trails_along(game, context.line_to(node), seat)[0]
             members = np.flatnonzero(tree.infoset == tree.infoset[node])
             played = members[known.without(seat)[members] > 0]
             try:
-                found = follow_trails(game, [trail], 10_000, rng(2), policy=play.policy, explore=0.0)[0]
+                found = follow_trails(game, [trail], 10_000, rng(2), policy=PLAY.policy, explore=0.0)[0]
             except GameError as error:
                 assert "explore = 0" in str(error) and len(played) == 0, name
                 nothing += 1
@@ -133,7 +95,7 @@ def test_without_exploration_what_the_policy_never_plays_is_missing_and_said_to_
     assert parts and wholes and nothing
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_thinning_keeps_sums_and_no_more_than_asked(seed: int) -> None:
     weights = rng(seed).exponential(size=30) ** 3
     weights[rng(seed, 1).random(30) < 0.2] = 0.0
@@ -150,10 +112,10 @@ def test_thinning_keeps_sums_and_no_more_than_asked(seed: int) -> None:
     assert np.all(ones == 1)
 
 
-def rejected(game: Game, trail: Trail, play: Play, count: int, draw: np.random.Generator) -> Counter[bytes]:
+def rejected(game: Game, trail: Trail, play: RandomPlay, count: int) -> Counter[bytes]:
     """Return histories of an infoset met in games from the root: the slow and obvious sampler."""
     found: Counter[bytes] = Counter()
-    states = np.repeat(game.root(), count, axis=0)
+    states, draw = np.repeat(game.root(), count, axis=0), rng(9)
     while len(states):
         who = game.player(states)
         key = game.infoset_key(states, trail.player)
@@ -161,31 +123,22 @@ def rejected(game: Game, trail: Trail, play: Play, count: int, draw: np.random.G
         found.update(state.tobytes() for state in states[there])
         states, who = states[~there & (who != TERMINAL)], who[~there & (who != TERMINAL)]
         actions = game.actions(states)
-        prob = np.ones(len(actions.values))
-        for seat in np.unique(who).tolist():
-            at = np.repeat(who == seat, actions.counts)
-            part = actions.take(np.flatnonzero(who == seat))
-            mine = states[who == seat]
-            prob[at] = (
-                game.chance_probs(mine, part) if seat == CHANCE else play.policy(game, mine, seat, part)
+        probs = game.chance_probs(states, actions)
+        for seat in (0, 1):
+            at = np.flatnonzero(who == seat)
+            probs[np.repeat(who == seat, actions.counts)] = play.policy(
+                game, states[at], seat, actions.take(at)
             )
-        total = np.concatenate([[0.0], np.cumsum(prob)])
-        wanted = total[actions.offsets[:-1]] + draw.random(len(states)) * np.add.reduceat(
-            prob, actions.offsets[:-1]
-        )
-        taken = np.clip(
-            np.searchsorted(total, wanted, side="right") - 1, actions.offsets[:-1], actions.offsets[1:] - 1
-        )
-        states = game.step(states, np.arange(len(states)), actions.values[taken])
+        picked = actions.offsets[:-1] + pick_by(actions, probs, draw.random(len(states)))
+        states = game.step(states, np.arange(len(states)), actions.values[picked])
     return found
 
 
-@pytest.mark.parametrize("text", ["P1 holds Ks | raise", "P0 holds Qh | check raise call | board Jh"])
-@pytest.mark.some(1)
-def test_samples_are_as_likely_as_rejection_has_them(text: str) -> None:
-    game, play = load_game("leduc_poker"), Play(5)
+def test_samples_are_as_likely_as_rejection_has_them() -> None:
+    game, play = load_game("leduc_poker"), RandomPlay(5, zeros=0.1)
+    text = "P0 holds Qh | check raise call | board Jh"
     trail = find_trail(game, game.parse_infoset(text), rng(0))
-    seen = rejected(game, trail, play, amount(60_000, 30_000), rng(9))
+    seen = rejected(game, trail, play, amount(60_000, 30_000))
     mean: Counter[bytes] = Counter()
     runs = amount(300, 150)
     for run in range(runs):
@@ -203,21 +156,6 @@ def test_samples_are_as_likely_as_rejection_has_them(text: str) -> None:
     )
     # The mean of the samples has an error of its own; it is far below that of so many rejected games.
     assert chi_square < 3 * chi_square_bound(len(mean), RARE)
-
-
-def test_a_thinned_sample_adds_up_to_the_infoset() -> None:
-    game, play = load_game("goofspiel(cards=5,turns=4,points_order=ascending)"), Play(2)
-    text = "P0 | prize 1: bid 3 won | prize 2: bid 4 lost | prize 3"
-    trail = find_trail(game, game.parse_infoset(text), rng(0))
-    whole = follow_trails(game, [trail], 10_000, rng(0), policy=play.policy)[0]
-    assert whole.complete
-    sums = []
-    for run in range(amount(200, 100)):
-        found = follow_trails(game, [trail], 2, rng(run), policy=play.policy)[0]
-        sums.append([found.stands.sum(), np.sum(found.stands * found.chance * found.players[:, 1])])
-    exact = [len(whole), np.sum(whole.chance * whole.players[:, 1])]
-    error = np.std(sums, axis=0) / np.sqrt(len(sums))
-    assert np.all(np.abs(np.mean(sums, axis=0) - exact) < 5 * error + EXACT)
 
 
 LARGE = ("liars_dice(dice=5,sides=6)", "goofspiel(cards=13,turns=13)", "leduc_poker(ranks=13,suits=4)")
@@ -244,13 +182,9 @@ def watched(game: Game, moves: int, seed: int) -> tuple[Trail, Any]:
 
 
 @pytest.mark.parametrize("name", LARGE)
-@pytest.mark.parametrize("moves", [1, 3])
-def test_infosets_of_games_too_large_to_list_are_sampled(name: str, moves: int) -> None:
+def test_infosets_of_games_too_large_to_list_are_sampled(name: str) -> None:
     game = load_game(name)
-    try:
-        trail, state = watched(game, moves, 4)
-    except IndexError:
-        pytest.skip("the game was over")
+    trail, state = watched(game, 3, 4)
     found = sample_infoset(game, trail, 50, rng(1))
     assert 1 <= len(found) <= 50
     assert np.all(game.infoset_key(found.states, trail.player) == trail.keys[-1])
@@ -300,48 +234,39 @@ def test_one_history_of_an_infoset_is_searched_by_its_words(name: str, text: str
     assert trail.acting == trail.player == infoset.player
 
 
-def test_an_infoset_that_nothing_leads_to_is_refused_with_what_to_do() -> None:
-    game: Any = Unaided(load_game("leduc_poker"))
+def test_infosets_trails_and_lines_that_lead_nowhere_are_refused_with_what_to_do() -> None:
+    nowhere = Infoset(0, (12345678,), "P0 holds an ace up its sleeve")
     with pytest.raises(GameError, match="give the game sample_histories"):
-        find_trail(game, Infoset(0, (12345678,), "P0 holds an ace up its sleeve"), rng(0))
-
-
-def test_a_trail_that_leads_nowhere_is_refused_with_what_to_do() -> None:
+        find_trail(Unaided(load_game("leduc_poker")), nowhere, rng(0))  # type: ignore[arg-type]
     game = load_game("kuhn_poker")
     trail = find_trail(game, game.parse_infoset("P1 holds K | bet"), rng(0))
     wrong = Trail(1, 1, trail.keys + np.uint64(7), trail.acted, trail.action)
     with pytest.raises(GameError, match="particles all died"):
         follow_trails(Unaided(game), [wrong], 5, rng(0))  # type: ignore[list-item, arg-type]
+    with pytest.raises(GameError, match="every action of a history must be legal"):
+        follow_lines(game, Ragged.from_counts(np.array([2]), np.array([1, 1])))
 
 
-class Skewed(LeducPoker):
-    """Draws low cards of the other more often than chance deals them."""
-
-    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
-        """Return rows of which half are the first."""
-        lines = super().sample_histories(infoset, n, rng)
-        return lines.take(np.where(np.arange(n) % 2, np.arange(n), 0))
+def skewed(lines: Ragged) -> Ragged:
+    """Return lines of which half are the first."""
+    return lines.take(np.where(np.arange(len(lines)) % 2, np.arange(len(lines)), 0))
 
 
-class Elsewhere(LeducPoker):
-    """Draws histories of another infoset."""
-
-    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
-        """Return rows in which the two cards have changed hands."""
-        lines = super().sample_histories(infoset, n, rng)
-        values = lines.values.copy()
-        first = lines.offsets[:-1]
-        values[first], values[first + 1] = lines.values[first + 1], lines.values[first]
-        return Ragged(lines.offsets, values)
+def elsewhere(lines: Ragged) -> Ragged:
+    """Return lines in which the two cards have changed hands."""
+    values, first = lines.values.copy(), lines.offsets[:-1]
+    values[first], values[first + 1] = lines.values[first + 1], lines.values[first]
+    return Ragged(lines.offsets, values)
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [(Skewed, "sample_histories must draw each history"), (Elsewhere, "sample_histories")],
-)
-def test_check_game_refuses_samplers_that_are_wrong(kind: type[LeducPoker], words: str) -> None:
-    with pytest.raises(GameError, match=words):
-        check_game(kind(), rng(0))
+@pytest.mark.parametrize(("change", "words"), [(skewed, "must draw each history"), (elsewhere, "")])
+def test_check_game_refuses_samplers_that_are_wrong(change: Callable[[Ragged], Ragged], words: str) -> None:
+    class Wrong(LeducPoker):
+        def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+            return change(super().sample_histories(infoset, n, rng))
+
+    with pytest.raises(GameError, match=f"sample_histories {words}"):
+        check_game(Wrong(), rng(0))
 
 
 @pytest.mark.long
@@ -352,12 +277,6 @@ def test_check_game_refuses_a_private_order_of_turns_that_is_not_said() -> None:
     with pytest.raises(GameError, match="or the game say `remembers = False`"):
         for seed in range(20):
             check_game(game, rng(seed))
-
-
-def test_replaying_an_illegal_action_is_refused() -> None:
-    game = load_game("kuhn_poker")
-    with pytest.raises(GameError, match="every action of a history must be legal"):
-        follow_lines(game, Ragged.from_counts(np.array([2]), np.array([1, 1])))
 
 
 def test_weights_leave_out_the_part_of_the_player_asked_for() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -14,71 +13,40 @@ from games.infosets.payoff_forms import FormBuilder, PayoffForms
 from games.research.leduc_poker import LeducPoker
 from tests.cfr.public.random_factored import RandomFactored, RandomStructured
 from tests.cfr.public.random_forms import random_forms
+from tests.patience import amount
 from tests.reference.payoff_pairs import pair_payoffs
 
 EXACT = 1e-12
-SEEDS = range(30)
+SEEDS = range(amount(30, 12))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_matrices_and_values_are_those_of_the_pairs(seed: int) -> None:
-    forms, rng = random_forms(seed), np.random.default_rng(seed)
-    for state in range(len(forms)):
-        wanted = pair_payoffs(forms, state)
-        assert np.allclose(forms.dense(state), wanted, atol=EXACT)
-        for player, paid in ((0, wanted), (1, -wanted.T)):
-            reach = rng.random(paid.shape[1]) * (rng.random(paid.shape[1]) < 0.8)
-            assert np.allclose(forms.values(state, player, reach), paid @ reach, atol=EXACT)
-
-
-@pytest.mark.parametrize("seed", SEEDS[:10])
-def test_private_states_and_pairs_that_are_left_out_pay_nothing(seed: int) -> None:
+def test_payoffs_are_those_of_the_pairs_that_are_left(seed: int) -> None:
     forms, rng = random_forms(seed), np.random.default_rng(seed)
     rows, columns = (rng.random(n) < 0.6 for n in forms.private)
     pairs, wanted = rng.random(forms.private) < 0.5, rng.random(len(forms)) < 0.6
     fewer, masked = forms.kept(rows, columns), forms.masked(pairs, wanted)
-    for state in range(len(forms)):
-        whole = forms.dense(state)
-        assert np.allclose(fewer.dense(state), whole * np.outer(rows, columns), atol=EXACT)
-        assert np.allclose(masked.dense(state), whole * pairs * wanted[state], atol=EXACT)
-
-
-@pytest.mark.parametrize("seed", SEEDS[:10])
-def test_restricted_payoffs_keep_their_structure_where_they_can(seed: int) -> None:
-    forms, rng = random_forms(seed), np.random.default_rng(seed)
+    whole = [pair_payoffs(forms, state) for state in range(len(forms))]
+    for state, matrix in enumerate(whole):
+        assert np.allclose(forms.dense(state), matrix, atol=EXACT)
+        for player, paid in ((0, matrix), (1, -matrix.T)):
+            reach = rng.random(paid.shape[1]) * (rng.random(paid.shape[1]) < 0.8)
+            assert np.allclose(forms.values(state, player, reach), paid @ reach, atol=EXACT)
+        assert np.allclose(fewer.dense(state), matrix * np.outer(rows, columns), atol=EXACT)
+        assert np.allclose(masked.dense(state), matrix * pairs * wanted[state], atol=EXACT)
     every = np.ones(len(forms), bool)
-    possible = sum(np.abs(forms.dense(state)) for state in range(len(forms))) > 0
-    rows, columns = (rng.random(n) < 0.7 for n in forms.private)
-    for kept in (possible, np.outer(rows, columns), rng.random(forms.private) < 0.5):
+    possible = sum(np.abs(matrix) for matrix in whole) > 0
+    for kept in (possible, np.outer(rows, columns), pairs):
         found = forms.restricted(kept, possible, every)
+        # The structure stays where it can.
         product = np.array_equal(kept & possible, np.outer(kept.any(1), kept.any(0)) & possible)
         assert not product or len(found.deal) == len(forms.deal)
-        for state in range(len(forms)):
-            assert np.allclose(found.dense(state), forms.dense(state) * kept, atol=EXACT)
+        for state, matrix in enumerate(whole):
+            assert np.allclose(found.dense(state), matrix * kept, atol=EXACT)
     assert forms.restricted(possible, possible, every) is forms
 
 
-def test_hands_of_two_cards_that_share_one_are_taken_back_card_by_card() -> None:
-    hands = list(itertools.combinations(range(6), 2))
-    n = len(hands)
-    one, builder = np.ones(n), FormBuilder((n, n))
-    strengths = builder.strengths([sum(hand) for hand in hands], [sum(hand) for hand in hands])
-    paid = -2.0, 0.5, 3.0
-    builder.pay(0, builder.deal(one, one, diagonal=one), strengths, paid)
-    for card in range(6):
-        holds = np.array([float(card in hand) for hand in hands])
-        builder.pay(0, builder.deal(-holds, holds), strengths, paid)
-    forms = builder.build(1)
-    for i, mine in enumerate(hands):
-        for j, theirs in enumerate(hands):
-            amount = paid[1 + int(np.sign(sum(mine) - sum(theirs)))]
-            apart = not set(mine) & set(theirs)
-            assert abs(forms.dense(0)[i, j] - amount * apart) < EXACT
-    reach = np.arange(1.0, n + 1)
-    assert np.allclose(forms.values(0, 1, reach), -forms.dense(0).T @ reach)
-
-
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(amount(8, 3)))
 def test_random_structured_games_keep_the_contract(seed: int) -> None:
     game = RandomStructured(seed)
     assert isinstance(game, StructuredGame) and not isinstance(RandomFactored(seed), StructuredGame)

@@ -51,14 +51,13 @@ def at_random(game: Game, tree: FlatTree, count: int, seed: int) -> list[Trail]:
 
 
 @pytest.mark.parametrize(
-    "teams", [*TEAMS[2:4], *(pytest.param(t, marks=pytest.mark.long) for t in TEAMS[:2] + TEAMS[4:])]
+    "teams", [TEAMS[2], *(pytest.param(t, marks=pytest.mark.long) for t in TEAMS if t != TEAMS[2])]
 )
-@pytest.mark.some(1)
 def test_the_random_games_keep_the_contract(teams: tuple[int, ...]) -> None:
     assert check_quickly(SeatedGame(len(teams), teams, turns=amount(3, 2)), rng(0)).complete
 
 
-@pytest.mark.parametrize("teams", [TEAMS[1], pytest.param(TEAMS[2], marks=pytest.mark.long)])
+@pytest.mark.parametrize("teams", TEAMS[1:3])
 @pytest.mark.long
 def test_a_view_from_two_seats_keeps_the_contract_of_a_game(teams: tuple[int, ...]) -> None:
     game = SeatedGame(7, teams, turns=3)
@@ -73,7 +72,7 @@ def test_views_of_climbing_games_keep_the_contract(name: str) -> None:
     game = load_game(name)
     for seat in (0, 1):
         seen = seat_views(game, RandomPlay(seat), seat, preset("rollout", slip=0.0))[0]
-        check_quickly(seen.view, rng(1), roots=game.root(), max_width=amount(100, 30))
+        check_quickly(seen.view, rng(1), roots=game.root(), max_width=amount(100, 15))
         check_sampling(seen.view, rng(2), small=False)
 
 

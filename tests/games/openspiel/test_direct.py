@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
 
 import numpy as np
@@ -15,6 +14,7 @@ from games.openspiel.direct import DirectOpenSpielGame
 from games.size import RUNS, SLOW_WIDTH, estimate_size
 from games.support.array_types import Array
 from tests.games.random_games import check_quickly
+from tests.games.trees import random_line
 from tests.patience import amount
 
 pytest.importorskip("pyspiel")
@@ -24,8 +24,6 @@ BATTLESHIP = (
     "allow_repeated_shots=false,loss_multiplier=1.0)"
 )
 SMALL = (
-    "kuhn_poker",
-    "leduc_poker",
     "liars_dice(dice_sides=3)",
     "goofspiel(imp_info=True,egocentric=False,num_cards=3,returns_type=point_difference)",
     "battleship(board_width=2,board_height=2,ship_sizes=[1],ship_values=[1],num_shots=2,"
@@ -33,7 +31,7 @@ SMALL = (
 )
 LARGE = {"phantom_ttt": 9, BATTLESHIP: 21, "liars_dice(numdice=5)": 61}
 """Games without a tree, and their distinct actions."""
-WIDTH = amount(200, 60)
+WIDTH = amount(200, 40)
 
 
 def levels(game: Game, other: Game, seed: int) -> list[tuple[Array, Array]]:
@@ -51,10 +49,18 @@ def levels(game: Game, other: Game, seed: int) -> list[tuple[Array, Array]]:
     return found
 
 
-@pytest.mark.parametrize("text", SMALL)
-@pytest.mark.some(2)
-def test_a_game_step_by_step_is_the_expanded_one(text: str) -> None:
-    whole, direct = OpenSpielGame(text), DirectOpenSpielGame(text)
+@pytest.mark.parametrize(
+    ("text", "observed"),
+    [
+        *((text, False) for text in SMALL),
+        ("breakthrough(rows=3,columns=2)", True),
+        ("repeated_game(stage_game=matrix_rps(),num_repetitions=2)", True),
+    ],
+)
+def test_a_game_step_by_step_is_the_expanded_one(text: str, observed: bool) -> None:
+    """observed: its infosets are by observations."""
+    whole = OpenSpielGame(text)
+    direct = DirectOpenSpielGame(text, check=not observed, by_observations=observed)
     keys: tuple[dict[bytes, bytes], dict[bytes, bytes]] = ({}, {})
     back: tuple[dict[bytes, bytes], dict[bytes, bytes]] = ({}, {})
     for one, two in levels(whole, direct, 0):
@@ -69,8 +75,7 @@ def test_a_game_step_by_step_is_the_expanded_one(text: str) -> None:
             for a, b in pairs:
                 assert keys[seat].setdefault(a.tobytes(), b.tobytes()) == b.tobytes()
                 assert back[seat].setdefault(b.tobytes(), a.tobytes()) == a.tobytes()
-            if len(mine):
-                row = int(mine[0])
+            for row in mine[:3]:
                 assert whole.infoset_text(one[row], seat) == direct.infoset_text(two[row], seat)
 
 
@@ -90,23 +95,15 @@ def test_large_games_load_by_name_and_keep_the_contract(text: str) -> None:
     assert len(columns.known) == LARGE[text] and 0 < stake <= 1
 
 
-def test_large_liars_dice_is_openspiels() -> None:
-    ours, theirs = load_game("liars_dice(dice=5)"), DirectOpenSpielGame("liars_dice(numdice=5)")
-    for one, two in levels(ours, theirs, 2):
-        assert np.array_equal(ours.player(one), theirs.player(two))
-        over = ours.player(one) == TERMINAL
-        assert np.array_equal(ours.returns(one[over]), theirs.returns(two[over]))
-
-
 @pytest.mark.parametrize("text", ["phantom_ttt", BATTLESHIP])
 def test_infosets_of_large_games_are_read_back_by_following_the_game(text: str) -> None:
     game = load_game(f"openspiel:{text}")
     rng = np.random.default_rng(5)
-    states = game.root()
-    texts = []
-    while (seat := int(game.player(states)[0])) != TERMINAL:
-        texts.append((seat, game.infoset_key(states, seat)[0], game.infoset_text(states[0], seat)))
-        states = game.step(states, np.zeros(1, np.int64), rng.choice(game.actions(states).values, 1))
+    texts = [
+        (seat, game.infoset_key(states, seat)[0], game.infoset_text(states[0], seat))
+        for states, seat, _, taken in random_line(game, rng)
+        if taken is not None
+    ]
     fresh = load_game(f"openspiel:{text}")
     for seat, key, words in texts[: amount(5, 2)]:
         read = fresh.parse_infoset(words.upper())
@@ -134,21 +131,6 @@ def test_infosets_are_by_observations_where_openspiels_are_missing_or_forget(tex
     game = DirectOpenSpielGame(text)
     assert game.by_observations and pickle.loads(pickle.dumps(game)).by_observations
     check_quickly(game, np.random.default_rng(2), max_width=20)
-
-
-@pytest.mark.parametrize(
-    "text", ["breakthrough(rows=3,columns=2)", "repeated_game(stage_game=matrix_rps(),num_repetitions=2)"]
-)
-def test_infosets_by_observations_are_the_same_expanded_or_not(text: str) -> None:
-    whole, direct = OpenSpielGame(text), DirectOpenSpielGame(text, check=False, by_observations=True)
-    for one, two in levels(whole, direct, 0):
-        for seat in (0, 1):
-            mine = np.flatnonzero(whole.player(one) == seat)
-            for a, b in itertools.pairwise(mine):
-                alike = np.array_equal(*(whole.infoset_key(one[[row]], seat) for row in (a, b)))
-                assert alike == np.array_equal(*(direct.infoset_key(two[[row]], seat) for row in (a, b)))
-            for row in mine[:3]:
-                assert whole.infoset_text(one[row], seat) == direct.infoset_text(two[row], seat)
 
 
 @pytest.mark.parametrize("text", ["phantom_ttt", "dark_chess"])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cfr import grow, nash_conv, solve, solve_lp, uniform_policy
+from cfr.tree import FlatTree
 from cfr.values import root_values
 from games import GameError, check_game, decision_infosets, load_game
 from games.gambit import GambitGame
@@ -47,9 +48,9 @@ def made(seed: int, kind: str) -> GambitText:
     return random_efg(seed) if kind == "efg" else random_nfg(seed)
 
 
-def uniform_values(game: GambitGame) -> np.ndarray:
+def uniform_values(game: GambitGame, tree: FlatTree | None = None) -> np.ndarray:
     """Return what uniform play is worth in the file's payoffs."""
-    tree = grow(game)
+    tree = tree or grow(game)
     return root_values(tree, uniform_policy(tree)) + game.shift
 
 
@@ -58,26 +59,20 @@ def test_random_files_are_worth_what_they_were_drawn_to_be(kind: str, tmp_path: 
     for seed in range(amount(60, 12)):
         file = made(seed, kind)
         game = load(file.text, tmp_path, kind)
-        values = uniform_values(game)[: file.players]
+        tree = grow(game)
+        values = uniform_values(game, tree)[: file.players]
         np.testing.assert_allclose(values, [float(value) for value in file.value], atol=TOLERANCE)
         assert game.num_players == max(2, file.players)
         if file.total is not None:
             assert game.zero_sum, seed
-            returns = grow(game).returns
-            np.testing.assert_allclose(returns.sum(axis=1), 0, atol=TOLERANCE)
+            np.testing.assert_allclose(tree.returns.sum(axis=1), 0, atol=TOLERANCE)
         assert load_game(game.name, general_sum=True).name == game.name
-
-
-@pytest.mark.parametrize("kind", ["efg", "nfg"])
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.some(6)
-def test_random_files_keep_the_contract_at_every_history(seed: int, kind: str, tmp_path: Path) -> None:
-    game = load(made(seed, kind).text, tmp_path, kind)
-    check_quickly(game, np.random.default_rng(0))
-    for infoset in decision_infosets(game):
-        assert game.parse_infoset(infoset.text) == infoset
-    sent = pickle.loads(pickle.dumps(game))
-    assert sent.fingerprint == game.fingerprint and len(grow(sent).parent) == len(grow(game).parent)
+        if seed < amount(6, 2):
+            check_quickly(game, np.random.default_rng(0))
+            sent = pickle.loads(pickle.dumps(game))
+            assert sent.fingerprint == game.fingerprint and [*decision_infosets(sent)] == [
+                *decision_infosets(game)
+            ]
 
 
 def pygambit_values(path: Path) -> list[Fraction]:
@@ -94,7 +89,7 @@ def pygambit_values(path: Path) -> list[Fraction]:
 
 @pytest.mark.parametrize("kind", ["efg", "nfg"])
 def test_pygambit_reads_the_same_games(kind: str, tmp_path: Path) -> None:
-    for seed in range(amount(30, 10)):
+    for seed in range(amount(30, 6)):
         file = random_efg(seed, plain=True) if kind == "efg" else random_nfg(seed)
         path = tmp_path / f"game.{kind}"
         path.write_text(file.text.replace("é", "e"))  # pygambit takes ASCII labels only
@@ -124,28 +119,27 @@ def test_the_files_that_come_with_pygambit_are_read() -> None:
 
 def test_equal_labels_are_two_actions_and_the_better_one_is_found(tmp_path: Path) -> None:
     game = load(DUPLICATES, tmp_path)
-    found = solve(grow(game), iterations=100)
-    assert found.value == pytest.approx(5.0, abs=1e-6) and found.exploitability < 1e-6
+    assert solve_lp(grow(game)).value == pytest.approx(5.0, abs=1e-9)
     assert [game.action_text(game.root()[0], np.int64(k)) for k in (0, 1)] == ["x", "x #2"]
     empty = load(DUPLICATES.replace('"x"', '""'), tmp_path)
     assert [empty.action_text(empty.root()[0], np.int64(k)) for k in (0, 1)] == ["#1", "#2"]
-
-
-def test_chance_may_have_equal_labels(tmp_path: Path) -> None:
     chance = 'c "" 1 "" { "x" 1/3 "x" 2/3 } 0\nt "" 1 "" { 3 -3 }\nt "" 2 "" { -3 3 }\n'
-    game = load(HEAD + chance, tmp_path)
-    assert uniform_values(game)[0] == pytest.approx(-1.0)
+    assert uniform_values(load(HEAD + chance, tmp_path))[0] == pytest.approx(-1.0)
 
 
-def test_a_tree_of_one_decision_is_a_game(tmp_path: Path) -> None:
+def test_a_tree_of_one_decision_or_one_player_is_a_game(tmp_path: Path) -> None:
     game = load(ONE_NODE, tmp_path)
     assert check_game(game, np.random.default_rng(0)).histories == 2
     assert load(HEAD + 't "" 0', tmp_path).payoff_range == (0.0, 0.0)
+    text = 'EFG 2 R "" { "A" }\np "" 1 1 "" { "x" "y" } 0\nt "" 1 "" { 1 }\nt "" 2 "" { 4 }\n'
+    game = load(text, tmp_path)  # the other seat never acts
+    assert game.zero_sum and game.players == ("A", "nobody")
+    assert solve_lp(grow(game)).value == pytest.approx(4)
 
 
 @pytest.mark.parametrize("kind", ["efg", "nfg"])
 def test_a_file_cut_anywhere_is_an_error_with_its_line(kind: str, tmp_path: Path) -> None:
-    for seed in range(4):
+    for seed in range(amount(4, 2)):
         text = made(seed, kind).text.rstrip()
         for end in range(len(text) - 1):
             try:
@@ -221,22 +215,18 @@ def test_what_is_wrong_in_a_file_is_said_with_its_line(text: str, message: str, 
     assert str(tmp_path) in str(caught.value)
 
 
-def test_files_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
-    for path, message in ((tmp_path / "none.efg", "does not exist"), (tmp_path, "folder")):
-        with pytest.raises(GameError, match=message):
-            load_game(f"gambit:{path}")
-
-
 def test_any_path_works_and_names_the_content(tmp_path: Path) -> None:
+    for wrong, message in ((tmp_path / "none.efg", "does not exist"), (tmp_path, "folder")):
+        with pytest.raises(GameError, match=message):
+            load_game(f"gambit:{wrong}")
     path = tmp_path / "od d (x),y=1:\"q'é%.py:z.efg"
-    path.write_text(DUPLICATES)
-    game = load_game(f"gambit:{path}")
-    again = load_game(game.name)
-    assert isinstance(game, GambitGame) and isinstance(again, GambitGame)
-    assert again.fingerprint == game.fingerprint
-    path.write_text(DUPLICATES.replace("5, -5", "6, -6"))
-    changed = load_game(game.name)
-    assert isinstance(changed, GambitGame) and changed.fingerprint != game.fingerprint
+    prints = []
+    for text in (DUPLICATES, DUPLICATES, DUPLICATES.replace("5, -5", "6, -6")):
+        path.write_text(text)
+        game = load_game(load_game(f"gambit:{path}").name)
+        assert isinstance(game, GambitGame)
+        prints.append(game.fingerprint)
+    assert prints[0] == prints[1] != prints[2]
 
 
 def test_a_general_sum_file_is_refused_for_search_with_the_way_out() -> None:
@@ -249,33 +239,12 @@ def test_the_documented_poker_is_worth_a_third() -> None:
     assert solve_lp(grow(game)).value == pytest.approx(1 / 3, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_matrix_game_has_the_value_of_its_linear_programme(seed: int, tmp_path: Path) -> None:
-    from scipy.optimize import linprog
-
-    rng = np.random.default_rng(seed)
-    rows, columns, total = 4, 3, 6
-    matrix = rng.integers(-9, 10, (rows, columns))
-    body = " ".join(f"{matrix[i, j]} {total - matrix[i, j]}" for j in range(columns) for i in range(rows))
-    game = load(f'NFG 1 R "" {{ "A" "B" }} {{ {rows} {columns} }}\n\n{body}', tmp_path, "nfg")
-    assert game.shift == total / 2
-    # Maximise v where every column pays the mixture of rows at least v.
-    direct = linprog(
-        [0.0] * rows + [-1.0],
-        A_ub=np.hstack([-matrix.T, np.ones((columns, 1))]),
-        b_ub=np.zeros(columns),
-        A_eq=[[1.0] * rows + [0.0]],
-        b_eq=[1.0],
-        bounds=[(0, None)] * rows + [(None, None)],
-    )
-    assert solve_lp(grow(game)).value + game.shift == pytest.approx(-direct.fun, abs=1e-7)
-
-
-def test_one_player_faces_a_seat_that_never_acts(tmp_path: Path) -> None:
-    text = 'EFG 2 R "" { "A" }\np "" 1 1 "" { "x" "y" } 0\nt "" 1 "" { 1 }\nt "" 2 "" { 4 }\n'
-    game = load(text, tmp_path)
-    assert game.zero_sum and game.players == ("A", "nobody")
-    assert solve_lp(grow(game)).value == pytest.approx(4)
+def test_a_matrix_is_read_by_columns_and_has_its_value(tmp_path: Path) -> None:
+    """Row player's payoffs 1 2 3 and 4 0 1, of 6 to share: the first two columns are mixed, for 8 / 5."""
+    text = 'NFG 1 R "" { "A" "B" } { 2 3 }\n\n1 5 4 2 2 4 0 6 3 3 1 5'
+    game = load(text, tmp_path, "nfg")
+    assert game.shift == 3
+    assert solve_lp(grow(game)).value + game.shift == pytest.approx(8 / 5, abs=1e-7)
 
 
 def test_cfr_on_a_general_sum_game_finds_an_equilibrium_that_can_be_measured() -> None:

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import connected_components
 
 from games import CHANCE, TERMINAL, GameError, load_game
 from games.infosets.waiting import own_sequences, told_on_the_way, waiting_knowledge
 from games.openspiel.adapter import OpenSpielGame
-from tests.games.openspiel.efg import HIDDEN_MOVE, RandomGame, random_efg
-from tests.games.random_games import check_quickly
+from tests.games.openspiel.efg import HIDDEN_MOVE, efg_of, saved
+from tests.games.random_games import Node, RandomGame, check_quickly
 from tests.patience import amount
 
 pytest.importorskip("pyspiel")
 
-SEEDS = range(amount(40, 15))
+SEEDS = range(amount(40, 8))
 
 
-def random_game(seed: int, *, public_order: bool) -> RandomGame:
-    """Return a random game with at least one decision; which seat comes first is random too."""
-    rng = np.random.default_rng([seed, public_order])
-    while True:
-        made = random_efg(rng, public_order=public_order)
-        if any(node.player >= 0 for node in made.nodes):
-            return made
-
-
-def loaded(made: RandomGame, folder: Path) -> OpenSpielGame:
-    game = load_game(made.save(folder))
+def loaded(text: str, folder: Path) -> OpenSpielGame:
+    game = load_game(saved(text, folder))
     assert isinstance(game, OpenSpielGame)
     return game
+
+
+Drawn = Callable[[int, bool], tuple[list[Node], OpenSpielGame]]
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    """Return what gives the nodes of a seed's random game, its turns in public order or not, and the game."""
+    folder = tmp_path_factory.mktemp("waiting")
+
+    @cache
+    def one(seed: int, public_order: bool) -> tuple[list[Node], OpenSpielGame]:
+        text, nodes = efg_of(RandomGame(seed, public=public_order, depth=7, most=300))
+        return nodes, loaded(text, folder)
+
+    return one
 
 
 def arrays(game: OpenSpielGame, seat: int) -> tuple[np.ndarray, ...]:
@@ -65,18 +74,17 @@ def own_past(parent: np.ndarray, acting: np.ndarray, game: OpenSpielGame, key: n
 @pytest.mark.parametrize("public_order", [False, True], ids=["private order", "public order"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_knowledge_sets_are_those_that_perfect_recall_asks_for(
-    seed: int, public_order: bool, tmp_path: Path
+    seed: int, public_order: bool, drawn: Drawn
 ) -> None:
-    made = random_game(seed, public_order=public_order)
-    game = loaded(made, tmp_path)
-    assert len(game._player) == len(made.nodes)
+    nodes, game = drawn(seed, public_order)
+    assert len(game._player) == len(nodes)
     for seat in (0, 1):
         parent, acting, key = arrays(game, seat)
-        assert acting.tolist() == [node.player for node in made.nodes]
+        assert acting.tolist() == [node.who for node in nodes]
         # Where the player acts, its infosets are the file's.
         names: dict[int, tuple] = {}
         for node in np.flatnonzero(acting == seat):
-            seen = made.nodes[node].seen[seat]
+            seen = nodes[node].known[seat]
             assert names.setdefault(int(key[node]), seen) == seen
         assert len(set(names.values())) == len(names)
         # Nobody forgets: equal knowledge, equal past.
@@ -95,9 +103,9 @@ def test_knowledge_sets_are_those_that_perfect_recall_asks_for(
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_where_everybody_counts_the_moves_the_sets_are_the_finest(seed: int, tmp_path: Path) -> None:
+def test_where_everybody_counts_the_moves_the_sets_are_the_finest(seed: int, drawn: Drawn) -> None:
     """With depths in step the finest sets are known: joined by a chain of common next infosets."""
-    game = loaded(random_game(seed, public_order=True), tmp_path)
+    game = drawn(seed, True)[1]
     for seat in (0, 1):
         parent, acting, key = arrays(game, seat)
         n = len(parent)
@@ -110,23 +118,16 @@ def test_where_everybody_counts_the_moves_the_sets_are_the_finest(seed: int, tmp
             if acting[up] != seat:
                 ahead[up] |= {int(key[node])} if acting[node] == seat else ahead[node]
         live = [v for v in range(n) if acting[v] != seat and ahead[v]]
-        together = {v: v for v in live}
-
-        def root(v: int, together: dict[int, int] = together) -> int:
-            while together[v] != v:
-                v = together[v]
-            return v
-
-        for one, two in itertools.combinations(live, 2):
-            if depth[one] == depth[two] and ahead[one] & ahead[two]:
-                together[root(one)] = root(two)
-        for one, two in itertools.combinations(live, 2):
-            assert (key[one] == key[two]) == (root(one) == root(two))
+        joined = [
+            [depth[one] == depth[two] and bool(ahead[one] & ahead[two]) for two in live] for one in live
+        ]
+        chain = connected_components(np.array(joined))[1] if live else np.zeros(0)
+        assert np.array_equal(key[live][:, None] == key[live], chain[:, None] == chain)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_who_never_acts_again_learns_nothing_more(seed: int, tmp_path: Path) -> None:
-    game = loaded(random_game(seed, public_order=False), tmp_path)
+def test_who_never_acts_again_learns_nothing_more(seed: int, drawn: Drawn) -> None:
+    game = drawn(seed, False)[1]
     for seat in (0, 1):
         parent, acting, key = arrays(game, seat)
         sets: dict[tuple, int] = {}
@@ -144,16 +145,15 @@ def test_who_never_acts_again_learns_nothing_more(seed: int, tmp_path: Path) -> 
         assert len(set(sets.values())) == len(sets)
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.some(2)
-def test_random_files_keep_the_contract(seed: int, tmp_path: Path) -> None:
-    game = loaded(random_game(seed, public_order=False), tmp_path)
+@pytest.mark.parametrize("seed", SEEDS[: amount(10, 2)])
+def test_random_files_keep_the_contract(seed: int, drawn: Drawn) -> None:
+    game = drawn(seed, False)[1]
     assert game.derived == (0, 1)  # such a file says nothing about players who wait
     assert check_quickly(game, np.random.default_rng(0)).complete
 
 
 def test_a_player_who_cannot_tell_whether_the_other_moved_waits_in_one_set(tmp_path: Path) -> None:
-    game = loaded(RandomGame([], HIDDEN_MOVE), tmp_path)
+    game = loaded(HIDDEN_MOVE, tmp_path)
     _, acting, key = arrays(game, 0)
     assert acting[:3].tolist() == [CHANCE, 1, 0]
     assert key[0] == key[1]  # before the hidden move, and where player 1 makes it
@@ -186,10 +186,10 @@ def test_a_game_that_forgets_is_refused_with_two_histories_that_show_it(tmp_path
     forgets = HIDDEN_MOVE.replace('p "" 1 1 "" { "a" "b" } 0\nt "" 5', 'p "" 2 1 "" { "L" "R" } 0\nt "" 5')
     forgets = forgets.replace('p "" 1 1 "" { "a" "b" } 0\nt "" 3', 'p "" 2 1 "" { "L" "R" } 0\nt "" 3')
     with pytest.raises(GameError, match=r'two histories .*they are "move" and "move, R"; choose'):
-        loaded(RandomGame([], forgets), tmp_path)
+        loaded(forgets, tmp_path)
     fewer = HIDDEN_MOVE.replace('p "" 1 1 "" { "a" "b" } 0\nt "" 5 "" { 3, -3 }\n', 'p "" 1 1 "" { "a" } 0\n')
     with pytest.raises(GameError):
-        loaded(RandomGame([], fewer), tmp_path)
+        loaded(fewer, tmp_path)
 
 
 def test_a_hidden_move_hides_the_move_not_the_card_before_it(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_hidden_move_hides_the_move_not_the_card_before_it(tmp_path: Path) -> 
                     f't "" {10 * card + leaf + end} "" {{ {leaf - end}, {end - leaf} }}' for end in (0, 1)
                 ]
                 leaf += 2
-    game = loaded(RandomGame([], "\n".join(lines) + "\n"), tmp_path)
+    game = loaded("\n".join(lines) + "\n", tmp_path)
     parent, acting, key = arrays(game, 0)
     assert acting[:4].tolist() == [CHANCE, CHANCE, 1, 1]
     other = int(np.flatnonzero(parent == 0)[1])

@@ -44,10 +44,11 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
 
 def test_the_same_seed_draws_the_same_and_more_confidence_is_wider() -> None:
     values = rng(5).normal(size=50)
-    assert bootstrap_interval(values, rng(6)) == bootstrap_interval(values, rng(6))
     low, high = bootstrap_interval(values, rng(6))
+    assert bootstrap_interval(values, rng(6)) == (low, high)
     wide = bootstrap_interval(values, rng(6), confidence=0.999)
     assert wide[0] < low < values.mean() < high < wide[1]
+    assert bootstrap_interval([2.5], rng()) == (2.5, 2.5)
 
 
 def test_several_quantities_are_drawn_together() -> None:
@@ -62,10 +63,6 @@ def test_several_quantities_are_drawn_together() -> None:
     assert high[2] == values.max()
 
 
-def test_of_one_observation_the_interval_is_the_observation() -> None:
-    assert bootstrap_interval([2.5], rng()) == (2.5, 2.5)
-
-
 def decided(batch: int, most: int, runs: int, shift: float = 0.0) -> int:
     """Return in how many of some gates between agents that are `shift` apart somebody is called better."""
     found = 0
@@ -78,17 +75,15 @@ def decided(batch: int, most: int, runs: int, shift: float = 0.0) -> int:
 
 
 @pytest.mark.parametrize(
-    ("batch", "most", "runs"),
-    [(1, 40, 60), (1, 240, 60), (5, 300, 120), (10, 400, 120), (100, 300, amount(30, 15))],
+    ("batch", "most", "runs"), [(1, 40, 60), (100, 300, amount(30, 15)), (5, 300, 120)][: amount(3, 2)]
 )
-@pytest.mark.some(2)
 def test_however_often_one_looks_equals_are_seldom_told_apart(batch: int, most: int, runs: int) -> None:
     promised = 0.05 * runs
     assert decided(batch, most, runs) <= promised + 3 * promised**0.5
     assert decided(batch, most, 3, shift=1.5) == (3 if most >= ENOUGH else 0)
 
 
-@pytest.mark.parametrize("n", [1, 2, 20, ENOUGH - 1])
+@pytest.mark.parametrize("n", [1, 2, ENOUGH - 1])
 def test_no_verdict_is_spoken_on_a_few_observations(n: int) -> None:
     verdict, low, high = verdict_at_a_look(np.full(n, 3.0), rng(), looks=1)
     assert verdict == "undecided" and low <= 3 <= high

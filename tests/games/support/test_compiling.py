@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from click.testing import CliRunner
 from games.support import compiling
 from games.support.compiling import EVERY, PATIENCE, VARIABLE, Compiling
 from gs2.commands.groups import Boundary
+from tests.forked import run_module
 
 
 class Clock:
@@ -130,9 +129,9 @@ def test_a_command_says_what_numba_compiles_and_not_what_it_loads(
 def test_a_process_that_a_command_starts_speaks_for_it(tmp_path: Path) -> None:
     said = tmp_path / "said"
     (tmp_path / "made.py").write_text(
-        f"from games.support import compiling\ncompiling.PATIENCE = 0.0\n{KERNEL}\nplus(1)\n"
+        f"import os; os.environ['{VARIABLE}'] = {str(said)!r}\n"
+        "from games.support import compiling\ncompiling.PATIENCE = 0.0\n"
+        f"compiling.listen()  # as when it is imported\n{KERNEL}\nplus(1)\n"
     )
-    env = {**os.environ, VARIABLE: str(said), "PYTHONPATH": os.getcwd()}
-    words = [sys.executable, str(tmp_path / "made.py")]
-    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+    done = run_module("made", cwd=tmp_path)
     assert done.stderr == "compiling, this once …\n" and said.exists()

@@ -72,15 +72,12 @@ def test_a_field_that_no_stage_has_is_refused() -> None:
         Kitchen.of(rest=49)
 
 
-def test_a_field_that_nothing_would_read_is_refused() -> None:
+def test_a_field_that_nothing_reads_is_refused_and_goes_back_to_its_default() -> None:
     with pytest.raises(ConfigError, match=r"heat needs bakes = true; got heat = 200"):
         Kitchen.of(bakes=False, heat=200)
     with pytest.raises(ConfigError, match="fan needs"):
         Kitchen.of(bakes=False).replace(fan=True)
     assert Kitchen.of(bakes=False, heat=180).oven == Oven()
-
-
-def test_a_field_goes_back_to_its_default_when_nothing_reads_it_any_more() -> None:
     hot = Kitchen.of(heat=220, fan=True, rest=3.0)
     cold = hot.replace(bakes=False)
     assert cold.to_json() == Kitchen.defaults() | {"bakes": False, "rest": 3.0}

@@ -90,11 +90,11 @@ def test_a_round_is_one_of_the_game_and_pays_what_the_game_pays(game: str) -> No
         assert states
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_generated_games_are_played_as_they_are(seed: int) -> None:
     game = RandomGame(seed, public=seed % 2 == 0)
     env, rng = GameEnv(game), np.random.default_rng(seed)
-    for _ in range(10):
+    for _ in range(6):
         env.reset(seed=int(rng.integers(1 << 30)))
         while env.agents and not env.terminations[env.agent_selection]:
             legal = game.actions(env.state_rows)
@@ -108,14 +108,13 @@ def test_generated_games_are_played_as_they_are(seed: int) -> None:
             env.step(int(env.move_numbers()[place]))
             after = game.step(before, np.zeros(1, np.int64), legal.values[place : place + 1])
             assert game.player(after)[0] == CHANCE or np.array_equal(after, env.state_rows)
-        assert [env.rewards[agent] for agent in env.possible_agents] == game.returns(env.state_rows)[
-            0
-        ].tolist()
+        paid = [env.rewards[agent] for agent in env.possible_agents]
+        assert paid == game.returns(env.state_rows)[0].tolist()
 
 
 @pytest.mark.parametrize("game", GAMES[:-1])
 @pytest.mark.parametrize("kind", ["auto", "key", "words"])
-@pytest.mark.some(8)
+@pytest.mark.some(7)
 def test_an_observation_tells_a_seat_nothing_that_its_infoset_does_not(game: str, kind: str) -> None:
     """What is hidden from a seat is dealt anew, and every seat, acting or waiting, sees the same."""
     env, rng = env_of(game, observation=kind), np.random.default_rng(3)
@@ -142,7 +141,7 @@ def test_an_exact_observation_tells_every_two_infosets_apart() -> None:
     game = load_game("leduc_poker")
     env, rng = GameEnv(game, observation="key"), np.random.default_rng(0)
     seen: dict[tuple[int, bytes], bytes] = {}
-    for _ in range(60):
+    for _ in range(35):
         for state in play(env, rng)[1]:
             seat = int(game.player(state)[0])
             key = (seat, game.infoset_key(state, seat)[0].tobytes())
@@ -196,7 +195,7 @@ def test_the_longest_list_of_a_hand_of_big2_fits() -> None:
     assert move_space(load_game("big2(players=2)"), "auto").size == LISTED_BIG2
 
 
-def test_bad_options_and_moves_are_refused() -> None:
+def test_bad_options_and_moves_are_refused_with_what_to_do() -> None:
     game = load_game("doudizhu")
     assert isinstance(game, DouDizhu)
     env = GameEnv(game, render_mode="ansi")
@@ -209,41 +208,38 @@ def test_bad_options_and_moves_are_refused() -> None:
     env.step(int(env.move_numbers()[0]))
     assert str(env.render()).splitlines()[-1].startswith("seat_0: ")
     assert GameEnv("kuhn_poker").render() is None
-    for options, message in (
-        ({"moves": "all"}, "moves is one of"),
-        ({"observation": "pixels"}, "observation is one of"),
-        ({"render_mode": "human"}, "render_mode is None or"),
-        ({"max_moves": 5}, "max_moves must be at least 1, and moves listed"),
-        ({"moves": "found"}, "too many moves to find them"),
+    for name, options, message in (
+        ("doudizhu", {"moves": "all"}, "moves is one of"),
+        ("doudizhu", {"observation": "pixels"}, "observation is one of"),
+        ("doudizhu", {"render_mode": "human"}, "render_mode is None or"),
+        ("doudizhu", {"max_moves": 5}, "max_moves must be at least 1, and moves listed"),
+        ("doudizhu", {"moves": "found"}, "too many moves to find them"),
+        ("kuhn_poker", {"moves": "table"}, "only doudizhu has a table"),
+        ("kuhn_poker", {"moves": "listed"}, "moves are listed only where"),
+        ("kuhn_poker", {"looks": 0}, "looks must be at least 1"),
+        ("kuhn_poker", {"observation": "rows"}, "its moves are no inputs"),
+        ("guandan", {}, "it has an environment of its own"),
+        ("dou", {}, "no game is called"),
     ):
         with pytest.raises(GameError, match=message):
-            GameEnv(game, **options)
-    for options, message in (
-        ({"moves": "table"}, "only doudizhu has a table"),
-        ({"moves": "listed"}, "moves are listed only where"),
-        ({"looks": 0}, "looks must be at least 1"),
-        ({"observation": "rows"}, "its moves are no inputs"),
-    ):
-        with pytest.raises(GameError, match=message):
-            GameEnv("kuhn_poker", **options)
+            GameEnv(name, **options)
+    rng = np.random.default_rng(0)
+    over = game.play_randomly(game.sample_deals(1, rng), rng)[0]
     for bad, message in (
         ({"state": np.zeros(1)}, "a state must be one row"),
-        ({"state": game.sample_deals(2, np.random.default_rng(0))}, "a state must be one row"),
-        ({"state": env_after(game)}, "a round must begin before its end"),
+        ({"state": game.sample_deals(2, rng)}, "a state must be one row"),
+        ({"state": over}, "a round must begin before its end"),
     ):
         with pytest.raises(GameError, match=message):
             env.reset(options=bad)
-    with pytest.raises(GameError, match="it has an environment of its own"):
-        GameEnv("guandan")
     with pytest.raises(GameError, match="moves are legal but max_moves is 1"):
         play(GameEnv("big2", max_moves=1), np.random.default_rng(0), seed=0)
-    with pytest.raises(GameError, match="no game is called"):
-        GameEnv("dou")
-
-
-def env_after(game: DouDizhu) -> Array:
-    rng = np.random.default_rng(0)
-    return game.play_randomly(game.sample_deals(1, rng), rng)[0]
+    found = GameEnv("leduc_poker")
+    space = found.move_space
+    assert space.size == 3
+    space.known, space.size = space.known[:1], 1  # type: ignore[attr-defined]
+    with pytest.raises(GameError, match="make the environment with greater looks"):
+        play(found, rng, seed=0)
 
 
 def test_the_core_needs_no_pettingzoo() -> None:
@@ -254,12 +250,3 @@ def test_the_core_needs_no_pettingzoo() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_a_move_that_playing_did_not_find_is_refused_with_what_to_do() -> None:
-    env = GameEnv("leduc_poker")
-    found = env.move_space
-    assert found.size == 3
-    found.known, found.size = found.known[:1], 1  # type: ignore[attr-defined]
-    with pytest.raises(GameError, match="make the environment with greater looks"):
-        play(env, np.random.default_rng(0), seed=0)

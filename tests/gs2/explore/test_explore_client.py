@@ -5,21 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
-import subprocess
-
-import pytest
 
 from experiments.refinement.rows_page import SCRIPTS
 from gs2.explore.explore_page import EXPLORE_MODULES
 from gs2.search.config.presets import PRESETS
 from gs2.search.config.stages import GADGET_NAMES
 from gs2.web.pages import MODULES, STATIC, standalone_page
-from tests.patience import PATIENCE
 
 VENDOR = STATIC / "vendor"
 MOST_BYTES = 1_200_000
-OURS = (*EXPLORE_MODULES, "rows.js")
 
 
 def test_files_of_other_projects_are_what_the_list_of_sources_says() -> None:
@@ -29,44 +23,17 @@ def test_files_of_other_projects_are_what_the_list_of_sources_says() -> None:
     for row in sources:
         data = (VENDOR / row["file"]).read_bytes()
         assert hashlib.sha256(data).hexdigest() == row["sha256"] and len(data) == row["bytes"]
-        assert (
-            row["license"] == "BSD-3-Clause"
-            and "Redistribution" in (VENDOR / row["license_file"]).read_text()
-        )
+        assert row["license"] == "BSD-3-Clause"
+        assert "Redistribution" in (VENDOR / row["license_file"]).read_text()
         assert row["version"] in row["tarball"] and row["tarball_integrity"].startswith("sha512-")
         assert b"</script" not in data.lower(), "it stands inside a page"
     assert sum(row["bytes"] for row in sources) <= MOST_BYTES
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_a_module_evaluates_no_text_and_writes_no_markup(name: str) -> None:
-    code = re.sub(r"//.*|/\*.*?\*/", "", MODULES[name].read_text(), flags=re.S)
-    for word in (
-        "innerHTML",
-        "outerHTML",
-        "insertAdjacentHTML",
-        "document.write",
-        "eval(",
-        "new Function",
-        "https://cdn",
-    ):
-        assert word not in code, word
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_every_text_is_there_in_both_languages(name: str) -> None:
-    words = MODULES["rows.js" if name == "rows.js" else "explore-words.js"].read_text()
-    english, chinese = words.split("zh: {", 1)
-    used = set(re.findall(r'say\("([xdr]\.[\w]+)"', MODULES[name].read_text()))
-    said = [set(re.findall(r'"([xdr]\.[\w]+)":', part)) for part in (english, chinese)]
-    assert said[0] == said[1]
-    assert used <= said[0]
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_a_page_carries_every_module_that_it_imports(name: str) -> None:
-    there = {"dom.js", "words.js", *(EXPLORE_MODULES if name != "rows.js" else ())}
-    assert set(re.findall(r'from "gs2/([\w-]+\.js)"', MODULES[name].read_text())) <= there
+def test_a_page_carries_every_module_that_it_imports() -> None:
+    for name in (*EXPLORE_MODULES, "rows.js"):
+        there = {"dom.js", "words.js", *(EXPLORE_MODULES if name != "rows.js" else ())}
+        assert set(re.findall(r'from "gs2/([\w-]+\.js)"', MODULES[name].read_text())) <= there, name
 
 
 def test_the_form_offers_what_python_knows() -> None:
@@ -88,14 +55,3 @@ def test_what_a_page_shows_cannot_end_the_script_that_carries_it() -> None:
     assert "alert(1)</script>" not in page and "<script>alert" not in page
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     assert data is not None and json.loads(data[1]) == {"game": evil, evil: [evil]}
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="node reads the modules' syntax")
-@pytest.mark.parametrize("name", OURS)
-def test_a_module_is_well_formed(name: str) -> None:
-    subprocess.run(
-        ["node", "--input-type=module", "--check"],
-        input=MODULES[name].read_bytes(),
-        check=True,
-        timeout=PATIENCE,
-    )

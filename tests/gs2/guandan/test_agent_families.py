@@ -1,18 +1,20 @@
-"""Agents by name: each loads and plays, names are checked, checkpoints are told apart."""
+"""Agents by name and of one's own: each loads and plays, names are checked, checkpoints are told apart."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.choosers import RULE_AGENTS
-from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
+from blueprint.guandan.play.duplicate import AgentFault, duplicate_deals, play_duplicate
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
@@ -31,6 +33,9 @@ from gs2.guandan.agent_families import (
 )
 from gs2.guandan.beliefs.belief_network import DEFAULT
 from gs2.guandan.beliefs.deal_network import DEALS
+from gs2.guandan.table.agents import ChooserSeat, load_agent
+from gs2.guandan.table.seat import AgentError, Observation, Seats
+from gs2.guandan.table.seated import SeatedChooser
 from gs2.play.arena import Meeting, play_match
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
@@ -45,21 +50,13 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(folder / f"{seed}.safetensors") for seed in (1, 2)]
 
 
-@pytest.mark.parametrize("name", RULE_AGENTS)
-def test_rule_agents_play_whole_rounds(name: str) -> None:
-    agent = load_batched_agent(name, np.random.default_rng(0))
-    payoffs = play_duplicate(agent, GreedyAgent(), duplicate_deals(np.arange(3), 0))
-    assert set(np.abs(payoffs).ravel()) <= {0, 1, 2, 3}
-    assert is_batched(name) and deals_at_once(name) > 100
-
-
 def test_a_checkpoint_plays_the_move_it_scores_highest(checkpoints: list[str]) -> None:
     agent, evaluator = load_batched_agent(checkpoints[0]), load_evaluator(checkpoints[0])
-    states = duplicate_deals(np.arange(600), 1)
+    states = duplicate_deals(np.arange(60), 1)
     moves = legal(states, canonical=True)
     decisions = Decisions.of(states, moves)
     chosen = agent(decisions)
-    for row in range(0, len(states), 60):
+    for row in range(0, len(states), 6):
         q = evaluator.q(decisions.span(row, row + 1))
         assert q[chosen[row]] >= q.max() - 0.02 * np.ptp(q)  # batches of other sizes round otherwise
 
@@ -68,15 +65,6 @@ def test_search_without_a_method_plays_as_its_blueprint(checkpoints: list[str]) 
     name = f"gs2-blueprint@{checkpoints[0]}"
     payoffs = play_match(Meeting("guandan", name, checkpoints[0], 4)).games.payoffs
     assert np.mean(payoffs[:, 0] == -payoffs[:, 1]) >= 0.75  # a tie may be rounded either way
-
-
-@pytest.mark.long
-def test_a_searching_agent_plays_a_match_of_a_few_deals_at_once(checkpoints: list[str]) -> None:
-    name = f"gs2-fast@{checkpoints[0]}"
-    assert not is_batched(name) and 1 < deals_at_once(name) < 50
-    assert deals_at_once("gs2-deep") == 1
-    result = play_match(Meeting("guandan", name, checkpoints[1], 2))
-    assert result.complete and len(result.games.payoffs) == 2
 
 
 def test_fields_of_a_configuration_follow_a_colon(checkpoints: list[str]) -> None:
@@ -115,24 +103,165 @@ def test_a_fingerprint_follows_the_weights_not_the_name(checkpoints: list[str], 
     assert fingerprint(f"network@{copy}") == fingerprint(f"blueprint@{copy}") == fingerprint(str(copy))
 
 
-def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "broken.safetensors"
-    path.write_bytes(b"nothing")
-    with pytest.raises(CheckpointError, match="damaged"):
-        load_batched_agent(str(path))
+def test_how_many_deals_are_played_at_once_follows_the_cost_of_a_decision() -> None:
+    assert all(is_batched(name) and deals_at_once(name) > 100 for name in RULE_AGENTS)
+    assert not is_batched("gs2-fast") and 1 < deals_at_once("gs2-fast") < 50
+    assert deals_at_once("gs2-deep") == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
+def test_names_that_no_agent_has_and_files_that_are_no_checkpoint_are_refused(tmp_path: Path) -> None:
+    for name, says in (
         ("stong", "did you mean strong"),
         ("xyz", "one of random, greedy"),
         ("gs2-slow", "the preset must be one of"),
         ("gs2-fast@none.safetensors", "does not exist"),
         ("none.safetensors", "does not exist"),
         ("", "no agent of guandan is called"),
-    ],
-)
-def test_names_that_no_agent_has_are_refused(name: str, says: str) -> None:
-    with pytest.raises(UnknownAgent, match=says):
+    ):
+        with pytest.raises(UnknownAgent, match=says):
+            check_agent(name)
+    path = tmp_path / "broken.safetensors"
+    path.write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match="damaged"):
+        load_batched_agent(str(path))
+
+
+OWN = """
+import numpy as np
+
+class Weakest:
+    def act(self, observation):
+        return 0
+
+class WeakestOfMany:
+    def __call__(self, decisions):
+        return np.zeros(len(decisions), np.int64)
+
+class Neither:
+    pass
+
+def broken():
+    raise RuntimeError("no weights")
+
+number = 3
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the file of some agents, in the folder we are in."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "own.py"
+    path.write_text(OWN)
+    return path
+
+
+class Watcher:
+    """Plays the last move, and keeps what it was shown."""
+
+    everything: ClassVar[list[tuple[int, Observation]]] = []
+
+    def act(self, observation: Observation) -> int:
+        self.everything.append((id(self), observation))
+        return len(observation.moves) - 1
+
+
+class Together:
+    """Answers for many seats in one call."""
+
+    calls: ClassVar[list[int]] = []
+
+    def act_batch(self, observations: list[Observation]) -> list[int]:
+        self.calls.append(len(observations))
+        return [0] * len(observations)
+
+
+def test_a_seats_agent_plays_one_seat_of_one_round_and_sees_no_other_hand() -> None:
+    Watcher.everything.clear()
+    agent = SeatedChooser("watcher", Seats(Watcher))
+    play_duplicate(agent, GreedyAgent(), duplicate_deals(np.arange(3), 0))
+    seats: dict[int, set[int]] = {}
+    for who, seen in Watcher.everything:
+        seats.setdefault(who, set()).add(seen.seat)
+        hands = seen.state["hand"][0].sum(1)
+        assert hands[seen.seat] > 0 and np.count_nonzero(hands) == 1
+        assert seen.stage == "play" and len(seen.actions) == len(seen.moves) > 1
+        with pytest.raises(AgentError, match="record of a round"):
+            _ = seen.plays
+    assert len(seats) == 3 * 2 * 2 and all(len(held) == 1 for held in seats.values())
+
+
+def test_it_plays_as_the_same_rule_for_batches_does() -> None:
+    class First:
+        def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+            return np.zeros(len(decisions), np.int64)
+
+    class One:
+        def act(self, observation: Observation) -> int:
+            return 0
+
+    Together.calls.clear()
+    deals = duplicate_deals(np.arange(4), 1)
+    wanted = play_duplicate(First(), GreedyAgent(), deals)
+    for kind in (One, Together):
+        assert np.array_equal(play_duplicate(SeatedChooser("own", Seats(kind)), GreedyAgent(), deals), wanted)
+    assert max(Together.calls) > 4, "an agent for many seats is asked for all of them"
+
+
+def test_an_answer_that_is_no_choice_is_refused() -> None:
+    class Wrong:
+        def __init__(self, answer: object = "pass") -> None:
+            self.answer = answer
+
+        def act(self, observation: Observation) -> object:
+            return self.answer
+
+    class Forgets:
+        def act_batch(self, observations: list[Observation]) -> list[int]:
+            return [0] * (len(observations) - 1)
+
+    deals = duplicate_deals(np.arange(12), 1)
+    for agent, error, says in (
+        (Wrong, AgentError, "must answer with an index; got"),
+        (lambda: Wrong(99999), AgentFault, "index of its legal moves"),
+        (Forgets, AgentError, "must answer all 12 observations; got 11 answers"),
+    ):
+        with pytest.raises(error, match=says):
+            play_duplicate(SeatedChooser("wrong", Seats(agent)), GreedyAgent(), deals)
+
+
+@pytest.mark.parametrize("name", ["own.py:Weakest", "own.py:WeakestOfMany"])
+def test_ones_own_agent_meets_others_in_the_arena(own: Path, name: str) -> None:
+    assert not is_batched(name) and 1 < deals_at_once(name) < 100
+    before = fingerprint(name)
+    assert play_match(Meeting("guandan", name, "greedy", 3)).complete
+    assert play_match(Meeting("guandan", name, "random", 1, terms={"whole": True})).complete
+    own.write_text(OWN + "\n# another version\n")
+    assert fingerprint(name) != before
+
+
+def test_ones_own_agent_for_batches_sits_at_a_table_too(own: Path) -> None:
+    seat = load_agent("own.py:WeakestOfMany")
+    assert isinstance(seat, ChooserSeat) and seat.name == "own.py:WeakestOfMany"
+    state = duplicate_deals(np.arange(1), 0)
+    moves = legal(state).values
+    seen = Observation(int(state["player"][0]), "play", state, moves, np.zeros(0, np.uint8), moves[:0])
+    assert 0 <= seat.act_batch([seen])[0] < len(moves)
+
+
+def test_a_name_of_ones_own_that_cannot_be_is_refused_and_what_makes_no_agent_when_it_is_loaded(
+    own: Path,
+) -> None:
+    for name, says in (
+        ("own.py:Nobody", "own.py must define Nobody"),
+        ("none.py:Nobody", "file 'none.py' does not exist"),
+        ("own.py:number", "must be a class or function; got int"),
+    ):
+        with pytest.raises(UnknownAgent, match=says):
+            check_agent(name)
+    for name, says in (("own.py:Neither", "has no method act"), ("own.py:broken", "no weights")):
         check_agent(name)
+        with pytest.raises(UnknownAgent, match=says):
+            load_batched_agent(name)
+        with pytest.raises(AgentError, match=says):
+            load_agent(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
@@ -33,7 +32,7 @@ def endgames(n: int, rng: np.random.Generator, most: int, least: int = 2) -> lis
 
 def test_solver_agrees_with_the_slow_twin_on_every_move() -> None:
     rng = np.random.default_rng(0)
-    for state in endgames(amount(40, 9), rng, most=11):
+    for state in endgames(amount(40, 6), rng, most=11):
         seat = int(state["player"][0])
         moves = legal(state).values
         solved = solve_endgame(state, seat, moves, 100_000)
@@ -50,7 +49,7 @@ def test_payoffs_are_those_of_the_rounds_two_ends() -> None:
         seat = int(state["player"][0])
         solved = solve_endgame(state, seat, legal(state).values, 10)
         ends = set()
-        for _ in range(60):
+        for _ in range(amount(60, 20)):
             play = state.copy()
             while play["player"][0] >= 0:
                 advance(play, random_choice(play, rng))
@@ -65,7 +64,7 @@ def test_payoffs_are_those_of_the_rounds_two_ends() -> None:
 def test_playing_the_solution_wins_against_any_defence() -> None:
     rng = np.random.default_rng(2)
     won = 0
-    for state in endgames(amount(25, 12), rng, most=24, least=8):
+    for state in endgames(amount(25, 10), rng, most=24, least=8):
         seat = int(state["player"][0])
         solved = solve_endgame(state, seat, legal(state).values, 300_000)
         if not solved.won.any():
@@ -86,13 +85,13 @@ def test_playing_the_solution_wins_against_any_defence() -> None:
     assert won >= 5
 
 
-@pytest.mark.parametrize("limit", [0, 1, 3])
-def test_a_small_limit_leaves_moves_open_rather_than_guessing(limit: int) -> None:
+def test_a_small_limit_leaves_moves_open_rather_than_guessing() -> None:
     rng = np.random.default_rng(3)
     for state in endgames(amount(5, 3), rng, most=30, least=14):
         seat = int(state["player"][0])
         moves = legal(state).values
         whole = solve_endgame(state, seat, moves, 2_000_000)
-        part = solve_endgame(state, seat, moves, limit)
-        assert np.all(part.won[part.known] == whole.won[part.known]) or not whole.known.all()
-        assert not part.won[~part.known].any()
+        for limit in (0, 1, 3):
+            part = solve_endgame(state, seat, moves, limit)
+            assert np.all(part.won[part.known] == whole.won[part.known]) or not whole.known.all()
+            assert not part.won[~part.known].any()

@@ -35,6 +35,9 @@ def test_the_examples_hide_the_other_hands_and_cover_what_players_meet() -> None
         opponents = [s for s in (seat + 1 & 3, seat + 3 & 3) if state["left"][0, s] > 0]
         kinds.add((len(opponents), bool(state["leader"][0] == 255)))
     assert kinds >= {(1, True), (2, False), (2, True)}
+    state, _ = parse_position(read_position("follow"))
+    names = {move_text(move, int(state["level"][0])) for move in legal(state, canonical=True).values}
+    assert {"Pass", "Bomb of 4 5 (S5 H5 C5 D5)"} <= names, "moves are named as players name them"
 
 
 def test_every_example_is_explained_by_its_best_move_and_sampled_deals() -> None:
@@ -76,88 +79,66 @@ def test_a_decision_game_is_explained_by_its_policy_and_all_deals_compared() -> 
     assert decision.solution is not None and len(decision.solution.worlds) == 3
     told = explain_decision(decision, config)
     assert told.stage == "subgame" and len(told.deals) > 3
+    hurried = Gs2Agent(CountEvaluator(), QUICK.replace(deadline=1e-6), np.random.default_rng(0))
+    cut = explain_decision(hurried.decide(parse_position(read_position("lead"))[0]), hurried.config)
+    assert cut.play == cut.blueprint and any("the time was up" in note for note in cut.notes)
     chosen = {row.move: row.refined for row in told.moves}
     best = decision.solution.policy[decision.solution.moves == decision.choice]
     assert chosen[told.play] == pytest.approx(float(best[0])) == pytest.approx(max(chosen.values()))
 
 
-def test_moves_are_named_as_players_name_them() -> None:
-    state, _ = parse_position(read_position("follow"))
-    names = [move_text(move, int(state["level"][0])) for move in legal(state, canonical=True).values]
-    assert "Pass" in names
-    assert "Bomb of 4 5 (S5 H5 C5 D5)" in names
+def told_of(*words: str) -> tuple[dict, str]:
+    done = CliRunner().invoke(solve, ["guandan", "--json", *words])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout), done.stderr
 
 
-def test_a_decision_that_was_cut_short_says_so() -> None:
-    state, _ = parse_position(read_position("lead"))
-    agent = Gs2Agent(CountEvaluator(), QUICK.replace(deadline=1e-6), np.random.default_rng(0))
-    told = explain_decision(agent.decide(state), agent.config)
-    assert told.play == told.blueprint
-    assert any("the time was up" in note for note in told.notes)
-
-
-def test_a_source_that_is_no_position_lists_the_examples(tmp_path) -> None:
-    with pytest.raises(GameError, match=r"must be a file or one of .*endgame"):
-        read_position("nowhere")
-    file = tmp_path / "mine.json"
-    file.write_text(json.dumps(example_positions()["lead"]))
-    assert read_position(file) == read_position("lead")
-
-
-def test_the_command_prints_a_verdict_for_people_and_for_programs(monkeypatch, tmp_path) -> None:
+def test_the_command_prints_a_verdict_for_people_and_for_programs(monkeypatch) -> None:
     made = []
 
     def make(spec, config, rng):
         made.append(spec)
-        return Gs2Agent(CountEvaluator(noise=0.1), config.replace(worlds=8, depth=3), rng)
+        return Gs2Agent(CountEvaluator(noise=0.1), config, rng)
 
     monkeypatch.setattr(agent_module, "make_agent", make)
-    runner = CliRunner()
-    shown = runner.invoke(solve, ["guandan", "--infoset", "wild", "--seconds", "20"])
+    words = ["--infoset", "wild", "--seconds", "600", "--method", "standard:worlds=8,depth=3"]
+    shown = CliRunner().invoke(solve, ["guandan", *words])
     assert shown.exit_code == 0, shown.output
     assert "Play " in shown.output and "hand (10)" in shown.output and "milliseconds" in shown.output
-    told = runner.invoke(solve, ["guandan", "--infoset", "wild", "--seconds", "20", "--json"])
-    assert json.loads(told.output[told.output.index("{") :])["play"] in shown.output
-    listed = runner.invoke(solve, ["guandan", "--positions"])
+    assert told_of(*words)[0]["play"] in shown.output
+    listed = CliRunner().invoke(solve, ["guandan", "--positions"])
     assert all(name in listed.output for name in example_positions())
     assert made == [None, None]
 
 
 def test_a_move_far_behind_is_searched_when_asked_and_left_alone_with_a_gap() -> None:
-    def ask(*words: str) -> dict:
-        done = CliRunner().invoke(solve, ["guandan", "--json", *words])
-        assert done.exit_code == 0, done.output
-        return json.loads(done.stdout)
-
-    assert ask("--method", "standard:worlds=4")["stage"] == "subgame"
-    assert ask("--method", "rollout:worlds=4")["stage"] == "rollout"
-    assert ask("--method", "standard:gap=0,worlds=4")["stage"] == "clear"
-
-
-def test_earlier_options_say_the_present_ones() -> None:
-    words = ["--position", "wild", "--preset", "standard", "--worlds", "4", "--gap", "0"]
-    done = CliRunner().invoke(solve, ["guandan", "--json", *words])
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["stage"] == "clear"
+    assert told_of("--method", "standard:worlds=4")[0]["stage"] == "subgame"
+    # earlier options say the present ones
+    told, said = told_of(
+        "--position", "lead", "--preset", "standard", "--worlds", "4", "--gap", "0", "--seconds", "600"
+    )
+    assert told["stage"] == "clear"
     for line in (
-        "--position is now --infoset wild",
+        "--position is now --infoset lead",
         "--preset is now --method standard",
         "as in standard:gap=0.0",
         "as in standard:gap=0.0,worlds=4",
     ):
-        assert line in done.stderr
+        assert line in said
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
+def test_what_the_methods_of_the_game_do_not_have_is_refused(tmp_path) -> None:
+    for words, says in (
         (("--order", "2"), "has no field 'order'"),
         (("--method", "fast:wolds=4"), "did you mean worlds"),
         (("--method", "fst"), "did you mean fast"),
         (("--infoset", "nowhere"), "must be a file or one of lead"),
         (("-o", "new.npz"), "--output and --lock need a method of every game"),
-    ],
-)
-def test_what_the_methods_of_the_game_do_not_have_is_refused(words: tuple[str, ...], says: str) -> None:
-    done = CliRunner().invoke(main, ["solve", "guandan", *words])
-    assert done.exit_code == 2 and says in " ".join(done.stderr.split()), done.stderr
+    ):
+        done = CliRunner().invoke(main, ["solve", "guandan", *words])
+        assert done.exit_code == 2 and says in " ".join(done.stderr.split()), done.stderr
+    with pytest.raises(GameError, match=r"must be a file or one of .*endgame"):
+        read_position("nowhere")
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(example_positions()["lead"]))
+    assert read_position(file) == read_position("lead")

@@ -26,14 +26,6 @@ def test_without_rollouts_the_blueprint_alone_is_believed() -> None:
     assert np.allclose(error, [0, 0.25, 0.25])
 
 
-def test_many_rollouts_alone_are_believed() -> None:
-    rng = np.random.default_rng(0)
-    payoffs = rng.normal(np.array([0.0, 0.5, -0.5]), 1.0, (20_000, 3))
-    mean, error = posterior(Evidence(payoffs, np.ones(len(payoffs)), np.array([0.0, -5.0, 5.0]), 0.25), 0)
-    assert np.allclose(mean, [0, 0.5, -0.5], atol=0.06)
-    assert np.all(error < 0.02)
-
-
 def test_the_estimate_is_the_normal_posterior() -> None:
     rng = np.random.default_rng(1)
     payoffs = rng.normal(size=(50, 2))
@@ -80,7 +72,7 @@ def test_a_move_that_wins_the_round_is_found_against_the_blueprint() -> None:
     evaluator = BlueprintEvaluator(CountBlueprint())
     rng = np.random.default_rng(4)
     tested = 0
-    for row in midgame(amount(1500, 800), rng, plies=110):
+    for row in midgame(amount(1500, 500), rng, plies=110):
         state = np.atleast_1d(row)
         seat = int(state["player"][0])
         moves = legal(state, canonical=True).values
@@ -124,37 +116,11 @@ def test_comparison_stops_at_the_deadline_with_what_it_has() -> None:
     assert result.stopped == "deadline" and result.rollouts == 0 and result.best == 0
 
 
-def test_the_same_seed_gives_the_same_comparison() -> None:
-    evaluator = BlueprintEvaluator(CountBlueprint())
-    state = np.atleast_1d(midgame(1, np.random.default_rng(6), plies=30, least=4)[0])
-    moves = legal(state, canonical=True)
-    q = evaluator_values(evaluator, state, moves)
-    order = np.argsort(-q)[:4]
-
-    def once() -> np.ndarray:
-        worlds = sample_worlds(state, int(state["player"][0]), 32, np.random.default_rng(3))
-        config = agent_preset("standard").replace(wave=8, worlds=32)
-        question = Question(state, moves.values[order], q[order], worlds)
-        return compare_moves([question], Rollouts(evaluator), config, time.perf_counter() + 60)[0].payoffs
-
-    assert np.array_equal(once(), once(), equal_nan=True)
-
-
-def test_presets_are_known_by_name() -> None:
+def test_a_field_out_of_range_or_unknown_names_itself() -> None:
     assert all(agent_preset(name).name == name for name in PRESETS)
     with pytest.raises(ConfigError, match="paper"):
         agent_preset("slow")
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("worlds", 0), ("method", "magic"), ("deadline", -1.0), ("depth", -1), ("anchor", 0.0), ("k", True)],
-)
-def test_a_field_out_of_range_names_itself(field: str, value: object) -> None:
-    with pytest.raises(ConfigError, match=field):
-        GuanDanConfig().replace(**{field: value})
-
-
-def test_an_unknown_field_is_refused() -> None:
-    with pytest.raises(ConfigError, match="colour"):
-        GuanDanConfig().replace(colour=1)
+    wrong = {"worlds": 0, "method": "magic", "deadline": -1.0, "depth": -1, "anchor": 0.0, "k": True}
+    for field, value in (wrong | {"colour": 1}).items():
+        with pytest.raises(ConfigError, match=field):
+            GuanDanConfig().replace(**{field: value})

@@ -1,13 +1,18 @@
-"""Agents of any game by name: every kind, search over each, and words that name none."""
+"""Agents of any game by name: every kind, networks and how they play, search, and words that name none."""
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from blueprint.checkpoint import CheckpointError
+from blueprint.checkpoint import CheckpointError, shipped_file
+from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
+from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.climbing.persona_agent import load_persona_agent
+from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
 from blueprint.protocol import Blueprint, GameAgent, UnknownAgent
 from blueprint.research.game_network import GameNetworkConfig
 from blueprint.research.game_training import Budget, TrainingFiles, train_game_network
@@ -15,11 +20,14 @@ from cfr.policies.policy import save_policy, tabular_policy
 from cfr.solver import solve
 from cfr.tree import grow
 from games import load_game
+from games.game import CHANCE, Game
+from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.play.agent_names import (
     agent_identity,
     load_game_agent,
     load_game_blueprint,
+    network_file,
     parse_agent,
 )
 from gs2.play.game_pairs import play_agents
@@ -55,36 +63,33 @@ def own(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
+def test_names_are_taken_apart_at_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, parts in (
         ("uniform", ("uniform", None)),
         ("cfr+:100", ("cfr+:100", None)),
         ("cfr+:100+gs2+", ("cfr+:100", "gs2+")),
         ("cfr:10+gs2+path:k=2,iterations=50", ("cfr:10", "gs2+path:k=2,iterations=50")),
         ("a+b.safetensors+gs2-d", ("a+b.safetensors", "gs2-d")),
         ("a+b.safetensors", ("a+b.safetensors", None)),
-    ],
-)
-def test_names_are_taken_apart_at_the_search(text: str, parts: tuple[str, str | None]) -> None:
-    name = parse_agent(text)
-    assert (name.text, name.search) == parts
-
-
-def test_a_file_of_that_very_name_is_no_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+    ):
+        name = parse_agent(text)
+        assert (name.text, name.search) == parts
+    for text in ("network:300", "networks", "cfr:100", "network:x", "n.safetensors", ""):
+        assert network_file("big2", parse_agent(text)) is None
+    monkeypatch.chdir(tmp_path)  # a file of that very name is no search
     Path("mine+gs2+").write_text("x")
     name = parse_agent("mine+gs2+")
     assert (name.text, name.file, name.search) == ("mine+gs2+", Path("mine+gs2+"), None)
 
 
-@pytest.mark.parametrize("text", ["uniform", "cfr:20", "dcfr:20", "noise:0.5", "dmc:500"])
-def test_strategies_of_small_games_play_as_they_are(text: str) -> None:
+def test_strategies_of_small_games_play_as_they_are() -> None:
     game = load_game("leduc_poker")
     tree = grow(game)
-    agent = load_game_agent(game, text)
-    assert isinstance(agent, GameAgent)
-    np.testing.assert_allclose(policy_of(agent, game, tree), policy_from_spec(text, game, tree), atol=1e-12)
+    for text in ("uniform", "dcfr:10", "noise:0.5", "dmc:300"):
+        agent = load_game_agent(game, text)
+        assert isinstance(agent, GameAgent)
+        wanted = policy_from_spec(text, game, tree)
+        np.testing.assert_allclose(policy_of(agent, game, tree), wanted, atol=1e-12)
 
 
 def test_files_of_policies_and_networks_play(tmp_path: Path) -> None:
@@ -122,11 +127,11 @@ def test_a_search_by_name_is_the_search_at_every_infoset() -> None:
 def test_a_searching_agent_is_one_fixed_strategy() -> None:
     game = load_game("leduc_poker")
     one, two = (load_game_agent(game, "cfr:5+gs2-r:k=2,iterations=20", seed=1) for _ in range(2))
-    played = play_agents(game, (one, two), np.random.default_rng(0), 15)
-    assert np.array_equal(played.net, np.zeros(15))
+    played = play_agents(game, (one, two), np.random.default_rng(0), 8)
+    assert np.array_equal(played.net, np.zeros(8))
     assert isinstance(one, SearchAgent) and 0 < one.searches <= played.paces[0].decisions
     before = one.searches
-    play_agents(game, (one, two), np.random.default_rng(0), 15)
+    play_agents(game, (one, two), np.random.default_rng(0), 8)
     assert one.searches == before
 
 
@@ -138,27 +143,37 @@ def test_agents_of_ones_own_play(own: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "says"),
+    ("game", "text", "error", "says"),
     [
-        ("unifrom", UnknownAgent, "did you mean uniform"),
-        ("cfr:x", UnknownAgent, "iterations must be an integer of at least 1"),
-        ("network:0", UnknownAgent, "decisions must be an integer of at least 1"),
-        ("uniform+gs22", UnknownAgent, "did you mean gs2"),
-        ("cfr:10+gs22", UnknownAgent, "did you mean gs2"),
-        ("dcfr+:10+gs22", UnknownAgent, "did you mean gs2"),
-        ("uniform+gs2+:kk=3", ConfigError, "there is no field 'kk' to set; did you mean k"),
-        ("uniform+gs2+:k=three", ConfigError, "k must be of type int"),
-        ("none.safetensors+gs2+", UnknownAgent, "is called 'none.safetensors'"),
-        ("none.py:Agent", UnknownAgent, "does not exist"),
-        ("OWN:Silent", UnknownAgent, "must have a name and policy"),
-        ("OWN:broken", UnknownAgent, "cannot be made without arguments"),
+        ("kuhn_poker", "unifrom", UnknownAgent, "did you mean uniform"),
+        ("kuhn_poker", "cfr:x", UnknownAgent, "iterations must be an integer of at least 1"),
+        ("kuhn_poker", "network:0", UnknownAgent, "decisions must be an integer of at least 1"),
+        ("kuhn_poker", "uniform+gs22", UnknownAgent, "did you mean gs2"),
+        ("kuhn_poker", "dcfr+:10+gs22", UnknownAgent, "did you mean gs2"),
+        ("kuhn_poker", "uniform+gs2+:kk=3", ConfigError, "there is no field 'kk' to set; did you mean k"),
+        ("kuhn_poker", "uniform+gs2+:k=three", ConfigError, "k must be of type int"),
+        ("kuhn_poker", "none.safetensors+gs2+", UnknownAgent, "is called 'none.safetensors'"),
+        ("kuhn_poker", "none.py:Agent", UnknownAgent, "does not exist"),
+        ("kuhn_poker", "OWN:Silent", UnknownAgent, "must have a name and policy"),
+        ("kuhn_poker", "OWN:broken", UnknownAgent, "cannot be made without arguments"),
+        ("kuhn_poker", "network", UnknownAgent, "one of doudizhu, big2"),
+        ("big2(players=3)", "network:temperature=0.1", UnknownAgent, "one of doudizhu, big2"),
+        ("doudizhu(landlord=bid)", "network", UnknownAgent, "one of doudizhu, big2"),
+        ("big2", "network:temperature=-1", ConfigError, "temperature"),
+        ("big2", "network:temprature=0.1", ConfigError, "did you mean temperature"),
+        ("big2", "network:alpha=0.5", ConfigError, "name a persona too"),
+        ("big2", "network:persona=balanced,temperature=0.1", ConfigError, "leave temperature and prune out"),
+        ("big2", "network:persona=balanced", CheckpointError, "must have a personality head"),
+        ("big2", "network:persona=bold", ConfigError, "persona"),
+        ("big2", "network:temperature=0.1@none.safetensors", UnknownAgent, "is no file"),
+        ("big2", "network@none.safetensors", UnknownAgent, "is no file"),
     ],
 )
 def test_words_that_name_no_agent_say_what_to_do(
-    text: str, error: type[Exception], says: str, own: Path
+    game: str, text: str, error: type[Exception], says: str, own: Path
 ) -> None:
     with pytest.raises(error, match=says):
-        load_game_agent(load_game("kuhn_poker"), text.replace("OWN", str(own)))
+        load_game_agent(load_game(game, general_sum=True), text.replace("OWN", str(own)))
 
 
 def test_an_identity_changes_with_the_file(own: Path, tmp_path: Path) -> None:
@@ -171,3 +186,67 @@ def test_an_identity_changes_with_the_file(own: Path, tmp_path: Path) -> None:
     before = agent_identity(f"{network}+gs2+")
     network.write_bytes(b"two")
     assert agent_identity(f"{network}+gs2+") != before != agent_identity(f"{network}+gs2-d")
+
+
+STYLED = ClimbingConfig(state=16, action=8, critic=0, rounds=8, batch=64, personality=8, personas=0.5)
+
+
+@pytest.fixture(scope="module")
+def styled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of a network with a personality head that was hardly trained."""
+    place = RunPlace.of(tmp_path_factory.mktemp("run"))
+    train_climbing(load_game("big2"), place, STYLED, RunLimits(decisions=1), RunManner(every=0.0))
+    return place.checkpoint
+
+
+def some_states(game: Game, seat: int, n: int) -> Array:
+    """Return states at which a seat acts, from random play."""
+    rng = np.random.default_rng(seat)
+    states = np.repeat(game.root(), 8 * n, axis=0)
+    while len(found := states[game.player(states) == seat]) < n:
+        legal = game.actions(states)
+        chance = game.player(states)[0] == CHANCE
+        probs = game.chance_probs(states, legal) if chance else rng.random(len(legal.values))
+        bounds = itertools.pairwise(legal.offsets.tolist())
+        at = [low + int(np.argmax(probs[low:high] * rng.random(high - low))) for low, high in bounds]
+        states = game.step(states, np.arange(len(states)), legal.values[at])
+    return found[:n]
+
+
+def test_a_way_to_play_is_that_of_the_loaders(styled: Path) -> None:
+    game = load_game("big2")
+    states = some_states(game, 1, 12)
+    legal = game.actions(states)
+    shipped = shipped_file("big2")
+    assert shipped is not None
+    balanced = load_persona_agent(styled, game, "balanced", alpha=0.25)
+    wanted = {
+        "network": load_climbing_blueprint(shipped, game),
+        "Network:temperature=0.3": load_climbing_blueprint(shipped, game, temperature=0.3),
+        f"network:prune=0@{shipped}": load_climbing_blueprint(shipped, game, prune=0),
+        f"network@{styled}": load_climbing_blueprint(styled, game),
+        f"network:persona=balanced,alpha=0.25@{styled}": balanced,
+    }
+    answers = {}
+    for name, same in wanted.items():
+        agent = load_game_agent(game, name)
+        answers[name] = agent.policy(game, states, 1, legal)
+        assert np.array_equal(answers[name], same.policy(game, states, 1, legal)), name
+    persona = f"network:persona=aggressive@{styled}"
+    assert not isinstance(load_game_agent(game, persona), Blueprint)
+    for load, words in ((load_game_blueprint, persona), (load_game_agent, f"{persona}+rollout")):
+        with pytest.raises(UnknownAgent, match="must have values"):
+            load(game, words)
+    soft = answers["Network:temperature=0.3"]
+    assert ((soft > 0) & (soft < 1)).any() and np.isin(answers["network"], (0, 1)).all()
+
+
+def test_an_identity_follows_the_file_behind_the_name(styled: Path, tmp_path: Path) -> None:
+    path = tmp_path / "n.safetensors"
+    path.write_bytes(styled.read_bytes())
+    names = (f"network:temperature=0.1@{path}", f"network@{path}+rollout", str(path))
+    before = [agent_identity(name, "big2") for name in names]
+    path.write_bytes(styled.read_bytes() + b" ")
+    after = [agent_identity(name, "big2") for name in names]
+    assert not set(before) & set(after) and len(set(before)) == 3
+    assert agent_identity("network", "big2") != agent_identity("network", "doudizhu")

@@ -31,20 +31,6 @@ def test_a_match_is_its_numbered_games() -> None:
     assert told["games"] == 80 and told["decisions"][0] == played.paces[0].decisions
 
 
-def test_a_match_goes_on_from_its_file(tmp_path: Path) -> None:
-    file = tmp_path / "match.jsonl"
-    asked = iter([False, True])
-    short = Meeting("leduc_poker", "cfr:10+resolve:iterations=5", "uniform", pairs=12, seed=5)
-    part = play_match(short, output=file, stop=lambda: next(asked, True))
-    assert not part.complete and 0 < len(part.games.numbers) < 12
-    file.write_bytes(file.read_bytes() + b'{"pair": 11, "pay')  # torn by a kill
-    whole = play_match(short, output=file)
-    assert whole.complete and len(file.read_text().splitlines()) == 13
-    assert np.array_equal(whole.games.payoffs, play_match(short).games.payoffs)
-    again = play_match(short, output=file)
-    assert again.games.paces[0].decisions == 0 and again.net == whole.net
-
-
 def test_processes_play_the_same_games(tmp_path: Path) -> None:
     files = [MatchFiles(tmp_path / f"match{k}.jsonl", tmp_path / f"rounds{k}.jsonl") for k in (1, 2)]
     alone, two = (play_match(MEETING, output=files[k - 1], processes=k) for k in (1, 2))
@@ -73,14 +59,11 @@ def test_a_file_of_another_match_is_refused(tmp_path: Path) -> None:
         with pytest.raises(MeetingError, match="line 6: not the result of a pair"):
             play_match(Meeting("kuhn_poker", "cfr:10", "uniform", pairs=8), output=file)
         file.write_text(text)
+    with pytest.raises(MeetingError, match="at least 1 pair"):
+        Meeting("kuhn_poker", "uniform", "uniform", pairs=0)
     file.write_text(json.dumps({"format": "other"}) + "\n")
     with pytest.raises(MeetingError, match="must be a result of gs2 match"):
         play_match(MEETING, output=file)
-
-
-def test_a_match_needs_games() -> None:
-    with pytest.raises(MeetingError, match="at least 1 pair"):
-        Meeting("kuhn_poker", "uniform", "uniform", pairs=0)
 
 
 @pytest.mark.parametrize("game", ["leduc_poker", "doudizhu(ranks=4)", "big2(players=3,ranks=3,suits=3)"])
@@ -97,14 +80,20 @@ def test_records_and_results_of_a_match_say_the_same(game: str, tmp_path: Path) 
     assert np.array_equal(whole.games.payoffs, play_match(meeting).games.payoffs)
 
 
-def test_a_match_goes_on_from_whatever_its_files_hold(tmp_path: Path) -> None:
+def test_a_match_goes_on_from_whatever_its_files_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gs2.play.contests.QUICK", 3)
     files = MatchFiles(tmp_path / "match.jsonl", tmp_path / "rounds.jsonl")
     assert files.results is not None and files.records is not None
     meeting = Meeting("big2(players=3,ranks=3,suits=3)", "uniform", "uniform", pairs=8, seed=3)
+    asked = iter([False, True])
+    part = play_match(meeting, output=files, stop=lambda: next(asked, True))
+    assert not part.complete and 0 < len(part.games.numbers) < 8
     whole = play_match(meeting, output=files)
     results, records = files.results.read_bytes(), files.records.read_bytes()
     rng = np.random.default_rng(0)
-    for _ in range(8):
+    for _ in range(5):
         for path, data in ((files.results, results), (files.records, records)):
             path.write_bytes(data[: rng.integers(len(data) + 1)])  # cut off by a kill
             if rng.random() < 0.2:
@@ -134,16 +123,12 @@ def test_results_and_records_that_contradict_each_other_are_refused(tmp_path: Pa
     files.records.unlink()
     with pytest.raises(MeetingError, match="must end as its results say"):
         play_match(meeting, output=files)
-    for row in (
-        {"team": 2},
-        {"payoffs": [1.0, -1.0, 0.0]},
-    ):
+    for row in ({"team": 2}, {"payoffs": [1.0, -1.0, 0.0]}):
         files.records.unlink(missing_ok=True)
         play_match(meeting, output=MatchFiles(records=files.records))
         text = files.records.read_text()
-        files.records.write_text(
-            text + json.dumps({**json.loads(text.splitlines()[1]), "pair": 9, **row}) + "\n"
-        )
+        wrong = {**json.loads(text.splitlines()[1]), "pair": 9, **row}
+        files.records.write_text(text + json.dumps(wrong) + "\n")
         with pytest.raises(MeetingError, match="rounds must be of 2 teams and 2 seats"):
             play_match(meeting, output=MatchFiles(records=files.records))
     files.records.write_text(json.dumps({"format": "gs2-match-1"}) + "\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -71,24 +73,30 @@ class Witness(KeyedAgent):
         return super().policy(game, states, player, actions)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_two_agents_of_one_policy_are_even_in_every_pair_of_random_games(seed: int) -> None:
     game = RandomGame(seed, public=seed % 2 == 0)
-    played = play_agents(game, (KeyedAgent(seed), KeyedAgent(seed)), rng(seed), 40)
+    witness = Witness(seed)
+    played = play_agents(game, (witness, KeyedAgent(seed)), rng(seed), 40)
     assert np.array_equal(played.net, np.zeros(40))
-    alone = play_agents(game, (KeyedAgent(seed), KeyedAgent(seed)), rng(seed), 400, duplicate=False)
+    alone = play_agents(game, (KeyedAgent(seed), KeyedAgent(seed)), rng(seed), 100, duplicate=False)
     assert alone.net.std() > 0
+    # trails tell what a seat saw, and change nothing
+    assert asks_trails(witness) and not asks_trails(UniformAgent())
+    told, untold = (
+        play_agents(game, (one, KeyedAgent(9)), rng(seed), 60) for one in (Witness(seed), KeyedAgent(seed))
+    )
+    assert np.array_equal(told.payoffs, untold.payoffs)
+    assert witness.asked == played.paces[0].decisions > 0
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_two_agents_of_one_policy_are_even_in_large_games(name: str) -> None:
-    played = play_agents(load_game(name), (UniformAgent(), UniformAgent()), rng(3), 50)
-    assert np.array_equal(played.net, np.zeros(50)) and np.any(played.payoffs != 0)
+    played = play_agents(load_game(name), (UniformAgent(), UniformAgent()), rng(3), 20)
+    assert np.array_equal(played.net, np.zeros(20)) and np.any(played.payoffs != 0)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("duplicate", [True, False])
-@pytest.mark.some(3)
+@pytest.mark.parametrize(("seed", "duplicate"), [(0, True), (1, False)])
 def test_mean_payoffs_are_the_exact_ones_on_random_games(seed: int, duplicate: bool) -> None:
     game = RandomGame(100 + seed, public=seed % 2 == 0)
     tree = grow(game)
@@ -99,30 +107,12 @@ def test_mean_payoffs_are_the_exact_ones_on_random_games(seed: int, duplicate: b
     first = np.where(tree.slot_player == 0, policies[0], policies[1])
     second = np.where(tree.slot_player == 0, policies[1], policies[0])
     exact = np.array([expected_value(form, first), -expected_value(form, second)])
-    games = amount(3000, 1000)
+    games = amount(3000, 800)
     played = play_agents(game, (agents[0], agents[1]), rng(seed), games, duplicate=duplicate)
     error = played.payoffs.std(0) / np.sqrt(games)
     assert np.all(np.abs(played.payoffs.mean(0) - exact) <= STANDARD_ERRORS * error + 1e-12)
     low, high = played.interval()
     assert low <= played.net.mean() <= high
-
-
-def test_duplicates_share_their_chance() -> None:
-    """Whoever holds the cards: the seats' private dice are the same in both games of a pair."""
-    seen: dict[str, list[Array]] = {"a": [], "b": []}
-
-    class Looks(UniformAgent):
-        def __init__(self, name: str) -> None:
-            self.name = name
-
-        def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-            if player == 0 and len(seen[self.name]) == 0:
-                seen[self.name].append(states["dice0"].copy())
-            return super().policy(game, states, player, actions)
-
-    game = load_game("liars_dice(dice=5)")
-    play_agents(game, (Looks("a"), Looks("b")), rng(1), 30)
-    assert np.array_equal(seen["a"][0], seen["b"][0]) and len(set(seen["a"][0].tolist())) > 5
 
 
 def test_games_depend_on_their_numbers_alone() -> None:
@@ -135,38 +125,26 @@ def test_games_depend_on_their_numbers_alone() -> None:
     assert not np.array_equal(whole.payoffs, play_numbered(game, agents, np.arange(60), 8).payoffs)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_trails_tell_what_a_seat_saw_on_random_games(seed: int) -> None:
-    game = RandomGame(seed, public=seed % 2 == 0)
-    witness = Witness(seed)
-    assert asks_trails(witness) and not asks_trails(UniformAgent())
-    told = play_agents(game, (witness, KeyedAgent(9)), rng(seed), 60)
-    untold = play_agents(game, (KeyedAgent(seed), KeyedAgent(9)), rng(seed), 60)
-    assert np.array_equal(told.payoffs, untold.payoffs)
-    assert witness.asked == told.paces[0].decisions > 0
-
-
-@pytest.mark.parametrize(
-    ("row", "says"),
-    [
-        ([0.5, 0.6], "must sum to 1"),
-        ([1.5, -0.5], "must not be negative"),
-        ([np.nan, 1.0], "must sum to 1"),
-        ([1.0], "one probability for each"),
-    ],
-)
-def test_an_answer_that_is_no_policy_is_refused(row: list[float], says: str) -> None:
+def test_an_answer_that_is_no_policy_is_refused() -> None:
     class Bad(UniformAgent):
         name = "bad"
+        row: ClassVar[list[float]] = []
 
         def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-            return np.array(row)
+            return np.array(self.row)
 
     game = load_game("kuhn_poker")
     states = game.step(game.root(), np.zeros(1, np.int64), np.array([0]))
     states = game.step(states, np.zeros(1, np.int64), np.array([1]))
-    with pytest.raises(AnswerFault, match=f"bad: .*{says}"):
-        answers(Bad(), game, states, 0, game.actions(states))
+    bad = Bad()
+    for bad.row, says in (
+        ([0.5, 0.6], "must sum to 1"),
+        ([1.5, -0.5], "must not be negative"),
+        ([np.nan, 1.0], "must sum to 1"),
+        ([1.0], "one probability for each"),
+    ):
+        with pytest.raises(AnswerFault, match=f"bad: .*{says}"):
+            answers(bad, game, states, 0, game.actions(states))
 
 
 def test_numbered_draws_are_uniform_and_independent_of_each_other() -> None:
@@ -194,7 +172,7 @@ def test_where_each_seat_is_a_team_the_first_agent_sits_on_every_seat_once() -> 
     np.testing.assert_allclose(even.net, 0, atol=1e-12)
     assert np.abs(even.payoffs).max() > 0
     # against others it scores what the tree says of each seating
-    tree, games = grow(game), amount(4000, 1200)
+    tree, games = grow(game), amount(4000, 600)
     agents = (agent, UniformAgent())
     played = play_agents(game, agents, rng(2), games, duplicate=False)
     sizes = np.diff(tree.infoset_offset)

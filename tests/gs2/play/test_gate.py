@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,9 @@ from games import load_game
 from gs2.cli import main
 from gs2.play.arena import Meeting, MeetingError, play_match
 from gs2.play.gate import Challenge, gate
-from tests.commands.training.test_train_climbing import TINY
 from tests.patience import amount
+
+FEW = ("--pairs", "100", "--batch", "100", "--processes", "1")
 
 
 def test_the_better_agent_passes_early_the_worse_does_not_and_equal_ones_stay_undecided(
@@ -27,75 +27,34 @@ def test_the_better_agent_passes_early_the_worse_does_not_and_equal_ones_stay_un
         assert found.low <= found.net <= found.high
         return found.verdict, found.pairs
 
-    better, worse, same = (
-        verdict("cfr:50", "uniform"),
-        verdict("uniform", "cfr:50"),
-        verdict("cfr:9", "cfr:9"),
-    )
+    pairs = (("cfr:50", "uniform"), ("uniform", "cfr:50"), ("cfr:9", "cfr:9"))
+    better, worse, same = (verdict(*pair) for pair in pairs)
     assert better[0] == "better" and worse[0] == "worse" and max(better[1], worse[1]) < 400
     assert same == ("undecided", 400)
 
 
 def test_a_gate_that_was_stopped_goes_on_to_the_same(tmp_path: Path) -> None:
-    challenge = Challenge(Meeting("kuhn_poker", "cfr:30", "cfr:29", pairs=600, seed=3), 300)
+    challenge = Challenge(Meeting("kuhn_poker", "cfr:30", "cfr:29", pairs=300, seed=3), 150)
     looks = []
     part = gate(challenge, output=tmp_path / "a.jsonl", progress=looks.append, stop=lambda: len(looks) == 1)
-    assert part.verdict == "stopped" and part.pairs == 300 and [look.pairs for look in looks] == [300]
+    assert part.verdict == "stopped" and part.pairs == 150 and [look.pairs for look in looks] == [150]
     whole = gate(challenge, output=tmp_path / "a.jsonl")
     assert whole == gate(challenge, output=tmp_path / "b.jsonl")
     played = play_match(challenge.meeting)
-    assert whole.pairs == 600 and whole.net == pytest.approx(played.net)
+    assert whole.pairs == 300 and whole.net == pytest.approx(played.net)
 
 
-@pytest.mark.parametrize(("batch", "confidence"), [(0, 0.95), (11, 0.95), (5, 1.0), (5, 0.0)])
-def test_numbers_out_of_range_are_refused(batch: int, confidence: float) -> None:
-    with pytest.raises(MeetingError, match="batch must be in"):
-        Challenge(Meeting("kuhn_poker", "uniform", "uniform", pairs=10), batch, confidence)
-
-
-@pytest.mark.long
-def test_the_command_knows_the_game_of_a_checkpoint_and_exports_what_passes(tmp_path: Path) -> None:
-    run, small = tmp_path / "run.safetensors", tmp_path / "small.safetensors"
-    trained = CliRunner().invoke(main, ["train", "big2", "-o", str(run), *TINY])
-    assert trained.exit_code == 0, trained.output
-    how = [
-        "--pairs",
-        "100",
-        "--batch",
-        "100",
-        "--processes",
-        "1",
-        "-o",
-        str(tmp_path / "deals.jsonl"),
-        "--json",
-    ]
-    lost = CliRunner().invoke(main, ["gate", str(run), *how, "--export", str(small)])
-    assert lost.exit_code == 1, lost.output
-    told = json.loads(lost.stdout)
-    assert told["against"] == "network" and told["verdict"] != "better" and not small.exists()
-    shipped = str(shipped_file("big2"))
-    won = CliRunner().invoke(
-        main, ["gate", shipped, *how[:-3], "--against", str(run), "--export", str(small)]
-    )
-    assert won.exit_code == 0 and "a game [" in won.output, won.output
-    halves, description = read_checkpoint(small)
-    assert all(value.dtype == np.float16 for value in halves.values()) and description["game"] == "big2"
-    again = CliRunner().invoke(
-        main, ["match", "--game", "big2", str(small), shipped, "--pairs", "8", "--json"]
-    )
-    assert json.loads(again.stdout)["net"] == 0
-
-
-@pytest.mark.parametrize("words", [("--pairs", "1"), ("--batch", "99"), ("--rounds", "7")])
-def test_a_gate_that_could_decide_nothing_is_refused(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_gate_that_could_decide_nothing_is_refused(tmp_path: Path) -> None:
+    for batch, confidence in ((0, 0.95), (11, 0.95), (5, 1.0), (5, 0.0)):
+        with pytest.raises(MeetingError, match="batch must be in"):
+            Challenge(Meeting("kuhn_poker", "uniform", "uniform", pairs=10), batch, confidence)
     target = tmp_path / "x.safetensors"
-    result = CliRunner().invoke(
-        main, ["gate", str(SHIPPED), "--against", "random", *words, "--export", str(target)]
-    )
-    assert result.exit_code == 2 and "must be at least 100" in result.stderr and not target.exists()
+    for words in (("--pairs", "1"), ("--batch", "99"), ("--rounds", "7")):
+        asked = ["gate", str(SHIPPED), "--against", "random", *words, "--export", str(target)]
+        result = CliRunner().invoke(main, asked)
+        assert result.exit_code == 2 and "must be at least 100" in result.stderr and not target.exists()
 
 
-FEW = ("--pairs", "100", "--batch", "100", "--processes", "1")
 CANDIDATES = {"guandan": (str(SHIPPED), "random"), "big2": (str(shipped_file("big2")), "uniform")}
 
 
@@ -151,35 +110,28 @@ def test_what_is_exported_is_what_was_gated_though_the_file_is_replaced_meanwhil
     assert halves and all(np.array_equal(halves[name], tensors[name].astype(np.float16)) for name in halves)
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ((str(SHIPPED), "--game", "leduc_poker", "--against", "uniform"), "leduc_poker"),
-        (("BIG2", "--against", "nobody"), "is called 'nobody'"),
-        (("BIG2", "--game", "doudizhu"), "was trained on 'big2', not on 'doudizhu'"),
-        (("BIG2", "--game", "leduc_poker"), "leduc_poker"),
-    ],
-)
 def test_what_cannot_be_gated_is_said_before_anything_is_played(
-    words: tuple[str, ...], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names = [str(shipped_file("big2")) if word == "BIG2" else word for word in words]
-    result = CliRunner().invoke(main, ["gate", *names])
-    assert result.exit_code != 0 and told in result.output and not (tmp_path / "runs").exists()
-    assert isinstance(result.exception, SystemExit)
+    big2 = str(shipped_file("big2"))
+    for words, told in (
+        ((str(SHIPPED), "--game", "leduc_poker", "--against", "uniform"), "leduc_poker"),
+        ((big2, "--against", "nobody"), "is called 'nobody'"),
+        ((big2, "--game", "doudizhu"), "was trained on 'big2', not on 'doudizhu'"),
+        ((big2, "--game", "leduc_poker"), "leduc_poker"),
+    ):
+        result = CliRunner().invoke(main, ["gate", *words])
+        assert result.exit_code != 0 and told in result.output and not (tmp_path / "runs").exists()
+        assert isinstance(result.exception, SystemExit)
 
 
 @pytest.mark.parametrize("name", GAMES_WITH_NETWORKS)
-def test_the_shipped_networks_beat_their_rule_agents(name: str) -> None:
-    rule = {"doudizhu": "gs2.play.shedding:SHEDDING", "big2": "gs2.play.big2_shedding:BIG2_SHEDDING"}[name]
-    result = play_match(Meeting(name, "network", rule, pairs=amount(150, 80), seed=7))
-    assert result.interval()[0] > 0
-
-
-@pytest.mark.parametrize("name", GAMES_WITH_NETWORKS)
-def test_a_shipped_network_is_small_and_meant_for_its_game_alone(name: str) -> None:
+def test_the_shipped_networks_are_small_meant_for_their_game_and_beat_its_rule_agent(name: str) -> None:
     path = shipped_file(name)
     assert path is not None and path.stat().st_size <= 8_000_000
     assert read_checkpoint(path, prefix="-")[1]["game"] == load_game(name).name
     assert shipped_file(f"{name}(ranks=4)") is None and shipped_file("guandan(moves=full)") == SHIPPED
+    rule = {"doudizhu": "gs2.play.shedding:SHEDDING", "big2": "gs2.play.big2_shedding:BIG2_SHEDDING"}[name]
+    result = play_match(Meeting(name, "network", rule, pairs=amount(150, 80), seed=7))
+    assert result.interval()[0] > 0

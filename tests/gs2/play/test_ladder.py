@@ -59,7 +59,7 @@ def test_the_order_is_by_points_or_by_elo_as_it_is_asked_for() -> None:
 
 
 def test_a_ladder_goes_on_from_its_folder(tmp_path: Path) -> None:
-    plan = LadderPlan("leduc_poker", (*AGENTS, "cfr+:3"), pairs=amount(300, 100))
+    plan = LadderPlan("leduc_poker", (*AGENTS, "cfr+:3"), pairs=amount(300, 60))
     asked = iter([False, False, False, True])
     assert play_ladder(plan, output=tmp_path / "run", stop=lambda: next(asked, True)) is None
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.jsonl")}
@@ -79,8 +79,7 @@ def test_a_ladder_goes_on_from_its_folder(tmp_path: Path) -> None:
 def test_a_ladder_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for by in ("points", "elo"):
-        plan = LadderPlan("kuhn_poker", AGENTS, pairs=20, by=by)
-        found = play_ladder(plan)
+        found = play_ladder(LadderPlan("kuhn_poker", AGENTS, pairs=20, by=by))
         assert found is not None
         plot_ladder(found, tmp_path / f"{by}.svg")
         picture = (tmp_path / f"{by}.svg").read_text()

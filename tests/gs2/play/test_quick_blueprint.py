@@ -21,12 +21,16 @@ SMALL = ClimbingConfig(state=32, blocks=1, action=16, critic=0, rounds=8, batch=
 GAME = "doudizhu(ranks=4)"
 
 
+def trained(folder: Path, config: ClimbingConfig = SMALL) -> Path:
+    """Return the file of a network that was hardly trained."""
+    place = RunPlace.of(folder)
+    train_climbing(load_game(GAME), place, config, RunLimits(decisions=1), RunManner(every=0.0))
+    return place.checkpoint
+
+
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the file of a network that was hardly trained."""
-    place = RunPlace.of(tmp_path_factory.mktemp("run"))
-    train_climbing(load_game(GAME), place, SMALL, RunLimits(decisions=1), RunManner(every=0.0))
-    return place.checkpoint
+    return trained(tmp_path_factory.mktemp("run"))
 
 
 def test_a_network_gets_a_copy_where_the_processor_has_bfloat16(network: Path) -> None:
@@ -57,11 +61,7 @@ def test_a_search_over_a_network_plays_whole_games_and_the_same_ones_again(netwo
 
 
 def test_a_network_that_was_trained_with_pruning_is_pruned_in_rollouts_too(tmp_path: Path) -> None:
-    place = RunPlace.of(tmp_path)
-    config = SMALL.replace(prune=0)
-    train_climbing(load_game(GAME), place, config, RunLimits(decisions=1), RunManner(every=0.0))
-    game = DouDizhu(ranks=4)
-    blueprint = load_searched(game, str(place.checkpoint))
+    blueprint = load_searched(DouDizhu(ranks=4), str(trained(tmp_path, SMALL.replace(prune=0))))
     assert isinstance(blueprint, ClimbingBlueprint) and blueprint.prune == 0
     quick = getattr(blueprint, "quick", None)
     assert quick is None or quick.prune == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.climbing.rules.doudizhu_turns import turns_to_shed
 from games import GameError, Ragged
 from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
 from games.climbing.doudizhu.move_table import move_letters, move_number
@@ -33,31 +32,9 @@ def played(game: DouDizhu, hands: list[str], moves: str) -> Rows:
     return state
 
 
-@pytest.mark.parametrize(
-    ("hand", "turns"),
-    [
-        ("3", 1),
-        ("34", 2),
-        ("34567", 1),
-        ("345678", 1),
-        ("3456778", 2),
-        ("334455", 1),
-        ("33344456", 1),
-        ("3334", 1),
-        ("333", 1),
-        ("3333", 1),
-        ("BR", 1),
-        ("34567789TJ", 2),
-        ("QKA2", 4),
-    ],
-)
-def test_turns_are_counted_over_chains(hand: str, turns: int) -> None:
-    assert turns_to_shed(read_multiset(hand)) == turns
-
-
-@pytest.mark.parametrize(
-    ("hands", "moves", "wanted"),
-    [
+def test_it_plays_as_its_rules_say() -> None:
+    game = DouDizhu()
+    for hands, moves, wanted in (
         (["345678K", "4566", "7899"], "", "345678"),  # the chain first, the king last
         (["3K", "4566", "7899"], "", "3"),
         (["3K", "4", "7899"], "", "K"),  # a farmer with one card
@@ -66,11 +43,11 @@ def test_turns_are_counted_over_chains(hand: str, turns: int) -> None:
         (["33K", "4467", "88"], "33 44", "88"),  # unless it ends the round
         (["345", "6666789", "77TTJ"], "3", "7"),  # no bomb while a single does
         (["KKA2", "446688", "QQQQ3"], "KK pass", "QQQQ"),
-    ],
-)
-def test_it_plays_as_its_rules_say(hands: list[str], moves: str, wanted: str) -> None:
-    game = DouDizhu()
-    assert move_letters(choice(game, played(game, hands, moves))) == wanted
+    ):
+        assert move_letters(choice(game, played(game, hands, moves))) == wanted, hands
+    kuhn = KuhnPoker()
+    with pytest.raises(GameError, match="doudizhu alone"):
+        SHEDDING.policy(kuhn, kuhn.root(), 0, Ragged.from_counts(np.zeros(1), np.zeros(0)))
 
 
 def test_it_bids_by_strength() -> None:
@@ -105,7 +82,7 @@ def test_it_beats_random_play_in_every_seat() -> None:
     game = DouDizhu(returns="win_loss")
     rng = np.random.default_rng(2)
     for landlord in (True, False):
-        states = game.sample_deals(200, rng)
+        states = game.sample_deals(100, rng)
         while len(going := np.flatnonzero(game.player(states) >= 0)):
             actions = game.actions(states[going])
             pick = (rng.random(len(going)) * actions.counts).astype(np.int64)
@@ -118,9 +95,3 @@ def test_it_beats_random_play_in_every_seat() -> None:
                     pick[mine] = np.flatnonzero(probs) - some.offsets[:-1]
             states[going] = game.step(states, going, actions.values[actions.offsets[:-1] + pick])
         assert game.returns(states)[:, 0 if landlord else 1].mean() > 0.5
-
-
-def test_it_plays_no_other_game() -> None:
-    game = KuhnPoker()
-    with pytest.raises(GameError, match="doudizhu alone"):
-        SHEDDING.policy(game, game.root(), 0, Ragged.from_counts(np.zeros(1), np.zeros(0)))

@@ -38,6 +38,7 @@ def test_the_history_at_an_infoset_is_one_that_its_player_cannot_tell(name: str)
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(2)
 def test_a_network_is_as_exploitable_there_as_on_the_tree(name: str, seed: int) -> None:
     game = load_game(name)
     network = GameTrainer(game, GameNetworkConfig(width=16, temperature=0.01, seed=seed)).network()
@@ -60,7 +61,7 @@ def test_a_networks_file_is_measured(tmp_path: Path) -> None:
     path = tmp_path / "hex.safetensors"
     config = GameNetworkConfig(width=16)
     network = train_game_network(
-        game, np.random.default_rng(0), Budget(1000), config=config, files=TrainingFiles(path)
+        game, np.random.default_rng(0), Budget(300), config=config, files=TrainingFiles(path)
     )
     found = measured_privately(game, str(path))
     assert found["form"] == "private"

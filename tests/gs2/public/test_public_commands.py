@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from tests.patience import PATIENCE
 
 GAME = "liars_dice(sides=4)"
 LARGE = "liars_dice(dice=2,sides=3)"
+AT = ("solve", LARGE, "--infoset", "P0 holds 1 2 | 1x2 2x2")
 
 
 def gs2(*words: str) -> Result:
@@ -44,9 +46,10 @@ def refusal(*words: str) -> str:
     return result.stderr
 
 
-@pytest.fixture
-def policy(tmp_path: Path) -> str:
-    path = str(tmp_path / "a.policy")
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a policy and its run, for all tests of this module."""
+    path = str(tmp_path_factory.mktemp("policy") / "a.policy")
     made = told("blueprint", GAME, "--form", "public", "--iterations", "30", "-o", path, "--threads", "1")
     assert made["form"] == "public" and made["precision"] == 64 and made["file"] == path
     return path
@@ -63,42 +66,36 @@ def test_both_forms_come_to_the_same(policy: str) -> None:
         assert "exploitability (NashConv / 2)" in said and "on the public tree" in said
 
 
-@pytest.mark.parametrize(
-    "option", (("--games", "20"), ("--minutes", "0.01"), ("--seed", "0"), ("-o", "new.npz"))
-)
-def test_options_of_a_responder_are_refused_or_make_one(
-    policy: str, option: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    name = "--output" if option[0] == "-o" else option[0]
-    assert f"{name} is for a responder" in " ".join(refusal("exploit", GAME, policy, *option).split())
-    assert not (tmp_path / "new.npz").exists()
-
-
-def test_a_responder_of_a_public_policy_reads_its_options(policy: str, tmp_path: Path) -> None:
+def test_options_of_a_responder_are_refused_or_make_one(policy: str, tmp_path: Path) -> None:
+    new = str(tmp_path / "new.safetensors")
+    for option in (("--games", "20"), ("--minutes", "0.01"), ("--seed", "0"), ("--output", new)):
+        said = " ".join(refusal("exploit", GAME, policy, *option).split())
+        assert f"{option[0]} is for a responder" in said and not Path(new).exists()
     words = ("exploit", GAME, policy, "--method", "both", "--minutes", "0.01", "--seed", "3")
-    found = told(*words, "--games", "20", "-o", str(tmp_path / "new.safetensors"))
+    found = told(*words, "--games", "20", "-o", new)
     assert [bound["games"] for bound in found["bounds"]] == [20, 20] and Path(found["file"]).exists()
 
 
 def test_a_run_goes_on_where_it_stopped(policy: str, tmp_path: Path) -> None:
-    again = gs2("blueprint", GAME, "--iterations", "50", "-o", policy)
+    path, whole = str(tmp_path / "a.policy"), str(tmp_path / "b.policy")
+    for suffix in ("", ".run"):
+        shutil.copy(policy + suffix, path + suffix)
+    again = gs2("blueprint", GAME, "--iterations", "50", "-o", path)
     assert "iteration 30" in again.stderr
     assert "on the public tree, 50 iterations" in again.stdout and "a.policy.run" in again.stdout
-    whole = str(tmp_path / "b.policy")
     told("blueprint", GAME, "--form", "public", "--iterations", "50", "-o", whole)
-    assert Path(whole).read_bytes() == Path(policy).read_bytes()
-    assert Path(whole + ".run").read_bytes() == Path(policy + ".run").read_bytes()
-    assert "variant must be this run's, cfr+; got dcfr" in refusal(
-        *("blueprint", GAME, "--variant", "cfr+", "-o", policy, "--iterations", "60")
-    )
-    assert "dtype must be this run's, 'float32'" in refusal(
-        *("blueprint", GAME, "--precision", "32", "-o", policy, "--iterations", "60")
-    )
-    assert "game must be this run's" in refusal("blueprint", "kuhn_poker", "-o", policy, "--iterations", "60")
-    Path(policy + ".run").unlink()
-    assert "holds no run to resume" in refusal("blueprint", GAME, "-o", policy, "--iterations", "60")
-    assert told("blueprint", GAME, "--form", "public", "--fresh", "-o", policy, "--iterations", "3")
+    for suffix in ("", ".run"):
+        assert Path(whole + suffix).read_bytes() == Path(path + suffix).read_bytes()
+    on = ("-o", path, "--iterations", "60")
+    for says, words in (
+        ("variant must be this run's, cfr+; got dcfr", (GAME, "--variant", "cfr+")),
+        ("dtype must be this run's, 'float32'", (GAME, "--precision", "32")),
+        ("game must be this run's", ("kuhn_poker",)),
+    ):
+        assert says in refusal("blueprint", *words, *on)
+    Path(path + ".run").unlink()
+    assert "holds no run to resume" in refusal("blueprint", GAME, *on)
+    assert told("blueprint", GAME, "--form", "public", "--fresh", "-o", path, "--iterations", "3")
 
 
 def test_a_run_goes_on_in_the_form_of_its_output_whatever_lies_beside_it(tmp_path: Path) -> None:
@@ -126,17 +123,10 @@ def test_a_run_goes_on_in_the_form_of_its_output_whatever_lies_beside_it(tmp_pat
     assert told(*begin, "--form", "public", "--fresh", "--iterations", "3")["iterations"] == 3
 
 
-def test_sixteen_bits_are_half_the_file(policy: str, tmp_path: Path) -> None:
-    short = str(tmp_path / "b.policy")
-    told("blueprint", GAME, "--form", "public", "--iterations", "30", "-o", short, "--bits", "16")
-    read = open_public_policy(short, both(GAME).game)
-    assert read.bits == 16
-    fewer = Path(policy).stat().st_size - Path(short).stat().st_size
-    assert abs(fewer - 2 * both(GAME).tree.n_slots) < 64
-
-
-def test_a_run_in_16_bits_is_resumed_in_16_bits(policy: str, tmp_path: Path) -> None:
-    short, whole = str(tmp_path / "b.policy"), str(tmp_path / "c.policy")
+def test_a_run_in_16_bits_is_resumed_in_16_bits_and_16_bits_are_half_the_file(
+    policy: str, tmp_path: Path
+) -> None:
+    short, whole, half = (str(tmp_path / name) for name in ("b.policy", "c.policy", "d.policy"))
     words = "blueprint", GAME, "--form", "public", "--precision", "16"
     made = told(*words, "--iterations", "40", "-o", whole)
     assert made["precision"] == 16 and made["exploitability"] < 0.1
@@ -144,6 +134,10 @@ def test_a_run_in_16_bits_is_resumed_in_16_bits(policy: str, tmp_path: Path) -> 
     assert told("blueprint", GAME, "--iterations", "40", "-o", short)["precision"] == 16
     assert Path(whole).read_bytes() == Path(short).read_bytes()
     assert Path(whole + ".run").stat().st_size < Path(policy + ".run").stat().st_size
+    told("blueprint", GAME, "--form", "public", "--iterations", "30", "-o", half, "--bits", "16")
+    assert open_public_policy(half, both(GAME).game).bits == 16
+    fewer = Path(policy).stat().st_size - Path(half).stat().st_size
+    assert abs(fewer - 2 * both(GAME).tree.n_slots) < 64
 
 
 def test_the_public_tree_is_taken_where_the_listed_one_does_not_fit(
@@ -154,7 +148,7 @@ def test_the_public_tree_is_taken_where_the_listed_one_does_not_fit(
     made = told("blueprint", LARGE, "--iterations", "20", "-o", path)
     assert made["form"] == "public" and made["exploitability"] < 0.1
     assert "tree must fit into 4 MB" in refusal("blueprint", LARGE, "--form", "listed")
-    words = ("solve", LARGE, "--infoset", "P0 holds 1 2 | 1x2 2x2", "--blueprint", path)
+    words = (*AT, "--blueprint", path)
     said = gs2(*words).stdout
     assert "P0 holds 1 2 | 1x2 2x2" in said and "liar" in said and "by maxmargin gadget" in said
     assert "Public tree: every pair" in said
@@ -197,14 +191,14 @@ def test_a_search_with_a_named_blueprint_is_on_the_public_tree_where_the_listed_
     monkeypatch.setenv("GS2_MEMORY", "4M")
     path = str(tmp_path / "a.policy")
     told("blueprint", LARGE, "--variant", "cfr", "--iterations", "20", "-o", path)
-    words = ("solve", LARGE, "--infoset", "P0 holds 1 2 | 1x2 2x2", "--iterations", "30")
-    stored, named = (told(*words, "--blueprint", spec) for spec in (path, "cfr:20"))
+    words = (*AT, "--iterations", "30", "--blueprint")
+    stored, named = (told(*words, spec) for spec in (path, "cfr:20"))
     for ours, theirs in zip(named["actions"], stored["actions"], strict=True):
         assert ours["action"] == theirs["action"]
         assert abs(ours["blueprint"] - theirs["blueprint"]) < 1e-6  # the file has float32
     assert named["histories_considered"] == 36 and "opponents" in named
-    assert "Public tree: every pair" in gs2(*words, "--blueprint", "cfr:20").stdout
-    assert "is not listed" in refusal(*words, "--blueprint", "dmc:20")
+    assert "Public tree: every pair" in gs2(*words, "cfr:20").stdout
+    assert "is not listed" in refusal(*words, "dmc:20")
 
 
 def test_a_policy_plays_and_is_refined(policy: str) -> None:
@@ -225,36 +219,31 @@ def test_sizes_name_the_public_form_of_factored_games_alone() -> None:
     assert "private states" in gs2("games", GAME, "--size").stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
+def test_what_does_not_fit_is_refused(policy: str, tmp_path: Path) -> None:
+    for words, says in (
         ("blueprint goofspiel(cards=3) --form public", "this one has none; use --form listed"),
         ("blueprint kuhn_poker --precision 32", "need the public form; add --form public"),
         ("blueprint kuhn_poker --threads 2", "need the public form; add --form public"),
-        ("blueprint kuhn_poker --form public -o {}/a.json", "a JSON policy needs the listed form"),
+        (f"blueprint kuhn_poker --form public -o {tmp_path}/a.json", "a JSON policy needs the listed form"),
         ("blueprint kuhn_poker --form pubic", "'pubic' is not one of"),
-        ("exploitability kuhn_poker {policy}", "must belong to kuhn_poker; it is for liars_dice"),
-        ("match kuhn_poker {policy} uniform --pairs 2", "must belong to kuhn_poker"),
-        ("solve kuhn_poker --blueprint {policy}", "must belong to kuhn_poker"),
-    ],
-)
-def test_what_does_not_fit_is_refused(policy: str, tmp_path: Path, words: str, says: str) -> None:
-    text = words.replace("{policy}", policy).replace("{}", str(tmp_path))
-    assert says in refusal(*text.split())
+        (f"exploitability kuhn_poker {policy}", "must belong to kuhn_poker; it is for liars_dice"),
+        (f"match kuhn_poker {policy} uniform --pairs 2", "must belong to kuhn_poker"),
+        (f"solve kuhn_poker --blueprint {policy}", "must belong to kuhn_poker"),
+    ):
+        assert says in refusal(*words.split())
 
 
-@pytest.mark.parametrize("words", ["exploitability {} cfr:3", "blueprint {} --form public"])
-def test_a_command_without_memory_advises_options_that_it_has(
-    monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
+def test_a_command_without_memory_advises_options_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GS2_MEMORY", "1M")
-    said = refusal(*words.replace("{}", "leduc_poker(ranks=13,suits=4)").split())
-    assert "CFR on its public tree must fit into 1 MB" in said
-    own = re.sub("`[^`]*`", "", said)  # advice in backquotes names another command
-    command = main.get_command(click.Context(main), words.split()[0])
-    assert command is not None
-    options = {word for option in command.params for word in option.opts}
-    assert set(re.findall(r"--[a-z]+", own)) <= options
+    large = "leduc_poker(ranks=13,suits=4)"
+    for name, *words in (("exploitability", large, "cfr:3"), ("blueprint", large, "--form", "public")):
+        said = refusal(name, *words)
+        assert "CFR on its public tree must fit into 1 MB" in said
+        own = re.sub("`[^`]*`", "", said)  # advice in backquotes names another command
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
+        options = {word for option in command.params for word in option.opts}
+        assert set(re.findall(r"--[a-z]+", own)) <= options
 
 
 @pytest.mark.long

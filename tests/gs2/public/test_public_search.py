@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.explain import solve_infoset
+from tests.gs2.search.setting import context as listed_context
 from tests.patience import amount
 
 GAMES = ("kuhn_poker(cards=4)", "leduc_poker", "liars_dice(sides=3)", "liars_dice(dice=2,sides=2)")
@@ -30,8 +32,16 @@ MARGIN_TOLERANCE = 2e-3
 """Two CFR runs of a thousand iterations, whose gadgets learn in another order, stop this close together."""
 
 
+@cache
+def tree_of(game: str) -> PublicTree:
+    """Return the public tree of a game, grown once."""
+    return grow_public(load_game(game))
+
+
+@cache
 def blueprint(game: str, iterations: int = 20) -> PublicStrategy:
-    solver = PublicSolver(grow_public(load_game(game)), "cfr", threads=1)
+    """Return the average of CFR on the public tree, computed once."""
+    solver = PublicSolver(tree_of(game), "cfr", threads=1)
     solver.run(iterations)
     return PublicStrategy.average(solver)
 
@@ -65,23 +75,16 @@ def random_place(tree: PublicTree, rng: np.random.Generator) -> PublicPlace:
 
 def infosets_of(context: SearchContext) -> list[Infoset]:
     """Return every infoset of a listed game at which there is a choice."""
-    tree, game = context.tree, context.game
-    first = tree.infoset_first_node()
-    found = []
-    for number in np.flatnonzero(np.diff(tree.infoset_offset) > 1):
-        player = int(tree.infoset_player[number])
-        state = tree.states[first[number] : first[number] + 1]
-        key = tuple(int(word) for word in game.infoset_key(state, player)[0])
-        found.append(Infoset(player, key, game.infoset_text(state[0], player)))
-    return found
+    wide = np.flatnonzero(np.diff(context.tree.infoset_offset) > 1)
+    return [context.game.parse_infoset(context.infoset_text(number)) for number in wide.tolist()]
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", GAMES)
-@pytest.mark.some(8)
+@pytest.mark.some(6)
 def test_a_search_is_the_listed_one(name: str, method: str) -> None:
-    game = load_game(name)
-    context, strategy = SearchContext(game), blueprint(name)
+    context, strategy = listed_context(name), blueprint(name)
+    game = context.game
     listed = policy_from_spec("cfr:20", game, context.tree)
     if method == "2-klss" and "liars_dice" not in name:
         pytest.skip("a card that one holds the other cannot: order 2 is not the closure")
@@ -114,8 +117,8 @@ def test_a_search_is_the_listed_one(name: str, method: str) -> None:
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.some(2)
 def test_every_decision_is_found_on_the_tree(name: str) -> None:
-    game = load_game(name)
-    context, tree = SearchContext(game), grow_public(game)
+    context, tree = listed_context(name), tree_of(name)
+    game = context.game
     strategy = random_strategy(tree, np.random.default_rng(2))
     seen, some = set(), infosets_of(context)[:: amount(1, 5)]
     for infoset in some:
@@ -132,9 +135,10 @@ def test_every_decision_is_found_on_the_tree(name: str) -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.some(6)
 def test_no_certified_search_raises_the_exploitability_of_any_strategy(name: str, seed: int) -> None:
     rng = np.random.default_rng([seed, GAMES.index(name)])
-    tree = grow_public(load_game(name))
+    tree = tree_of(name)
     strategy, sweeper = random_strategy(tree, rng), TreeSweeper(tree, 1)
     gained = 0.0
     for number in range(amount(8, 4)):
@@ -157,7 +161,7 @@ def test_no_certified_search_raises_the_exploitability_of_any_strategy(name: str
 @pytest.mark.parametrize("certificate", ("margin", "anchored"))
 @pytest.mark.parametrize("scope", ("infoset", "subtree", "block"))
 @pytest.mark.parametrize("freeze", ("none", "outside"))
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 def test_no_accepted_certificate_lets_the_opponent_gain(freeze: str, scope: str, certificate: str) -> None:
     # With nothing frozen a block replaces the policy of hands that meet others than the infoset's own does.
     strategy = blueprint("leduc_poker", 30)
@@ -242,28 +246,22 @@ def test_the_fields_tried_are_all_that_can_be_set_on_a_public_tree() -> None:
 
 def test_the_deadline_of_the_options_ends_a_search() -> None:
     strategy, config = blueprint("leduc_poker", 5), preset("maxmargin", iterations=50)
-    infoset = strategy.tree.game.parse_infoset("P0 holds Ks")
+    game = strategy.tree.game
+    asked = game, PublicBlueprint(strategy), game.parse_infoset("P0 holds Ks"), config
     late = SearchOptions(deadline=time.perf_counter())
-    told = solve_infoset(
-        strategy.tree.game, PublicBlueprint(strategy), infoset, config, np.random.default_rng(0), late
-    )
-    assert told.iterations == 1
-    free = solve_infoset(
-        strategy.tree.game, PublicBlueprint(strategy), infoset, config, np.random.default_rng(0)
-    )
-    assert free.iterations == 50
+    assert solve_infoset(*asked, np.random.default_rng(0), late).iterations == 1
+    assert solve_infoset(*asked, np.random.default_rng(0)).iterations == 50
 
 
-def test_values_of_strategies_are_those_of_the_listed_game() -> None:
+def test_values_of_strategies_are_those_of_their_solver() -> None:
     for name in GAMES:
-        game = load_game(name)
-        solver = PublicSolver(grow_public(game), "dcfr", threads=1)
+        solver = PublicSolver(tree_of(name), "dcfr", threads=1)
         solver.run(7)
-        strategy = PublicStrategy.average(solver)
-        assert strategy.exploitability() == pytest.approx(solver.evaluate().exploitability, abs=1e-12)
+        strategy, exact = PublicStrategy.average(solver), solver.evaluate()
+        assert strategy.exploitability() == pytest.approx(exact.exploitability, abs=1e-12)
         sweeper = TreeSweeper(strategy.tree, 1)
         both = [float(sweeper.values(player, BEST, strategy.probs).sum()) for player in (0, 1)]
-        assert both == pytest.approx(solver.evaluate().best_response, abs=1e-12)
+        assert both == pytest.approx(exact.best_response, abs=1e-12)
 
 
 def test_sampled_histories_are_some_of_the_closure_and_all_of_them_in_the_end() -> None:
@@ -322,8 +320,8 @@ def test_what_the_public_form_does_not_have_is_refused(
 
 
 def test_an_infoset_without_a_choice_is_refused() -> None:
-    game = load_game("liars_dice(sides=3)")
+    tree = tree_of("liars_dice(sides=3)")
     with pytest.raises(PublicSearchError, match="must have a choice"):
-        find_place(grow_public(game), game.parse_infoset("P1 holds 1 | 2x3"))
+        find_place(tree, tree.game.parse_infoset("P1 holds 1 | 2x3"))
     with pytest.raises(GameError):
-        find_place(grow_public(game), game.parse_infoset("P1 holds 9 | 2x3"))
+        find_place(tree, tree.game.parse_infoset("P1 holds 9 | 2x3"))

@@ -9,8 +9,13 @@ import numpy as np
 from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
+from games.infosets.trail import Trail, trails_along
 from games.registry import load_game
-from gs2.search.context import SearchContext
+from gs2.search.config.search import SearchConfig
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.pipeline import refine_infoset
+from gs2.search.result import Refinement
+from gs2.search.strategy import Strategy
 
 KUHN = "kuhn_poker"
 LEDUC = "leduc_poker"
@@ -50,3 +55,34 @@ def random_policy(name: str, rng: np.random.Generator, *, sharpness: float = 1.0
     counts = np.diff(tree.infoset_offset)
     spread = np.repeat(np.where(total > 0, total, 1.0), counts)
     return np.where(np.repeat(total > 0, counts), weight / spread, uniform_policy(tree))
+
+
+def rng(*seed: int) -> np.random.Generator:
+    """Return a generator of a seed."""
+    return np.random.default_rng(seed)
+
+
+def trail_to(there: SearchContext, infoset: int) -> Trail:
+    """Return what the player at an infoset of a listed game saw on the way."""
+    line = there.line_to(int(there.tree.infoset_first_node()[infoset]))
+    return trails_along(there.game, line, int(there.tree.infoset_player[infoset]))[0]
+
+
+def searched(
+    name: str,
+    policy: np.ndarray | Strategy,
+    infoset: int,
+    config: SearchConfig,
+    seed: int = 0,
+    options: SearchOptions = NO_OPTIONS,
+) -> Refinement:
+    """Return what one search in a game comes to."""
+    there = context(name)
+    return refine_infoset(there, there.strategy(policy), infoset, config, rng(seed), options)
+
+
+def spliced(policy: np.ndarray, found: Refinement) -> np.ndarray:
+    """Return a strategy with what a search found in its place."""
+    after = policy.copy()
+    after[found.slots] = found.probs
+    return after

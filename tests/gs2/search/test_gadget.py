@@ -19,9 +19,20 @@ from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.path import Arrivals, opponent_path
 from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.enumerated import consider_histories
-from gs2.search.pipeline import refine_infoset
 from gs2.search.strategy import Strategy
-from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, context, form, random_policy
+from tests.gs2.search.setting import (
+    GAMES,
+    GOOFSPIEL,
+    KUHN,
+    LEDUC,
+    LIARS_DICE,
+    context,
+    form,
+    random_policy,
+    rng,
+    searched,
+    spliced,
+)
 from tests.patience import amount
 
 EXACT = 1e-7
@@ -31,9 +42,9 @@ EXACT = 1e-7
 def made(name: str, kind: str, floor: float, seed: int):
     """Return (gadget, forest, considered) of a random blueprint and infoset."""
     prepared = context(name)
-    rng = np.random.default_rng(seed)
-    strategy = Strategy(prepared.tree, random_policy(name, rng))
-    infoset = int(rng.integers(prepared.tree.n_infosets))
+    draw = rng(seed)
+    strategy = Strategy(prepared.tree, random_policy(name, draw))
+    infoset = int(draw.integers(prepared.tree.n_infosets))
     found = consider_histories(prepared, strategy, infoset, SearchConfig.of(order=None))
     forest = prepared.cutter.cut(found.nodes, found.reach)
     group, alternative = found.group, found.alternative[found.group]
@@ -63,49 +74,44 @@ def made(name: str, kind: str, floor: float, seed: int):
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("kind", GADGETS)
-@pytest.mark.parametrize("floor", [0.0, 0.1])
-def test_every_gadget_keeps_the_contract(name, kind, floor):
-    for seed in range(3):
+def test_every_gadget_keeps_the_contract(name, kind):
+    for seed, floor in enumerate((0.1, 0.0)):
         gadget, forest, found = made(name, kind, 0.0 if kind == "unsafe" else floor, seed)
         check_gadget(gadget, forest.tree, found.player)
 
 
-def test_the_contract_check_catches_a_gadget_that_maps_slots_wrongly():
+def test_the_contract_check_refuses_what_is_no_gadget():
     gadget, forest, found = made(KUHN, "resolve", 0.0, 1)
-    wrong = gadget.slot_origin.copy()
-    wrong[wrong >= 0] = wrong[wrong >= 0][::-1]
-    with pytest.raises(ContractError, match="must map slots back in order"):
-        check_gadget(replace(gadget, slot_origin=wrong), forest.tree, found.player)
+    tree = gadget.tree
+    for broken in (
+        None,
+        replace(gadget, tree=replace(tree, returns=tree.returns + 1.0)),
+        replace(gadget, tree=replace(tree, chance_prob=tree.chance_prob / 2)),
+        replace(gadget, slot_origin=gadget.slot_origin[::-1].copy()),
+        replace(gadget, slot_origin=gadget.slot_origin[:-1]),
+        replace(gadget, infoset_origin=np.full_like(gadget.infoset_origin, -1)),
+        replace(gadget, infoset_origin=gadget.infoset_origin + 10_000),
+    ):
+        with pytest.raises(ContractError):
+            check_gadget(broken, forest.tree, found.player)
 
 
 def opponent_gain(name: str, config: SearchConfig, seed: int) -> float:
     """Return how much one search at a random infoset of a random blueprint gives the opponent, in payoffs."""
-    prepared = context(name)
-    rng = np.random.default_rng(seed)
-    policy = random_policy(name, rng, sharpness=float(rng.integers(1, 4)))
-    infoset = int(rng.integers(prepared.tree.n_infosets if seed % 3 == 0 else 12))
-    found = refine_infoset(prepared, Strategy(prepared.tree, policy), infoset, config, rng)
-    after = policy.copy()
-    after[found.slots] = found.probs
-    opponent = found.considered.opponent
-    return (best_response_values(form(name), after) - np.array(best_response_values(form(name), policy)))[
-        opponent
-    ]
+    draw = rng(seed)
+    policy = random_policy(name, draw, sharpness=float(draw.integers(1, 4)))
+    infoset = int(draw.integers(context(name).tree.n_infosets if seed % 3 == 0 else 12))
+    found = searched(name, policy, infoset, config, seed)
+    before, after = (best_response_values(form(name), p) for p in (policy, spliced(policy, found)))
+    return after[found.considered.opponent] - before[found.considered.opponent]
 
 
 @pytest.mark.parametrize("method", ["resolve", "maxmargin", "reach-maxmargin", "path"])
 @given(st.sampled_from([KUHN, LIARS_DICE, GOOFSPIEL]), st.integers(0, 10_000))
-@settings(max_examples=amount(25), deadline=None)
+@settings(max_examples=amount(25, 4), deadline=None)
 def test_safe_gadgets_solved_exactly_never_raise_the_opponents_best_response_value(method, name, seed):
     config = preset(method, solver="lp", entry_floor=0.0)
     assert opponent_gain(name, config, seed) <= EXACT
-
-
-@pytest.mark.parametrize("method", ["resolve", "maxmargin", "reach-maxmargin", "path"])
-def test_safe_gadgets_never_raise_it_on_leduc(method):
-    config = preset(method, solver="lp", entry_floor=0.0)
-    for seed in range(amount(4, 2)):
-        assert opponent_gain(LEDUC, config, seed) <= EXACT
 
 
 def test_the_unsafe_gadget_does_raise_it_somewhere():
@@ -128,15 +134,13 @@ def test_bad_input_names_the_rule():
     _, forest, _ = made(KUHN, "resolve", 0.0, 0)
     r = forest.tree.n_roots
     entry = Entry((1,), np.zeros((1, r), np.int32), np.zeros((1, r)), np.ones(r), np.ones(r))
-    with pytest.raises(GadgetError, match="one of unsafe"):
-        build_gadget("safe", forest.tree, forest.root_of, entry)
-    with pytest.raises(GadgetError, match=r"\[0, 1\); got 1"):
-        build_gadget("resolve", forest.tree, forest.root_of, entry, floor=1.0)
-    with pytest.raises(GadgetError, match="reach and group"):
-        build_gadget("resolve", forest.tree, forest.root_of, replace(entry, reach=np.ones(r + 1)))
-    with pytest.raises(GadgetError, match="searching player reach"):
-        build_gadget("resolve", forest.tree, forest.root_of, replace(entry, reach=np.zeros(r)))
-    with pytest.raises(GadgetError, match="both blueprints"):
-        build_gadget("unsafe", forest.tree, forest.root_of, replace(entry, opponent_reach=np.zeros(r)))
-    with pytest.raises(GadgetError, match="way to the roots"):
-        build_gadget("path", forest.tree, forest.root_of, entry)
+    for says, kind, changes, floor in (
+        ("one of unsafe", "safe", {}, 0.0),
+        (r"\[0, 1\); got 1", "resolve", {}, 1.0),
+        ("reach and group", "resolve", {"reach": np.ones(r + 1)}, 0.0),
+        ("searching player reach", "resolve", {"reach": np.zeros(r)}, 0.0),
+        ("both blueprints", "unsafe", {"opponent_reach": np.zeros(r)}, 0.0),
+        ("way to the roots", "path", {}, 0.0),
+    ):
+        with pytest.raises(GadgetError, match=says):
+            build_gadget(kind, forest.tree, forest.root_of, replace(entry, **changes), floor=floor)

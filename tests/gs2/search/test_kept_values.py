@@ -26,7 +26,7 @@ from gs2.search.solve.mirror_descent import (
     step_size,
 )
 from gs2.search.strategy import Strategy
-from tests.gs2.search.setting import LEDUC, context, random_policy
+from tests.gs2.search.setting import LEDUC, context, random_policy, rng, searched
 from tests.gs2.search.test_random_games import blueprint, prepared, random_searches
 from tests.patience import amount
 
@@ -35,81 +35,87 @@ ALL = 10_000
 DRAWS = 300
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=amount(20, 5), deadline=None)
 @random_searches
 def test_a_step_from_all_histories_is_the_exact_one_whatever_the_caution(seed, public, kind):
     game, form = prepared(seed, public)
     strategy = Strategy(game.tree, blueprint(game, form, kind, seed))
-    for infoset in np.random.default_rng(seed).choice(game.tree.n_infosets, 2).tolist():
-        rng = np.random.default_rng(seed)
-        exact = refine_infoset(game, strategy, infoset, preset("gs2-s", generator="all"), rng).probs
+    for infoset in rng(seed).choice(game.tree.n_infosets, 2).tolist():
+        exact = refine_infoset(game, strategy, infoset, preset("gs2-s", generator="all"), rng(seed)).probs
         for name in WEIGHTED_GENERATORS:
             config = preset("gs2-s", generator=name, k=ALL, caution=1e6)
-            found = refine_infoset(game, strategy, infoset, config, rng)
+            found = refine_infoset(game, strategy, infoset, config, rng(seed))
             assert found.probs == pytest.approx(exact, abs=1e-9)
-            few = refine_infoset(game, strategy, infoset, config.replace(k=1), rng)
+            few = refine_infoset(game, strategy, infoset, config.replace(k=1), rng(seed))
             assert len(few.kept.rows) == 1 and few.probs.sum() == pytest.approx(1.0)
 
 
-@settings(max_examples=20, deadline=None)
+def plainly(**changes):
+    """Return a step from all histories, by default the plain one."""
+    return preset("gs2-s", **{"generator": "all", "extragradient": False, "robust": False, **changes})
+
+
+def stepped(game, strategy):
+    """Return the strategy of both after the plain step at each infoset."""
+    policy = strategy.probs.copy()
+    for infoset in range(game.tree.n_infosets):
+        policy[game.tree.slots(infoset)] = refine_infoset(game, strategy, infoset, plainly(), rng(0)).probs
+    return policy
+
+
+def share(weight):
+    """Return weights that sum to 1, even ones where nobody comes."""
+    return weight / weight.sum() if weight.sum() > LIVE else np.full(len(weight), 1 / len(weight))
+
+
+@settings(max_examples=amount(20, 5), deadline=None)
 @random_searches
 def test_an_extragradient_step_is_taken_against_the_opponents_own_plain_step(seed, public, kind):
     game, form = prepared(seed, public)
     tree, probs = game.tree, blueprint(game, form, kind, seed)
-    strategy = Strategy(tree, probs)
-    plain, careful = (
-        preset("gs2-s", generator="all", extragradient=extra, robust=False) for extra in (False, True)
-    )
-    rng = np.random.default_rng(seed)
-    stepped = probs.copy()
-    for infoset in range(tree.n_infosets):
-        stepped[tree.slots(infoset)] = refine_infoset(game, strategy, infoset, plain, rng).probs
-    for infoset in np.random.default_rng(seed).choice(tree.n_infosets, 2).tolist():
+    strategy, careful = Strategy(tree, probs), plainly(extragradient=True)
+    theirs = stepped(game, strategy)
+    for infoset in rng(seed).choice(tree.n_infosets, 2).tolist():
         player = int(tree.infoset_player[infoset])
-        met = np.where(tree.slot_player == player, probs, stepped)
+        met = np.where(tree.slot_player == player, probs, theirs)
         nodes = np.flatnonzero(tree.infoset == infoset)
-        weight = reach(tree, probs).without(player)[nodes]
-        weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(nodes), 1 / len(nodes))
+        weight = share(reach(tree, probs).without(player)[nodes])
         children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
         values, squares = (
             node_values(tree, met, payoffs)[:, player] for payoffs in (tree.returns, tree.returns**2)
         )
         seen = KeptValues(values[children], squares[nodes], weight, np.zeros(len(nodes)))
         expected = step_from(seen, probs[tree.slots(infoset)], careful.solve, payoff_span(game.game))
-        found = refine_infoset(game, strategy, infoset, careful, rng).probs
+        found = refine_infoset(game, strategy, infoset, careful, rng(seed)).probs
         assert found == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=amount(15, 5), deadline=None)
 @random_searches
 def test_a_robust_step_is_the_best_against_the_worst_of_three_answers(seed, public, kind):
     game, form = prepared(seed, public)
     tree, probs = game.tree, blueprint(game, form, kind, seed)
     strategy, span = Strategy(tree, probs), payoff_span(game.game)
-    plain = preset("gs2-s", generator="all", extragradient=False, robust=False)
     robust = preset("gs2-s", generator="all")
-    rng = np.random.default_rng(seed)
-    stepped, best = probs.copy(), probs.copy()
+    first, best = stepped(game, strategy), probs.copy()
     for infoset in range(tree.n_infosets):
-        stepped[tree.slots(infoset)] = refine_infoset(game, strategy, infoset, plain, rng).probs
         value = action_values(game, strategy, infoset)
         most = value >= value.max() - TIED * span
         best[tree.slots(infoset)] = most / most.sum()
-    for infoset in np.random.default_rng(seed).choice(tree.n_infosets, 2).tolist():
+    for infoset in rng(seed).choice(tree.n_infosets, 2).tolist():
         player = int(tree.infoset_player[infoset])
         old = probs[tree.slots(infoset)]
         nodes = np.flatnonzero(tree.infoset == infoset)
-        even = np.full(len(nodes), 1 / len(nodes))
         children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
         known = reach(tree, probs).without(player)[nodes]
-        plays = [np.where(tree.slot_player == player, probs, theirs) for theirs in (stepped, best)]
+        plays = [np.where(tree.slot_player == player, probs, theirs) for theirs in (first, best)]
         plays.append(np.where(tree.slot_player == player, probs, (probs + best) / 2))
         weights = [known, known, (1 - SLIP) * reach(tree, plays[2]).without(player)[nodes] + SLIP * known]
-        shares = [one / one.sum() if one.sum() > LIVE else even for one in weights]
+        shares = [share(one) for one in weights]
         met = [node_values(tree, play)[:, player][children] for play in plays]
         squares = node_values(tree, plays[0], tree.returns**2)[nodes, player]
         seen = KeptValues(met[0], squares, shares[0], np.zeros(len(nodes)))
-        gains = np.array([share @ values for share, values in zip(shares, met, strict=True)])
+        gains = np.array([one @ values for one, values in zip(shares, met, strict=True)])
         gains -= (gains @ old)[:, None]
         step = step_size(seen, old, robust.solve, span)
 
@@ -118,9 +124,9 @@ def test_a_robust_step_is_the_best_against_the_worst_of_three_answers(seed, publ
             start = np.maximum(old, LEAST_PROBABILITY)
             return (gains @ policy).min() - policy @ np.log(np.maximum(policy, 1e-300) / start) / step
 
-        found = refine_infoset(game, strategy, infoset, robust, rng).probs
+        found = refine_infoset(game, strategy, infoset, robust, rng(seed)).probs
         # No step against a mixture of the answers does better by more than the grid is coarse.
-        mixed = np.random.default_rng(seed).dirichlet(np.ones(3) / 2, 200) @ gains
+        mixed = rng(seed).dirichlet(np.ones(3) / 2, 200) @ gains
         others = [mirror_descent_step(old, one, step=step) for one in mixed]
         assert worth(found) >= max(worth(one) for one in others) - np.abs(gains).max() / PARTS
         upper = min(np.log(np.maximum(old, LEAST_PROBABILITY) @ np.exp(step * one)) / step for one in mixed)
@@ -128,26 +134,24 @@ def test_a_robust_step_is_the_best_against_the_worst_of_three_answers(seed, publ
 
 
 def test_answers_are_the_same_for_all_searches_of_a_strategy_and_keep_as_few_histories():
-    game = context(LEDUC)
-    strategy = Strategy(game.tree, random_policy(LEDUC, np.random.default_rng(6)))
     config = preset("gs2-s", k=1)
-    first, again = (refine_infoset(game, strategy, 1, config, np.random.default_rng(3)) for _ in range(2))
-    fresh = refine_infoset(game, Strategy(game.tree, strategy.raw), 1, config, np.random.default_rng(3))
+    strategy = Strategy(context(LEDUC).tree, random_policy(LEDUC, rng(6)))
+    first, again = (searched(LEDUC, strategy, 1, config, 3) for _ in range(2))
+    fresh = searched(LEDUC, strategy.raw, 1, config, 3)
     assert np.array_equal(first.probs, again.probs) and np.array_equal(first.probs, fresh.probs)
-    every = refine_infoset(game, strategy, 1, config.replace(k=ALL), np.random.default_rng(3))
-    assert not np.allclose(first.probs, every.probs)
+    assert not np.allclose(first.probs, searched(LEDUC, strategy, 1, config.replace(k=ALL), 3).probs)
 
 
 @pytest.mark.parametrize("name", WEIGHTED_GENERATORS)
 def test_action_values_of_a_few_histories_are_right_in_the_mean(name):
     game = context(LEDUC)
-    strategy = Strategy(game.tree, random_policy(LEDUC, np.random.default_rng(4)))
+    strategy = Strategy(game.tree, random_policy(LEDUC, rng(4)))
     config = preset("gs2-s", generator=name, k=2, extragradient=False, robust=False)
-    some = np.random.default_rng(1).choice(game.tree.n_infosets, amount(6, 3), replace=False)
+    some = rng(1).choice(game.tree.n_infosets, amount(6, 3), replace=False)
     for infoset in some.tolist():
         considered = consider_histories(game, strategy, infoset, config, NO_OPTIONS)
-        rng = np.random.default_rng(infoset)
-        drawn = [keep_few(game, strategy, considered, config, rng)[1] for _ in range(DRAWS)]
+        draw = rng(infoset)
+        drawn = [keep_few(game, strategy, considered, config, draw)[1] for _ in range(DRAWS)]
         values = np.array([one.mean for one in drawn])
         error = values.std(axis=0) / np.sqrt(DRAWS)
         assert np.all(
@@ -159,13 +163,10 @@ def test_action_values_of_a_few_histories_are_right_in_the_mean(name):
 
 
 def test_caution_moves_the_strategy_less_and_less():
-    game = context(LEDUC)
-    strategy = Strategy(game.tree, random_policy(LEDUC, np.random.default_rng(0)))
-    moved = []
+    policy, moved = random_policy(LEDUC, rng(0)), []
     for caution in (0.0, 1.0, 100.0, 1e9):
-        config = preset("gs2-s", k=2, caution=caution)
-        found = refine_infoset(game, strategy, 400, config, np.random.default_rng(2))
-        moved.append(np.abs(found.probs - strategy.probs[found.slots]).sum())
+        found = searched(LEDUC, policy, 400, preset("gs2-s", k=2, caution=caution), 2)
+        moved.append(np.abs(found.probs - policy[found.slots]).sum())
     assert moved == sorted(moved, reverse=True) and moved[0] > 0.01 > moved[-1]
 
 

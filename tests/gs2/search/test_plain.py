@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import doctest
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cfr.policies.policy import uniform_policy
-from cfr.solver import solve
-from games.registry import RESEARCH_GAMES, load_game
+from games.registry import RESEARCH_GAMES
 from gs2.search import plain as module
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
@@ -19,6 +17,7 @@ from gs2.search.generation import diverse_subset, gap_cost
 from gs2.search.pipeline import refine_infoset
 from gs2.search.plain import PlainGs2, diverse
 from gs2.search.strategy import Strategy
+from tests.gs2.search.setting import blueprint, context
 from tests.patience import amount
 
 ROOT = Path(__file__).parents[3]
@@ -26,13 +25,6 @@ ROOT = Path(__file__).parents[3]
 ITERATIONS = 20
 MOST = 3_000
 """Nodes below the histories considered that the plain road walks in well under a second."""
-
-
-@cache
-def setting(name: str) -> tuple[SearchContext, np.ndarray]:
-    """Return a game prepared for searches, and a blueprint of a few iterations."""
-    context = SearchContext(load_game(name))
-    return context, solve(context.tree, variant="cfr", iterations=5).policy
 
 
 def compare(context: SearchContext, sigma: np.ndarray, infoset: int, generation: str, k: int) -> bool:
@@ -77,12 +69,12 @@ def compare(context: SearchContext, sigma: np.ndarray, infoset: int, generation:
 )
 @pytest.mark.parametrize("generation", ["diverse", "random"])
 def test_the_fast_road_finds_what_the_plain_one_finds(name: str, generation: str) -> None:
-    context, sigma = setting(name)
-    many = {"leduc_poker": context.tree.n_infosets, "goofspiel_12_ascending_3": 40}.get(name, 200)
+    there, sigma = context(name), blueprint(name, 5)
+    many = {"leduc_poker": there.tree.n_infosets, "goofspiel_12_ascending_3": 40}.get(name, 200)
     wanted = amount(many, 3)
     rng, compared = np.random.default_rng(len(name)), 0
-    for infoset in rng.permutation(context.tree.n_infosets).tolist():
-        compared += compare(context, sigma, infoset, generation, int(rng.integers(1, 6)))
+    for infoset in rng.permutation(there.tree.n_infosets).tolist():
+        compared += compare(there, sigma, infoset, generation, int(rng.integers(1, 6)))
         if compared == wanted:
             break
     assert compared == wanted or name == "leduc_poker"
@@ -90,14 +82,14 @@ def test_the_fast_road_finds_what_the_plain_one_finds(name: str, generation: str
 
 @pytest.mark.parametrize("generation", ["diverse", "random"])
 def test_it_does_where_player_one_never_comes_or_every_history_is_alike(generation: str) -> None:
-    context, _ = setting("leduc_poker")
+    there = context("leduc_poker")
     rng = np.random.default_rng(3)
-    tree = context.tree
+    tree = there.tree
     pure = np.zeros(tree.n_slots)
     pure[tree.infoset_offset[:-1] + rng.integers(np.diff(tree.infoset_offset))] = 1.0
     for infoset in rng.integers(tree.n_infosets, size=amount(100, 6)).tolist():
-        compare(context, pure, infoset, generation, 2)
-        compare(context, uniform_policy(tree), infoset, generation, 2)
+        compare(there, pure, infoset, generation, 2)
+        compare(there, uniform_policy(tree), infoset, generation, 2)
 
 
 def test_algorithm_2_in_both_forms_spreads_values_alike() -> None:

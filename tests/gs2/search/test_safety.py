@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
 from cfr.values import reach
 from gs2.search.config.presets import preset
-from gs2.search.pipeline import refine_infoset
 from gs2.search.refine import RefineOptions, refine_policy
 from gs2.search.safety import PlanMixer, splice_slots
-from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import (
-    GOOFSPIEL,
     KUHN,
     LEDUC,
     LIARS_DICE,
@@ -23,6 +18,9 @@ from tests.gs2.search.setting import (
     context,
     form,
     random_policy,
+    rng,
+    searched,
+    spliced,
 )
 from tests.patience import amount
 
@@ -42,46 +40,33 @@ RISKY = (
 
 def gains(name: str, config, seed: int) -> tuple[float, float]:
     """Return (what one search gives the opponent, the weight that was certified)."""
-    prepared = context(name)
-    rng = np.random.default_rng(seed)
-    policy = random_policy(name, rng, sharpness=float(rng.integers(1, 3)))
+    draw = rng(seed)
+    policy = random_policy(name, draw, sharpness=float(draw.integers(1, 3)))
     if seed % 2:
         # Near an equilibrium there is more to lose.
         policy = 0.95 * blueprint(name, 200) + 0.05 * policy
     # Shallow infosets, numbered first, matter most to the value of the game.
-    infoset = int(rng.integers(prepared.tree.n_infosets if seed % 3 == 0 else 12))
-    found = refine_infoset(prepared, Strategy(prepared.tree, policy), infoset, config, rng)
-    after = policy.copy()
-    after[found.slots] = found.probs
-    opponent = found.considered.opponent
-    change = np.subtract(best_response_values(form(name), after), best_response_values(form(name), policy))
-    return float(change[opponent]), found.anchor
+    infoset = int(draw.integers(context(name).tree.n_infosets if seed % 3 == 0 else 12))
+    found = searched(name, policy, infoset, config, seed)
+    before, after = (best_response_values(form(name), p) for p in (policy, spliced(policy, found)))
+    return float(np.subtract(after, before)[found.considered.opponent]), found.anchor
 
 
 @pytest.mark.parametrize(
     "config", RISKY, ids=lambda c: f"{c.name}-{c.safety.certificate}-{c.generation.k}-{c.subgame.whole}"
 )
-@given(st.sampled_from([KUHN, LIARS_DICE, GOOFSPIEL]), st.integers(0, 10_000))
-@settings(max_examples=amount(25), deadline=None)
-def test_a_certified_search_never_raises_the_opponents_best_response_value(config, name, seed):
-    assert gains(name, config, seed)[0] <= ROUNDING
+def test_a_certificate_stops_what_raises_the_opponents_best_response_value_without_one(config):
+    bare, stopped = config.replace(certificate="none"), 0
+    for seed in range(1, 61, 2):
+        if gains(LIARS_DICE, bare, seed)[0] > 1e-4:
+            assert gains(LIARS_DICE, config, seed)[0] <= ROUNDING
+            stopped += 1
+            if stopped == amount(12, 2):
+                break
+    assert stopped > 0
 
 
-def test_the_same_searches_without_a_certificate_do_raise_it():
-    for config in RISKY:
-        bare = config.replace(certificate="none")
-        assert any(gains(LIARS_DICE, bare, seed)[0] > 1e-4 for seed in range(1, 61, 2)), config
-
-
-def test_a_certificate_still_lets_improvements_through():
-    found = [gains(LIARS_DICE, preset("gs2+"), seed) for seed in range(12)]
-    assert min(gain for gain, _ in found) < -1e-3
-    assert max(weight for _, weight in found) > 0.2
-
-
-@pytest.mark.parametrize("name", [KUHN, LIARS_DICE, pytest.param(GOOFSPIEL, marks=pytest.mark.long)])
-@pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.some(1)
+@pytest.mark.parametrize("name, k", [(KUHN, 1), pytest.param(LIARS_DICE, 2, marks=pytest.mark.long)])
 def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_are(name, k, monkeypatch):
     monkeypatch.setattr("gs2.search.histories.tree_source._too_large", lambda *_: True)
     prepared = context(name)
@@ -104,34 +89,29 @@ def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_a
 
 def test_a_closure_that_cannot_be_solved_in_time_is_left_alone_without_a_fallback(monkeypatch):
     monkeypatch.setattr("gs2.search.histories.tree_source.SECONDS_PER_NODE", 1e9)
-    prepared = context(LIARS_DICE)
-    config = preset("gs2+", fallback_k=0, time_limit=600.0)
     policy = blueprint(LIARS_DICE)
-    made = refine_infoset(prepared, Strategy(prepared.tree, policy), 0, config, np.random.default_rng(0))
+    made = searched(LIARS_DICE, policy, 0, preset("gs2+", fallback_k=0, time_limit=600.0))
     assert made.late and made.anchor == 0 and np.array_equal(made.probs, policy[made.slots])
     assert "cannot be solved" in made.cut_off[0]
 
 
 def test_small_searches_keep_as_many_histories_as_the_time_allows(monkeypatch):
-    prepared = context(LIARS_DICE)
-    strategy = Strategy(prepared.tree, blueprint(LIARS_DICE))
     config = preset("gs2+", fallback_k=2, time_limit=600.0, iterations=10)
     kept = []
     monkeypatch.setattr("gs2.search.histories.tree_source._too_large", lambda *_: True)
     for seconds_per_node in (1e-9, 1.0, 1e6):
         monkeypatch.setattr("gs2.search.histories.tree_source.SECONDS_PER_NODE", seconds_per_node)
-        made = refine_infoset(prepared, strategy, 0, config, np.random.default_rng(0))
+        made = searched(LIARS_DICE, blueprint(LIARS_DICE), 0, config)
         kept.append((len(made.kept.generated), made.nodes > 0))
     assert kept == [(2, True), (1, True), (0, False)]
 
 
 def test_mixing_plans_mixes_the_reach_of_every_node():
     prepared = context(LEDUC)
-    tree = prepared.tree
-    rng = np.random.default_rng(1)
-    old, new = random_policy(LEDUC, rng), random_policy(LEDUC, rng, sharpness=3)
+    tree, draw = prepared.tree, rng(1)
+    old, new = random_policy(LEDUC, draw), random_policy(LEDUC, draw, sharpness=3)
     mine = tree.slot_player == 0
-    slots = rng.permutation(np.flatnonzero(mine))
+    slots = draw.permutation(np.flatnonzero(mine))
     new[~mine] = old[~mine]
     mixed = old.copy()
     mixed[slots] = PlanMixer(prepared, 0, slots).mix(old[slots], new[slots], 0.3)
@@ -154,14 +134,8 @@ def test_scopes_are_the_infoset_what_follows_it_and_everything():
 
 
 def test_an_anchor_holds_the_refined_strategy_back():
-    prepared = context(KUHN)
-    policy = random_policy(KUHN, np.random.default_rng(2))
-    rng = np.random.default_rng(0)
-    whole = refine_infoset(
-        prepared, Strategy(prepared.tree, policy), 0, preset("maxmargin", scope="infoset"), rng
-    )
-    half = refine_infoset(
-        prepared, Strategy(prepared.tree, policy), 0, preset("maxmargin", scope="infoset", anchor=0.5), rng
-    )
+    policy = random_policy(KUHN, rng(2))
+    config = preset("maxmargin", scope="infoset")
+    whole, half = (searched(KUHN, policy, 0, config.replace(anchor=anchor)) for anchor in (1.0, 0.5))
     assert half.anchor == 0.5
     assert np.allclose(half.probs, (policy[half.slots] + whole.probs) / 2)

@@ -24,7 +24,7 @@ from gs2.search.refine import RefineOptions, refine_both, refine_policy
 from gs2.search.safety import with_certified
 from gs2.search.strategy import Strategy
 from tests.games.random_games import RandomGame
-from tests.gs2.search.setting import GAMES, KUHN, LEDUC, LIARS_DICE, blueprint, context, random_policy
+from tests.gs2.search.setting import KUHN, LEDUC, LIARS_DICE, blueprint, context, random_policy, searched
 from tests.patience import amount
 
 ROUNDING = 1e-9
@@ -116,19 +116,15 @@ def test_a_strategy_cannot_be_changed():
         Strategy(context(KUHN).tree, policy[1:])
 
 
-def test_the_same_probabilities_are_the_same_strategy():
-    strategy = Strategy(context(KUHN).tree, blueprint(KUHN))
-    slots = np.array([3, 1, 0])
-    assert strategy.with_changes(slots, strategy.probs[slots]) is strategy
-    assert strategy.with_changes(slots[:0], np.zeros(0)) is strategy
-    shared = strategy.with_best_response(1)
-    assert shared.whole == {1} and strategy.whole == frozenset() and shared.with_best_response(1) is shared
-    assert shared.best_response(1) is strategy.best_response(1)
-
-
-def test_the_blueprint_of_a_changed_strategy_is_that_of_the_first():
+def test_the_same_probabilities_are_the_same_strategy_and_a_changed_one_has_the_first_ones_blueprint():
     prepared = context(KUHN)
     first = Strategy(prepared.tree, blueprint(KUHN))
+    slots = np.array([3, 1, 0])
+    assert first.with_changes(slots, first.probs[slots]) is first
+    assert first.with_changes(slots[:0], np.zeros(0)) is first
+    shared = first.with_best_response(1)
+    assert shared.whole == {1} and first.whole == frozenset() and shared.with_best_response(1) is shared
+    assert shared.best_response(1) is first.best_response(1)
     slots, probs = changed_at(prepared.tree, np.arange(4), 5)
     last = first.with_changes(slots[:4], probs[:4]).with_changes(slots, probs)
     made = last.known_blueprint(prepared.game)
@@ -140,18 +136,18 @@ def test_the_blueprint_of_a_changed_strategy_is_that_of_the_first():
 
 @pytest.mark.parametrize("name", [KUHN, LEDUC, LIARS_DICE])
 @pytest.mark.parametrize("scope", ["block", "infoset", "subtree"])
+@pytest.mark.some(3)
 def test_a_certificate_brings_the_opponents_values_up_to_date(name, scope):
-    prepared = context(name)
+    prepared, fell = context(name), 0.0
     config = preset("gs2+path", scope=scope, freeze="none", iterations=30)
     level = prepared.infoset_level
-    fell = 0.0
     for player in (0, 1):
         mine = np.flatnonzero(prepared.tree.infoset_player == player)
         for depth in np.unique(level[mine])[:2].tolist():
             strategy = Strategy(prepared.tree, blueprint(name, 5))
-            for infoset in mine[level[mine] == depth][: amount(8, 4)].tolist():
+            for infoset in mine[level[mine] == depth][: amount(8, 3)].tolist():
                 before = strategy.opponent_values(1 - player).root
-                found = refine_infoset(prepared, strategy, infoset, config, np.random.default_rng(0))
+                found = searched(name, strategy, infoset, config)
                 strategy = with_certified(prepared, strategy, found.slots, found.probs, found.certified)
                 known = strategy.opponent_values_above(1 - player, found.considered.nodes)
                 assert known is strategy.known_opponent_values(1 - player), "nothing is derived anew"
@@ -210,7 +206,7 @@ def interrupt(patch: pytest.MonkeyPatch, at: int, late: bool) -> None:
 @example(seed=3, public=True, at=8, late=True, method="gs2+path", depth=None)
 @example(seed=0, public=False, at=0, late=False, method="1-klss", depth=1)  # the infoset lies below the limit
 @example(seed=101206, public=False, at=0, late=False, method="gs2+", depth=1)  # one leaf infoset, two entries
-@settings(max_examples=amount(60), deadline=None)
+@settings(max_examples=amount(60, 6), deadline=None)
 def test_an_interrupted_search_leaves_the_callers_strategy_as_it_was(seed, public, at, late, method, depth):
     prepared = SearchContext(RandomGame(seed, public=public))
     tree = prepared.tree
@@ -233,54 +229,38 @@ def test_an_interrupted_search_leaves_the_callers_strategy_as_it_was(seed, publi
     assert_derived_anew(strategy)
 
 
-@pytest.mark.parametrize("name", [GAMES[0], *(pytest.param(g, marks=pytest.mark.long) for g in GAMES[1:])])
-def test_both_players_refined_are_the_two_refinements_spliced(name):
-    prepared = context(name)
-    policy = random_policy(name, np.random.default_rng(1))
-    config = preset("gs2-r", k=1, iterations=5)
-    options = RefineOptions(seed=4, mode="nested")
+def test_both_players_refined_are_the_two_refinements_spliced():
+    prepared, policy = context(KUHN), random_policy(KUHN, np.random.default_rng(1))
+    config, options = preset("gs2-r", k=1, iterations=5), RefineOptions(seed=4, mode="nested")
     both = refine_both(prepared, policy, config, options)
-    spliced = policy.copy()
-    for player in (0, 1):
-        alone = refine_policy(prepared, policy, player, config, options)
-        mine = prepared.tree.slot_player == player
-        spliced[mine] = alone.policy[mine]
-        assert np.array_equal(both.results[player].policy, alone.policy)
-    assert np.array_equal(both.policy, spliced) and np.array_equal(both.strategy.probs, spliced)
-    assert len(both.searches) == sum(len(result.searches) for result in both.results)
-    assert both.skipped == sum(result.skipped for result in both.results)
-    assert both.seconds == sum(result.seconds for result in both.results)
+    alone = [refine_policy(prepared, policy, player, config, options) for player in (0, 1)]
+    joined = np.where(prepared.tree.slot_player == 0, alone[0].policy, alone[1].policy)
+    for mine, result in zip(both.results, alone, strict=True):
+        assert np.array_equal(mine.policy, result.policy)
+    assert np.array_equal(both.policy, joined) and np.array_equal(both.strategy.probs, joined)
+    for name in ("skipped", "seconds"):
+        assert getattr(both, name) == sum(getattr(result, name) for result in both.results)
+    assert len(both.searches) == sum(len(result.searches) for result in alone)
     both.policy[0] = 7.0
-    assert both.policy[0] == spliced[0]
+    assert both.policy[0] == joined[0]
 
 
-def test_a_game_and_a_blueprint_of_any_shape_are_refined():
+def test_a_game_and_a_blueprint_of_any_shape_are_refined(tmp_path):
     game = load_game(KUHN)
     prepared = SearchContext(game)
     policy = blueprint(KUHN)
     config = preset("gs2+", iterations=20)
     wanted = refine_both(prepared, policy, config).policy
-    shapes = (
-        policy,
-        tabular_policy(game.name, prepared.tree, policy),
-        tabulate(game, prepared.tree, policy),
-    )
-    for shape in shapes:
+    save_policy(tmp_path / "refined.npz", prepared.strategy(policy).to_policy(game.name, "by hand"))
+    read = load_policy(tmp_path / "refined.npz", game.name)
+    assert read.note == "by hand"
+    for shape in (policy, read, tabulate(game, prepared.tree, policy)):
         assert np.array_equal(refine_both(game, shape, config).policy, wanted)
     assert np.array_equal(refine_both(prepared, prepared.strategy(policy), config).policy, wanted)
     with pytest.raises(ValueError, match="must be on the tree that is searched"):
         refine_both(game, prepared.strategy(policy), config)
-
-
-def test_a_strategy_goes_out_as_a_policy_and_comes_back(tmp_path):
-    game = load_game(LEDUC)
-    strategy = Strategy(context(LEDUC).tree, random_policy(LEDUC, np.random.default_rng(2)))
-    save_policy(tmp_path / "refined.npz", strategy.to_policy(game.name, "by hand"))
-    read = load_policy(tmp_path / "refined.npz", game.name)
-    assert read.note == "by hand"
-    assert np.array_equal(SearchContext(game).strategy(read).probs, strategy.probs)
     with pytest.raises(PolicyError, match="it must belong to kuhn_poker"):
-        context(KUHN).strategy(read)
+        prepared.strategy(tabular_policy(LEDUC, context(LEDUC).tree, blueprint(LEDUC)))
 
 
 def test_infosets_asked_for_are_shared_out_among_the_players():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import torch
 from numba import njit
 from numba.extending import intrinsic
 
@@ -15,8 +17,9 @@ import blueprint.guandan.network.inference as fast
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference, load_inference
-from blueprint.guandan.network.input_layout import FEATURE_HASH
+from blueprint.guandan.network.input_layout import FEATURE_HASH, OUTCOMES
 from blueprint.guandan.network.inputs import encode_full
+from blueprint.guandan.network.q_network import Critic, QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.inference_file import LIMIT, export_checkpoint
 from blueprint.layers import half_rows as layers
@@ -35,11 +38,6 @@ SINGLE, HALF = 2e-3, 3e-2
 
 def trained_as(tensors: dict, config: NetworkConfig):
     """Return advantages, values and critic's values by the modules that training uses."""
-    import torch
-
-    from blueprint.guandan.network.input_layout import OUTCOMES
-    from blueprint.guandan.network.q_network import Critic, QNetwork
-
     network, critic = QNetwork(config), Critic(config.critic)
     for name, module in (("network.", network), ("critic.", critic)):
         own = {k.removeprefix(name): torch.from_numpy(v) for k, v in tensors.items() if k.startswith(name)}
@@ -57,33 +55,18 @@ def trained_as(tensors: dict, config: NetworkConfig):
     return advantages, values.numpy(), judged.numpy()
 
 
-@pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize(
     "config",
     [SMALL, NetworkConfig(state=10, blocks=0, action=6, action_blocks=0, critic=5)],
 )
-def test_it_agrees_with_the_training_network(config: NetworkConfig, half: bool) -> None:
-    tensors = random_tensors(config)
-    inference = Inference(tensors, half=half)
-    d = decisions()
+def test_it_agrees_with_the_training_network(config: NetworkConfig) -> None:
+    tensors, d = random_tensors(config), decisions()
     wanted = trained_as(tensors, config)
-    tolerance = HALF if half else SINGLE
-    assert np.allclose(inference.advantages(d), wanted[0], atol=tolerance)
-    assert np.allclose(inference.values(d.states, d.rows, d.seats), wanted[1], atol=tolerance)
-    assert np.allclose(inference.critic_values(d.states, d.rows, d.seats), wanted[2], atol=tolerance)
-
-
-def test_one_decision_is_scored_as_in_a_batch() -> None:
-    inference = Inference(random_tensors(), half=False)
-    d = decisions()
-    batch = inference.advantages(d)
-    values = inference.values(d.states, d.rows, d.seats)
-    for j in range(0, len(d), 9):
-        low, high = d.offsets[j], d.offsets[j + 1]
-        one = slice(j, j + 1)
-        alone = inference.advantages(d.span(j, j + 1))
-        assert np.allclose(alone, batch[low:high], atol=SINGLE)
-        assert np.allclose(inference.values(d.states, d.rows[one], d.seats[one]), values[j], atol=SINGLE)
+    for half, tolerance in ((False, SINGLE), (True, HALF)):
+        inference = Inference(tensors, half=half)
+        assert np.allclose(inference.advantages(d), wanted[0], atol=tolerance)
+        assert np.allclose(inference.values(d.states, d.rows, d.seats), wanted[1], atol=tolerance)
+        assert np.allclose(inference.critic_values(d.states, d.rows, d.seats), wanted[2], atol=tolerance)
 
 
 def test_pieces_cover_every_decision_once_whatever_their_sizes() -> None:
@@ -98,26 +81,15 @@ def test_pieces_cover_every_decision_once_whatever_their_sizes() -> None:
             assert high == low + 1 or offsets[high] - offsets[low] <= fast.CHUNK
 
 
-def test_threads_do_not_disturb_each_other() -> None:
-    inference = Inference(random_tensors())
-    d = decisions()
-
-    def ask(_: int) -> np.ndarray:
-        return inference.advantages(d)
-
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(ask, range(8)))
-    assert all(np.array_equal(answers[0], answer) for answer in answers[1:])
-
-
-def test_a_snapshot_does_not_follow_the_tensors_it_was_made_of() -> None:
+def test_neither_threads_nor_the_tensors_it_was_made_of_disturb_a_snapshot() -> None:
     tensors = {name: value.copy() for name, value in random_tensors().items()}
-    inference = Inference(tensors, half=False)
-    d = decisions()
+    inference, d = Inference(tensors), decisions()
     before = inference.advantages(d)
     for value in tensors.values():
         value += 1
-    assert np.array_equal(before, inference.advantages(d))
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: inference.advantages(d), range(8)))
+    assert all(np.array_equal(before, answer) for answer in answers)
 
 
 @pytest.mark.parametrize("instruction", [True, False])
@@ -141,8 +113,6 @@ def test_every_half_is_widened_exactly(instruction: bool, monkeypatch: pytest.Mo
 
 def test_the_shipped_network_is_small_and_loads_without_training_code() -> None:
     assert SHIPPED.stat().st_size <= LIMIT
-    import subprocess
-
     code = (
         "import sys, blueprint.guandan.network.inference as i; n = i.load_inference(); assert n.sees_all; "
         "here = 'blueprint.guandan.'; learning = {'network.q_network', 'training.dmc', 'training.trainer'}; "
@@ -166,20 +136,17 @@ def test_an_export_plays_as_its_source(tmp_path) -> None:
     assert np.allclose(one.advantages(decisions()), two.advantages(decisions()), atol=SINGLE)
 
 
-@pytest.mark.parametrize(
-    ("tensors", "rule"),
-    [
+def test_what_cannot_be_shipped_is_refused(tmp_path) -> None:
+    for tensors, rule in (
         ({"network.x": np.full(3, 1e6, np.float32)}, "within"),
         ({"network.x": np.full(3, np.nan, np.float32)}, "finite numbers"),
         ({"other": np.zeros(3, np.float32)}, "must hold a network"),
         ({"network.x": np.zeros(LIMIT, np.float32)}, "at most|may have"),
-    ],
-)
-def test_what_cannot_be_shipped_is_refused(tensors: dict, rule: str, tmp_path) -> None:
-    write_checkpoint(tmp_path / "a.safetensors", tensors, {})
-    with pytest.raises(CheckpointError, match=rule):
-        export_checkpoint(tmp_path / "a.safetensors", tmp_path / "b.safetensors")
-    assert not (tmp_path / "b.safetensors").exists()
+    ):
+        write_checkpoint(tmp_path / "a.safetensors", tensors, {})
+        with pytest.raises(CheckpointError, match=rule):
+            export_checkpoint(tmp_path / "a.safetensors", tmp_path / "b.safetensors")
+        assert not (tmp_path / "b.safetensors").exists()
 
 
 def test_tensors_that_do_not_fit_are_refused() -> None:

@@ -24,6 +24,7 @@ from games.guandan.cards import CARD_NAMES, RANKS, unpack
 from games.guandan.notation import action_list
 from games.guandan.rounds.round import legal, restarted
 from games.guandan.rounds.state import ACTS_SEEN, NOBODY
+from tests.blueprint.guandan.positions import random_states
 from tests.gs2.guandan.beliefs.rounds import Played, some_rounds
 from tests.patience import amount
 from tests.reference.guandan.guandan_past import past_of
@@ -52,13 +53,13 @@ def slow(played: Played, seat: int) -> np.ndarray:
 
 def test_inputs_are_those_of_the_slow_twin() -> None:
     some = 0
-    for played in some_rounds(25, np.random.default_rng(0)):
+    for played in some_rounds(15, np.random.default_rng(0)):
         for seat in range(4):
             found = encode_past(played.state, np.array([seat]))
             assert found.shape == (1, PAST_WIDTH)
             assert np.array_equal(found[0], slow(played, seat))
             some += int(found.sum())
-    assert some > 1000
+    assert some > 500
 
 
 def test_neither_hidden_hands_nor_the_own_acts_matter_and_a_new_round_remembers_nothing() -> None:
@@ -82,12 +83,11 @@ def remembering(rng: np.random.Generator) -> tuple[QNetwork, dict[str, np.ndarra
     return network, {f"network.{k}": v.numpy() for k, v in network.state_dict().items()}
 
 
-@pytest.mark.parametrize("half", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 7, amount(200, 60)])
-def test_the_fast_path_remembers_as_the_network_does(half: bool, n: int) -> None:
+@pytest.mark.parametrize("n", [1, 7, amount(200, 60)])
+def test_the_fast_path_remembers_as_the_network_does(n: int) -> None:
     rng = np.random.default_rng(2)
     network, tensors = remembering(rng)
-    states = np.concatenate([played.state for played in some_rounds(n, rng)])
+    states = random_states(n, rng)
     # every other round is part of a match
     states["fails"][::2] = 1
     decisions = Decisions.of(states, legal(states, canonical=True))
@@ -99,32 +99,31 @@ def test_the_fast_path_remembers_as_the_network_does(half: bool, n: int) -> None
         wanted = network.advantages(h, torch.from_numpy(a).float(), torch.from_numpy(rows)).numpy()
         odds = network.held(h).numpy()
         values = (network.outcomes(h).softmax(1) @ torch.tensor([3.0, 2, 1, 0, -1, -2, -3])).numpy()
-    fast = Inference(tensors, half=half)
-    seats = decisions.seats
-    assert fast.remembers and fast.knows_hands
-    near = 0.1 if half else 0.01
-    assert np.allclose(fast.advantages(decisions), wanted, atol=near * max(1, wanted.std()))
-    assert fast.sees_stakes
-    assert np.allclose(fast.log_odds(states, seats), odds, atol=near)
-    assert np.allclose(fast.values(states, decisions.rows, seats), values, atol=near)
-    # and what it remembers matters
-    forgotten = states.copy()
+    seats, spread = decisions.seats, wanted.std()
+    for half in (False, True):
+        fast, near = Inference(tensors, half=half), 0.1 if half else 0.01
+        assert fast.remembers and fast.knows_hands and fast.sees_stakes
+        assert np.allclose(fast.advantages(decisions), wanted, atol=near * max(1, spread))
+        assert np.allclose(fast.log_odds(states, seats), odds, atol=near)
+        assert np.allclose(fast.values(states, decisions.rows, seats), values, atol=near)
+    if n < 50:
+        return
+    # and what it remembers matters, and the stakes where there are any
+    exact, moves = Inference(tensors, half=False), legal(states, canonical=True)
+    forgotten, apart = states.copy(), states.copy()
     forgotten["acts"] = 0
-    if n > 100:
-        other = fast.advantages(Decisions.of(forgotten, legal(states, canonical=True)))
-        assert np.abs(other - wanted).mean() > 2 * near * wanted.std()
-        apart = states.copy()
-        apart["fails"] = NOBODY
-        other = fast.advantages(Decisions.of(apart, legal(states, canonical=True)))
-        inside = np.repeat(np.arange(n) % 2 == 0, np.diff(decisions.offsets))
-        assert np.abs(other - wanted)[inside].mean() > 2 * near * wanted.std()
-        assert np.allclose(other[~inside], wanted[~inside], atol=near * wanted.std())
+    assert np.abs(exact.advantages(Decisions.of(forgotten, moves)) - wanted).mean() > 0.02 * spread
+    apart["fails"] = NOBODY
+    other = exact.advantages(Decisions.of(apart, moves))
+    inside = np.repeat(np.arange(n) % 2 == 0, np.diff(decisions.offsets))
+    assert np.abs(other - wanted)[inside].mean() > 0.02 * spread
+    assert np.allclose(other[~inside], wanted[~inside], atol=0.01 * spread)
 
 
 def test_gradients_of_the_fused_layer_are_those_of_torch() -> None:
     rng = np.random.default_rng(3)
     network, _ = remembering(rng)
-    states = np.concatenate([played.state for played in some_rounds(60, rng)])
+    states = random_states(60, rng)
     x = torch.from_numpy(network.encode_seen(states, states["player"].astype(np.int64)))
     found = []
     for kind in (torch.float32, torch.bfloat16):
@@ -138,7 +137,7 @@ def test_gradients_of_the_fused_layer_are_those_of_torch() -> None:
 
 
 def test_nats_are_those_of_uniform_deals_where_nothing_is_known() -> None:
-    states = np.concatenate([played.state for played in some_rounds(20, np.random.default_rng(4))])
+    states = random_states(20, np.random.default_rng(4))
     hands = hidden_hands(states, states["player"].astype(np.int64))
     assert float(held_nats(torch.zeros(20, 3, 54), hands).mean()) == pytest.approx(np.log(3), abs=1e-5)
     sure = torch.from_numpy(hands).float() * 50
@@ -147,7 +146,7 @@ def test_nats_are_those_of_uniform_deals_where_nothing_is_known() -> None:
 
 def test_a_network_that_does_not_remember_sees_the_state_alone() -> None:
     plain = QNetwork(NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=0))
-    states = np.concatenate([played.state for played in some_rounds(3, np.random.default_rng(5))])
+    states = random_states(3, np.random.default_rng(5))
     seats = states["player"].astype(np.int64)
     assert np.array_equal(plain.encode_seen(states, seats), encode_states(states, seats))
     assert plain.features == FEATURE_HASH == layout_hash(past=False, stakes=False)

@@ -35,14 +35,14 @@ def test_an_agent_plays_rounds_to_the_end_with_legal_moves_and_repeats_itself(na
             assert np.all((choice >= 0) & (choice < np.diff(decisions.offsets)))
             return choice
 
-        record = play_rounds(deal_rounds(6, np.random.default_rng(7), tribute=0.5), [watched], Scratch())
+        record = play_rounds(deal_rounds(3, np.random.default_rng(7), tribute=0.5), [watched], Scratch())
         finals.append(record.final)
         assert np.all(np.isin(GuanDan().returns(record.final)[:, 0], [-3, -2, -1, 1, 2, 3]))
     assert finals[0].tobytes() == finals[1].tobytes()
 
 
 def test_the_shipped_network_beats_the_strongest_rule() -> None:
-    deals = duplicate_deals(np.arange(60), seed=2)
+    deals = duplicate_deals(np.arange(30), seed=2)
     rng = np.random.default_rng(0)
     payoff = play_duplicate(load_chooser("blueprint", rng), load_chooser("strong", rng), deals)
     assert payoff.mean() > 0.3
@@ -50,9 +50,8 @@ def test_the_shipped_network_beats_the_strongest_rule() -> None:
 
 def test_a_checkpoint_is_an_agent_by_its_path(tmp_path: Path) -> None:
     path = tmp_path / "mine.safetensors"
-    write_checkpoint(
-        path, random_tensors(), {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 5}
-    )
+    described = {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 5}
+    write_checkpoint(path, random_tensors(), described)
     agent = load_chooser(str(path), np.random.default_rng(0))
     assert agent.name == "mine@5"  # type: ignore[attr-defined]
     with pytest.raises(UnknownAgent, match="does not exist; give a checkpoint that exists"):

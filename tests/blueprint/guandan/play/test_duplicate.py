@@ -1,4 +1,4 @@
-"""Duplicate deals and whole games: both sides of the same cards, in lockstep."""
+"""Rounds in lockstep: duplicate deals and whole games from both sides, and what agents that follow get."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import (
     BLOCK,
     AgentFault,
@@ -17,9 +18,10 @@ from blueprint.guandan.play.duplicate import (
     play_duplicate,
     play_games_duplicate,
 )
+from blueprint.guandan.play.selfplay import PastMoves, Scratch, play_rounds
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from games.guandan.matches.lockstep import CardDecisions, Matches
-from games.guandan.rounds.round import GuanDan, advance, legal
+from games.guandan.rounds.round import GuanDan, advance, legal, restarted
 
 
 class Watcher:
@@ -37,17 +39,13 @@ class Watcher:
         return self.greedy(decisions)
 
 
-def test_a_deal_follows_from_seed_and_number_alone() -> None:
+def test_a_deal_follows_from_seed_and_number_alone_and_keeps_to_one_level_if_told() -> None:
     whole = duplicate_deals(np.arange(BLOCK + 3), 5)
     some = np.array([BLOCK + 1, 4, 0, BLOCK - 1])
     assert np.array_equal(duplicate_deals(some, 5), whole[some])
     assert not np.array_equal(duplicate_deals(some, 6), whole[some])
-
-
-def test_deals_keep_to_one_level_if_told() -> None:
-    deals = duplicate_deals(np.arange(64), 1, tribute=0.5, level=7)
-    assert set(deals["level"]) == {7}
-    assert len(np.unique(duplicate_deals(np.arange(64), 1)["level"])) > 6
+    assert len(np.unique(whole["level"])) > 6
+    assert set(duplicate_deals(np.arange(64), 1, tribute=0.5, level=7)["level"]) == {7}
 
 
 def test_every_deal_is_played_from_both_sides_and_each_round_seen_in_order() -> None:
@@ -57,12 +55,6 @@ def test_every_deal_is_played_from_both_sides_and_each_round_seen_in_order() -> 
         mine, theirs = ({0, 2}, {1, 3}) if row < 5 else ({1, 3}, {0, 2})
         assert a.seats[row] == mine and b.seats[row] == theirs
         assert a.plays[row] == sorted(a.plays[row])
-
-
-def test_an_agent_against_itself_gains_on_one_side_what_it_loses_on_the_other() -> None:
-    payoffs = play_duplicate(GreedyAgent(), GreedyAgent(), duplicate_deals(np.arange(40), 3))
-    assert np.array_equal(payoffs[:, 0], -payoffs[:, 1])
-    assert set(np.abs(payoffs).ravel()) <= {0, 1, 2, 3}
 
 
 def test_payoffs_are_those_of_playing_the_rounds_one_by_one() -> None:
@@ -75,11 +67,14 @@ def test_payoffs_are_those_of_playing_the_rounds_one_by_one() -> None:
             while state["player"][0] >= 0:
                 moves = legal(state, canonical=True)
                 seats = state["player"].astype(np.int64)
-                asked = Decisions(state, np.zeros(1, np.int64), seats, moves.offsets, moves.values)
+                asked = Decisions.of(state, moves)
                 agent = GreedyAgent() if seats[0] % 2 == side else StrongestFirst()
                 at = int(agent(asked)[0])
                 advance(state, moves.values[at : at + 1])
             assert payoffs[deal, side] == game.returns(state)[0, side]
+    # an agent against itself gains on one side what it loses on the other
+    even = play_duplicate(GreedyAgent(), GreedyAgent(), duplicate_deals(np.arange(10), 3))
+    assert np.array_equal(even[:, 0], -even[:, 1])
 
 
 class StrongestFirst:
@@ -98,12 +93,12 @@ def test_an_answer_that_is_no_choice_is_refused() -> None:
 
 
 def test_whole_games_of_one_seed_see_the_same_cards_from_both_sides() -> None:
-    seeds = game_seeds(np.arange(4), 1)
+    seeds = game_seeds(np.arange(2), 1)
     score, rounds = play_games_duplicate(GreedyAgent(), GreedyAgent(), seeds)
     assert np.array_equal(score[:, 0], 1 - score[:, 1])
     assert np.array_equal(rounds[:, 0], rounds[:, 1])
     assert rounds.min() >= 5  # 2 to A takes 12 levels of at most 3, and A must be won
-    assert len(np.unique(Matches(seeds).table["seed"])) == 4
+    assert len(np.unique(Matches(seeds).table["seed"])) == 2
 
 
 def test_an_agent_may_choose_tribute_cards_itself() -> None:
@@ -127,3 +122,51 @@ def test_the_second_plays_may_have_cards_of_their_own() -> None:
     score, _ = play_games_duplicate(GreedyAgent(), GreedyAgent(), seeds[:1], others=seeds[1:])
     alone = [play_games_duplicate(GreedyAgent(), GreedyAgent(), seeds[k : k + 1])[0][0, k] for k in (0, 1)]
     assert score.tolist() == [alone]
+
+
+class Follower:
+    """Plays at random; replays every round of the batch at each decision."""
+
+    follows = True
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.lengths: list[int] = []
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        assert decisions.past is not None
+        for row in decisions.rows:
+            state = decisions.states[row : row + 1]
+            moves = decisions.past.of(int(row))
+            self.lengths.append(len(moves))
+            at = restarted(state)
+            for seat, move in zip(moves.seats, moves.actions, strict=True):
+                assert at["player"][0] == seat
+                advance(at, np.array([move]))
+            assert np.array_equal(at["hash"], state["hash"])
+            assert np.array_equal(at["hand"], state["hand"]) and at["player"] == state["player"]
+        return self.rng.integers(0, np.diff(decisions.offsets))
+
+
+class Forgetful:
+    """Plays at random and does not ask for the past."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.seen: list[object] = []
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        self.seen.append(decisions.past)
+        return self.rng.integers(0, np.diff(decisions.offsets))
+
+
+def test_the_moves_of_a_round_lead_from_its_start_to_every_decision() -> None:
+    rng = np.random.default_rng(0)
+    follower, forgetful = Follower(rng), Forgetful(rng)
+    play_rounds(deal_rounds(4, rng, tribute=0.5), [follower, forgetful], Scratch())
+    assert min(follower.lengths) <= 1 and max(follower.lengths) > 40
+    # the other side gets what is kept anyway, and nothing is kept where nobody follows
+    assert all(isinstance(past, PastMoves) for past in forgetful.seen)
+    alone = Forgetful(rng)
+    play_rounds(deal_rounds(2, rng), [alone], Scratch(), record=False)
+    assert alone.seen and set(alone.seen) == {None}

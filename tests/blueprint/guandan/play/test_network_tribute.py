@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.duplicate import play_games_duplicate
 from blueprint.guandan.play.network_tribute import NetworkTribute, TributeAgent
 from blueprint.guandan.rules.rule_agents import GreedyAgent
-from blueprint.guandan.train_config import NETWORKS, NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from games.guandan.cards import unpack
-from games.guandan.matches.lockstep import BACK, CardDecisions, Matches
+from games.guandan.matches.lockstep import BACK, Matches
 from games.guandan.matches.tribute import CARD_PACKED
-from games.support.configuration import ConfigError
+from tests.blueprint.guandan.positions import FAST, TINY
 
 
 def matches_with_tribute(n: int, seed: int) -> Matches:
@@ -68,41 +66,22 @@ def test_what_is_valued_is_the_start_of_the_round_as_the_seat_will_see_it() -> N
     assert asked == 2 * decisions.options.sum()
 
 
-def test_the_answer_does_not_depend_on_the_other_hands() -> None:
-    matches = matches_with_tribute(20, 3)
-    decisions = matches.card_decisions()
-    again = CardDecisions(
-        *(
-            getattr(decisions, name)[::-1]
-            for name in ("rows", "seats", "slots", "back", "levels", "hands", "options")
-        )
-    )
-    network = Likes(np.random.default_rng(1).random(54))
-    assert np.array_equal(NetworkTribute(network)(decisions), NetworkTribute(network)(again)[::-1])
-
-
 def test_an_agent_with_a_network_for_tribute_uses_it_in_whole_games() -> None:
     network = Likes(np.arange(54.0))
     agent = TributeAgent(GreedyAgent(), network)
-    score, rounds = play_games_duplicate(agent, GreedyAgent(), np.arange(2, dtype=np.uint64))
-    assert agent.name == "greedy+tribute" and score.shape == rounds.shape == (2, 2)
+    score, rounds = play_games_duplicate(agent, GreedyAgent(), np.arange(1, dtype=np.uint64))
+    assert agent.name == "greedy+tribute" and score.shape == rounds.shape == (1, 2)
     assert len(network.asked) > 0
 
 
 def test_self_play_gives_tribute_by_the_networks_own_values() -> None:
-    small = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=0)
-    config = TrainConfig(rounds=30, batch=64, tribute=1.0, tribute_by_value=True, seed=5)
-    trainer = Trainer(small, config, threads=1)
+    config = FAST.replace(rounds=12, tribute=1.0, tribute_by_value=True)
+    trainer = Trainer(TINY, config, threads=1)
     trainer.rng = np.random.default_rng(5)
     tribute = NetworkTribute(trainer.learner)
     trainer.run_generation()
-    expected = deal_rounds(30, np.random.default_rng(5), tribute=1.0, cards=tribute)
-    by_rule = deal_rounds(30, np.random.default_rng(5), tribute=1.0)
+    expected = deal_rounds(12, np.random.default_rng(5), tribute=1.0, cards=tribute)
+    by_rule = deal_rounds(12, np.random.default_rng(5), tribute=1.0)
     first = trainer.pending[0].states["known"]
     assert np.array_equal(first[: len(expected)], expected["known"])
     assert not np.array_equal(expected["hand"], by_rule["hand"])
-
-
-def test_a_network_without_a_value_cannot_choose_tribute() -> None:
-    with pytest.raises(ConfigError, match="tribute_by_value"):
-        Trainer(NETWORKS["danzero"], TrainConfig(tribute_by_value=True))

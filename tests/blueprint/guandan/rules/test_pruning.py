@@ -11,12 +11,11 @@ from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.pruning import PrunedChooser, kept_moves, prune
 from blueprint.guandan.rules.rule_agents import RandomChooser
-from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.actors.pieces import chooser_of
 from blueprint.guandan.training.trainer import Trainer
 from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
 from games.guandan.rounds.round import legal
-from games.support.configuration import ConfigError
+from tests.blueprint.guandan.positions import FAST, TINY
 
 
 def plainly(decisions: Decisions, margin: int) -> np.ndarray:
@@ -35,32 +34,19 @@ def plainly(decisions: Decisions, margin: int) -> np.ndarray:
     return np.concatenate(kept)
 
 
-@pytest.mark.parametrize("margin", [0, 1, 2])
-def test_the_moves_that_stay_are_those_of_the_rule(margin: int) -> None:
-    pruned = [0, 0]
+def test_the_moves_that_stay_are_those_of_the_rule() -> None:
+    pruned = dict.fromkeys((0, 1, 2), 0)
 
     def watch(decisions: Decisions) -> np.ndarray:
-        kept = kept_moves(decisions, margin)
-        assert np.array_equal(kept, plainly(decisions, margin))
-        pruned[0] += len(kept) - kept.sum()
-        pruned[1] += len(kept)
+        for margin in pruned:
+            kept = kept_moves(decisions, margin)
+            assert np.array_equal(kept, plainly(decisions, margin))
+            pruned[margin] += len(kept) - kept.sum()
         return agent(decisions)
 
     agent = RandomChooser(np.random.default_rng(0))
     play_rounds(deal_rounds(3, np.random.default_rng(1)), [watch], Scratch())
-    assert pruned[0] > 0
-
-
-def test_a_greater_margin_keeps_more() -> None:
-    kept = []
-
-    def watch(decisions: Decisions) -> np.ndarray:
-        kept.append([kept_moves(decisions, margin) for margin in (0, 1, 2, 27)])
-        return np.zeros(len(decisions), np.int64)
-
-    play_rounds(deal_rounds(2, np.random.default_rng(2)), [watch], Scratch())
-    for few, more, most, every in kept:
-        assert np.all(few <= more) and np.all(more <= most) and every.all()
+    assert pruned[0] >= pruned[1] >= pruned[2] > 0
 
 
 def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
@@ -86,29 +72,17 @@ def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
 
 
 def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
-    small = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
-    trainer = Trainer(small, TrainConfig(rounds=4, batch=64, prune=0), threads=1)
+    trainer = Trainer(TINY, FAST.replace(prune=0), threads=1)
     player, piece = trainer.learner.chooser(0.0, 0.0, trainer.rng), trainer.deal()[0]
     assert isinstance(chooser_of(player, trainer.config, piece, trainer.rng, 4), PrunedChooser)
     trainer.run_generation()
     (played,) = trainer.pending
     moves = legal(played.states, canonical=True)
-    rows = np.arange(len(played))
-    seats = played.states["player"].astype(np.int64)
-    decisions = Decisions(played.states, rows, seats, moves.offsets, moves.values)
+    decisions = Decisions.of(played.states, moves)
     kept = kept_moves(decisions, 0)
     assert 0 < kept.sum() < len(kept)
-    for i in rows:
+    for i in range(len(played)):
         these = slice(*moves.offsets[i : i + 2])
         assert np.any(moves.values[these][kept[these]] == played.actions[i])
-
-
-def test_a_margin_out_of_range_is_refused() -> None:
-    with pytest.raises(ConfigError, match="prune"):
-        TrainConfig(prune=-2)
     with pytest.raises(ValueError, match="margin"):
-        PrunedChooser(RandomChooser(np.random.default_rng(0)), -1)(
-            Decisions(
-                np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0)
-            )
-        )
+        PrunedChooser(RandomChooser(trainer.rng), -1)(decisions)

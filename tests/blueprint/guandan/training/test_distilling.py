@@ -8,11 +8,12 @@ import pytest
 
 from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.network.inference import load_inference
+from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.distilling import (
     DistilConfig,
+    Labelled,
     agreement,
     as_inference,
     distil,
@@ -24,28 +25,35 @@ from games.guandan.rounds.round import legal
 TINY = NetworkConfig(state=64, blocks=1, action=32, action_blocks=1, critic=0)
 
 
-def test_labels_are_the_teachers_at_every_decision_with_a_choice() -> None:
-    teacher = load_inference(critic=False, half=False)
-    labelled = label_rounds(teacher, 3, np.random.default_rng(1))
-    assert len(labelled) > 100
-    table = legal(labelled.states, canonical=True)
-    assert np.array_equal(table.offsets, labelled.actions.offsets)
-    assert np.array_equal(table.values, labelled.actions.values) and table.counts.min() > 1
-    again = teacher.advantages(Decisions.of(labelled.states, labelled.actions))
-    assert np.allclose(again, labelled.advantages, atol=1e-4)
+@pytest.fixture(scope="module")
+def teacher() -> Inference:
+    return load_inference(critic=False, half=False)
 
 
-def test_outcomes_are_those_of_the_player_and_its_partner() -> None:
-    labelled = label_rounds(load_inference(critic=False), 1, np.random.default_rng(2))
-    side = labelled.states["player"] & 1
-    payoffs = np.asarray(OUTCOMES)[labelled.outcome]
-    assert len({*payoffs[side == 0]}) == len({*payoffs[side == 1]}) == 1
-    assert payoffs[side == 0][0] == -payoffs[side == 1][0] != 0
+@pytest.fixture(scope="module")
+def parts(teacher: Inference) -> list[Labelled]:
+    """Return two rounds that the teacher played, labelled."""
+    return [label_rounds(teacher, 1, np.random.default_rng(seed)) for seed in (3, 4)]
 
 
-def test_parts_join_and_rows_are_taken_with_their_moves() -> None:
-    teacher = load_inference(critic=False)
-    parts = [label_rounds(teacher, 1, np.random.default_rng(seed)) for seed in (3, 4)]
+def test_labels_are_the_teachers_at_every_decision_with_a_choice(
+    teacher: Inference, parts: list[Labelled]
+) -> None:
+    for labelled in parts:
+        assert len(labelled) > 30
+        table = legal(labelled.states, canonical=True)
+        assert np.array_equal(table.offsets, labelled.actions.offsets)
+        assert np.array_equal(table.values, labelled.actions.values) and table.counts.min() > 1
+        again = teacher.advantages(Decisions.of(labelled.states, labelled.actions))
+        assert np.allclose(again, labelled.advantages, atol=1e-4)
+        # outcomes are those of the player and its partner
+        side = labelled.states["player"] & 1
+        payoffs = np.asarray(OUTCOMES)[labelled.outcome]
+        assert len({*payoffs[side == 0]}) == len({*payoffs[side == 1]}) == 1
+        assert payoffs[side == 0][0] == -payoffs[side == 1][0] != 0
+
+
+def test_parts_join_and_rows_are_taken_with_their_moves(parts: list[Labelled]) -> None:
     whole = type(parts[0]).joined(parts)
     rows = np.random.default_rng(0).permutation(len(whole))[:40]
     some = whole.take(rows)

@@ -12,22 +12,18 @@ import pytest
 from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import load_inference
-from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.growing import grow_checkpoint
 from blueprint.guandan.training.trainer import Trainer
-from games.guandan.rounds.round import legal
 from games.support.configuration import ConfigError
-from tests.gs2.guandan.beliefs.rounds import some_rounds
+from tests.blueprint.guandan.positions import FAST, random_decisions
+from tests.blueprint.guandan.positions import TINY as SMALL
 from tests.patience import amount
-
-SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
-FAST = TrainConfig(rounds=4, batch=64, seed=3)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trainer = Trainer(SMALL, FAST)
-    for _ in range(3):
+    for _ in range(2):
         trainer.run_generation()
     path = tmp_path_factory.mktemp("run") / "last.safetensors"
     trainer.save(path)
@@ -35,11 +31,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @cache
-def asked() -> tuple[np.ndarray, Decisions]:
-    states = np.concatenate(
-        [played.state for played in some_rounds(amount(40, 10), np.random.default_rng(0))]
-    )
-    return states, Decisions.of(states, legal(states, canonical=True))
+def asked() -> Decisions:
+    return random_decisions(amount(40, 10), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -59,18 +52,18 @@ def test_a_grown_network_plays_and_values_as_before(changes: dict, trained: Path
     grown = tmp_path / "grown.safetensors"
     config = grow_checkpoint(trained, grown, changes)
     assert config == attrs.evolve(SMALL, **changes)
-    states, decisions = asked()
+    decisions = asked()
     before, after = load_inference(trained, half=False), load_inference(grown, half=False)
-    seats = decisions.seats
+    where = (decisions.states, decisions.rows, decisions.seats)
     assert np.allclose(before.advantages(decisions), after.advantages(decisions), atol=1e-5)
     for ask in ("values", "critic_values"):
-        found = [getattr(network, ask)(states, decisions.rows, seats) for network in (before, after)]
+        found = [getattr(network, ask)(*where) for network in (before, after)]
         assert np.allclose(*found, atol=1e-5)
     assert read_checkpoint(grown)[1]["decisions"] == read_checkpoint(trained)[1]["decisions"] > 0
     # and it learns: with new parts, and from where it was
     inside = FAST.replace(matches=0.5) if "stakes" in changes else FAST
     trainer = Trainer.load(grown, threads=1, config=inside)
-    rows = [trainer.run_generation() for _ in range(3)]
+    rows = [trainer.run_generation() for _ in range(2)]
     assert trainer.decisions > rows[0]["decisions"] > read_checkpoint(trained)[1]["decisions"]
     moved = trainer.learner.network.state_dict()
     if "past" in changes:
@@ -87,23 +80,20 @@ def test_a_grown_network_plays_and_values_as_before(changes: dict, trained: Path
 def test_a_further_residual_layer_changes_little(trained: Path, tmp_path: Path) -> None:
     grown = tmp_path / "grown.safetensors"
     grow_checkpoint(trained, grown, {"blocks": 2, "action_blocks": 2})
-    _, decisions = asked()
+    decisions = asked()
     before, after = (load_inference(path, half=False).advantages(decisions) for path in (trained, grown))
     assert 0 < np.abs(before - after).max() < 0.1 * before.std()
 
 
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
+def test_what_cannot_grow_is_refused(trained: Path, tmp_path: Path) -> None:
+    for changes, named in (
         ({"state": 8}, "state must be at least 16"),
         ({"critic": 0}, "critic"),
         ({"blocks": 0}, "blocks"),
-    ],
-)
-def test_what_cannot_grow_is_refused(changes: dict, named: str, trained: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=named):
-        grow_checkpoint(trained, tmp_path / "no.safetensors", changes)
-    assert not (tmp_path / "no.safetensors").exists()
+    ):
+        with pytest.raises(ConfigError, match=named):
+            grow_checkpoint(trained, tmp_path / "no.safetensors", changes)
+        assert not (tmp_path / "no.safetensors").exists()
 
 
 def test_grown_parts_may_learn_faster_than_the_rest(trained: Path, tmp_path: Path) -> None:

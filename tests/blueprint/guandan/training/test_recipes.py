@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan.network.danzero import DanZeroNetwork
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.quick_agents import load_chooser
-from blueprint.guandan.play.selfplay import Scratch
-from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.train_config import NETWORKS, NetworkConfig, TrainConfig
 from blueprint.guandan.training.recipe_book import RECIPES, named_recipe
 from blueprint.guandan.training.trainer import Trainer
 from games.support.configuration import ConfigError
+from tests.blueprint.guandan.positions import TINY
 
 SIZES: dict[str, dict[str, Any]] = {
     "danzero": {"state": 16, "blocks": 3},
@@ -50,6 +52,8 @@ def test_a_recipe_trains_and_goes_on_from_its_checkpoint_as_without_a_break(
     begun = {"policy_from": 800.0} if name == "danzero+" else {}
     trainer = trainer_of(name, **begun)
     rows = [trainer.run_generation() for _ in range(3)]
+    if name == "danzero":  # learns the plain return
+        assert set(np.unique(np.abs(trainer.replay[-1].target))) <= {1, 2, 3}
     losses = [row[loss] for row in rows[1:] for loss in ("advantage", "value", "policy")]
     assert np.isfinite(losses).all() and rows[-1]["advantage"] > 0
     path = tmp_path / "last.safetensors"
@@ -67,16 +71,12 @@ def test_a_recipe_trains_and_goes_on_from_its_checkpoint_as_without_a_break(
     assert played(again) == played(trainer)
     again.run_generation()
     own, greedy = load_chooser(str(path), np.random.default_rng(0)), load_chooser("greedy", again.rng)
-    first = play_duplicate(own, greedy, duplicate_deals(np.arange(2), 5), Scratch())
-    second = play_duplicate(
-        load_chooser(str(path), np.random.default_rng(1)),
-        greedy,
-        duplicate_deals(np.arange(2), 5),
-        Scratch(),
-    )
-    assert first.shape == (2, 2) and np.array_equal(first, second)
+    same = load_chooser(str(path), np.random.default_rng(1))
     as_published = network_agent(path, NetworkPlay(**named_recipe(name).play), np.random.default_rng(0))
-    assert play_duplicate(as_published, greedy, duplicate_deals(np.arange(2), 5), Scratch()).shape == (2, 2)
+    first, second, third = (
+        play_duplicate(agent, greedy, duplicate_deals(np.arange(1), 5)) for agent in (own, same, as_published)
+    )
+    assert first.shape == third.shape == (1, 2) and np.array_equal(first, second)
 
 
 def test_every_recipe_says_where_it_is_from_and_what_is_claimed_for_it() -> None:
@@ -84,42 +84,57 @@ def test_every_recipe_says_where_it_is_from_and_what_is_claimed_for_it() -> None
     for name, recipe in RECIPES.items():
         assert recipe.source and recipe.claim and recipe.differs and recipe.system
         assert recipe.train_config().recipe == name and isinstance(recipe.network_config(), NetworkConfig)
+        other = recipe.climbing_config(seed=5)  # other games have every recipe
+        assert (other.recipe, other.seed, bool(other.personas)) == (name, 5, name == "pdhqn")
+    assert RECIPES["odmc"].climbing_config().prune == 2
     assert RECIPES["ours"].network_config() == NetworkConfig()
     assert RECIPES["ours"].train_config(recipe="") == TrainConfig()
 
 
-def test_an_unknown_recipe_is_refused_with_the_nearest_ones() -> None:
-    with pytest.raises(ConfigError, match=r"no recipe is called 'pdhq'; did you mean pdhqn"):
-        named_recipe("pdhq")
-    with pytest.raises(ConfigError, match=r"one of danzero, danzero\+, sdmc, pdhqn, odmc, ours"):
-        named_recipe("xxxxxxx")
+REFUSED: list[tuple[Callable[[], object], str]] = [
+    (lambda: named_recipe("pdhq"), r"no recipe is called 'pdhq'; did you mean pdhqn"),
+    (lambda: named_recipe("xxxxxxx"), r"one of danzero, danzero\+, sdmc, pdhqn, odmc, ours"),
+    # parts that make a recipe
+    (lambda: network_of("pdhqn", kind="ours"), r"parts stay, kind=danzero; got kind=ours"),
+    (lambda: network_of("pdhqn", personality=0), r"parts stay, personality=1024; got personality=0"),
+    (lambda: network_of("danzero", opponent=8), r"parts stay, opponent=0; got opponent=8"),
+    (lambda: network_of("danzero+", branch=False), r"parts stay, branch=True; got branch=False"),
+    (lambda: network_of("sdmc", critic=512), r"parts stay, critic=0; got critic=512"),
+    # parts of networks
+    (lambda: NetworkConfig(opponent=8), "parts of danzero; got the kind 'ours'"),
+    (lambda: NetworkConfig(kind="danzero"), "critic"),
+    (lambda: network_of("pdhqn", blocks=2), "blocks must be at least 3; got 2"),
+    # what is trained
+    (lambda: TrainConfig(epsilon=2), r"epsilon must be in \[0, 1\]; got 2"),
+    (lambda: TrainConfig(guide_share=1.5), "guide_share"),
+    (lambda: TrainConfig(prune=-2), "prune"),
+    (lambda: TrainConfig(strangers_share=0.1), "needs strangers"),
+    (lambda: TrainConfig(strangers="strong", strangers_share=2), "strangers_share"),
+    *(
+        (lambda wrong=wrong: TrainConfig(policy=2.0, **wrong), "a policy needs a critic")
+        for wrong in ({"critic": False}, {"guide": 1e6}, {"prune": 2}, {"temperature": 0.0})
+    ),
+    *(
+        (lambda more=more: TrainConfig(personas=0.5, **more), "must be 0 beside a policy or strangers")
+        for more in ({"policy": 1.0}, {"strangers": "strong", "strangers_share": 0.5})
+    ),
+    (lambda: Trainer(TINY, TrainConfig(personas=0.5)), "personality head need each other"),
+    (lambda: Trainer(network_of("pdhqn", **SIZES["pdhqn"]), TrainConfig()), "need each other"),
+    (lambda: Trainer(NETWORKS["danzero"], TrainConfig(tribute_by_value=True)), "tribute_by_value"),
+    (lambda: Trainer(TINY.replace(stakes=False), TrainConfig(matches=1.0)), "see"),
+    (lambda: RECIPES["pdhqn"].climbing_config(guide=5.0), "must be 0 beside a policy or a guide"),
+    (lambda: RECIPES["ours"].climbing_config(personas=0.5), "need each other"),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "changes", "message"),
-    [
-        ("pdhqn", {"kind": "ours"}, r"parts stay, kind=danzero; got kind=ours"),
-        ("pdhqn", {"personality": 0}, r"parts stay, personality=1024; got personality=0"),
-        ("danzero", {"opponent": 8}, r"parts stay, opponent=0; got opponent=8"),
-        ("danzero+", {"branch": False}, r"parts stay, branch=True; got branch=False"),
-        ("sdmc", {"critic": 512}, r"parts stay, critic=0; got critic=512"),
-    ],
-)
-def test_a_part_that_makes_the_recipe_cannot_be_changed(name: str, changes: dict, message: str) -> None:
+def network_of(name: str, **changes: Any) -> NetworkConfig:
+    return named_recipe(name).network_config(**changes)
+
+
+@pytest.mark.parametrize(("made", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_settings_that_cannot_be_are_refused_with_the_rule(made: Callable[[], object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        named_recipe(name).network_config(**changes)
-
-
-def test_other_games_have_every_recipe() -> None:
-    assert RECIPES["odmc"].climbing_config().prune == 2
-    for name, recipe in RECIPES.items():
-        config = recipe.climbing_config(seed=5)
-        assert (config.recipe, config.seed) == (name, 5)
-        assert bool(config.personas) == (name == "pdhqn")
-    with pytest.raises(ConfigError, match="personas must be 0 beside a policy or a guide"):
-        RECIPES["pdhqn"].climbing_config(guide=5.0)
-    with pytest.raises(ConfigError, match="need each other"):
-        RECIPES["ours"].climbing_config(personas=0.5)
+        made()
 
 
 def test_a_policy_begins_after_its_decisions_of_plain_dmc() -> None:
@@ -154,8 +169,6 @@ def test_without_a_critic_moves_learn_what_the_value_did_not_know_before_the_rou
 
 def test_a_part_without_weight_leaves_the_network_as_it_was() -> None:
     """Answers of the models weigh nothing at first: both networks of a seed score moves alike."""
-    import torch
-
     config = NetworkConfig(**{**RECIPES["danzero"].network, **SIZES["danzero"]})
     torch.manual_seed(4)
     plain = DanZeroNetwork(config)
@@ -165,33 +178,3 @@ def test_a_part_without_weight_leaves_the_network_as_it_was() -> None:
         assert torch.equal(value, more.state_dict()[name])
     x = torch.randint(0, 2, (3, 513 + 1920)).float()
     assert torch.equal(plain.states(x[:, :513]), more.states(x))
-
-
-@pytest.mark.parametrize(
-    ("network", "train", "message"),
-    [
-        ({}, {"personas": 0.5}, "personas and a network's personality head need each other"),
-        (SIZES["pdhqn"] | RECIPES["pdhqn"].network, {}, "need each other"),
-    ],
-)
-def test_personas_and_their_head_need_each_other(network: dict, train: dict, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        Trainer(NetworkConfig(**network), TrainConfig(**train))
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"opponent": 8}, "parts of danzero; got the kind 'ours'"),
-        ({"kind": "danzero", "critic": 0, "blocks": 2, "personality": 8}, "blocks must be at least 3; got 2"),
-    ],
-)
-def test_a_network_that_cannot_be_is_refused(fields: dict, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        NetworkConfig(**fields)
-
-
-def test_personas_stand_beside_neither_a_policy_nor_strangers() -> None:
-    for more in ({"policy": 1.0}, {"strangers": "strong", "strangers_share": 0.5}):
-        with pytest.raises(ConfigError, match="personas must be 0 beside a policy or strangers"):
-            TrainConfig(personas=0.5, **more)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from games.climbing.big2.big2 import Big2
-from games.support.array_types import Rows
 from tests.reference.big2 import Play, Round, Table
 
-__all__ = ["VARIANTS", "OneAgainstTheRest", "as_names", "play_beside", "same_round"]
+__all__ = ["VARIANTS", "after_random", "as_names", "play_beside", "same_round"]
 
 VARIANTS: tuple[dict[str, Any], ...] = (
     {},
@@ -45,19 +43,8 @@ def same_round(game: Big2, state: np.ndarray, twin: Round) -> None:
     assert as_names(game, state["beat"]) == twin.beat or twin.turn is None
 
 
-class OneAgainstTheRest(Big2):
-    """A game in which all others lose what seat 0 wins, each as much: two teams, as a checker has it.
-
-    Everything else is that of Big2 with the same rules.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.teams = (0, *[1] * (self.num_players - 1))
-        most = max(abs(payoff) for payoff in self.payoff_range)
-        self.payoff_range = (-most, most)
-
-    def returns(self, states: Rows) -> NDArray[np.float64]:
-        """Return what seat 0 wins or loses, and the others."""
-        own = super().returns(states)[:, :1]
-        return own * np.where(np.array(self.teams) == 0, 1.0, -1.0)
+def after_random(game: Big2, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the states after a random action of each."""
+    actions = game.actions(states)
+    pick = actions.offsets[:-1] + (rng.random(len(states)) * actions.counts).astype(np.int64)
+    return game.step(states, np.arange(len(states)), actions.values[pick])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import Any
 
@@ -13,7 +14,7 @@ from games.climbing.big2.big2 import Big2
 from games.infosets import infoset_at
 from games.infosets.check_sampling import chi_square_bound
 from games.infosets.histories import follow_lines
-from tests.games.climbing.big2.boards import VARIANTS
+from tests.games.climbing.big2.boards import VARIANTS, after_random
 from tests.patience import amount
 
 
@@ -21,51 +22,49 @@ def random_states(game: Big2, rng: np.random.Generator, n: int) -> np.ndarray:
     """Return n states of random rounds at which somebody acts."""
     met = [game.sample_deals(n, rng)]
     while len(states := met[-1]):
-        actions = game.actions(states)
-        pick = actions.offsets[:-1] + (rng.random(len(states)) * actions.counts).astype(np.int64)
-        after = game.step(states, np.arange(len(states)), actions.values[pick])
+        after = after_random(game, states, rng)
         met.append(after[game.player(after) != TERMINAL])
     return rng.choice(np.concatenate(met), n, replace=False)
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
-@pytest.mark.some(3)
-def test_infosets_are_read_back_from_their_words(options: dict[str, Any]) -> None:
-    game = Big2(**options)
-    states = random_states(game, np.random.default_rng(1), amount(6, 3))
-    for row in range(len(states)):
-        for seat in range(game.num_players):
-            found = infoset_at(game, states[row : row + 1], seat)
-            try:
-                assert game.parse_infoset(found.text) == found
-                assert game.parse_infoset(found.text.lower().replace(" ", "  ")) == found
-            except GameError as error:  # deals that forced passes leave may be too rare to be drawn
-                assert options.get("must_play") and "passes that had to be" in str(error)
+@pytest.mark.some(4)
+def test_infosets_are_read_back_from_their_words_and_histories_drawn_there_lie_in_them(
+    options: dict[str, Any],
+) -> None:
+    game, rng = Big2(**options), np.random.default_rng(1)
+    states = random_states(game, rng, amount(6, 3))
+    for state, seat in itertools.product(states[:, None], range(game.num_players)):
+        found = infoset_at(game, state, seat)
+        try:
+            assert game.parse_infoset(found.text) == found
+            assert game.parse_infoset(found.text.lower().replace(" ", "  ")) == found
+            lines = game.sample_histories(found, 8, rng)
+        except GameError as error:  # deals that forced passes leave may be too rare to be drawn
+            assert options.get("must_play") and "passes that had to be" in str(error)
+            continue
+        ends, _, _ = follow_lines(game, lines)
+        assert np.array_equal(game.infoset_key(ends, seat), np.tile(np.array(found.key, np.uint64), (8, 1)))
+        assert np.all(game.player(ends) == game.player(state))
 
 
-def test_cards_of_an_infoset_may_be_named_in_any_order() -> None:
+def test_cards_of_an_infoset_may_be_named_in_any_order_and_words_of_none_are_refused_with_hints() -> None:
     game = Big2(players=2, ranks=3, suits=2, cards=3)
     wanted = game.parse_infoset("P1 holds D4 C4 C5 | P0 leads: D3 C3, pass")
     assert game.parse_infoset("p1 holds C5 D4,c4 | p0 leads: C3 D3, PASS") == wanted
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+    for text in (
         "P0 holds D3 | P1 leads",
         "P1 holds D3 D4 C5 | P0 leads",
         "P1 holds D4 C5 S2 | P0 leads",
         "P3 holds D4 C4 C5 | P0 leads",
         "nothing of the kind",
-    ],
-)
-def test_words_of_no_infoset_are_refused_with_hints(text: str) -> None:
-    game = Big2(players=2, ranks=3, suits=2, cards=3)
-    with pytest.raises(GameError, match="did you mean"):
-        game.parse_infoset(text)
+    ):
+        with pytest.raises(GameError, match="did you mean"):
+            game.parse_infoset(text)
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
+@pytest.mark.some(3)
 def test_a_wrong_move_of_an_infoset_is_named_by_its_number_and_cards(options: dict[str, Any]) -> None:
     game, rng = Big2(**options), np.random.default_rng(7)
     told = 0
@@ -112,28 +111,9 @@ def test_a_refusal_tells_why(line: str, why: str) -> None:
         game.parse_infoset(line)
 
 
-@pytest.mark.parametrize("options", VARIANTS, ids=str)
-@pytest.mark.some(4)
-def test_drawn_histories_lie_in_the_infoset(options: dict[str, Any]) -> None:
-    game, rng = Big2(**options), np.random.default_rng(2)
-    states = random_states(game, rng, 4)
-    for row in range(len(states)):
-        for seat in range(game.num_players):
-            found = infoset_at(game, states[row : row + 1], seat)
-            try:
-                lines = game.sample_histories(found, 8, rng)
-            except GameError as error:
-                assert options.get("must_play") and "passes that had to be" in str(error)
-                continue
-            ends, _, _ = follow_lines(game, lines)
-            assert np.array_equal(
-                game.infoset_key(ends, seat), np.tile(np.array(found.key, np.uint64), (8, 1))
-            )
-            assert np.all(game.player(ends) == game.player(states[row : row + 1]))
-
-
-@pytest.mark.parametrize("must_play", [False, True])
-@pytest.mark.parametrize("opening", ["lowest", "holder", "first"])
+@pytest.mark.parametrize(
+    ("opening", "must_play"), [("lowest", False), ("lowest", True), ("holder", True), ("first", False)]
+)
 def test_hidden_hands_are_drawn_uniformly_from_those_that_agree(opening: str, must_play: bool) -> None:
     # every deal, followed along a line that is possible in some: what is left is what agrees
     game = Big2(players=3, ranks=4, suits=2, cards=2, opening=opening, must_play=must_play)
@@ -187,6 +167,7 @@ def test_histories_are_not_drawn_from_what_is_no_infoset() -> None:
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
+@pytest.mark.some(3)
 def test_features_tell_what_a_seat_knows_and_nothing_else(options: dict[str, Any]) -> None:
     game, rng = Big2(**options), np.random.default_rng(5)
     states = random_states(game, rng, 30)

@@ -1,4 +1,4 @@
-"""Words of DouDiZhu: cards, actions, histories and infosets, written and read back; and features."""
+"""Words of DouDiZhu, written and read back; features; deals, and hidden cards drawn again from one view."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from games import GameError
+from games import CHANCE, GameError
 from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
 from games.climbing.doudizhu.move_table import PASS
 from games.climbing.doudizhu.multiset import cards_text, count_ranks, pack_ranks, read_multiset
 from games.climbing.doudizhu.round_state import CALLS
 from games.infosets import infoset_at
+from games.infosets.check_sampling import chi_square_bound
 from tests.patience import amount
 
 
@@ -24,7 +25,7 @@ def test_multisets_are_packed_and_written_and_read_back() -> None:
     assert [read_multiset(cards_text(cards)) for cards in packed] == packed.tolist()
 
 
-@pytest.mark.parametrize("options", [{}, {"landlord": "bid"}, {"ranks": 7}])
+@pytest.mark.parametrize("options", [{}, {"ranks": 7}, {"landlord": "bid"}])
 @pytest.mark.some(2)
 def test_every_decision_of_a_round_is_named_and_read_back(options: dict[str, object]) -> None:
     game = DouDizhu(**options)  # type: ignore[arg-type]
@@ -68,7 +69,8 @@ def test_a_deal_and_an_auction_in_words() -> None:
     assert game.action_text(game.root(), np.int64(CALLS + 1)) == "call 1"
 
 
-@pytest.mark.parametrize("options", [{}, {"landlord": "bid"}, {"ranks": 7}])
+@pytest.mark.parametrize("options", [{}, {"ranks": 7}, {"landlord": "bid"}])
+@pytest.mark.some(2)
 def test_a_wrong_move_or_call_of_an_infoset_is_named_by_its_number_and_letters(
     options: dict[str, object],
 ) -> None:
@@ -134,18 +136,6 @@ def test_a_refusal_tells_what_may_be_played_instead(line: str, message: str) -> 
         game.parse_infoset(f"P2 dealt 558 | bottom - | {line}")
 
 
-def test_a_call_that_is_not_above_the_last_or_after_the_auction_is_refused() -> None:
-    game = DouDizhu(landlord="bid", ranks=1)
-    for calls, message in (
-        ("2 1", 'call 2, "1" of seat 1, is not above 2; call 3 or pass'),
-        ("pass pass pass 1", 'call 4, "1", comes after the end of the auction'),
-    ):
-        with pytest.raises(GameError, match=message):
-            game.parse_infoset(f"P1 dealt B | calls {calls}")
-    with pytest.raises(GameError, match='call 2, "pass", comes after the end of the auction'):
-        game.parse_infoset("P1 dealt B | bottom 333 | calls 3 pass")
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -157,16 +147,18 @@ def test_a_call_that_is_not_above_the_last_or_after_the_auction_is_refused() -> 
         ("P1 dealt B | bottom 33R | play 3 pass pass pass", 'move 4, "pass" of seat 0, is no lead'),
         ("P1 dealt B | bottom 33R | play 3 3", 'move 2, "3" of seat 1, is not in its hand, B'),
         ("P1 dealt B | bottom 33R | calls 5", "a call is"),
+        ("P1 dealt B | bottom 33R | play 3344", "combination"),
+        # an auction
+        ("P1 dealt B | calls 2 1", 'call 2, "1" of seat 1, is not above 2; call 3 or pass'),
+        ("P1 dealt B | calls pass pass pass 1", 'call 4, "1", comes after the end of the auction'),
+        ("P1 dealt B | bottom 333 | calls 3 pass", 'call 2, "pass", comes after the end of the auction'),
+        ("P1 dealt B | calls pass | play 3", "before there is a landlord"),
     ],
 )
 def test_infosets_that_cannot_be_are_refused(text: str, message: str) -> None:
+    by_bid = "calls" in text and "calls 5" not in text
     with pytest.raises(GameError, match=message):
-        DouDizhu(ranks=1).parse_infoset(text)
-
-
-def test_nobody_plays_before_there_is_a_landlord() -> None:
-    with pytest.raises(GameError, match="before there is a landlord"):
-        DouDizhu(landlord="bid", ranks=1).parse_infoset("P1 dealt B | calls pass | play 3")
+        DouDizhu(landlord="bid" if by_bid else "first", ranks=1).parse_infoset(text)
 
 
 def test_features_tell_infosets_apart_and_nothing_more() -> None:
@@ -190,3 +182,102 @@ def test_features_tell_infosets_apart_and_nothing_more() -> None:
         for action in game.sample_histories(key, 1, rng)[0]:
             drawn = game.step(drawn, np.zeros(1, np.int64), np.array([action]))
         assert np.array_equal(game.features(drawn, seat), seen[:1])
+
+
+@pytest.mark.parametrize("landlord", ["first", "bid"])
+def test_chance_deals_as_a_shuffled_deck_does(landlord: str) -> None:
+    game = DouDizhu(landlord=landlord, ranks=1)
+    rng = np.random.default_rng(0)
+    deals = game.sample_deals(20_000, rng)
+    seen = Counter(state.tobytes() for state in deals)
+    expected: dict[bytes, float] = {game.root()[0].tobytes(): 1.0}
+    for _ in range(3):
+        states = np.concatenate([np.frombuffer(name, game.root().dtype) for name in expected])
+        actions = game.actions(states)
+        share = np.array(list(expected.values()))[actions.rows] * game.chance_probs(states, actions)
+        after = game.step(states, actions.rows, actions.values)
+        expected = {state.tobytes(): float(part) for state, part in zip(after, share, strict=True)}
+    assert set(seen) <= set(expected)
+    cells = [(seen[name] - 20_000 * part) ** 2 / (20_000 * part) for name, part in expected.items()]
+    assert sum(cells) <= chi_square_bound(len(cells) - 1)
+
+
+def test_both_ways_to_deal_a_whole_deck_agree() -> None:
+    game, n = DouDizhu(), amount(4000, 1500)
+    rng = np.random.default_rng(1)
+    walk, deck = np.repeat(game.root(), n), game.sample_deals(n, rng)
+    while (game.player(walk) == CHANCE).any():
+        actions = game.actions(walk)
+        total = np.cumsum(game.chance_probs(walk, actions))
+        picked = np.searchsorted(total, np.arange(n) + rng.random(n))
+        walk = game.step(walk, np.arange(n), actions.values[picked])
+    # five standard deviations of the difference of two means, and more
+    for field in ("hand", "bottom"):
+        means = [count_ranks(states[field]).mean(0) for states in (walk, deck)]
+        assert np.abs(means[0] - means[1]).max() < 7.5 / np.sqrt(n)
+    fours = [(count_ranks(states["hand"][:, 1]) == 4).mean() for states in (walk, deck)]
+    assert abs(fours[0] - fours[1]) < 0.16 / np.sqrt(n)
+
+
+def test_bottom_cards_are_hidden_until_there_is_a_landlord() -> None:
+    game = DouDizhu(landlord="bid")
+    deals = game.sample_deals(2, np.random.default_rng(2))
+    assert "bottom" not in game.infoset_text(deals[0], 0)
+    other = deals[:1].copy()
+    # the next seat's first card for one of the bottom
+    low = int(other["hand"][0, 1]) & -int(other["hand"][0, 1])
+    rank = (low.bit_length() - 1) // 4
+    there = next(r for r in range(15) if int(other["bottom"][0]) >> 4 * r & 15 and r != rank)
+    other["hand"][0, 1] = int(other["hand"][0, 1]) + (1 << 4 * there) - (1 << 4 * rank)
+    other["bottom"][0] = int(other["bottom"][0]) - (1 << 4 * there) + (1 << 4 * rank)
+    for player, same in ((0, True), (1, False), (2, True)):
+        keys = [game.infoset_key(states, player)[0].tolist() for states in (deals[:1], other)]
+        assert (keys[0] == keys[1]) == same
+
+
+@pytest.mark.parametrize("options", [{}, {"ranks": 7}, {"landlord": "bid"}])
+@pytest.mark.some(2)
+def test_histories_drawn_again_are_those_that_a_seat_cannot_tell_apart(options: dict[str, object]) -> None:
+    game = DouDizhu(**options)  # type: ignore[arg-type]
+    rng = np.random.default_rng(3)
+    states = game.sample_deals(amount(3, 2), rng)
+    for step in range(45):
+        if step % amount(6, 9) == 0:
+            for state, player in ((state, player) for state in states for player in range(3)):
+                infoset = infoset_at(game, state[None], player)
+                lines = game.sample_histories(infoset, 5, rng)
+                for row in range(5):
+                    drawn = game.root()
+                    for action in lines[row]:
+                        drawn = game.step(drawn, np.zeros(1, np.int64), np.array([action]))
+                    assert tuple(int(w) for w in game.infoset_key(drawn, player)[0]) == infoset.key
+                    assert game.player(drawn)[0] == state["player"]
+        states = states[game.player(states) >= 0]
+        actions = game.actions(states)
+        pick = actions.offsets[:-1] + (rng.random(len(states)) * actions.counts).astype(np.int64)
+        states = game.step(states, np.arange(len(states)), actions.values[pick])
+
+
+def test_hidden_cards_are_drawn_as_often_as_chance_has_them() -> None:
+    # With four unknown 3s of which the landlord is known to have held one, one more is likelier with it than
+    # a fresh deal of the others would say: all four of the deal count, not the three unseen ones.
+    game = DouDizhu(ranks=4)
+    rng = np.random.default_rng(4)
+    infoset = game.parse_infoset("P1 dealt 44556 | bottom 66R | play 3")
+    lines = game.sample_histories(infoset, 20_000, rng)
+    first = lines.values.reshape(20_000, -1)[:, 0] - 27_476
+    ours = np.bincount(first % 5, minlength=5) / 20_000
+    # by hand: of 10 unknown cards, four 3s, 5 go to the landlord
+    ways = np.array([0.0] + [[1, 4, 6, 4, 1][k] * [1, 6, 15, 20, 15, 6][5 - k] for k in range(1, 5)])
+    assert np.abs(ours - ways / ways.sum()).max() < 0.015
+
+
+def test_an_infoset_that_no_deal_agrees_with_is_refused() -> None:
+    game = DouDizhu()
+    for text in (
+        "P1 dealt 33334567789TJJQKA | bottom 4TR | play 3",
+        "P1 dealt 3334567789TJJQKAA | bottom 34R | play 33",
+        "P1 dealt 3334567789TJJQKA | bottom 4TR",
+    ):
+        with pytest.raises(GameError, match="deal must agree"):
+            game.parse_infoset(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from games.guandan.matches.chances import RESULTS, MatchChances, solve_chances
 from games.guandan.matches.promotion import score_round
 from games.guandan.rounds.round import GuanDan, deal
 from games.guandan.rounds.state import NOBODY
-from games.guandan.rules import PRESETS, RULING, Rules, as_rules
+from games.guandan.rules import PRESETS, as_rules
 from tests.patience import amount
 
 SOME = np.array(
@@ -20,57 +21,33 @@ SOME = np.array(
 )
 EVEN = np.tile([0.3, 0.12, 0.15, 0.13, 0.1, 0.2], (3, 1))
 """The same after every margin: then more levels are never worth less."""
-ORDERS = {
-    3: (0, 2, 1, 3),
-    2: (0, 3, 2, 1),
-    1: (2, 1, 3, 0),
-    -1: (1, 2, 0, 3),
-    -2: (3, 0, 1, 2),
-    -3: (1, 3, 2, 0),
-}
+ORDERS = np.array(
+    [(1, 3, 2, 0), (3, 0, 1, 2), (1, 2, 0, 3), (0, 0, 0, 0), (2, 1, 3, 0), (0, 3, 2, 1), (0, 2, 1, 3)]
+)
+"""An order of finishing for each payoff to team 0, from -3 on."""
 
 
-def played_out(start: tuple, rules: Rules, n: int, rng: np.random.Generator) -> float:
-    """Return the share of n matches from (levels, owner, margin, fails) that team 0 wins, drawn by SOME."""
-    levels, owner, margin, fails = start
-    levels, fails = np.tile(levels, (n, 1)), np.tile(fails, (n, 1))
-    owner, margin = np.full(n, owner), np.full(n, margin)
-    won, live = np.zeros(n), np.arange(n)
-    results = np.array([3, 2, 1, -1, -2, -3])
-    while len(live):
-        draws = np.array([rng.choice(results, p=SOME[m - 1]) for m in margin])
-        to_first = np.where(owner == 0, draws, -draws)
-        order = np.array([ORDERS[int(r)] for r in to_first])
-        score = score_round(order, owner, levels, fails, np.zeros((len(live), 2), np.int64), rules=rules)
-        over = score.winner != NOBODY
-        won[live[over]] = score.winner[over] == 0
-        go = ~over
-        live, levels, fails = live[go], score.levels[go], score.fails[go]
-        owner, margin = np.where(to_first[go] > 0, 0, 1), np.abs(to_first[go])
-    return float(won.mean())
+@cache
+def solved(preset: str = "ruling", even: bool = False) -> MatchChances:
+    return solve_chances(EVEN if even else SOME, as_rules(preset), tolerance=1e-10)
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
-@pytest.mark.some(1)
-def test_chances_are_the_shares_of_matches_played_out(preset: str) -> None:
-    rules = as_rules(preset)
-    chances = solve_chances(SOME, rules)
-    rng = np.random.default_rng(0)
-    n = amount(1500, 400)
-    most = rules.ace_limit - 1
-    for start in (
-        ((0, 0), 0, 3, (0, 0)),
-        ((12, 12), 1, 1, (most, 0)),
-        ((12, 5), 0, 2, (1, 0)),
-        ((3, 11), 1, 2, (0, 0)),
-    ):
-        levels, owner, margin, fails = start
-        wanted = chances.win[levels[0], levels[1], owner, margin - 1, fails[0], fails[1]]
-        assert abs(played_out(start, rules, n, rng) - wanted) < 4 * 0.5 / np.sqrt(n)
+def test_a_chance_is_the_mean_of_those_that_each_result_of_a_round_leaves(preset: str) -> None:
+    win = solved(preset).win
+    a, b, owner, margin, f, g = np.indices(win.shape).reshape(6, -1)
+    levels, fails, nothing = np.stack([a, b], 1), np.stack([f, g], 1), np.zeros((len(a), 2), np.int64)
+    mean = np.zeros(len(a))
+    for share, result in zip(SOME.T, (3, 2, 1, -1, -2, -3), strict=True):
+        to_first = np.where(owner == 0, result, -result)
+        score = score_round(ORDERS[to_first + 3], owner, levels, fails, nothing, rules=as_rules(preset))
+        after = (*score.levels.T, (to_first < 0).astype(int), abs(result) - 1, *score.fails.T)
+        mean += share[margin] * np.where(score.winner == NOBODY, win[after], score.winner == 0)
+    assert np.allclose(win.ravel(), mean, rtol=0, atol=1e-9)
 
 
-def test_the_solution_is_a_fixed_point_and_symmetric() -> None:
-    win = solve_chances(SOME).win
+def test_the_solution_is_symmetric_and_never_falls_with_a_level() -> None:
+    win = solved().win
     assert np.all((win > 0) & (win < 1))
     swapped = win.transpose(1, 0, 2, 3, 5, 4)[:, :, ::-1]
     assert np.allclose(win, 1 - swapped, atol=1e-10)
@@ -86,7 +63,7 @@ def states_of(levels: tuple[int, int], owner: int, fails: tuple[int, int]) -> np
 
 
 def test_far_from_ace_a_result_is_worth_its_levels_and_at_ace_what_wins() -> None:
-    chances = solve_chances(EVEN)
+    chances = solved(even=True)
     far = chances.utilities(states_of((0, 0), NOBODY, (0, 0)), np.array([0]))[0]
     assert np.allclose(far, RESULTS, atol=0.25)
     # at its own level A a team needs 2 or 3, which are worth the same, and 1 is hardly worth anything
@@ -100,12 +77,12 @@ def test_far_from_ace_a_result_is_worth_its_levels_and_at_ace_what_wins() -> Non
 
 def test_utilities_have_the_mean_and_deviation_of_levels_and_never_fall() -> None:
     rng = np.random.default_rng(1)
-    chances = solve_chances(EVEN)
+    chances = solved(even=True)
     often = EVEN.mean(0)
     often = (often + often[::-1]) / 2
     some = [0, 1, 2, 4, 5, 6]
     spread = np.sqrt(often @ np.array([3.0, 2, 1, -1, -2, -3]) ** 2)
-    for _ in range(300):
+    for _ in range(amount(300, 60)):
         levels = tuple(int(x) for x in rng.integers(0, 13, 2))
         fails = tuple(int(x) for x in rng.integers(0, 3, 2))
         states = states_of(levels, int(rng.integers(2)), fails)
@@ -117,12 +94,11 @@ def test_utilities_have_the_mean_and_deviation_of_levels_and_never_fall() -> Non
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_every_end_of_a_round_is_worth_the_chance_that_it_leaves(preset: str) -> None:
-    rules = as_rules(preset)
-    chances = solve_chances(SOME, rules)
+    rules, chances = as_rules(preset), solved(preset)
     orders = np.array(list(itertools.permutations(range(4))))
     n = len(orders)
     rng = np.random.default_rng(7)
-    for _ in range(120):
+    for _ in range(amount(120, 25)):
         # half of the levels are A, where what a result brings follows from the rules
         levels = np.where(rng.random(2) < 0.5, 12, rng.integers(0, 13, 2))
         owner, fails = int(rng.integers(2)), rng.integers(0, rules.ace_limit, 2)
@@ -159,9 +135,3 @@ def test_every_end_of_a_round_is_worth_the_chance_that_it_leaves(preset: str) ->
 def test_what_is_no_distribution_is_refused(wrong: np.ndarray, named: str) -> None:
     with pytest.raises(GameError, match=named):
         solve_chances(wrong)
-
-
-def test_chances_are_those_of_rules() -> None:
-    ruled = solve_chances(SOME, RULING)
-    short = solve_chances(SOME, Rules(ace_limit=2))
-    assert isinstance(short, MatchChances) and short.win.shape[4] == 2 < ruled.win.shape[4]

@@ -1,15 +1,18 @@
-"""Whole matches: phases, tribute in place, lockstep against single tables, bad input."""
+"""Whole matches: deals, phases, tribute in place, lockstep against single tables, bad input."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 
-from experiments.simulate_guandan import replay_match, simulate_matches
+from experiments.guandan.simulate import replay_match, simulate_matches
 from games.game import TERMINAL, GameError
-from games.guandan.cards import CARD_NAMES, DECK, NO_ACTION, RANKS, as_level, unpack
+from games.guandan.cards import CARD_NAMES, DECK, NO_ACTION, as_level, unpack
 from games.guandan.combos import ORDER
 from games.guandan.matches.events import (
     AntiTribute,
@@ -23,16 +26,14 @@ from games.guandan.matches.events import (
 )
 from games.guandan.matches.lockstep import BACK, OVER, PLAY, TRIBUTE, Matches
 from games.guandan.matches.match import Match, parse_move
-from games.guandan.matches.opening import Opening
+from games.guandan.matches.opening import AS_DRAWN, Opening, deal_round, mix_seeds
 from games.guandan.matches.tribute import CARD_RANK, payers
 from games.guandan.matches.tribute_policy import danzero_cards, exchange_all, random_cards
 from games.guandan.notation import action_list, action_text
 from games.guandan.rounds.playout import random_playouts
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS
-from tests.patience import amount
-
-CARD = {name: c for c, name in enumerate(CARD_NAMES)}
+from tests.patience import LONG, amount
 
 
 def play_round(match: Match, rng: np.random.Generator) -> list:
@@ -44,21 +45,19 @@ def play_round(match: Match, rng: np.random.Generator) -> list:
     return events
 
 
-def find(kind: type, *, double: bool | None = None, rules: str = "ruling") -> Match:
-    """Return a match of random play whose last event but a lead is of this kind."""
+@cache
+def found() -> dict[str, Match]:
+    """Return matches of random play that have come to a single, a double and a refused tribute."""
+    matches: dict[str, Match] = {}
     for seed in range(200):
-        match = Match(seed, rules=rules)
-        rng = np.random.default_rng(seed)
-        for _ in range(3):
-            if match.over:
-                break
+        match, rng = Match(seed), np.random.default_rng(seed)
+        for _ in range(2):
             play_round(match, rng)
             owes = sum(due.stage == "tribute" for due in match.pending())
-            if kind is AntiTribute and any(isinstance(e, AntiTribute) for e in match.events[-2:]):
-                return match
-            if kind is Tribute and owes and (double is None or owes == 1 + double):
-                return match
-    raise AssertionError("no such match among 200 seeds")
+            matches.setdefault(("refused", "single", "double")[owes], match.copy())
+        if len(matches) == 3:
+            return matches
+    raise AssertionError("no such matches among 200 seeds")
 
 
 def snapshot(match: Match) -> tuple:
@@ -79,22 +78,9 @@ def test_a_match_begins_at_level_two_with_a_deal_and_a_random_lead() -> None:
     assert {Match(seed, rules="openguandan").pending()[0].seat for seed in range(24)} == {0}
 
 
-def test_deals_follow_from_seed_and_round_alone() -> None:
-    rng = np.random.default_rng(1)
-    one, two = Match(7), Match(7)
-    while one.round < 4 or two.round < 4:
-        for match in (one, two):
-            if match.round < 4:
-                play_round(match, rng)
-    deals = [[e.hands for e in match.events if isinstance(e, Dealt)] for match in (one, two)]
-    moves = [[e.action for e in match.events if isinstance(e, Played)] for match in (one, two)]
-    assert np.array_equal(deals[0], deals[1]) and len(deals[0]) == 4
-    assert moves[0] != moves[1], "the test would show nothing"
-    assert not np.array_equal(deals[0][0], deals[0][1])
-
-
 def test_single_tribute_goes_from_last_to_first_and_the_payer_leads() -> None:
-    match = find(Tribute, double=False)
+    match = found()["single"].copy()
+    assert match.state["player"][0] == TERMINAL
     order = next(e for e in reversed(match.events) if isinstance(e, RoundOver)).order
     (due,) = match.pending()
     assert (due.seat, due.stage) == (order[3], "tribute")
@@ -116,10 +102,12 @@ def test_single_tribute_goes_from_last_to_first_and_the_payer_leads() -> None:
     want[giver, back] += 1
     assert np.array_equal(change, want)
     assert match.tributes == paid.transfers and match.returns == returned.transfers
+    assert match.state["plays"][0] == 0 and np.all(match.state["last"]["type"] == NO_ACTION)
+    assert found()["single"].phase == "tribute", "copies leave the match alone"
 
 
 def test_double_tribute_is_told_when_both_have_paid() -> None:
-    match = find(Tribute, double=True)
+    match = found()["double"].copy()
     order = next(e for e in reversed(match.events) if isinstance(e, RoundOver)).order
     first, second = match.pending()
     assert {first.seat, second.seat} == {order[2], order[3]}
@@ -139,19 +127,20 @@ def test_double_tribute_is_told_when_both_have_paid() -> None:
 
 
 def test_two_big_jokers_cancel_the_tribute_and_the_first_finisher_leads() -> None:
-    match = find(AntiTribute)
+    match = found()["refused"]
     over, dealt, anti, lead = match.events[-4:]
-    assert isinstance(over, RoundOver) and lead == Leads(over.order[0])
-    assert sum(int(dealt.hands[seat][CARD["HR"]]) for seat in anti.seats) == 2
+    assert isinstance(over, RoundOver) and isinstance(anti, AntiTribute) and lead == Leads(over.order[0])
+    big = CARD_NAMES.index("HR")
+    assert sum(int(dealt.hands[seat][big]) for seat in anti.seats) == 2
     losers = {over.order[3]} if over.order[1] % 2 != over.order[0] % 2 else {over.order[2], over.order[3]}
     assert set(anti.seats) <= losers
     known = unpack(match.state["known"][0])
-    assert known[:, CARD["HR"]].sum() == known.sum() == 2 and match.state["known"][0].any(1).sum() <= 2
+    assert known[:, big].sum() == known.sum() == 2 and match.state["known"][0].any(1).sum() <= 2
 
 
 def test_what_tribute_shows_is_known_in_play() -> None:
     """The receiver holds the tribute card, the payer the returned one and nothing above what he paid."""
-    matches = Matches(np.arange(400))
+    matches = Matches(np.arange(150))
     rng = np.random.default_rng(5)
     matches.states[:] = random_playouts(matches.states, rng, canonical=True)[0]
     matches.settle()
@@ -174,58 +163,59 @@ def test_what_tribute_shows_is_known_in_play() -> None:
             highest = place[np.flatnonzero(others)].max()
             assert highest <= states["cap"][i, payer] == min(place[paid], 13)
             seen += 1
-    assert seen > 200
+    assert seen > 75
     spared = table["payer"][:, 0] == NOBODY
     assert np.all(states["cap"][spared] == 14)
 
 
-def test_the_next_round_is_played_at_the_winners_level() -> None:
+def test_the_next_round_is_played_at_the_winners_level_and_its_deal_follows_from_seed_and_number() -> None:
     rng = np.random.default_rng(2)
     match = Match(3)
-    for _ in range(6):
-        if match.over:
-            break
+    for number in range(2, 5):
         play_round(match, rng)
         over = next(e for e in reversed(match.events) if isinstance(e, RoundOver))
         dealt = next(e for e in reversed(match.events) if isinstance(e, Dealt))
         assert dealt.owner == over.order[0] % 2 and dealt.level == over.levels[dealt.owner]
         assert match.level == dealt.level and match.levels == over.levels
+        assert np.array_equal(dealt.hands, unpack(deal_round(np.array([3], np.uint64), number))[0])
         if match.phase == "play":
             assert match.state["level"][0] == dealt.level and match.state["owner"][0] == dealt.owner
 
 
 def test_a_match_ends_only_with_a_win_at_the_winners_own_ace() -> None:
-    rng = np.random.default_rng(3)
-    for seed in range(3):
-        match = Match(seed, levels=("A", "K"), owner=0)
-        while not match.over:
-            events = play_round(match, rng)
-        last, over = events[-2:]
-        dealt = next(e for e in reversed(match.events) if isinstance(e, Dealt))
-        assert isinstance(over, MatchOver) and over.winner == last.order[0] % 2 == dealt.owner == match.winner
-        assert dealt.level == as_level("A") and last.order[3] % 2 != over.winner
-        assert match.pending() == [] and match.phase == "over"
-        with pytest.raises(GameError, match="the match is over"):
-            match.apply(0, 0)
+    match, rng = Match(0, levels=("A", "K"), owner=0), np.random.default_rng(3)
+    while not match.over:
+        events = play_round(match, rng)
+    last, over = events[-2:]
+    dealt = next(e for e in reversed(match.events) if isinstance(e, Dealt))
+    assert isinstance(over, MatchOver) and over.winner == last.order[0] % 2 == dealt.owner == match.winner
+    assert dealt.level == as_level("A") and last.order[3] % 2 != over.winner
+    assert match.pending() == [] and match.phase == "over"
+    with pytest.raises(GameError, match="the match is over"):
+        match.apply(0, 0)
 
 
-def test_max_rounds_ends_a_match_without_a_winner() -> None:
-    match = Match(1, rules={"max_rounds": 2})
-    rng = np.random.default_rng(1)
-    play_round(match, rng)
-    events = play_round(match, rng)
-    assert events[-1] == MatchOver(None, 2) and match.over and match.winner is None
+def test_max_rounds_ends_a_match_without_a_winner_and_without_log_it_keeps_no_events() -> None:
+    match = Match(1, rules={"max_rounds": 1}, log=False)
+    events = play_round(match, np.random.default_rng(1))
+    assert events[-1] == MatchOver(None, 1) and match.over and match.winner is None
+    assert len(events) > 30 and match.events == []
 
 
-@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.some(1)
-def test_matches_in_lockstep_are_those_at_single_tables(rules: str) -> None:
+def test_matches_in_lockstep_are_those_at_single_tables(name: str) -> None:
     """Same seeds and choices: same deals, tribute, moves and results."""
-    n = amount(6, 3)
+    n, rules = amount(6, 3), PRESETS[name]
+    if LONG not in os.environ:
+        rules = replace(rules, max_rounds=4)
     summary = simulate_matches(n, 11, rules=rules, batch=2)
     seeds = np.random.default_rng(11).integers(0, 2**63, n)
     tables = [replay_match(int(seed), rules=rules) for seed in seeds]
     assert summary.rounds == sum(match.round for match in tables)
+    assert summary.doubles + summary.singles + summary.lasts == summary.rounds
+    # every round but a match's first begins with tribute, or would but for the big jokers
+    assert summary.tributes + summary.antis == summary.rounds - n
     assert summary.wins == tuple(sum(match.winner == team for match in tables) for team in (0, 1))
     decisions = sum(
         sum(
@@ -239,28 +229,8 @@ def test_matches_in_lockstep_are_those_at_single_tables(rules: str) -> None:
     assert summary.digest == hashlib.sha256(last_rounds).hexdigest()[:16]
 
 
-def test_simulated_matches_replay_from_their_seed() -> None:
-    n = amount(4, 1)
-    one, two, other = (simulate_matches(n, seed) for seed in (5, 5, 6))
-    assert one.digest == two.digest != other.digest
-    assert one.decisions == two.decisions and one.matches == n and one.drawn == 0
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("rules", PRESETS)
-def test_ten_thousand_matches_of_random_players_keep_every_invariant(rules: str) -> None:
-    n = 10_000 if rules == "ruling" else 1_000
-    summary = simulate_matches(n, 1, rules=rules)
-    assert sum(summary.wins) + summary.drawn == n
-    assert summary.doubles + summary.singles + summary.lasts == summary.rounds
-    # every round but a match's first begins with tribute, or would but for the big jokers
-    assert summary.tributes + summary.antis == summary.rounds - n
-    # random players are equal: five standard deviations of a binomial
-    assert abs(summary.wins[0] - summary.wins[1]) < 5 * np.sqrt(n)
-
-
 def test_rounds_can_be_played_on_in_a_kernel_and_settled_at_once() -> None:
-    matches = Matches(np.arange(60), levels=(11, 11), owner=1)
+    matches = Matches(np.arange(30), levels=(11, 11), owner=1)
     rng = np.random.default_rng(9)
     rounds = 0
     while not matches.over.all():
@@ -275,7 +245,7 @@ def test_rounds_can_be_played_on_in_a_kernel_and_settled_at_once() -> None:
     assert set(matches.table["winner"]) == {0, 1}
 
 
-def test_lockstep_phases_are_consistent() -> None:
+def test_tribute_in_lockstep_is_due_phase_by_phase_and_takes_options_alone() -> None:
     matches = Matches(np.arange(64))
     rng = np.random.default_rng(1)
     matches.states[:] = random_playouts(matches.states, rng)[0]
@@ -287,12 +257,23 @@ def test_lockstep_phases_are_consistent() -> None:
     assert set(due.rows) == set(np.flatnonzero(waiting)) and not due.back.any()
     seats = payers(matches.table["order"])
     assert np.array_equal(due.seats, seats[due.rows, due.slots])
-    matches.give(due, danzero_cards(due))
+    before, cards = matches.table.copy(), danzero_cards(due)
+    wrong = cards.copy()
+    wrong[-1] = np.flatnonzero(~due.options[-1])[0]
+    for bad, message in (
+        (wrong, "must be one of its options"),
+        (cards[:-1], f"cards are {len(due)} card indices"),
+        (np.where(cards >= 0, 54, 0), "card indices 0..53"),
+    ):
+        with pytest.raises(GameError, match=message):
+            matches.give(due, bad)
+        assert np.array_equal(matches.table, before)
+    matches.give(due, cards)
     again = matches.card_decisions()
     assert again.back.all() and np.array_equal(again.rows, due.rows)
     assert np.all(matches.phase[due.rows] == BACK)
     with pytest.raises(GameError, match="is chosen once"):
-        matches.give(due, danzero_cards(due))
+        matches.give(due, cards)
     assert exchange_all(matches, rng) == len(again)
     assert np.all(matches.phase == PLAY) and not np.any(matches.phase == OVER)
 
@@ -313,39 +294,6 @@ def test_rounds_can_begin_after_any_other_with_tribute() -> None:
     assert np.all(without.phase == PLAY) and np.array_equal(without.level(), levels[:, 1])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"order": [[0, 1, 2, 2]] * 3}, "an order names each of the four seats once"),
-        ({"levels": [[0, 0], [1, 1], [13, 0]]}, "levels are rank codes 0..12"),
-        ({"levels": [[0, 0], [1, 1], [2, 0]]}, "need an owner"),
-        ({"owner": [0, 1, 3]}, "need an owner"),
-    ],
-)
-def test_lockstep_refuses_starts_that_cannot_be(options: dict, message: str) -> None:
-    with pytest.raises(GameError, match=message):
-        Matches(np.arange(3), **options)
-
-
-def test_lockstep_refuses_cards_that_are_no_option_and_changes_nothing() -> None:
-    matches = Matches(np.arange(32))
-    matches.states[:] = random_playouts(matches.states, np.random.default_rng(2))[0]
-    matches.settle()
-    due = matches.card_decisions()
-    before = matches.table.copy()
-    cards = danzero_cards(due)
-    wrong = cards.copy()
-    wrong[-1] = np.flatnonzero(~due.options[-1])[0]
-    for bad, message in (
-        (wrong, "must be one of its options"),
-        (cards[:-1], f"cards are {len(due)} card indices"),
-        (np.where(cards >= 0, 54, 0), "card indices 0..53"),
-    ):
-        with pytest.raises(GameError, match=message):
-            matches.give(due, bad)
-        assert np.array_equal(matches.table, before)
-
-
 def test_moves_are_taken_by_index_action_or_words() -> None:
     match = Match(5)
     (due,) = match.pending()
@@ -361,7 +309,7 @@ def test_moves_are_taken_by_index_action_or_words() -> None:
 
 
 def test_tribute_cards_are_taken_by_name_or_move() -> None:
-    match = find(Tribute, double=False)
+    match = found()["single"]
     (due,) = match.pending()
     card = CARD_NAMES[np.flatnonzero(unpack(np.array([due.actions["lo"][0], due.actions["hi"][0]])))[0]]
     for choice in (
@@ -394,20 +342,14 @@ def test_tribute_cards_are_taken_by_name_or_move() -> None:
         (["Bomb", "3", ["S3"] * 4], "a third time"),
     ],
 )
-def test_bad_moves_are_refused_and_change_nothing(choice: object, message: str) -> None:
+def test_bad_moves_and_seats_not_to_act_are_refused_and_change_nothing(choice: object, message: str) -> None:
     match = Match(5)
     before, seat = snapshot(match), match.pending()[0].seat
     with pytest.raises(GameError, match=message):
         match.apply(seat, choice)  # type: ignore[arg-type]
-    assert snapshot(match) == before
-
-
-def test_a_seat_that_is_not_to_act_is_refused() -> None:
-    match = Match(5)
-    seat, before = match.pending()[0].seat, snapshot(match)
     for other in (*({0, 1, 2, 3} - {seat}), 4, -1, "0"):
         with pytest.raises(GameError, match=f"is not to act; waiting for seat {seat}"):
-            match.apply(other, 0)  # type: ignore[arg-type]
+            match.apply(other, choice)  # type: ignore[arg-type]
     assert snapshot(match) == before
 
 
@@ -423,36 +365,37 @@ def test_a_seat_that_is_not_to_act_is_refused() -> None:
         ({"rules": "house"}, "rules are one of"),
         ({"opening": Opening(np.zeros((1, 4, 54)))}, "27 of the 108 cards"),
         ({"opening": Opening(np.zeros((4, 54)))}, "deals are counts"),
+        # in lockstep
+        ({"seeds": np.arange(3), "order": [[0, 1, 2, 2]] * 3}, "an order names each of the four seats once"),
+        ({"seeds": np.arange(2), "levels": [[1, 1], [13, 0]]}, "levels are rank codes 0..12"),
+        ({"seeds": np.arange(2), "levels": [[1, 1], [2, 0]]}, "need an owner"),
+        ({"seeds": np.arange(3), "owner": [0, 1, 3]}, "need an owner"),
     ],
 )
 def test_matches_that_cannot_begin_are_refused(options: dict, message: str) -> None:
     with pytest.raises(GameError, match=message):
-        Match(**options)
+        (Matches if "seeds" in options else Match)(**options)
 
 
-def test_given_hands_and_lead_begin_a_match() -> None:
-    hands = np.zeros((4, 54), np.uint8)
-    deck = np.repeat(np.arange(54), 2)
-    for seat in range(4):
-        np.add.at(hands[seat], deck[27 * seat : 27 * seat + 27], 1)
-    match = Match(1, opening=Opening(hands[None], first=3), levels=("5", "9"), owner=1)
-    assert np.array_equal(match.hands, hands) and match.pending()[0].seat == 3
-    assert RANKS[match.level] == "9" and match.owner == 1
-    play_round(match, np.random.default_rng(0))
-    dealt = next(e for e in reversed(match.events) if isinstance(e, Dealt))
-    assert not np.array_equal(dealt.hands, hands), "the second deal follows from the seed"
+def test_every_round_of_every_seed_deals_the_whole_deck() -> None:
+    seeds = np.arange(50, dtype=np.uint64)
+    for number in (1, 2, 30):
+        hands = unpack(deal_round(seeds, number))
+        assert np.all(hands.sum(1) == DECK) and np.all(hands.sum(2) == 27)
+    first, second = deal_round(seeds, 1), deal_round(seeds, 2)
+    assert len(np.unique(np.concatenate([first, second]).reshape(100, 8), axis=0)) == 100
 
 
-def test_a_match_without_log_keeps_no_events() -> None:
-    match = Match(1, log=False)
-    assert len(play_round(match, np.random.default_rng(0))) > 30 and match.events == []
+def test_matches_are_dealt_what_their_seeds_say_unless_hands_are_given() -> None:
+    seeds = np.arange(8, dtype=np.uint64)
+    drawn = Matches(seeds, opening=AS_DRAWN)
+    assert np.array_equal(drawn.states["hand"], deal_round(seeds, 1))
+    given = unpack(deal_round(seeds + np.uint64(100), 7))
+    matches = Matches(seeds, opening=Opening(given[:, None], first=2))
+    assert np.array_equal(unpack(matches.states["hand"]), given)
+    assert np.all(matches.states["first"] == 2) and not np.any(drawn.states["first"] > 3)
 
 
-def test_states_wait_terminal_outside_play() -> None:
-    match = find(Tribute)
-    assert match.state["player"][0] == TERMINAL
-    copy = match.copy()
-    while copy.phase != "play":
-        copy.apply(copy.pending()[0].seat, 0)
-    assert copy.state["plays"][0] == 0 and np.all(copy.state["last"]["type"] == NO_ACTION)
-    assert match.phase == "tribute", "copies leave the match alone"
+def test_mixed_seeds_are_splitmix64s() -> None:
+    """The first output of SplitMix64 for the seed 1234567, from Vigna's reference implementation in C."""
+    assert int(mix_seeds(np.array([1234567], np.uint64))[0]) == 6457827717110365317

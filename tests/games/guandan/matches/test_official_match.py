@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from games.guandan.cards import CARD_NAMES, RANKS, parse_cards
 from games.guandan.matches.events import AntiTribute, Dealt, Leads, RoundOver
 from games.guandan.matches.match import Match
 from games.guandan.matches.opening import Opening
-from tests.games.guandan.views.official_message import observation_message
+from games.guandan.notation import action_list
+from games.guandan.rounds.state import NOBODY
 
 TRANSCRIPT = Path(__file__).parents[3] / "data" / "openguandan_transcript.jsonl.gz"
 
@@ -27,15 +27,30 @@ def key(move: list[Any]) -> tuple[Any, ...]:
     return (move[0], move[1], *sorted(move[2]))
 
 
-@pytest.fixture(scope="module")
-def traffic() -> list[tuple[int, str, dict[str, Any]]]:
+def asked(match: Match, seat: int) -> dict[str, Any]:
+    """Return what OpenGuanDan's server asks of a seat that is to play, by the paper's appendix B."""
+    (due,) = match.pending()
+    assert due.seat == seat
+    state, levels = match.state[0], [RANKS[level] for level in match.levels]
+    leads = state["leader"] == NOBODY
+    return {
+        "handCards": [CARD_NAMES[c] for c in range(54) for _ in range(match.hands[seat][c])],
+        "publicInfo": [{"rest": int(rest)} for rest in state["left"]],
+        "selfRank": levels[seat % 2],
+        "oppoRank": levels[1 - seat % 2],
+        "curRank": RANKS[match.level],
+        "stage": due.stage,
+        "greaterPos": -1 if leads else int(state["leader"]),
+        "greaterAction": None if leads else action_list(state["beat"], match.level),
+        "actionList": [action_list(action, match.level) for action in due.actions],
+    }
+
+
+def recorded() -> tuple[list[tuple[int, str, dict[str, Any]]], Match]:
+    """Return the traffic, and a match with its deals."""
     with gzip.open(TRANSCRIPT, "rt") as lines:
         messages = [json.loads(line) for line in lines]
-    return [(m["seat"], m["dir"], m["msg"]) for m in messages]
-
-
-@pytest.fixture(scope="module")
-def match(traffic) -> Match:
+    traffic = [(m["seat"], m["dir"], m["msg"]) for m in messages]
     deals: list[np.ndarray] = []
     seen: list[set[int]] = []
     for seat, _, message in traffic:
@@ -46,15 +61,16 @@ def match(traffic) -> Match:
             seen[-1].add(seat)
             deals[-1][seat] = parse_cards(message["handCards"])
     assert len(deals) == 2 and seen == [{0, 1, 2, 3}] * 2
-    return Match(1, rules="openguandan", opening=Opening(np.stack(deals)))
+    return traffic, Match(1, rules="openguandan", opening=Opening(np.stack(deals)))
 
 
-def test_the_official_servers_game_is_ours_move_by_move(traffic, match: Match) -> None:
-    asked = played = 0
+def test_the_official_servers_game_is_ours_move_by_move() -> None:
+    traffic, match = recorded()
+    requests = played = 0
     for seat, _, message in traffic:
         if message.get("type") == "act":
-            ours = observation_message(match, seat)
-            asked += 1
+            ours = asked(match, seat)
+            requests += 1
             for field in ("publicInfo", "selfRank", "oppoRank", "curRank", "stage", "greaterPos"):
                 assert ours[field] == message[field], field
             # the server lists them by its own order of suits
@@ -82,4 +98,4 @@ def test_the_official_servers_game_is_ours_move_by_move(traffic, match: Match) -
             assert list(anti.seats) == message["antiPos"] and len(anti.seats) == message["antiNums"]
             assert lead == Leads(1), "the first finisher leads"
             assert RANKS[dealt.level] == "5" and dealt.levels == (0, 3)
-    assert asked == played == 245 and match.round == 2
+    assert requests == played == 245 and match.round == 2

@@ -1,15 +1,19 @@
-"""Levels after a round: against a plain twin, and each ruling."""
+"""Rule switches and presets; levels after a round: against a plain twin, and each ruling."""
 
 from __future__ import annotations
 
+import itertools
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
 
+from games.game import GameError
 from games.guandan.cards import RANKS
-from games.guandan.matches.promotion import Score, score_round
-from games.guandan.rules import PRESETS, Rules
+from games.guandan.matches.promotion import score_round
+from games.guandan.rules import PRESETS, RULING, Rules, ace_rules, as_rules
+from tests.patience import amount
 from tests.reference.guandan import guandan_match as slow
 
 NOBODY = 255
@@ -17,33 +21,11 @@ FIRST_LAST, FIRST_THIRD, DOUBLE = [0, 1, 3, 2], [0, 1, 2, 3], [0, 2, 1, 3]
 LOST = [1, 0, 3, 2]
 
 
-def after(
-    order: list[int],
-    levels: str,
-    owner: int = 0,
-    fails: tuple[int, int] = (0, 0),
-    rules: str | Rules = "ruling",
-    drops: tuple[int, int] = (0, 0),
-) -> Score:
-    return score_round(
-        np.array([order]),
-        np.array([owner]),
-        np.array([[RANKS.index(level) for level in levels]]),
-        np.array([fails]),
-        np.array([drops]),
-        rules=PRESETS[rules] if isinstance(rules, str) else rules,
-    )
-
-
-def levels_of(score: Score) -> str:
-    return "".join(RANKS[level] for level in score.levels[0])
-
-
 @pytest.mark.parametrize("rules", PRESETS.values(), ids=PRESETS)
 def test_scores_equal_those_of_the_plain_twin(rules: Rules) -> None:
     rng = np.random.default_rng(1)
     orders = np.array(list(permutations(range(4))))
-    n = 3000
+    n = amount(3000)
     order = orders[rng.integers(0, len(orders), n)]
     levels = np.where(rng.random((n, 2)) < 0.5, 12, rng.integers(0, 13, (n, 2)))
     fails = rng.integers(0, rules.ace_limit, (n, 2))
@@ -70,65 +52,104 @@ def test_scores_equal_those_of_the_plain_twin(rules: Rules) -> None:
         assert got == want
 
 
-def test_the_first_finishers_team_rises_by_three_two_or_one() -> None:
-    assert levels_of(after(DOUBLE, "25", owner=1)) == "55"
-    assert levels_of(after(FIRST_THIRD, "25", owner=1)) == "45"
-    assert levels_of(after(FIRST_LAST, "25", owner=1)) == "35"
+@pytest.mark.parametrize(
+    ("order", "levels", "given", "after"),
+    [
+        # the first finisher's team rises by three, two or one
+        (DOUBLE, "25", {"owner": 1}, {"levels": "55"}),
+        (FIRST_LAST, "25", {"owner": 1}, {"levels": "35"}),
+        # nobody skips the ace
+        (DOUBLE, "K5", {}, {"levels": "A5", "winner": NOBODY}),
+        # a team wins at its own ace unless its other seat comes last
+        (FIRST_THIRD, "A5", {}, {"winner": 0}),
+        (FIRST_LAST, "A5", {}, {"winner": NOBODY, "levels": "A5", "fails": (1, 0)}),
+        # a win counts only in a round played at the winner's own level
+        (DOUBLE, "AA", {"owner": 1}, {"winner": NOBODY, "fails": (0, 1)}),
+        # the NJUPT platform asks for a double win at the ace
+        (FIRST_THIRD, "A5", {"rules": "njupt"}, {"winner": NOBODY, "fails": (1, 0)}),
+        (DOUBLE, "A5", {"rules": "njupt"}, {"winner": 0}),
+        # the third failure at the ace drops to two
+        (LOST, "A5", {"fails": (2, 0)}, {"levels": "27", "fails": (0, 0), "drops": (1, 0)}),
+        # rounds at the other team's level are no failures
+        (LOST, "A5", {"owner": 1, "fails": (2, 1)}, {"levels": "A7", "fails": (2, 1)}),
+        # the official server promotes a team that drops although it came first
+        (FIRST_LAST, "A5", {"fails": (2, 0), "rules": "openguandan"}, {"levels": "35"}),
+        # two failures drop on the NJUPT platform, and fifty drops draw
+        (
+            LOST,
+            "A5",
+            {"fails": (1, 0), "rules": "njupt", "drops": (20, 28)},
+            {"levels": "27", "drawn": False},
+        ),
+        (LOST, "A5", {"fails": (1, 0), "rules": "njupt", "drops": (20, 29)}, {"drawn": True}),
+        (LOST, "A5", {"fails": (2, 0), "drops": (20, 29)}, {"drawn": False}),
+        # the paper counts a failure only with a seat in last place
+        ([1, 0, 2, 3], "A5", {"rules": "paper"}, {"fails": (0, 0)}),
+        (LOST, "A5", {"rules": "paper"}, {"fails": (1, 0)}),
+        ([1, 0, 2, 3], "A5", {}, {"fails": (1, 0)}),
+    ],
+)
+def test_rulings_on_levels(
+    order: list[int], levels: str, given: dict[str, Any], after: dict[str, Any]
+) -> None:
+    given = {"owner": 0, "fails": (0, 0), "drops": (0, 0), "rules": "ruling", **given}
+    score = score_round(
+        np.array([order]),
+        np.array([given["owner"]]),
+        np.array([[RANKS.index(level) for level in levels]]),
+        np.array([given["fails"]]),
+        np.array([given["drops"]]),
+        rules=PRESETS[given["rules"]],
+    )
+    found = {
+        "levels": "".join(RANKS[level] for level in score.levels[0]),
+        "winner": score.winner[0],
+        "fails": tuple(score.fails[0]),
+        "drops": tuple(score.drops[0]),
+        "drawn": score.drawn[0],
+    }
+    assert {name: found[name] for name in after} == after
 
 
-@pytest.mark.parametrize("level", "QK")
-def test_nobody_skips_the_ace(level: str) -> None:
-    score = after(DOUBLE, level + "5")
-    assert levels_of(score) == "A5" and score.winner[0] == NOBODY
+def test_presets_differ_from_the_ruling_where_their_source_does() -> None:
+    assert PRESETS["ruling"] == RULING == as_rules("ruling")
+    changed = {name: set(rules.changes()) for name, rules in PRESETS.items()}
+    assert changed["ruling"] == set()
+    assert {"first_lead", "tribute_suit", "tribute_compare", "tribute_tie"} <= changed["openguandan"]
+    assert changed["njupt"] == {"ace_win", "ace_limit", "max_drops"}
+    assert changed["paper"] == {"return_levels", "ace_failure"}
+    assert all(as_rules(rules.changes()) == rules for rules in PRESETS.values())
+    assert as_rules({"max_rounds": 30}) == Rules(max_rounds=30)
 
 
-def test_a_team_wins_at_its_own_ace_unless_its_other_seat_comes_last() -> None:
-    assert after(DOUBLE, "A5").winner[0] == 0
-    assert after(FIRST_THIRD, "A5").winner[0] == 0
-    lost = after(FIRST_LAST, "A5")
-    assert lost.winner[0] == NOBODY and levels_of(lost) == "A5" and lost.fails[0].tolist() == [1, 0]
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ("house", "rules are one of ruling, openguandan, njupt, paper; got 'house'"),
+        ({"jokers": 3}, "unknown rules jokers"),
+        ({"ace_win": "always"}, "rule ace_win is one of 'not last', 'double'; got 'always'"),
+        ({"return_levels": 1}, "rule return_levels is one of False, True; got 1"),
+        ({"ace_limit": 0}, "rule ace_limit is an integer of at least 1; got 0"),
+        ({"ace_limit": None}, "rule ace_limit is an integer of at least 1; got None"),
+        ({"max_rounds": True}, "rule max_rounds is an integer"),
+        (7, "rules are a preset's name or a dictionary"),
+    ],
+)
+def test_rules_that_do_not_exist_are_refused(rules: object, message: str) -> None:
+    with pytest.raises(GameError, match=message):
+        as_rules(rules)  # type: ignore[arg-type]
 
 
-def test_a_win_counts_only_in_a_round_played_at_the_winners_own_level() -> None:
-    assert after(DOUBLE, "AA", owner=1).winner[0] == NOBODY
-    assert after(DOUBLE, "A5", owner=1).winner[0] == NOBODY
-    assert after(DOUBLE, "AA", owner=1).fails[0].tolist() == [0, 1]
-
-
-def test_the_njupt_platform_asks_for_a_double_win_at_the_ace() -> None:
-    assert after(FIRST_THIRD, "A5", rules="njupt").winner[0] == NOBODY
-    assert after(FIRST_THIRD, "A5", rules="njupt").fails[0].tolist() == [1, 0]
-    assert after(DOUBLE, "A5", rules="njupt").winner[0] == 0
-
-
-def test_the_third_failure_at_the_ace_drops_to_two() -> None:
-    score = after(LOST, "A5", fails=(2, 0))
-    assert levels_of(score) == "27" and score.fails[0].tolist() == [0, 0]
-    assert score.drops[0].tolist() == [1, 0]
-    score = after(FIRST_LAST, "A5", fails=(2, 0))
-    assert levels_of(score) == "25"
-    assert levels_of(after(LOST, "A5", fails=(1, 0))) == "A7"
-
-
-def test_rounds_at_the_other_teams_level_are_no_failures() -> None:
-    score = after(LOST, "A5", owner=1, fails=(2, 1))
-    assert score.fails[0].tolist() == [2, 1] and levels_of(score) == "A7"
-
-
-def test_the_official_server_promotes_a_team_that_drops_although_it_came_first() -> None:
-    assert levels_of(after(FIRST_LAST, "A5", fails=(2, 0), rules="openguandan")) == "35"
-    assert levels_of(after(LOST, "A5", fails=(2, 0), rules="openguandan")) == "27"
-
-
-def test_two_failures_drop_on_the_njupt_platform_and_fifty_drops_draw() -> None:
-    score = after(LOST, "A5", fails=(1, 0), rules="njupt", drops=(20, 28))
-    assert levels_of(score) == "27" and not score.drawn[0]
-    assert after(LOST, "A5", fails=(1, 0), rules="njupt", drops=(20, 29)).drawn[0]
-    assert not after(LOST, "A5", fails=(2, 0), drops=(20, 29)).drawn[0]
-
-
-def test_the_paper_counts_a_failure_only_with_a_seat_in_last_place() -> None:
-    lost_without_last = [1, 0, 2, 3]
-    assert after(lost_without_last, "A5", rules="paper").fails[0].tolist() == [0, 0]
-    assert after(LOST, "A5", rules="paper").fails[0].tolist() == [1, 0]
-    assert after(lost_without_last, "A5").fails[0].tolist() == [1, 0]
+def test_what_rules_say_of_ace_reads_back_from_a_byte() -> None:
+    for preset in PRESETS.values():
+        assert ace_rules(preset.ace).ace == preset.ace
+    assert RULING.ace == 0 and ace_rules(0) == RULING
+    told = set()
+    for win, failure, promotes, limit in itertools.product(
+        ("not last", "double"), ("not won", "dweller"), (False, True), range(1, 17)
+    ):
+        rules = Rules(ace_win=win, ace_failure=failure, ace_promotes=promotes, ace_limit=limit)
+        assert 0 <= rules.ace < 256 and ace_rules(rules.ace) == rules
+        told.add(rules.ace)
+    assert len(told) == 128
+    assert Rules(ace_limit=99).ace == Rules(ace_limit=16).ace

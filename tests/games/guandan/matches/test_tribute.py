@@ -9,7 +9,6 @@ from games.guandan.cards import CARD_NAMES, RANKS, as_level, pack, parse_cards
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.matches.tribute import (
     anti_tribute,
-    card_place,
     payers,
     return_options,
     settle_tribute,
@@ -17,6 +16,7 @@ from games.guandan.matches.tribute import (
 )
 from games.guandan.matches.tribute_policy import danzero_cards, random_cards
 from games.guandan.rules import PRESETS, Rules
+from tests.patience import amount
 from tests.reference.guandan import guandan_match as slow
 
 CARD = {name: c for c, name in enumerate(CARD_NAMES)}
@@ -44,7 +44,7 @@ def packed(hands: list[list[str]]) -> np.ndarray:
 def test_options_equal_those_of_the_plain_twin(rules: Rules) -> None:
     rng = np.random.default_rng(1)
     for size in (3, 8, 28):
-        hands = random_hands(rng, 400, size)
+        hands = random_hands(rng, amount(400), size)
         levels = rng.integers(0, 13, len(hands))
         received = [cards[rng.integers(size)] for cards in hands]
         pay = tribute_options(packed(hands), levels, rules=rules)
@@ -65,7 +65,7 @@ def test_options_equal_those_of_the_plain_twin(rules: Rules) -> None:
 def test_receivers_and_lead_equal_those_of_the_plain_twin(rules: Rules) -> None:
     rng = np.random.default_rng(2)
     high = [CARD[name] for name in ("HQ", "SQ", "HA", "CA", "S7", "D7", "S3", "SB", "HR")]
-    for _ in range(600):
+    for _ in range(amount(600)):
         banker, swap = int(rng.integers(4)), int(rng.integers(2))
         losers = [(banker + 1) % 4, (banker + 3) % 4][:: 1 - 2 * swap]
         order = [banker, (banker + 2) % 4, *losers]
@@ -88,78 +88,68 @@ def test_receivers_and_lead_equal_those_of_the_plain_twin(rules: Rules) -> None:
         assert lead[0] == leader
 
 
-def test_the_highest_card_is_paid_by_the_levels_order_and_never_a_wild_card() -> None:
-    assert names(tribute_options(hand("H5 S5 SA DA"), [as_level("5")])) == ["S5"]
-    assert names(tribute_options(hand("H5 H5 SA DA"), [as_level("5")])) == ["SA", "DA"]
-    assert names(tribute_options(hand("H5 S5 SB HR HR"), [as_level("5")])) == ["HR"]
+@pytest.mark.parametrize(
+    ("cards", "level", "rules", "paid"),
+    [
+        # the highest by the level's order, never a wild card
+        ("H5 S5 SA DA", "5", "ruling", "S5"),
+        ("H5 H5 SA DA", "5", "ruling", "SA DA"),
+        ("H5 S5 SB HR HR", "5", "ruling", "HR"),
+        # of any suit, but the official server lists one
+        ("SK CK DK D9", "5", "ruling", "SK CK DK"),
+        ("SK CK DK D9", "5", "openguandan", "SK"),
+    ],
+)
+def test_rulings_on_what_is_paid(cards: str, level: str, rules: str, paid: str) -> None:
+    options = tribute_options(hand(cards), [as_level(level)], rules=PRESETS[rules])
+    assert names(options) == paid.split()
 
 
-def test_the_payer_chooses_among_suits_but_the_official_server_lists_one() -> None:
-    cards, level = hand("SK CK DK D9"), [as_level("5")]
-    assert names(tribute_options(cards, level)) == ["SK", "CK", "DK"]
-    assert names(tribute_options(cards, level, rules=PRESETS["openguandan"])) == ["SK"]
+@pytest.mark.parametrize(
+    ("cards", "level", "received", "rules", "returned"),
+    [
+        # no higher than ten and no level card
+        ("H5 S5 S2 DT CJ SA", "5", "SA", "ruling", "S2 DT"),
+        ("H5 S5 S2 DT CJ SA", "5", "SA", "paper", "S2 H5 S5 DT"),
+        # without a low card the lowest
+        ("SJ DJ SQ SA S5", "5", "SA", "ruling", "SJ DJ"),
+        ("SA HR S5 D5", "5", "SA", "ruling", "SA"),
+        # the tribute card itself may come back except on the official server
+        ("S4 D6 SA", "2", "S4", "ruling", "S4 D6"),
+        ("S4 D6 SA", "2", "S4", "openguandan", "D6"),
+    ],
+)
+def test_rulings_on_what_is_returned(
+    cards: str, level: str, received: str, rules: str, returned: str
+) -> None:
+    options = return_options(hand(cards), [as_level(level)], np.array([CARD[received]]), rules=PRESETS[rules])
+    assert names(options) == returned.split()
 
 
-def test_a_return_is_no_higher_than_ten_and_no_level_card() -> None:
-    cards, level = hand("H5 S5 S2 DT CJ SA"), [as_level("5")]
-    paid = np.array([CARD["SA"]])
-    assert names(return_options(cards, level, paid)) == ["S2", "DT"]
-    assert names(return_options(cards, level, paid, rules=PRESETS["paper"])) == ["S2", "H5", "S5", "DT"]
-
-
-def test_without_a_low_card_the_lowest_is_returned() -> None:
-    paid = np.array([CARD["SA"]])
-    assert names(return_options(hand("SJ DJ SQ SA S5"), [as_level("5")], paid)) == ["SJ", "DJ"]
-    assert names(return_options(hand("SA HR S5 D5"), [as_level("5")], paid)) == ["SA"]
-
-
-def test_the_tribute_card_itself_may_come_back_except_on_the_official_server() -> None:
-    cards, paid = hand("S4 D6 SA"), np.array([CARD["S4"]])
-    assert names(return_options(cards, [0], paid)) == ["S4", "D6"]
-    assert names(return_options(cards, [0], paid, rules=PRESETS["openguandan"])) == ["D6"]
-
-
-def test_one_pays_after_a_single_win_and_two_after_a_double_win() -> None:
-    assert payers(np.array([[0, 1, 2, 3], [0, 1, 3, 2], [2, 0, 1, 3]])).tolist() == [
-        [3, NOBODY],
-        [2, NOBODY],
-        [3, 1],
-    ]
-
-
-def test_the_last_pays_the_first_and_leads_even_if_they_are_partners() -> None:
-    order = np.array([[0, 1, 3, 2], [1, 2, 3, 0]])
-    to, leader = settle_tribute(order, [0, 0], np.array([[51, 0], [51, 0]]))
-    assert to.tolist() == [[0, NOBODY], [1, NOBODY]]
-    assert leader.tolist() == [2, 0]
-
-
-def test_the_higher_tribute_goes_to_the_first_finisher_by_the_levels_order() -> None:
-    order, level = np.array([[0, 2, 1, 3]]), [as_level("7")]
-    cards = np.array([[CARD["D7"], CARD["SA"]]])
-    to, leader = settle_tribute(order, level, cards)
-    assert to.tolist() == [[0, 2]] and leader[0] == 3
-    to, leader = settle_tribute(order, level, cards, rules=PRESETS["openguandan"])
-    assert to.tolist() == [[2, 0]] and leader[0] == 3, "natural rank decides who receives, not who leads"
-
-
-def test_of_equal_tributes_the_next_seats_goes_to_the_first_finisher_and_it_leads() -> None:
-    cards = np.array([[CARD["SA"], CARD["DA"]]])
-    for banker in range(4):
-        for order in ([banker, (banker + 2) % 4, (banker + k) % 4, (banker - k) % 4] for k in (1, 3)):
-            to, leader = settle_tribute(np.array([order]), [0], cards)
-            seats = payers(np.array([order]))[0]
-            assert leader[0] == (banker + 1) % 4
-            assert seats[to[0].tolist().index(banker)] == (banker + 1) % 4
-
-
-def test_on_the_official_server_the_first_answer_decides_a_tie_and_with_level_cards_the_other_leads() -> None:
-    order, rules = np.array([[0, 2, 1, 3]]), PRESETS["openguandan"]
-    plain, level_cards = np.array([[CARD["SA"], CARD["DA"]]]), np.array([[CARD["S5"], CARD["D5"]]])
-    to, leader = settle_tribute(order, [as_level("5")], plain, 1, rules=rules)
-    assert to.tolist() == [[2, 0]] and leader[0] == 1
-    to, leader = settle_tribute(order, [as_level("5")], level_cards, 1, rules=rules)
-    assert to.tolist() == [[2, 0]] and leader[0] == 3
+@pytest.mark.parametrize(
+    ("order", "level", "cards", "first", "rules", "to", "leader"),
+    [
+        # the last pays the first and leads, even if they are partners
+        ([0, 1, 3, 2], "2", "HA H2", 0, "ruling", [0, NOBODY], 2),
+        ([1, 2, 3, 0], "2", "HA H2", 0, "ruling", [1, NOBODY], 0),
+        # the higher tribute goes to the first by the level's order; on the official server by natural rank,
+        # which does not decide who leads
+        ([0, 2, 1, 3], "7", "D7 SA", 0, "ruling", [0, 2], 3),
+        ([0, 2, 1, 3], "7", "D7 SA", 0, "openguandan", [2, 0], 3),
+        # of equal ones the next seat's goes to the first, and it leads
+        ([0, 2, 1, 3], "2", "SA DA", 0, "ruling", [2, 0], 1),
+        ([3, 1, 2, 0], "2", "SA DA", 0, "ruling", [3, 1], 0),
+        # on the official server the first answer decides, and with level cards the other leads
+        ([0, 2, 1, 3], "5", "SA DA", 1, "openguandan", [2, 0], 1),
+        ([0, 2, 1, 3], "5", "S5 D5", 1, "openguandan", [2, 0], 3),
+    ],
+)
+def test_rulings_on_who_receives_and_who_leads(
+    order: list[int], level: str, cards: str, first: int, rules: str, to: list[int], leader: int
+) -> None:
+    paid = np.array([[CARD[card] for card in cards.split()]])
+    found, leads = settle_tribute(np.array([order]), [as_level(level)], paid, first, rules=PRESETS[rules])
+    assert found.tolist() == [to] and leads[0] == leader
 
 
 def test_both_big_jokers_spare_the_tribute_in_one_hand_or_in_the_losers_two() -> None:
@@ -175,26 +165,20 @@ def test_both_big_jokers_spare_the_tribute_in_one_hand_or_in_the_losers_two() ->
     assert not spared([3, 1], one, one, none, none)
 
 
+def danzeros_card(held: np.ndarray, options: np.ndarray, back: bool, level: int = 0) -> str:
+    """Return the card that DanZero's rule gives."""
+    one, levels = np.zeros(1, np.uint8), np.full(1, level, np.uint8)
+    due = CardDecisions(np.zeros(1, np.int64), one, one, np.array([back]), levels, held, options)
+    return CARD_NAMES[danzero_cards(due)[0]]
+
+
 def test_danzeros_rule_equals_the_plain_twin() -> None:
     rng = np.random.default_rng(3)
-    hands = random_hands(rng, 800, 28)
-    levels = rng.integers(0, 13, len(hands))
-    cards = packed(hands)
-    options = return_options(cards, levels, np.zeros(len(hands), int))
-    zeros = np.zeros(len(hands), np.uint8)
-    due = CardDecisions(
-        np.arange(len(hands)),
-        zeros,
-        zeros,
-        np.ones(len(hands), bool),
-        levels.astype(np.uint8),
-        cards,
-        options,
-    )
-    chosen = danzero_cards(due)
-    for i, held in enumerate(hands):
-        level = RANKS[levels[i]]
-        assert CARD_NAMES[chosen[i]] == slow.danzero_return(held, level, names(options[i : i + 1]))
+    for held in random_hands(rng, amount(800), 28):
+        level, cards = int(rng.integers(13)), packed([held])
+        options = return_options(cards, [level], np.zeros(1, int))
+        wanted = slow.danzero_return(held, RANKS[level], names(options))
+        assert danzeros_card(cards, options, True, level) == wanted
 
 
 @pytest.mark.parametrize(
@@ -211,18 +195,12 @@ def test_danzeros_rule_equals_the_plain_twin() -> None:
 )
 def test_danzeros_rule_breaks_what_is_worth_least(cards: str, returned: str) -> None:
     held = hand(cards)
-    options = return_options(held, [0], np.array([53]))
-    one = np.zeros(1, np.uint8)
-    due = CardDecisions(np.zeros(1, np.int64), one, one, np.ones(1, bool), one, held, options)
-    assert CARD_NAMES[danzero_cards(due)[0]] == returned
+    assert danzeros_card(held, return_options(held, [0], np.array([53])), True) == returned
 
 
 def test_danzeros_rule_pays_the_suit_that_no_straight_flush_needs() -> None:
     held = hand("ST SJ SQ SK SA DA")
-    options = tribute_options(held, [0])
-    one = np.zeros(1, np.uint8)
-    due = CardDecisions(np.zeros(1, np.int64), one, one, np.zeros(1, bool), one, held, options)
-    assert CARD_NAMES[danzero_cards(due)[0]] == "DA"
+    assert danzeros_card(held, tribute_options(held, [0]), False) == "DA"
 
 
 def test_random_cards_are_uniform_among_the_options() -> None:
@@ -235,15 +213,3 @@ def test_random_cards_are_uniform_among_the_options() -> None:
     assert counts.sum() == counts[[3, 17, 40]].sum() == n
     # five standard deviations of a binomial
     assert np.all(np.abs(counts[[3, 17, 40]] - n / 3) < 5 * np.sqrt(n * 2 / 9))
-
-
-def test_a_card_place_runs_from_the_lowest_rank_to_the_big_joker() -> None:
-    level = as_level("5")
-    assert card_place([CARD[c] for c in ("S2", "S6", "SA", "S5", "SB", "HR")], level).tolist() == [
-        0,
-        3,
-        11,
-        12,
-        13,
-        14,
-    ]

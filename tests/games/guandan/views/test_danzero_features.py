@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from games.game import GameError
-from games.guandan.cards import CARD_NAMES, RANKS, make_actions, parse_cards, unpack
+from games.guandan.cards import CARD_NAMES, RANKS, make_actions, unpack
 from games.guandan.matches.match import Match
 from games.guandan.notation import action_list, parse_action
-from games.guandan.rounds.round import deal, from_hands, legal
+from games.guandan.rounds.round import deal, legal
 from games.guandan.views.danzero_features import (
     ACTION_WIDTH,
     SLICES,
@@ -26,12 +26,11 @@ from games.guandan.views.observation import (
     OBSERVATION_WIDTH,
     observations,
 )
-from tests.games.guandan.views.official_message import last_actor, observation_message
 from tests.patience import amount
 from tests.reference.guandan import guandan_features as slow
 from tests.reference.guandan.guandan_match import wild_flags
 
-TWINS = [(state_features, slow.state_features), (observations, slow.observation)]
+TWINS = ((state_features, slow.state_features), (observations, slow.observation))
 
 
 def words(counts: np.ndarray) -> list[str]:
@@ -56,24 +55,23 @@ def rounds(n: int) -> Iterator[tuple[Match, list[list[str]], list[slow.Move]]]:
         yield match, hands, moves
 
 
-@pytest.mark.parametrize(("fast", "plain"), TWINS, ids=["danzero", "openguandan"])
-def test_every_number_equals_the_plain_twins(fast: Callable, plain: Callable) -> None:
+def test_every_number_equals_the_plain_twins() -> None:
     positions = 0
-    for number, (match, hands, moves) in enumerate(rounds(13)):
-        if number % amount(1, 2) and not match.over:
+    for number, (match, hands, moves) in enumerate(rounds(amount(13, 7))):
+        if number % amount(1, 3) and not match.over:
             continue
         levels = [RANKS[level] for level in match.levels]
         seats = range(4) if match.over or len(moves) % 16 == 0 else [int(match.state["player"][0])]
         if match.over:
             # the match has been scored; the round's own record keeps the levels it was played at
             levels = [RANKS[level] for level in match.state["levels"][0]]
-        for seat in seats:
+        for seat, (fast, plain) in itertools.product(seats, TWINS):
             want = plain(hands, moves, RANKS[int(match.state["level"][0])], levels, seat)
             got = fast(match.state, seat)[0]
             wrong = np.flatnonzero(got != want)
             assert len(wrong) == 0, (wrong, seat, moves[-3:])
             positions += 1
-    assert positions > amount(1000, 500)
+    assert positions > amount(2000, 300)
 
 
 def test_wild_flags_equal_the_plain_twins_on_random_hands() -> None:
@@ -81,7 +79,7 @@ def test_wild_flags_equal_the_plain_twins_on_random_hands() -> None:
     at = SLICES["wild_flags"]
     seen = np.zeros(12, int)
     for size in (2, 4, 6, 9, 14, 27):
-        for _ in range(amount(150, 60)):
+        for _ in range(amount(150, 40)):
             level = int(rng.integers(13))
             deck = np.delete(np.repeat(np.arange(54), 2), 8 * level)
             cards = np.append(rng.choice(deck, size - 1, replace=False), 4 * level)
@@ -95,31 +93,13 @@ def test_wild_flags_equal_the_plain_twins_on_random_hands() -> None:
     assert reached == [name for name in WILD_FLAGS if name not in ("bomb_7", "bomb_6")]
 
 
-def test_the_layout_is_danzeros() -> None:
+def test_the_layouts_are_danzeros_and_the_papers() -> None:
     assert (STATE_WIDTH, ACTION_WIDTH) == (513, 54)
-    starts = {
-        "hand": 0,
-        "wild_flags": 54,
-        "unseen": 66,
-        "last_action": 120,
-        "partner_action": 174,
-        "next_played": 228,
-        "partner_played": 282,
-        "previous_played": 336,
-        "next_left": 390,
-        "partner_left": 418,
-        "previous_left": 446,
-        "own_level": 474,
-        "opponent_level": 487,
-        "level": 500,
-        "action": 513,
-    }
-    assert {name: part.start for name, part in SLICES.items()} == starts
-    ends = [part.stop for part in SLICES.values()]
-    assert ends == [*list(starts.values())[1:], 567] and len(WILD_FLAGS) == 12
-
-
-def test_the_observation_has_the_papers_widths() -> None:
+    names = "hand wild_flags unseen last_action partner_action next_played partner_played previous_played"
+    names += " next_left partner_left previous_left own_level opponent_level level action"
+    assert list(SLICES) == names.split() and len(WILD_FLAGS) == 12
+    ends = np.cumsum([54, 12, *[54] * 6, *[28] * 3, *[13] * 3, 54])
+    assert [(part.start, part.stop) for part in SLICES.values()] == [*itertools.pairwise([0, *ends])]
     widths = [part.stop - part.start for part in OBSERVATION_SLICES.values()]
     assert widths == [54] * 5 + [79] * 4 + [28] * 3 + [13] * 4
     assert sum(widths) == OBSERVATION_WIDTH == 722
@@ -163,64 +143,3 @@ def test_bad_requests_are_refused() -> None:
             encode(states, dtype=np.float64)
         with pytest.raises(GameError, match=f"out must have shape \\(2, {width}\\)"):
             encode(states, out=np.zeros((2, width - 1), np.int8))
-
-
-def test_the_request_of_a_lead_and_of_a_reply_are_the_papers() -> None:
-    hands = np.stack([parse_cards(text) for text in ("H2 S3 D3 S4 SB", "HK SK C9", "C5 C6", "D7 HR")])
-    match = Match(1)
-    match.state[:] = from_hands(hands, level=0, first=0)
-    match._pending = None
-    lead = observation_message(match, 0)
-    assert lead["handCards"] == ["H2", "S3", "D3", "S4", "SB"]
-    assert lead["publicInfo"] == [{"rest": 5}, {"rest": 3}, {"rest": 2}, {"rest": 2}]
-    assert (lead["curPos"], lead["curAction"], lead["greaterPos"], lead["greaterAction"]) == (
-        -1,
-        None,
-        -1,
-        None,
-    )
-    assert (lead["selfRank"], lead["oppoRank"], lead["curRank"], lead["stage"]) == ("2", "2", "2", "play")
-    assert lead["indexRange"] == len(lead["actionList"]) - 1 and ["Single", "3", ["S3"]] in lead["actionList"]
-    match.apply(0, "Pair 3 S3 D3")
-    match.apply(1, "Pair K SK HK")
-    match.apply(2, "PASS")
-    reply = observation_message(match, 3)
-    assert (reply["curPos"], reply["curAction"]) == (2, ["PASS", "PASS", "PASS"])
-    assert (reply["greaterPos"], reply["greaterAction"]) == (1, ["Pair", "K", ["SK", "HK"]])
-    assert reply["actionList"] == [["PASS", "PASS", "PASS"]] and reply["indexRange"] == 0
-    with pytest.raises(GameError, match="seat 1 is not to act"):
-        observation_message(match, 1)
-
-
-def test_the_last_actor_is_found_past_finished_seats() -> None:
-    hands = np.stack([parse_cards(text) for text in ("S3", "S4 S5", "C5 C6", "D7 HR")])
-    match = Match(1)
-    match.state[:] = from_hands(hands, level=0, first=0)
-    match._pending = None
-    assert last_actor(match.state[0]) is None
-    actors: list[Any] = []
-    for seat, move in ((0, "Single 3 S3"), (1, "PASS"), (2, "PASS"), (3, "Single 7 D7"), (1, "PASS")):
-        match.apply(seat, move)
-        actors.append(last_actor(match.state[0]))
-    assert actors == [0, 1, 2, 3, 1], "seat 0 is out: the last actor before seat 1 is seat 3"
-
-
-def test_the_requests_of_tribute_and_return_name_cards_seats_and_choices() -> None:
-    for seed in range(50):
-        match, rng = Match(seed), np.random.default_rng(seed)
-        while match.round == 1:
-            due = match.pending()[0]
-            match.apply(due.seat, int(rng.integers(len(due.actions))))
-        if match.phase == "tribute":
-            break
-    payer = match.pending()[0].seat
-    request = observation_message(match, payer)
-    assert request["stage"] == "tribute" and "publicInfo" not in request and len(request["handCards"]) == 27
-    assert all(move[:2] == ["tribute", "tribute"] for move in request["actionList"])
-    while match.phase == "tribute":
-        match.apply(match.pending()[0].seat, 0)
-    giver, taker, card = match.tributes[0]
-    request = observation_message(match, taker)
-    assert request["stage"] == "back" and request["tributePos"] == giver
-    assert request["tribute"] == CARD_NAMES[card] and len(request["handCards"]) == 28
-    assert all(move[:2] == ["back", "back"] for move in request["actionList"])

@@ -47,45 +47,47 @@ def test_it_passes_pettingzoos_own_test(options: dict) -> None:
     with warnings.catch_warnings():
         # dictionaries with a mask are what PettingZoo documents for card games; its test still frowns
         warnings.simplefilter("ignore", UserWarning)
-        api_test(GuanDanEnv(**options), num_cycles=amount(300, 150), verbose_progress=False)
+        api_test(GuanDanEnv(**options), num_cycles=amount(300, 60), verbose_progress=False)
 
 
 def test_it_passes_pettingzoos_seed_test() -> None:
-    seed_test(lambda: GuanDanEnv(moves="canonical"), num_cycles=100)
+    seed_test(lambda: GuanDanEnv(moves="canonical"), num_cycles=amount(100, 30))
 
 
-def play(env: GuanDanEnv, seed: int) -> dict[str, float]:
-    """Play an episode at random and return what each agent was paid."""
+def play(env: GuanDanEnv, seed: int) -> tuple[list[float], set[int]]:
+    """Play an episode at random and return what each agent was paid, and the stages that were met."""
     env.reset(seed=seed)
     rng = np.random.default_rng(seed)
-    paid = dict.fromkeys(env.possible_agents, 0.0)
+    paid, stages = dict.fromkeys(env.possible_agents, 0.0), set()
     for agent in env.agent_iter():
         observation, reward, terminated, truncated, _ = env.last()
         paid[agent] += reward
         done = terminated or truncated
+        stages.add(int(observation["stage"]))
         env.step(None if done else int(rng.choice(np.flatnonzero(observation["action_mask"]))))
-    return paid
+    return [paid[f"seat_{seat}"] for seat in range(4)], stages
 
 
 def test_a_round_pays_the_winners_what_the_losers_lose() -> None:
     env = GuanDanEnv()
-    for seed in range(8):
-        paid = play(env, seed)
-        assert paid["seat_0"] == paid["seat_2"] == -paid["seat_1"] == -paid["seat_3"]
-        assert abs(paid["seat_0"]) in (1, 2, 3) and env.agents == []
+    for seed in range(amount(8, 2)):
+        paid, stages = play(env, seed)
+        assert paid == [paid[0], -paid[0]] * 2 and abs(paid[0]) in (1, 2, 3)
+        assert stages == {2} and env.agents == []
 
 
-def test_a_match_pays_one_to_the_winners() -> None:
+def test_a_match_pays_one_to_the_winners_and_tribute_is_a_stage_of_it() -> None:
     env = GuanDanEnv(episode="match", moves="canonical")
-    paid = play(env, 1)
-    assert [paid[f"seat_{s}"] for s in range(4)] == [1 if s % 2 == env.match.winner else -1 for s in range(4)]
+    paid, stages = play(env, 1)
+    assert paid == [1 if seat % 2 == env.match.winner else -1 for seat in range(4)]
+    assert stages == {0, 1, 2}
 
 
-def test_actions_are_indices_into_the_legal_moves() -> None:
+def test_actions_are_indices_into_the_legal_moves_and_others_may_do_nothing() -> None:
     for moves, size in (("full", FULL_MOVES), ("canonical", CANONICAL_MOVES)):
         env = GuanDanEnv(moves=moves)
         env.reset(seed=3)
-        for _ in range(30):
+        for _ in range(12):
             want = legal(env.match.state, canonical=moves == "canonical")[0]
             observation = env.observe(env.agent_selection)
             assert np.array_equal(env.moves(), want)
@@ -95,30 +97,11 @@ def test_actions_are_indices_into_the_legal_moves() -> None:
             assert observation["moves"].shape == (size, MOVE_WIDTH)
             assert np.array_equal(observation["moves"][: len(want)], move_features(want))
             assert not observation["moves"][len(want) :].any()
+            for agent in set(env.agents) - {env.agent_selection}:
+                seen = env.observe(agent)
+                assert not seen["action_mask"].any() and not seen["moves"].any()
+                assert np.array_equal(seen["observation"][:54], env.match.hands[int(agent[-1])])
             env.step(len(want) - 1)
-
-
-def test_others_see_themselves_and_may_do_nothing() -> None:
-    env = GuanDanEnv()
-    env.reset(seed=1)
-    for agent in set(env.agents) - {env.agent_selection}:
-        observation = env.observe(agent)
-        assert not observation["action_mask"].any() and not observation["moves"].any()
-        assert np.array_equal(observation["observation"][:54], env.match.hands[int(agent[-1])])
-
-
-def test_tribute_is_a_stage_of_a_match() -> None:
-    env = GuanDanEnv(episode="match", moves="canonical")
-    stages: list[int] = []
-    for seed in range(4):
-        env.reset(seed=seed)
-        rng = np.random.default_rng(seed)
-        while env.match.round < 4 and not env.match.over:
-            observation = env.observe(env.agent_selection)
-            assert env.observation_space(env.agent_selection).contains(observation)
-            stages.append(int(observation["stage"]))
-            env.step(int(rng.integers(len(env.moves()))))
-    assert set(stages) == {0, 1, 2}
 
 
 def test_bad_actions_and_options_are_refused() -> None:
@@ -148,7 +131,7 @@ def test_bad_actions_and_options_are_refused() -> None:
 def test_a_canonical_list_always_fits() -> None:
     """The bound on canonical moves is a sum over effects; no random hand comes near it."""
     longest = max(
-        legal(deal(2000, np.random.default_rng(1), level=level), canonical=True).counts.max()
+        legal(deal(amount(2000, 400), np.random.default_rng(1), level=level), canonical=True).counts.max()
         for level in (0, 8)
     )
     assert 100 < longest < CANONICAL_MOVES
@@ -160,9 +143,7 @@ def test_the_features_of_moves_tell_every_two_of_them_apart() -> None:
     rng = np.random.default_rng(5)
     env.reset(seed=5)
     kinds: set[str] = set()
-    for _ in range(amount(300, 150)):
-        if env.match.over:
-            break
+    for _ in range(amount(300, 80)):
         observation, moves = env.observe(env.agent_selection), env.moves()
         rows = observation["moves"][observation["action_mask"] == 1]
         assert len(np.unique(rows, axis=0)) == len(moves) == len(rows)

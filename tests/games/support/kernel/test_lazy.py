@@ -19,6 +19,7 @@ from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.explain import solve_infoset
 from tests.games.random_games import RandomGame
+from tests.patience import amount
 
 
 @kernel(lazy=True)
@@ -74,13 +75,15 @@ def everything(game: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "game", [*(RandomGame(seed, public=seed % 2 == 0, most=60) for seed in range(6)), "leduc_poker"]
+    "game",
+    [
+        *(RandomGame(seed, public=seed % 2 == 0, most=60) for seed in range(amount(6, 2))),
+        pytest.param(games.load_game("leduc_poker"), marks=pytest.mark.long),
+    ],
 )
-@pytest.mark.some(3)
 def test_a_game_is_laid_out_solved_and_searched_alike_by_interpreted_and_compiled_kernels(
     game: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    game = games.load_game(game) if isinstance(game, str) else game
     found = []
     for compiled in (False, True):
         for one in lazy_kernels():
@@ -94,30 +97,17 @@ def test_a_game_is_laid_out_solved_and_searched_alike_by_interpreted_and_compile
         np.testing.assert_array_equal(interpreted, compiled)
 
 
-def test_a_kernel_is_compiled_when_interpreting_it_has_taken_long_enough(
+def test_a_kernel_is_compiled_after_some_time_for_large_arguments_and_where_code_lies_on_disk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    values = np.arange(10.0)
-    one = LazyKernel(summed.dispatcher)
-    monkeypatch.setattr(one, "is_on_disk", lambda: False)
-    assert one(values) == 45.0 and not one.compiled
-    one.seconds = lazy.INTERPRETED_SECONDS
-    assert one(values) == 45.0 and one.compiled
-
-
-def test_a_kernel_is_compiled_at_once_for_large_arguments_and_where_code_lies_on_disk(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    large, kept = LazyKernel(summed.dispatcher), LazyKernel(summed.dispatcher)
-    monkeypatch.setattr(large, "is_on_disk", lambda: False)
-    monkeypatch.setattr(kept, "is_on_disk", lambda: True)
-    assert large(np.ones(lazy.INTERPRETED_NUMBERS + 1)) == lazy.INTERPRETED_NUMBERS + 1 and large.compiled
-    assert kept(np.ones(3)) == 3.0 and kept.compiled
-
-
-def test_other_kernels_call_the_compiled_code() -> None:
-    assert summed_twice(np.arange(4.0)) == 12.0
-    assert summed.dispatcher.signatures
+    few, many = np.ones(3), np.ones(lazy.INTERPRETED_NUMBERS + 1)
+    slow, large, kept = (LazyKernel(summed.dispatcher) for _ in range(3))
+    monkeypatch.setattr(LazyKernel, "is_on_disk", lambda self: self is kept)
+    assert slow(few) == 3.0 and not slow.compiled
+    slow.seconds = lazy.INTERPRETED_SECONDS
+    for one, values in ((slow, few), (large, many), (kept, few)):
+        assert one(values) == len(values) and one.compiled
+    assert summed_twice(few) == 6.0 and summed.dispatcher.signatures  # other kernels call the compiled code
 
 
 def test_an_integer_that_only_compiled_code_would_widen_is_an_error_and_not_a_wrong_number(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
+from tests.forked import run_module
 from tests.games.support.kernel.compiled import functions_compiled
-from tests.house import ROOT
 from tests.patience import amount
 
 SOURCE = """
@@ -61,16 +58,17 @@ def both(numbers):
 PARTITIONS = (1, 1, 2, 3, 5, 7, 11, 15, 22, 30, 42, 56, 77, 101, 135, 176, 231, 297, 385, 490, 627)
 
 
-def _module(folder: Path, name: str, source: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def _module(folder: Path, name: str, source: str) -> ModuleType:
     (folder / f"{name}.py").write_text(source)
-    monkeypatch.syspath_prepend(folder)
-    return importlib.import_module(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        return importlib.import_module(name)
 
 
-def test_recursion_exceptions_and_defaults_inside_a_kernel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_recursion_exceptions_and_defaults_inside_a_kernel_and_its_bitcode_in_another_process(
+    tmp_path: Path,
 ) -> None:
-    made = _module(tmp_path, "made_linked", SOURCE, monkeypatch)
+    made = _module(tmp_path, "made_first", SOURCE)
     numbers = np.arange(21)
     out = np.zeros(21, np.int64)
     with functions_compiled() as compiled:
@@ -84,13 +82,6 @@ def test_recursion_exceptions_and_defaults_inside_a_kernel(
     assert made.checked(20) == 627 and made.ways(5, 2) == 3 and made.pair(3.0) == (5.0, 6.0)
     with pytest.raises(ValueError, match="n must be at most 20"):
         made.checked(21)
-
-
-def test_another_process_finds_the_bitcode_and_compiles_only_the_caller(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = _module(tmp_path, "made_first", SOURCE, monkeypatch)
-    made.each(np.arange(3), np.zeros(3, np.int64))
     (tmp_path / "made_second.py").write_text("""
 import numpy as np
 from games.support.kernel import kernel
@@ -109,18 +100,15 @@ with functions_compiled() as compiled:
     twice(numbers, out)
 print(out.tolist(), [name for name in compiled if name in ("ways", "checked", "each", "twice")])
 """)
-    asked = [sys.executable, "-c", "import made_second"]
-    paths = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    (tmp_path / "made_main.py").write_text("import made_second")
     # `each` was compiled for Python alone until now.
     for expected in (["each", "twice"], []):
-        done = subprocess.run(asked, capture_output=True, text=True, env=paths)
+        done = run_module("made_main", cwd=tmp_path)
         assert done.stdout.strip() == f"[1, 1, 2, 3, 7, 15] {expected}", done.stderr
 
 
-@pytest.mark.parametrize("seed", range(amount(40, 8)))
-def test_random_programs_of_kernels_compute_what_the_interpreter_does(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("seed", range(amount(40, 4)))
+def test_random_programs_of_kernels_compute_what_the_interpreter_does(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     depth = rng.randint(2, 5)
     lines = ["from games.support.kernel import kernel"]
@@ -141,7 +129,7 @@ def test_random_programs_of_kernels_compute_what_the_interpreter_does(
                 f"        total = total - {rng.choice(terms)}",
                 "    return total",
             ]
-    made = _module(tmp_path, f"made_random{seed}", "\n".join(lines), monkeypatch)
+    made = _module(tmp_path, f"made_random{seed}", "\n".join(lines))
     plain = {}
     exec("\n".join(line for line in lines[1:] if not line.startswith("@")), plain)
     top = f"f{depth - 1}0"

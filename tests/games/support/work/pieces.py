@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 
 from games.support.work.carried import name_here
@@ -20,12 +19,6 @@ def factor(by: int) -> int:
 
 def times(by: int, piece: int) -> int:
     """Return a product."""
-    return by * piece
-
-
-def slow_times(by: int, piece: int) -> int:
-    """Return a product after a moment."""
-    time.sleep(0.15)
     return by * piece
 
 

@@ -1,4 +1,4 @@
-"""A cluster of four nodes on this machine, on its loopback address alone."""
+"""A cluster of some nodes on this machine, on its loopback address alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NODE = {"num_cpus": 1, "object_store_memory": 80 << 20}
 
 
 @contextmanager
-def small_cluster(nodes: int = 4) -> Iterator[Any]:
+def small_cluster(nodes: int) -> Iterator[Any]:
     """Start a cluster of nodes with a core each; yield it, `ray.cluster_utils.Cluster`. Skip without Ray."""
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

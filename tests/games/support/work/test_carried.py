@@ -26,10 +26,6 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "elsewhere"
 
 
-def test_a_name_is_itself_where_it_was_typed() -> None:
-    assert name_here("gs2-fast@x.safetensors") == "gs2-fast@x.safetensors"
-
-
 def test_a_checkpoint_arrives_with_the_quick_network_beside_it(elsewhere: Path, tmp_path: Path) -> None:
     (tmp_path / "x.safetensors").write_bytes(b"weights")
     (tmp_path / "x-quick.safetensors").write_bytes(b"quick")
@@ -45,20 +41,16 @@ def test_a_checkpoint_arrives_with_the_quick_network_beside_it(elsewhere: Path, 
     ]
 
 
-def test_a_name_that_was_not_sent_is_refused(elsewhere: Path) -> None:
+def test_a_name_is_itself_and_refused_where_it_was_not_sent(
+    elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert name_here("gs2-fast@x.safetensors") == "gs2-fast@x.safetensors"  # where it was typed
+    monkeypatch.chdir(tmp_path)
+    Path("uniform").write_text("a file called like an agent, which does not stand in for it")
     unpack_parcels([parcel_of("uniform")])
     assert name_here("uniform") == "uniform"
     with pytest.raises(WorkError, match="'strong' was not sent"):
         name_here("strong")
-
-
-def test_a_file_called_like_an_agent_does_not_stand_in_for_it(
-    elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("uniform").write_text("a file")
-    unpack_parcels([parcel_of("uniform")])
-    assert name_here("uniform") == "uniform"
 
 
 def test_an_own_agent_arrives_by_its_file_and_a_module_must_be_there_already(
@@ -86,7 +78,7 @@ def test_a_file_that_changes_is_seen_to(tmp_path: Path) -> None:
     assert files_seen(str(path)) != seen
 
 
-def test_what_lies_there_under_the_same_digest_is_checked_and_replaced(
+def test_what_was_planted_under_a_digest_is_replaced_and_a_folder_that_others_may_write_refused(
     elsewhere: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "x.safetensors"
@@ -95,20 +87,13 @@ def test_what_lies_there_under_the_same_digest_is_checked_and_replaced(
     root = elsewhere / f"gs2-carried-{os.getuid()}"
     planted = root / parcel.files[0][1][:32]
     planted.mkdir(parents=True, mode=0o700)
-    root.chmod(0o700)
     (planted / "x.safetensors").write_bytes(b"planted")
-    unpack_parcels([parcel])
-    assert Path(name_here(str(path))).read_bytes() == b"weights"
-
-
-def test_a_folder_that_others_may_write_is_refused(elsewhere: Path, tmp_path: Path) -> None:
-    path = tmp_path / "x.safetensors"
-    path.write_bytes(b"weights")
-    root = elsewhere / f"gs2-carried-{os.getuid()}"
-    root.mkdir()
     root.chmod(0o777)
     with pytest.raises(WorkError, match="this user's alone"):
-        unpack_parcels([parcel_of(str(path))])
+        unpack_parcels([parcel])
+    root.chmod(0o700)
+    unpack_parcels([parcel])
+    assert Path(name_here(str(path))).read_bytes() == b"weights"
 
 
 WORDS = st.lists(st.sampled_from(["gs2", "fast", "k=5", "0.25", "x", "cfr"]), min_size=1, max_size=3)

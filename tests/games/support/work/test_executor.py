@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 from click.testing import CliRunner
@@ -21,34 +23,35 @@ from tests.games.support.work import pieces
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_every_piece_is_done_once_and_handed_out_in_order_if_asked(count: int) -> None:
+def test_every_piece_is_done_once_in_order_if_asked_until_it_is_stopped_or_fails(count: int) -> None:
     before = set(multiprocessing.active_children())
-    with executor_at(where_of(count), Task(pieces.factor, (3,), pieces.times)) as executor:
+    taken: list[int] = []
+
+    def endless() -> Iterator[tuple[int, int]]:
+        while True:
+            taken.append(len(taken))
+            yield len(taken), 1
+
+    with executor_at(where_of(count), Task(pieces.factor, (3,), pieces.refuses_seven)) as executor:
         assert executor.size == count
-        found = list(results(executor, ((k, k) for k in range(20))))
-        assert sorted(found) == [(k, 3 * k) for k in range(20)]
-        assert list(in_order(executor, range(20))) == [3 * k for k in range(20)]
+        found = list(results(executor, ((k, k) for k in range(8, 28))))
+        assert sorted(found) == [(k, 3 * k) for k in range(8, 28)]
+        assert list(in_order(executor, range(8, 28))) == [3 * k for k in range(8, 28)]
+        # No more pieces are taken on than keep the processes busy; those that were handed out are kept.
+        kept: list[int] = []
+        for key, _ in results(executor, endless(), stop=lambda: len(kept) >= 5):
+            kept.append(key)
+        assert 5 <= len(kept) <= len(taken) <= len(kept) + 4 * count and executor.waiting == 0
+        # The executor goes on, and is done with a piece's error once it was told, in its own words.
+        assert list(in_order(executor, [4, 2])) == [12, 6]
+        with pytest.raises(ValueError, match="seven is not served"):
+            list(results(executor, ((k, k) for k in range(12))))
+        assert executor.waiting == 0
+        work = results(executor, endless())
+        next(work)
+        work.close()
+        assert executor.waiting == 0
     assert set(multiprocessing.active_children()) == before
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_the_error_of_a_piece_ends_the_work_with_its_own_words(count: int) -> None:
-    with (
-        executor_at(where_of(count), Task(pieces.factor, (1,), pieces.refuses_seven)) as executor,
-        pytest.raises(ValueError, match="seven is not served"),
-    ):
-        list(results(executor, ((k, k) for k in range(12))))
-    assert executor.waiting == 0
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_work_that_is_stopped_keeps_what_was_handed_out_and_the_executor_goes_on(count: int) -> None:
-    with executor_at(where_of(count), Task(pieces.factor, (1,), pieces.times)) as executor:
-        found: list[int] = []
-        for key, _ in results(executor, ((k, k) for k in range(100)), stop=lambda: len(found) >= 5):
-            found.append(key)
-        assert 5 <= len(found) < 100 and executor.waiting == 0
-        assert list(in_order(executor, [4, 2])) == [4, 2]
 
 
 def test_a_piece_that_is_interrupted_within_its_own_pieces_is_dropped_whole() -> None:
@@ -57,36 +60,13 @@ def test_a_piece_that_is_interrupted_within_its_own_pieces_is_dropped_whole() ->
     assert asked.stop
 
 
-def test_no_more_pieces_are_taken_on_than_keep_the_processes_busy() -> None:
-    taken: list[int] = []
-
-    def endless():
-        while True:
-            taken.append(len(taken))
-            yield len(taken), 1
-
-    with executor_at(where_of(2), Task(pieces.factor, (1,), pieces.times)) as executor:
-        work = results(executor, endless())
-        for _ in range(3):
-            next(work)
-        assert len(taken) <= 3 + 2 * 2 * 2
-        work.close()
-        assert executor.waiting == 0
-
-
-def test_a_process_that_dies_is_told(tmp_path) -> None:
-    with (
-        executor_at(where_of(2), Task(pieces.factor, (1,), pieces.always_dies)) as executor,
-        pytest.raises(WorkerLost, match="ended without an answer"),
-    ):
-        list(results(executor, ((k, k) for k in range(4))))
-
-
-def test_a_key_belongs_to_one_piece_at_a_time() -> None:
-    with executor_at(where_of(2), Task(pieces.factor, (1,), pieces.times)) as executor:
+def test_a_key_belongs_to_one_piece_at_a_time_and_a_process_that_dies_is_told() -> None:
+    with executor_at(where_of(2), Task(pieces.factor, (1,), pieces.always_dies)) as executor:
         executor.submit("k", 1)
         with pytest.raises(WorkError, match="its own key; got 'k' twice"):
             executor.submit("k", 2)
+        with pytest.raises(WorkerLost, match="ended without an answer"):
+            list(results(executor, ((k, k) for k in range(4))))
 
 
 def test_places_are_named_and_name_themselves() -> None:
@@ -107,13 +87,18 @@ def test_words_either_name_a_place_or_are_refused_with_those_that_do(words: str)
         assert where_from(str(place)) == place
 
 
-@pytest.mark.parametrize("words", ["Ray", "ray:", "ray://", "ray:host", "ray:host:0", "ray:h:65536", "slurm"])
+@pytest.mark.parametrize("words", ["ray:", "ray://", "ray:host", "ray:h:65536", "slurm"])
 def test_commands_refuse_a_place_that_is_none(words: str) -> None:
     found = CliRunner().invoke(main, ["match", "greedy", "strong", "--on", words])
     assert found.exit_code == 2 and "ray://HOST:PORT" in found.output and "Traceback" not in found.output
 
 
-def test_without_ray_each_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_say_what_to_install_without_ray_and_what_has_no_pieces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if find_spec("ray"):
+        found = CliRunner().invoke(main, ["exploit", "kuhn_poker", "uniform", "--on", "ray"])
+        assert found.exit_code == 2 and "remembers its choices" in found.output
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(WorkError, match=r"needs Ray, which is not installed here.*pip install 'gs2\[ray\]'"):
         installed(where_from("ray"))
@@ -128,12 +113,6 @@ def test_without_ray_each_command_says_what_to_install(monkeypatch: pytest.Monke
     ):
         found = CliRunner().invoke(main, [*command.split(), "--on", "ray"])
         assert found.exit_code == 2 and "pip install 'gs2[ray]'" in " ".join(found.output.split()), command
-
-
-def test_other_games_are_exploited_in_one_process() -> None:
-    pytest.importorskip("ray")
-    found = CliRunner().invoke(main, ["exploit", "kuhn_poker", "uniform", "--on", "ray"])
-    assert found.exit_code == 2 and "remembers its choices" in found.output
 
 
 def test_nothing_of_ray_is_loaded_where_it_is_not_asked_for() -> None:

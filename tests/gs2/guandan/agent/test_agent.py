@@ -12,44 +12,16 @@ from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
 from gs2.guandan.agent.deals import dealing
+from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.decision import Decision
-from gs2.guandan.agent.evaluator import BlueprintEvaluator
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator, midgame, random_choice
 from tests.gs2.guandan.test_endgame import endgames
+from tests.patience import amount
 
 QUICK = agent_preset("rollout-fast").replace(worlds=8, wave=4, depth=4, deadline=600.0, gap=1.0)
 STYLED = QUICK.replace(method="subgame", leaf_worlds=6)
 PLIES = QUICK.replace(method="subgame", leaf="value", k=3, sample=10, subgame_depth=2, crowd_depth=2)
-
-
-class Broken(BlueprintEvaluator):
-    """An evaluator that fails in a chosen way after a number of calls."""
-
-    def __init__(self, fault: str, after: int = 0) -> None:
-        super().__init__(CountBlueprint())
-        self.fault, self.after, self.calls = fault, after, 0
-
-    def q(self, decisions: Decisions) -> np.ndarray:
-        self.calls += 1
-        if self.fault == "q" and self.calls > self.after:
-            raise RuntimeError("the network is gone")
-        out = super().q(decisions)
-        if self.fault == "nan" and self.calls > self.after:
-            out[:] = np.nan
-        return out
-
-    def values(self, states, rows, seats):
-        if self.fault == "values":
-            raise RuntimeError("the critic is gone")
-        if self.fault == "shape":
-            return np.zeros(len(rows) + 1)
-        return super().values(states, rows, seats)
-
-    def views(self, states, rows, seats):
-        if self.fault == "values":
-            raise RuntimeError("the critic is gone")
-        return super().values(states, rows, seats)
 
 
 def quick(config: GuanDanConfig) -> GuanDanConfig:
@@ -87,20 +59,13 @@ def test_whole_rounds_of_legal_moves_in_every_preset() -> None:
         assert wanted in stages, (name, stages)
 
 
-def test_an_agent_serves_as_a_chooser_of_lockstep_play() -> None:
-    rng = np.random.default_rng(1)
-    agent = Gs2Agent(CountBlueprint(), QUICK, rng)
-    record = play_rounds(deal(2, rng), [agent, Gs2Agent(CountBlueprint(), "blueprint", rng)], Scratch())
-    assert np.all(record.final["player"] < 0)
-
-
 @pytest.mark.parametrize("fault", ["q", "nan", "values", "shape"])
 @pytest.mark.parametrize("config", [QUICK, STYLED, PLIES], ids=["rollout", "styles", "plies"])
 def test_a_failing_evaluator_costs_the_search_but_not_the_move(fault: str, config: GuanDanConfig) -> None:
     rng = np.random.default_rng(2)
     noted = 0
-    for row in midgame(12, rng, plies=30, least=3):
-        agent = Gs2Agent(Broken(fault), config, rng)
+    for row in midgame(5, rng, plies=30, least=3):
+        agent = Gs2Agent(Flaky(fault, rng, rate=1.0), config, rng)
         decision = agent.decide(np.atleast_1d(row))
         assert is_legal(decision)
         if fault in ("q", "nan"):
@@ -113,79 +78,49 @@ def test_a_failing_evaluator_costs_the_search_but_not_the_move(fault: str, confi
     assert noted or fault in ("q", "nan")
 
 
-def test_an_evaluator_that_fails_half_way_leaves_the_blueprints_move() -> None:
-    rng = np.random.default_rng(3)
-    agent = Gs2Agent(Broken("q", after=3), QUICK, rng)
-    decision = agent.decide(np.atleast_1d(midgame(1, rng, plies=12, least=6)[0]))
-    assert is_legal(decision) and decision.choice == decision.blueprint
-    assert "search failed" in decision.notes[0] and "the network is gone" in decision.notes[0]
-
-
-def test_no_consistent_deal_is_said_and_survived(monkeypatch) -> None:
-    rng = np.random.default_rng(4)
+def test_what_fails_half_way_is_said_and_leaves_the_blueprints_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent:
+        def log_odds(self, states, seats):
+            raise OSError("no weights")
 
     def none(*args, **kwargs):
         raise GameError("guandan: no deal agrees with what seat 0 knows")
 
+    rng = np.random.default_rng(4)
+    states = [np.atleast_1d(row) for row in midgame(3, rng, plies=12, least=6)]
+    network = Gs2Agent(Flaky("q", rng, rate=1.0, after=3), QUICK, rng)
+    belief = Gs2Agent(CountBlueprint(), QUICK, rng, beliefs=Silent())
+    for agent, word in ((network, "the network is gone"), (belief, "no weights")):
+        decision = agent.decide(states[0])
+        assert is_legal(decision) and decision.choice == decision.blueprint
+        assert "search failed" in decision.notes[0] and word in decision.notes[0]
     monkeypatch.setattr(dealing, "sample_worlds", none)
-    for row in midgame(6, rng, plies=20, least=4):
-        decision = Gs2Agent(CountBlueprint(), QUICK, rng).decide(np.atleast_1d(row))
+    for state in states:
+        decision = Gs2Agent(CountBlueprint(), QUICK, rng).decide(state)
         assert is_legal(decision) and decision.choice == decision.blueprint
         assert decision.stage == "clear" or "no deal agrees" in decision.notes[0]
+    states[0]["player"] = -2
+    with pytest.raises(GameError, match="the round is over"):
+        network.decide(states[0])
 
 
 def test_a_deadline_of_a_millisecond_still_plays() -> None:
     rng = np.random.default_rng(5)
     for config in (QUICK, STYLED, PLIES):
         agent = Gs2Agent(CountBlueprint(), config.replace(deadline=0.001), rng)
-        for row in midgame(10, rng, plies=40, least=3):
+        for row in midgame(5, rng, plies=40, least=3):
             decision = agent.decide(np.atleast_1d(row))
             assert is_legal(decision)
             if decision.stage == "blueprint":
+                assert decision.choice == decision.blueprint
                 assert any("time" in note for note in decision.notes)
-
-
-def test_a_belief_that_fails_is_survived() -> None:
-    class Silent:
-        def log_odds(self, states, seats):
-            raise OSError("no weights")
-
-    rng = np.random.default_rng(6)
-    agent = Gs2Agent(CountBlueprint(), QUICK, rng, beliefs=Silent())
-    decision = agent.decide(np.atleast_1d(midgame(1, rng, plies=30, least=5)[0]))
-    assert is_legal(decision) and decision.choice == decision.blueprint
-    assert "no weights" in decision.notes[0]
-
-
-def test_a_finished_round_is_refused() -> None:
-    state = deal(1, np.random.default_rng(0))
-    state["player"] = -2
-    with pytest.raises(GameError, match="the round is over"):
-        Gs2Agent(CountBlueprint()).decide(state)
-
-
-def test_search_never_looks_at_hidden_hands() -> None:
-    rng = np.random.default_rng(7)
-    for row in midgame(4, rng, plies=30, least=4):
-        state = np.atleast_1d(row)
-        seat = int(state["player"][0])
-        hidden = state.copy()
-        for other in range(4):
-            if other != seat:
-                hidden["hand"][0, other] = 0
-        told, blind = (
-            Gs2Agent(CountBlueprint(), QUICK, np.random.default_rng(1)).decide(x) for x in (state, hidden)
-        )
-        assert told.choice == blind.choice
-        if told.comparison is not None:
-            assert np.array_equal(told.comparison.payoffs, blind.comparison.payoffs, equal_nan=True)
 
 
 def test_the_same_seed_plays_the_same_round() -> None:
     def round_of(seed: int) -> bytes:
         agent = Gs2Agent(CountBlueprint(), QUICK, np.random.default_rng(seed))
         state = deal(1, np.random.default_rng(11))
-        for _ in range(24):
+        for _ in range(12):
             advance(state, agent.act(state))
         return state.tobytes()
 
@@ -196,7 +131,7 @@ def test_endgames_of_two_are_decided_exactly() -> None:
     rng = np.random.default_rng(8)
     agent = Gs2Agent(CountBlueprint(noise=0.5), agent_preset("standard").replace(deadline=600.0), rng)
     stages = []
-    for state in endgames(25, rng, most=16):
+    for state in endgames(amount(25, 12), rng, most=16):
         decision = agent.decide(state, legal(state).values)
         stages.append(decision.stage)
         assert is_legal(decision)
@@ -204,16 +139,7 @@ def test_endgames_of_two_are_decided_exactly() -> None:
             assert decision.endgame is not None and decision.endgame.won[decision.choice]
         else:
             assert decision.endgame is None or not decision.endgame.won.any()
-    assert stages.count("endgame") >= 8
-
-
-def test_every_decision_is_shown_to_the_watcher() -> None:
-    seen: list[Decision] = []
-    rng = np.random.default_rng(9)
-    agent = Gs2Agent(CountBlueprint(), QUICK, rng, watch=seen.append)
-    for row in midgame(3, rng):
-        agent.act(np.atleast_1d(row))
-    assert len(seen) == 3
+    assert stages.count("endgame") >= 4
 
 
 def paired_gain(config, deals: int, seed: int) -> tuple[float, float]:
@@ -251,17 +177,82 @@ def test_warming_up_searches_by_the_agents_own_method_and_leaves_its_random_stre
         assert stage in agent.warm_up()
 
 
-@pytest.mark.long
-def test_ten_thousand_decisions_under_a_deadline_keep_the_rules() -> None:
-    rng = np.random.default_rng(10)
-    config = agent_preset("fast").replace(deadline=0.02, gap=1.0)
-    agent = Gs2Agent(CountBlueprint(noise=0.05), config, rng)
-    decisions = 0
-    while decisions < 10_000:
-        state = deal(1, rng, level=int(rng.integers(13)))
-        while state["player"][0] >= 0:
-            decision = agent.decide(state)
-            assert is_legal(decision)
-            advance(state, decision.action)
-            decisions += 1
-    # how well the deadline is kept is the machine's affair too: `gs2 bench agent` measures it
+FAULTS = ("q", "nan", "values", "shape", "sampler", "hurry")
+CONFIG = agent_preset("rollout-fast").replace(worlds=4, wave=2, depth=1, deadline=600.0, gap=1.0)
+
+
+class Flaky(CountEvaluator):
+    """An evaluator that fails now and then in one way, after a number of calls."""
+
+    def __init__(self, fault: str, rng: np.random.Generator, rate: float = 0.2, after: int = 0) -> None:
+        super().__init__()
+        self.fault, self.rng, self.rate, self.after = fault, rng, rate, after
+        self.failed = 0
+
+    def _fails(self, fault: str) -> bool:
+        self.after -= fault == self.fault
+        fails = fault == self.fault and self.after < 0 and self.rng.random() < self.rate
+        self.failed += fails
+        return fails
+
+    def q(self, decisions: Decisions) -> np.ndarray:
+        if self._fails("q"):
+            raise RuntimeError("the network is gone")
+        out = super().q(decisions)
+        if self._fails("nan"):
+            out[0] = np.nan
+        return out
+
+    def values(self, states, rows, seats):
+        if self._fails("values"):
+            raise OSError("the critic is gone")
+        return super().values(states, rows, seats)[: -1 if self._fails("shape") else None]
+
+    views = values
+
+
+def random_side(decisions: Decisions) -> np.ndarray:
+    """Return a random move of each decision."""
+    counts = np.diff(decisions.offsets)
+    return np.random.default_rng(len(decisions)).integers(0, counts)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.some(2)
+def test_rounds_with_faults_stay_legal_and_say_why(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, rounds = np.random.default_rng(1), amount(2000, 3)
+    evaluator = Flaky(fault, rng)
+    config = CONFIG.replace(deadline=1e-6) if fault == "hurry" else CONFIG
+    seen = {"decisions": 0, "fell back": 0, "searched": 0}
+
+    def watch(decision: Decision) -> None:
+        seen["decisions"] += 1
+        seen["searched"] += decision.stage == "rollout"
+        assert 0 <= decision.choice < len(decision.actions)
+        assert np.any(legal(decision.state, canonical=True)[0] == decision.action[0])
+        if decision.stage == "first":
+            assert "the blueprint failed, the first legal move is played" in decision.notes[0]
+        elif decision.stage == "blueprint":
+            assert decision.choice == decision.blueprint
+            assert any("the blueprint's move is played" in note for note in decision.notes)
+        seen["fell back"] += decision.stage in ("first", "blueprint")
+
+    if fault == "sampler":
+
+        def often_none(*args, **kwargs):
+            if rng.random() < 0.3:
+                evaluator.failed += 1
+                raise GameError("guandan: no deal agrees with what the seat knows")
+            return sample_worlds(*args, **kwargs)
+
+        monkeypatch.setattr(dealing, "sample_worlds", often_none)
+    agent = Gs2Agent(evaluator, config, rng, watch=watch)
+    for begin in range(0, rounds, 50):
+        n = min(50, rounds - begin)
+        states = deal(n, rng, level=rng.integers(0, 13, n))
+        final = play_rounds(states, [agent, random_side], Scratch(), record=False).final
+        assert np.all(final["player"] < 0)
+    assert seen["fell back"] > 0 and seen["decisions"] >= 10 * rounds
+    assert evaluator.failed or fault == "hurry"
+    if fault != "hurry":
+        assert seen["searched"] > seen["decisions"] / 10

@@ -25,7 +25,7 @@ from gs2.guandan.agent.solving.decision_game import (
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.patience import amount
 
-SEEDS = pytest.mark.parametrize("seed", range(5))
+SEEDS = pytest.mark.parametrize("seed", range(amount(5, 3)))
 CLOSE = 0.01
 
 
@@ -67,19 +67,9 @@ def test_with_one_style_for_everybody_the_policy_has_a_closed_form(seed: int) ->
     assert found.gap < CLOSE
 
 
-@SEEDS
-def test_the_tree_validates_and_its_equilibrium_has_a_small_gap(seed: int) -> None:
-    game = game_of(seed, 2, 3, buckets=2)
-    found = solve_decision(game)
-    found.tree.validate()
-    assert found.gap < 0.02
-    assert found.policy.sum() == pytest.approx(1) and len(found.policy) == game.payoffs.shape[1]
-
-
-@SEEDS
 @pytest.mark.parametrize(("ours", "theirs"), [(1, 1), (2, 1), (1, 3), (2, 3)])
-def test_choices_of_one_leave_their_level_out(seed: int, ours: int, theirs: int) -> None:
-    game = game_of(seed, ours, theirs, buckets=2)
+def test_choices_of_one_leave_their_level_out(ours: int, theirs: int) -> None:
+    game = game_of(ours + theirs, ours, theirs, buckets=2)
     n, a = game.payoffs.shape[:2]
     tree = decision_tree(game)
     tree.validate()
@@ -92,6 +82,9 @@ def test_choices_of_one_leave_their_level_out(seed: int, ours: int, theirs: int)
     assert np.array_equal(tree.returns[:, game.seat], mine)
     assert np.array_equal(tree.returns[:, (game.seat + 2) % 4], mine)
     assert np.array_equal(tree.returns[:, (game.seat + 1) % 4], -mine)
+    found = solve_decision(game)
+    assert found.gap < 0.02
+    assert found.policy.sum() == pytest.approx(1) and len(found.policy) == a
 
 
 @SEEDS
@@ -112,23 +105,6 @@ def test_free_opponents_pick_the_style_that_is_worst_for_us_in_each_bucket(seed:
     game = game_of(seed, 1, 3, buckets=buckets, free=True)
     worst = sum(means(game, game.bucket == b)[:, 0].min(axis=1) for b in range(buckets))
     assert np.allclose(solve_decision(game).policy, near_magnet(game, np.asarray(worst)), atol=0.03)
-
-
-@SEEDS
-def test_opponents_in_more_buckets_never_make_us_better_off(seed: int) -> None:
-    game = game_of(seed, 1, 3, buckets=3, free=True)
-
-    def value(game: DecisionGame) -> float:
-        policy = solve_decision(game).policy
-        kinds = np.unique(game.bucket)
-        worst = sum(means(game, game.bucket == b)[:, 0].min(axis=1) for b in kinds)
-        paid = policy @ np.log(np.maximum(policy, 1e-12) / (game.magnet / game.magnet.sum()))
-        return float(policy @ np.asarray(worst) - game.price * paid)
-
-    blind = replace(game, bucket=np.zeros_like(game.bucket))
-    knowing = replace(game, bucket=np.arange(len(game.bucket)))
-    assert value(knowing) <= value(game) + 1e-3 <= value(blind) + 2e-3
-    assert value(knowing) < value(blind) - 0.01
 
 
 def question_of(seed: int, moves: int, deals: int) -> tuple[Question, CountEvaluator]:
@@ -183,7 +159,7 @@ def generated_contest(seed: int) -> tuple[Question, MoveComparison, np.ndarray]:
 def test_with_one_style_a_contest_chooses_as_the_posterior_of_the_race() -> None:
     config = agent_preset("standard").replace(theirs="blueprint", leaf_worlds=5)
     chosen = []
-    for seed in range(amount(40, 24)):
+    for seed in range(amount(40, 16)):
         question, comparison, mean = generated_contest(seed)
         if abs(mean[1]) < 0.005:
             continue
@@ -192,17 +168,10 @@ def test_with_one_style_a_contest_chooses_as_the_posterior_of_the_race() -> None
         solution = contest.solve(Rollouts(CountEvaluator()), config)
         assert int(np.argmax(solution.policy)) == comparison.best, seed
         chosen.append(comparison.best)
-    assert 5 < sum(chosen) < len(chosen) - 5
+    assert 3 < sum(chosen) < len(chosen) - 3
 
 
-def test_a_move_that_stood_alone_is_no_contest() -> None:
-    question, comparison, _ = generated_contest(1)
-    payoffs = comparison.payoffs.copy()
-    payoffs[-1, 1] = np.nan
-    assert Contest.of(question, replace(comparison, payoffs=payoffs, best=0), agent_preset("fast")) is None
-
-
-def test_a_contest_ends_at_its_deadline() -> None:
+def test_a_contest_ends_at_its_deadline_and_a_move_that_stood_alone_is_none() -> None:
     config = agent_preset("standard").replace(theirs="blueprint+contest", leaf_worlds=8)
     question, comparison, _ = generated_contest(3)
     contest = Contest.of(question, comparison, config)
@@ -212,3 +181,6 @@ def test_a_contest_ends_at_its_deadline() -> None:
     assert rollouts.decisions == 0 and solution.policy.sum() == pytest.approx(1)
     contest.solve(rollouts, config, time.perf_counter() + 600)
     assert rollouts.decisions > 0
+    payoffs = comparison.payoffs.copy()
+    payoffs[-1, 1 - comparison.best] = np.nan
+    assert Contest.of(question, replace(comparison, payoffs=payoffs), config) is None

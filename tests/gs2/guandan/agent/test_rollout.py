@@ -6,15 +6,35 @@ import time
 
 import numpy as np
 import pytest
+import torch
 
+from blueprint.checkpoint import write_checkpoint
 from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.inference import Inference
+from blueprint.guandan.network.input_layout import FEATURE_HASH, OUTCOMES
+from blueprint.guandan.network.inputs import encode_actions, encode_full, encode_states
+from blueprint.guandan.network.q_network import Critic, QNetwork
+from blueprint.guandan.train_config import NetworkConfig
 from games.guandan.rounds.round import GuanDan, advance, legal
-from gs2.guandan.agent.evaluator import BlueprintEvaluator, NetworkEvaluator, evaluator_values
+from gs2.guandan.agent.evaluator import (
+    BATCH,
+    BlueprintEvaluator,
+    NetworkEvaluator,
+    evaluator_values,
+    load_evaluator,
+)
 from gs2.guandan.agent.rollout import Rollouts
-from tests.gs2.guandan.blueprints import CountBlueprint, midgame
+from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator, midgame
 from tests.patience import amount
 
 GAME = GuanDan(moves="canonical")
+SMALL = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
+
+
+def tensors_of(network: QNetwork, critic: Critic) -> dict[str, np.ndarray]:
+    """Return the tensors of a checkpoint of two networks."""
+    parts = {"network": network, "critic": critic}
+    return {f"{name}.{k}": v.numpy() for name, part in parts.items() for k, v in part.state_dict().items()}
 
 
 def slow_payoff(evaluator, state: np.ndarray, depth: int | None, player=None) -> float:
@@ -38,23 +58,15 @@ def slow_payoff(evaluator, state: np.ndarray, depth: int | None, player=None) ->
 
 
 @pytest.mark.parametrize("depth", [0, 1, 5, None])
-def test_lockstep_rollouts_equal_one_state_at_a_time(depth: int | None) -> None:
-    rng = np.random.default_rng(0)
-    evaluator = BlueprintEvaluator(CountBlueprint(noise=0.1))
-    states = midgame(amount(40, 15), rng, plies=50)
-    wanted = [slow_payoff(evaluator, states[i : i + 1], depth) for i in range(len(states))]
-    assert np.allclose(Rollouts(evaluator).payoffs(states.copy(), depth), wanted)
-
-
-@pytest.mark.parametrize("depth", [1, 6, None])
-def test_another_player_moves_and_the_evaluator_values(depth: int | None) -> None:
-    rng = np.random.default_rng(7)
+def test_lockstep_rollouts_equal_one_state_at_a_time_whoever_moves(depth: int | None) -> None:
     evaluator, player = (BlueprintEvaluator(CountBlueprint(noise=noise)) for noise in (0.1, 3.0))
-    states = midgame(amount(40, 15), rng, plies=50)
-    wanted = [slow_payoff(evaluator, states[i : i + 1], depth, player) for i in range(len(states))]
-    got = Rollouts(evaluator, player).payoffs(states.copy(), depth)
-    assert np.allclose(got, wanted)
-    assert not np.allclose(got, Rollouts(evaluator).payoffs(states.copy(), depth))
+    states = midgame(amount(40, 10), np.random.default_rng(7), plies=50)
+    found = []
+    for other in (None, player):
+        wanted = [slow_payoff(evaluator, states[i : i + 1], depth, other) for i in range(len(states))]
+        found.append(Rollouts(evaluator, other).payoffs(states.copy(), depth))
+        assert np.allclose(found[-1], wanted)
+    assert np.allclose(*found) == (depth == 0)
 
 
 def test_a_deadline_in_the_past_values_states_where_they_stand() -> None:
@@ -68,17 +80,14 @@ def test_a_deadline_in_the_past_values_states_where_they_stand() -> None:
 
 def test_batches_do_not_change_the_answer() -> None:
     evaluator = BlueprintEvaluator(CountBlueprint(noise=0.1))
-    states = midgame(700, np.random.default_rng(2), plies=40)
-    together = Rollouts(evaluator).payoffs(states.copy(), 4)
-    apart = np.concatenate(
-        [Rollouts(evaluator).payoffs(states[i : i + 7].copy(), 4) for i in range(0, 700, 7)]
-    )
-    assert np.allclose(together, apart)
+    states = midgame(BATCH + 50, np.random.default_rng(2), plies=40)
+    rollouts = Rollouts(evaluator)
+    together = rollouts.payoffs(states.copy(), 4)
+    apart = [rollouts.payoffs(part.copy(), 4) for part in np.array_split(states, 20)]
+    assert np.allclose(together, np.concatenate(apart))
 
 
 def test_the_two_test_evaluators_agree() -> None:
-    from tests.gs2.guandan.blueprints import CountEvaluator
-
     states = midgame(60, np.random.default_rng(8), plies=25)
     one, two = BlueprintEvaluator(CountBlueprint(noise=0.1)), CountEvaluator(noise=0.1)
     moves = legal(states, canonical=True)
@@ -88,21 +97,10 @@ def test_the_two_test_evaluators_agree() -> None:
 
 
 def test_the_network_is_asked_as_training_asks_it() -> None:
-    import torch
-
-    from blueprint.guandan.network.inference import Inference
-    from blueprint.guandan.network.input_layout import OUTCOMES
-    from blueprint.guandan.network.inputs import encode_actions, encode_full, encode_states
-    from blueprint.guandan.network.q_network import Critic, QNetwork
-    from blueprint.guandan.train_config import NetworkConfig
-
     torch.manual_seed(0)
-    config = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
-    network, critic = QNetwork(config), Critic(32)
-    parts = {"network": network, "critic": critic}
-    tensors = {f"{name}.{k}": v.numpy() for name, part in parts.items() for k, v in part.state_dict().items()}
-    evaluator = NetworkEvaluator(Inference(tensors))
-    states = midgame(300, np.random.default_rng(3), plies=30)
+    network, critic = QNetwork(SMALL), Critic(32)
+    evaluator = NetworkEvaluator(Inference(tensors_of(network, critic)))
+    states = midgame(100, np.random.default_rng(3), plies=30)
     seats = states["player"].astype(np.int64)
     moves = legal(states, canonical=True)
     x = torch.from_numpy(encode_states(states, seats)).float()
@@ -121,17 +119,9 @@ def test_the_network_is_asked_as_training_asks_it() -> None:
 
 
 def test_a_checkpoint_becomes_an_evaluator(tmp_path) -> None:
-    from blueprint.checkpoint import write_checkpoint
-    from blueprint.guandan.network.input_layout import FEATURE_HASH
-    from blueprint.guandan.network.q_network import Critic, QNetwork
-    from blueprint.guandan.train_config import NetworkConfig
-    from gs2.guandan.agent.evaluator import load_evaluator
-
-    config = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
-    parts = {"network": QNetwork(config), "critic": Critic(32)}
-    tensors = {f"{name}.{k}": v.numpy() for name, part in parts.items() for k, v in part.state_dict().items()}
+    tensors = tensors_of(QNetwork(SMALL), Critic(32))
     path = tmp_path / "small.safetensors"
-    write_checkpoint(path, tensors, {"features": FEATURE_HASH, "network": config.to_json(), "decisions": 7})
+    write_checkpoint(path, tensors, {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 7})
     evaluator = load_evaluator(path)
     assert evaluator.sees_all and evaluator.name == "small@7"
     assert not load_evaluator(path, critic=False).sees_all

@@ -1,4 +1,4 @@
-"""Worlds: consistent with what a seat knows, complete when few, stirred as beliefs say."""
+"""Deals: consistent with what a seat knows, stirred as beliefs say, drawn in parts, listed where few."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from blueprint.guandan.network.input_layout import STATE_WIDTH
+from blueprint.guandan.network.inputs import hidden_hands
 from games.game import GameError
 from games.guandan.cards import DECK, pack, parse_cards, unpack
 from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import determinise
-from games.guandan.rounds.round import GuanDan, Shown, deal, from_hands, legal
+from games.guandan.rounds.round import GuanDan, Shown, deal, from_hands
+from gs2.guandan.agent.agent import AT_FIRST, Gs2Agent
+from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
 from gs2.guandan.agent.deals.determinize import CardOdds, count_bound, list_worlds, sample_worlds
-from gs2.guandan.beliefs.belief_network import BeliefNetwork, load_beliefs, save_beliefs, steer
-from tests.gs2.guandan.blueprints import midgame
+from gs2.guandan.agent.evaluator import BlueprintEvaluator, load_evaluator
+from gs2.guandan.agent.guandan_config import DealsConfig, GuanDanConfig
+from gs2.guandan.beliefs.belief_network import DEFAULT, BeliefNetwork, load_beliefs, save_beliefs, steer
+from gs2.guandan.learning.train_beliefs import collect_positions
+from tests.gs2.guandan.agent.test_agent import PLIES
+from tests.gs2.guandan.blueprints import CountBlueprint, midgame
 from tests.patience import amount
 
 
@@ -56,7 +64,7 @@ def test_sampled_deals_keep_everything_the_seat_knows(belief: bool) -> None:
         def log_odds(self, states, seats):
             return np.random.default_rng(0).normal(size=(len(states), 3, 54)) * 2
 
-    for row in midgame(8, rng):
+    for row in midgame(amount(8, 4), rng):
         state = np.atleast_1d(row)
         seat = int(state["player"][0])
         worlds = sample_worlds(
@@ -66,66 +74,37 @@ def test_sampled_deals_keep_everything_the_seat_knows(belief: bool) -> None:
         assert_consistent(worlds.states, state, seat)
 
 
-def test_few_deals_are_listed_with_their_probabilities() -> None:
-    state = few_cards("S4 D4", "SA S3 SK", "HQ DK DA", "SB HQ")
-    listed = list_worlds(state[0], 0, 1000)
-    assert listed is not None and listed.exact
-    assert_consistent(listed.states, state, 0)
-    assert len(set(keys(listed.states))) == len(listed)
-    n = 40_000
-    rng = np.random.default_rng(3)
-    seen = Counter(keys(determinise(np.repeat(state, n), 0, rng)))
-    assert set(seen) == set(keys(listed.states))
-    share = listed.weights / listed.weights.sum()
-    for key, p in zip(keys(listed.states), share, strict=True):
-        assert abs(seen[key] / n - p) < 5 * np.sqrt(p / n)
-    assert count_bound(state[0], 0) >= len(listed)
-
-
-def test_listing_respects_tribute_cards_and_caps() -> None:
+def test_listing_and_stirring_respect_tribute_cards_and_caps() -> None:
     known = ["", "SA", "", ""]
     cap = [14, 14, 10, 14]
     state = few_cards("S4 D4", "SA S3 SK", "HQ D3 D9", "SB HQ", known=known, cap=cap)
     listed = list_worlds(state[0], 0, 1000)
-    assert listed is not None
+    assert listed is not None and listed.exact
     assert_consistent(listed.states, state, 0)
+    assert len(set(keys(listed.states))) == len(listed) <= count_bound(state[0], 0)
     hands = unpack(listed.states["hand"])[:, 2]
     ranks = np.minimum(np.arange(54) // 4, 12) + (np.arange(54) >= 52) + (np.arange(54) == 53)
     high = ORDER[0, ranks] > 10
     high[0] = False  # the wild card may always be held
     assert not hands[:, high].any()
     rng = np.random.default_rng(0)
-    seen = set(keys(determinise(np.repeat(state, 3000), 0, rng)))
-    assert seen == set(keys(listed.states))
+    deals = determinise(np.repeat(state, 3000), 0, rng)
+    assert set(keys(deals)) == set(keys(listed.states))
+    stirred = steer(deals[:500], 0, rng.normal(size=(3, 54)) * 3, rng)
+    assert set(keys(stirred)) <= set(keys(listed.states))
+    assert np.any(stirred["hand"] != deals["hand"][:500])
 
 
-def test_too_many_deals_are_not_listed() -> None:
+def test_too_many_deals_are_not_listed_and_no_consistent_deal_is_an_error() -> None:
     state = deal(1, np.random.default_rng(0))
     assert list_worlds(state[0], 0, 100) is None
     assert count_bound(state[0], 0) > 1e30
     worlds = sample_worlds(state, 0, 30, np.random.default_rng(0))
     assert len(worlds) == 30 and not worlds.exact
-
-
-def test_no_consistent_deal_is_an_error() -> None:
-    state = deal(1, np.random.default_rng(0))
     state["left"][0, 1] = 3
     state["left"][0, 2] = 60
     with pytest.raises(GameError, match="no deal agrees"):
         sample_worlds(state, 0, 4, np.random.default_rng(0))
-
-
-def test_stirring_without_odds_keeps_deals_uniform() -> None:
-    state = few_cards("S4 D4", "SA S3 SK", "HQ DK DA", "SB HQ")
-    listed = list_worlds(state[0], 0, 1000)
-    assert listed is not None
-    rng = np.random.default_rng(5)
-    n = 40_000
-    stirred = steer(determinise(np.repeat(state, n), 0, rng), 0, np.zeros((3, 54)), rng)
-    seen = Counter(keys(stirred))
-    share = listed.weights / listed.weights.sum()
-    for key, p in zip(keys(listed.states), share, strict=True):
-        assert abs(seen[key] / n - p) < 5 * np.sqrt(p / n)
 
 
 def test_stirred_deals_follow_the_odds() -> None:
@@ -145,18 +124,6 @@ def test_stirred_deals_follow_the_odds() -> None:
         assert abs(seen[key] / n - p) < 6 * np.sqrt(p / n) + 0.002
 
 
-def test_stirring_respects_known_cards_and_caps() -> None:
-    known = ["", "SA", "", ""]
-    cap = [14, 14, 10, 14]
-    state = few_cards("S4 D4", "SA S3 SK", "HQ D3 D9", "SB HQ", known=known, cap=cap)
-    rng = np.random.default_rng(7)
-    deals = determinise(np.repeat(state, 500), 0, rng)
-    allowed = set(keys(determinise(np.repeat(state, 3000), 0, rng)))
-    stirred = steer(deals, 0, rng.normal(size=(3, 54)) * 3, rng)
-    assert set(keys(stirred)) <= allowed
-    assert np.any(stirred["hand"] != deals["hand"])
-
-
 def test_listed_deals_are_weighed_by_beliefs() -> None:
     state = few_cards("S4 D4", "SA", "DK", "SB")
 
@@ -166,6 +133,12 @@ def test_listed_deals_are_weighed_by_beliefs() -> None:
             odds[:, 1, 52] = np.log(4.0)
             return odds
 
+    class Wrong:
+        def log_odds(self, states, seats):
+            return np.zeros((len(states), 4, 54))
+
+    with pytest.raises(ValueError, match=r"\[3, 54\]"):
+        CardOdds(Wrong()).of(state, 0)
     worlds = sample_worlds(state, 0, 64, np.random.default_rng(0), odds=CardOdds(Joker()).of(state, 0))
     assert worlds.exact and len(worlds) == 6
     share = worlds.weights / worlds.weights.sum()
@@ -173,18 +146,7 @@ def test_listed_deals_are_weighed_by_beliefs() -> None:
     assert share[opposite].sum() == pytest.approx(4 / 6)
 
 
-def test_a_belief_of_wrong_shape_is_refused() -> None:
-    class Wrong:
-        def log_odds(self, states, seats):
-            return np.zeros((len(states), 4, 54))
-
-    with pytest.raises(ValueError, match=r"\[3, 54\]"):
-        CardOdds(Wrong()).of(deal(1, np.random.default_rng(0)), 0)
-
-
 def test_a_belief_network_survives_saving(tmp_path) -> None:
-    from blueprint.guandan.network.input_layout import STATE_WIDTH
-
     rng = np.random.default_rng(0)
     layers = [
         (rng.normal(size=(16, STATE_WIDTH)).astype(np.float16).astype(np.float32), np.zeros(16, np.float32)),
@@ -201,26 +163,20 @@ def test_a_belief_network_survives_saving(tmp_path) -> None:
         BeliefNetwork([(np.zeros((10, STATE_WIDTH), np.float32), np.zeros(10, np.float32))])
 
 
-def test_the_mover_has_the_same_moves_in_every_world() -> None:
-    rng = np.random.default_rng(9)
-    state = np.atleast_1d(midgame(1, rng)[0])
-    worlds = sample_worlds(state, int(state["player"][0]), 20, rng)
-    lists = legal(worlds.states, canonical=True)
-    assert all(np.array_equal(lists[i], lists[0]) for i in range(20))
-
-
 def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:
-    from gs2.guandan.beliefs.train_beliefs import collect_positions
+<<<<<<< HEAD
+    from gs2.guandan.learning.train_beliefs import collect_positions
 
     from blueprint.guandan.network.inputs import hidden_hands
     from gs2.guandan.agent.evaluator import load_evaluator
     from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
 
+=======
+>>>>>>> main
     assert DEFAULT.stat().st_size <= 4_000_000
     network = load_beliefs()
     assert network.remembers
-    positions = collect_positions(load_evaluator(critic=False), 24, np.random.default_rng(5))
-    states = positions
+    states = collect_positions(load_evaluator(critic=False), amount(24, 6), np.random.default_rng(5))
     seats = states["player"].astype(np.int64)
     odds = network.log_odds(states, seats).astype(np.float64)
     held = hidden_hands(states, seats).astype(np.float64)
@@ -230,3 +186,110 @@ def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:
     cards = np.maximum(held.sum((1, 2)), 1)
     gain = ((ours - even) * held).sum((1, 2)) / cards
     assert gain.mean() > 0.05
+
+
+WAVE, WORLDS = 4, 40
+SEEDS = amount(60, 30)
+
+
+def agent_that(confidence: float) -> Gs2Agent:
+    config = GuanDanConfig.of(
+        method="rollout",
+        deadline=600,
+        worlds=WORLDS,
+        wave=WAVE,
+        candidates=3,
+        gap=100.0,
+        depth=2,
+        pool=60,
+        confidence=confidence,
+        endgame=0,
+    )
+    return Gs2Agent(CountBlueprint(noise=0.1), config, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("confidence", "patient"), [(0.0, False), (100.0, True)])
+def test_more_deals_are_drawn_only_where_the_first_do_not_settle_it(confidence: float, patient: bool) -> None:
+    agent, seen = agent_that(confidence), 0
+    for row in midgame(10, np.random.default_rng(1), plies=20, least=4):
+        decision = agent.decide(np.atleast_1d(row))
+        comparison = decision.comparison
+        if comparison is None or comparison.worlds.exact:
+            continue
+        seen += 1
+        assert decision.worlds is comparison.worlds
+        assert len(comparison.payoffs) == len(comparison.weights) <= len(comparison.worlds)
+        if patient:
+            assert comparison.stopped == "worlds" and len(comparison.payoffs) == WORLDS
+        elif len(comparison.payoffs) < AT_FIRST * WAVE:
+            assert len(comparison.worlds) == AT_FIRST * WAVE
+    assert seen > 4
+
+
+class Likes:
+    """A deal network that finds deals likelier where the next seat holds many low cards."""
+
+    def log_ratios(self, states, seat):
+        return 1.5 * self.share(states, seat)
+
+    @staticmethod
+    def share(states, seat):
+        low = states["hand"][:, (seat + 1) % 4, 0]
+        return np.array([bin(int(x)).count("1") for x in low]) / 8.0
+
+
+def test_deals_drawn_in_two_parts_are_as_likely_as_those_drawn_at_once() -> None:
+    state = np.atleast_1d(midgame(1, np.random.default_rng(2), plies=10, least=10)[0])
+    seat = int(state["player"][0])
+    networks = DealNetworks(BlueprintEvaluator(CountBlueprint()), None, Likes())
+    means: dict[str, list[float]] = {"at once": [], "in two parts": [], "unweighed": []}
+    for seed in range(SEEDS):
+        rng = np.random.default_rng(seed)
+        weighed = Dealer(state, None, networks, DealsConfig(worlds=40, pool=120), rng)
+        plain = Dealer(state, None, networks, DealsConfig(worlds=40, reach=0.0), rng)
+        whole = weighed.draw(40, 40)
+        parts = weighed.draw(10, 40).joined(weighed.draw(30, 40, listing=False))
+        for name, worlds in (("at once", whole), ("in two parts", parts), ("unweighed", plain.draw(40, 40))):
+            assert not worlds.exact and worlds.weights.sum() == pytest.approx(40)
+            means[name].append(float(np.average(Likes.share(worlds.states, seat), weights=worlds.weights)))
+    once, twice, without = (np.array(means[name]) for name in means)
+    error = np.hypot(once.std(), twice.std()) / np.sqrt(SEEDS)
+    assert abs(once.mean() - twice.mean()) < 4 * error
+    assert min(once.mean(), twice.mean()) > without.mean() + 4 * error
+
+
+def test_few_deals_are_listed_once_and_never_drawn() -> None:
+    rows = midgame(amount(200, 50), np.random.default_rng(3), plies=110, least=1)
+    listed = 0
+    for row in rows:
+        state = np.atleast_1d(row)
+        networks = DealNetworks(BlueprintEvaluator(CountBlueprint()))
+        dealer = Dealer(state, None, networks, DealsConfig(), np.random.default_rng(0))
+        worlds = dealer.draw(12, 400)
+        if worlds.exact:
+            listed += 1
+            hands = worlds.states["hand"].reshape(len(worlds), -1)
+            assert len(np.unique(hands, axis=0)) == len(worlds) <= 400
+            assert not dealer.draw(12, 400, listing=False).exact
+        else:
+            assert len(worlds) == 12
+    assert listed > 3
+
+
+@pytest.mark.parametrize("config", [agent_that(1.0).config, PLIES], ids=("comparison", "plies"))
+def test_with_draws_of_the_infoset_agents_that_differ_see_the_same_deals(config: GuanDanConfig) -> None:
+    states = midgame(8, np.random.default_rng(3), plies=24, least=5)
+    config = config.replace(draws=5)
+
+    def deals(config: GuanDanConfig, order: slice = slice(None)) -> list[bytes]:
+        agent = Gs2Agent(CountBlueprint(noise=0.1), config, np.random.default_rng())
+        found = [agent.decide(np.atleast_1d(row)).worlds for row in states[order]][order]
+        return [b"" if worlds is None else worlds.states["hand"].tobytes() for worlds in found]
+
+    usual = deals(config)
+    assert sum(map(bool, usual)) > 3
+    assert deals(config, slice(None, None, -1)) == usual, "whatever was decided before"
+    assert deals(config.replace(objective="levels")) == usual
+    assert deals(config.replace(draws=6)) != usual
+    states["fails"] = 0  # as in a match
+    assert deals(config) == usual

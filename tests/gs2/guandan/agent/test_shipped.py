@@ -1,10 +1,13 @@
-"""The agent on the shipped networks: presets play, known moves count, hidden hands do not."""
+"""The agent on the shipped networks, the quick one beside the blueprint that taught it included."""
 
 from __future__ import annotations
+
+import shutil
 
 import numpy as np
 import pytest
 
+from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.guandan.chooser import PlayedMoves
 from blueprint.guandan.play.selfplay import PastMoves
 from games.guandan.rounds.belief import determinise
@@ -12,8 +15,10 @@ from games.guandan.rounds.round import advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent, make_agent
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.decision import Decision
+from gs2.guandan.agent.evaluator import BlueprintEvaluator, load_quick, quick_file
 from gs2.guandan.agent.guandan_config import GuanDanConfig
-from tests.gs2.guandan.blueprints import random_choice
+from gs2.guandan.agent_families import fingerprint
+from tests.gs2.guandan.blueprints import CountBlueprint, random_choice
 
 LITTLE = {"worlds": 6, "wave": 3, "depth": 2, "pool": 12}
 CONFIGS: dict[str, GuanDanConfig] = {
@@ -96,11 +101,11 @@ def positions(n: int, seed: int) -> list[tuple[np.ndarray, PlayedMoves]]:
 
 @pytest.mark.parametrize("known", [True, False], ids=["with moves", "without"])
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 def test_hidden_cards_dealt_otherwise_change_nothing(name: str, known: bool, networks: Gs2Agent) -> None:
     rng = np.random.default_rng(7)
     searched = 0
-    for seed, (state, moves) in enumerate(positions(3, 3)):
+    for seed, (state, moves) in enumerate(positions(2, 3)):
         dealt = determinise(state, int(state["player"][0]), rng)
         assert np.any(dealt["hand"] != state["hand"])
         told, blind = (
@@ -120,10 +125,51 @@ def test_hidden_cards_dealt_otherwise_change_nothing(name: str, known: bool, net
 
 def test_what_was_played_changes_which_deals_are_thought_likely(networks: Gs2Agent) -> None:
     changed = 0
-    for seed, (state, _) in enumerate(positions(4, 5)):
+    for seed, (state, _) in enumerate(positions(3, 5)):
         forgotten = state.copy()
         forgotten["acts"] = 0
         known, without = (agent_of("rollout", networks, seed).decide(given) for given in (state, forgotten))
         if known.worlds is not None and not known.worlds.exact:
             changed += not np.array_equal(known.worlds.states["hand"], without.worlds.states["hand"])
     assert changed >= 2
+
+
+def test_the_shipped_blueprint_has_one_and_agents_play_rollouts_by_it() -> None:
+    quick = load_quick()
+    assert quick is not None and quick_file().is_file() and not quick.sees_all
+    agent = make_agent(config="fast")
+    assert agent.rollouts.player is not agent.evaluator and agent.rollouts.evaluator is agent.evaluator
+    for config in (agent_preset("fast").replace(playing="blueprint"), agent_preset("paper")):
+        own = make_agent(config=config)
+        assert own.rollouts.player is own.evaluator
+
+
+def test_a_blueprint_without_one_plays_its_own_rollouts(tmp_path) -> None:
+    path = tmp_path / "alone.safetensors"
+    shutil.copy(SHIPPED, path)
+    assert load_quick(path) is None
+    agent, before = make_agent(path, "fast"), fingerprint(f"gs2@{path}")
+    assert agent.rollouts.player is agent.evaluator
+    shutil.copy(quick_file(), quick_file(path))
+    again = make_agent(path, "fast")
+    assert again.rollouts.player is not again.evaluator
+    assert fingerprint(f"gs2@{path}") != before, "results are of the quick network too"
+
+
+def test_one_that_another_network_taught_is_refused(tmp_path) -> None:
+    path = tmp_path / "other.safetensors"
+    shutil.copy(SHIPPED, path)
+    tensors, description = read_checkpoint(quick_file())
+    write_checkpoint(quick_file(path), tensors, description | {"teacher_decisions": 1})
+    with pytest.raises(CheckpointError, match="must have been taught by the network beside it"):
+        make_agent(path, "fast")
+    quick_file(path).write_bytes(b"x")
+    with pytest.raises(CheckpointError, match="damaged"):
+        make_agent(path, "fast")
+
+
+def test_an_agent_without_a_network_takes_any_evaluator_for_its_rollouts() -> None:
+    evaluator, quick = (BlueprintEvaluator(CountBlueprint(noise=noise)) for noise in (0.0, 1.0))
+    evaluator.quick = quick
+    agent = Gs2Agent(evaluator, "fast", np.random.default_rng(0))
+    assert agent.rollouts.player is quick

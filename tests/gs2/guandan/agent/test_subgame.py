@@ -13,6 +13,7 @@ from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.deals.particles import Particles, top_up
+from gs2.guandan.agent.endgame import solve_endgame
 from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.racing import candidate_moves
 from gs2.guandan.agent.rollout import Rollouts
@@ -21,8 +22,6 @@ from gs2.guandan.agent.solving.deal_source import (
     Deals,
     DealSource,
     DecisionPoint,
-    alternative_values,
-    choose_worlds,
     opponents_of,
     valued,
 )
@@ -56,50 +55,28 @@ def solved(state: np.ndarray, config=PAPER, seed: int = 0):
 @pytest.mark.parametrize("gadget", ["auto", "resolve", "maxmargin", "unsafe"])
 def test_every_gadget_gives_a_policy_over_the_candidates(gadget: str) -> None:
     rng = np.random.default_rng(1)
-    for row in midgame(3, rng, plies=70, least=3):
+    for row in midgame(2, rng, plies=70, least=3):
         state = np.atleast_1d(row)
         result = solved(state, PAPER.replace(gadget=gadget))
         assert result.policy.sum() == pytest.approx(1.0)
         assert len(result.policy) == len(result.moves) == len(set(result.moves.tolist()))
         assert result.alternative.shape == result.solved.shape == (len(result.opponents), len(result.worlds))
         assert np.all(np.abs(result.solved) <= 3)
-        assert len(result.worlds) >= min(5, len(result.worlds))
 
 
 def test_with_one_opponent_left_the_margin_is_maximised() -> None:
-    rng = np.random.default_rng(2)
-    found = 0
-    for row in midgame(amount(600, 200), rng, plies=95, least=2):
-        state = np.atleast_1d(row)
-        if len(opponents_of(state)) != 1:
-            continue
+    states = midgame(amount(600, 120), np.random.default_rng(2), plies=95, least=2)
+    alone = [state for state in map(np.atleast_1d, states) if len(opponents_of(state)) == 1]
+    for state in alone[: amount(3, 2)]:
         auto, named = solved(state), solved(state, PAPER.replace(gadget="maxmargin"))
         assert np.allclose(auto.policy, named.policy)
-        found += 1
-        if found == 3:
-            break
-    assert found == 3
-
-
-def test_deals_are_spread_over_their_alternative_values() -> None:
-    rng = np.random.default_rng(3)
-    evaluator = CountEvaluator()
-    state = np.atleast_1d(midgame(1, rng, plies=40)[0])
-    worlds = sample_worlds(state, int(state["player"][0]), 200, rng)
-    values = rng.normal(size=(2, 200))
-    picked = choose_worlds(Deals(worlds, values), PAPER.replace(k=7), rng)
-    mean = values.mean(0)
-    assert len(picked) == 7 and {int(mean.argmin()), int(mean.argmax())} <= set(picked.tolist())
-    clusters = choose_worlds(Deals(worlds, values), PAPER.replace(k=7, generator="clusters"), rng)
-    assert len(clusters) == 7
-    shown = alternative_values(evaluator, worlds.states[:40], opponents_of(state), PAPER)
-    assert shown.shape[1] == 40
+    assert len(alone) >= 2
 
 
 def test_moves_are_kept_by_type_and_the_pass_always() -> None:
     rng = np.random.default_rng(5)
     evaluator = CountEvaluator(noise=0.05)
-    states = midgame(50, rng, plies=30)
+    states = midgame(20, rng, plies=30)
     moves = legal(states, canonical=True)
     branches = Branches(evaluator, 2, 10_000, time.perf_counter() + 60)
     keep = branches(GuanDan(moves="canonical"), states, 0, moves)
@@ -110,7 +87,7 @@ def test_moves_are_kept_by_type_and_the_pass_always() -> None:
             of_kind = np.flatnonzero(moves[i]["type"] == kind)
             best = of_kind[np.argsort(-q[rows][of_kind], kind="stable")[:2]]
             assert set(np.flatnonzero(keep[rows] & (moves[i]["type"] == kind))) == set(best.tolist())
-    thin = Branches(evaluator, 2, 60, time.perf_counter() + 60)
+    thin = Branches(evaluator, 2, 40, time.perf_counter() + 60)
     fewer = thin(GuanDan(moves="canonical"), states, 0, moves)
     assert thin.thinned == 1 and np.count_nonzero(fewer) < np.count_nonzero(keep)
     assert np.all(np.add.reduceat(fewer.astype(int), moves.offsets[:-1]) >= 1)
@@ -118,14 +95,12 @@ def test_moves_are_kept_by_type_and_the_pass_always() -> None:
 
 
 def test_an_endgame_solved_as_a_subgame_wins_what_can_be_won() -> None:
-    from gs2.guandan.agent.endgame import solve_endgame
-
     rng = np.random.default_rng(6)
     config = PAPER.replace(
         actions_per_type=99, subgame_depth=40, crowd_depth=40, room=100_000, candidates=99, iterations=400
     )
     tested = 0
-    for state in endgames(30, rng, most=7):
+    for state in endgames(amount(30, 12), rng, most=7):
         seat = int(state["player"][0])
         moves = legal(state, canonical=True).values
         exact = solve_endgame(state, seat, moves, 100_000)
@@ -135,14 +110,6 @@ def test_an_endgame_solved_as_a_subgame_wins_what_can_be_won() -> None:
         assert exact.won[result.moves[np.argmax(result.policy)]]
         tested += 1
     assert tested >= 2
-
-
-def test_growing_past_the_deadline_is_a_timeout() -> None:
-    rng = np.random.default_rng(7)
-    state = np.atleast_1d(midgame(1, rng, plies=20, least=4)[0])
-    agent = Gs2Agent(CountEvaluator(), PAPER.replace(deadline=1e-4), rng)
-    decision = agent.decide(state)
-    assert decision.choice == decision.blueprint and decision.notes
 
 
 def test_particles_survive_exactly_while_they_agree() -> None:
@@ -169,15 +136,8 @@ def test_particles_survive_exactly_while_they_agree() -> None:
         assert np.all(game.infoset_key(alive, seat) == game.infoset_key(later, seat))
         assert np.array_equal(np.sort(alive["left"], 0), np.sort(np.repeat(later["left"], len(alive), 0), 0))
     assert counts == sorted(counts, reverse=True) and counts[-1] < 200
-
-
-def test_particles_do_not_pass_into_another_round() -> None:
-    rng = np.random.default_rng(9)
-    first, second = (np.atleast_1d(row) for row in midgame(2, rng, plies=20))
-    particles = Particles()
-    seat = int(first["player"][0])
-    particles.remember(sample_worlds(first, seat, 20, rng).states)
-    assert len(particles.survivors(second, seat)) == 0
+    other = np.atleast_1d(midgame(1, rng, plies=20)[0])
+    assert len(particles.survivors(other, seat)) == 0, "nor do they pass into another round"
 
 
 def test_topping_up_takes_the_most_different() -> None:
@@ -192,7 +152,7 @@ def test_nested_search_keeps_deals_from_one_decision_to_the_next() -> None:
     rng = np.random.default_rng(10)
     agent = Gs2Agent(CountEvaluator(noise=0.05), PAPER.replace(k=8), rng)
     base = Gs2Agent(CountEvaluator(noise=0.05), "blueprint", rng)
-    state = np.atleast_1d(midgame(1, rng, plies=4)[0])
+    state = np.atleast_1d(midgame(1, rng, plies=30)[0])
     shared = 0
     before: set[bytes] = set()
     seat = int(state["player"][0])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
 from blueprint.guandan.chooser import Decisions
@@ -30,14 +31,17 @@ from gs2.guandan.learning.searched_positions import (
     SeekConfig,
     seek_positions,
 )
+from gs2.guandan.learning.searched_positions import main as seek
 from tests.forked import run_module
 from tests.patience import amount
+
+LITTLE = {"worlds": 8, "wave": 8, "pool": 16, "depth": 4}
 
 
 @pytest.fixture(scope="module")
 def positions() -> SearchedPositions:
     rng = np.random.default_rng(1)
-    agent = make_agent(None, SEARCH.replace(worlds=8, wave=8, pool=16, depth=4), rng)
+    agent = make_agent(None, SEARCH.replace(**LITTLE), rng)
     rounds = amount(6, 1)
     return seek_positions(agent, rounds, rng, SeekConfig(rounds=rounds, share=0.5, kept=0.5))
 
@@ -83,7 +87,7 @@ def test_files_that_hold_no_positions_are_refused(positions, tmp_path) -> None:
     positions.save(path)
     whole = path.read_bytes()
     rng = np.random.default_rng(2)
-    for _ in range(12):
+    for _ in range(amount(12, 6)):
         path.write_bytes(whole[: rng.integers(len(whole))])
         with pytest.raises(PositionsError, match="must hold searched positions"):
             SearchedPositions.load(path)
@@ -92,6 +96,8 @@ def test_files_that_hold_no_positions_are_refused(positions, tmp_path) -> None:
         SearchedPositions.load(path)
     with pytest.raises((PositionsError, FileProblem)):
         SearchedPositions.load(tmp_path / "none.npz")
+    with pytest.raises(PositionsError, match="play more rounds"):
+        seek_positions(make_agent(None, SEARCH, rng), 1, rng, SeekConfig(share=1e-12, kept=0.0))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -144,27 +150,16 @@ def test_a_network_moves_towards_the_targets_and_keeps_its_values(positions, tmp
     assert read_checkpoint(path)[1]["searched"] == 1
 
 
-def test_the_commands_search_and_learn(tmp_path) -> None:
+def test_the_commands_search_by_the_fields_that_are_set_and_learn(tmp_path) -> None:
     searched, learned = tmp_path / "searched.npz", tmp_path / "learned.safetensors"
-    seek = ["gs2.guandan.learning.searched_positions", "-o", str(searched), "--minutes", "0.001"]
-    seek += ["--rounds", "4"]
-    assert run_module(*seek).returncode == 0
+    asked = ["-o", str(searched), "--minutes", "0.001", "--rounds", "2"]
+    for setting, words in (("wrlds=8", "worlds"), ("worlds=0", "at least 1")):
+        told = run_module("gs2.guandan.learning.searched_positions", *asked, "--set", setting)
+        assert told.returncode == 2 and words in told.stderr and not searched.exists()
+    done = CliRunner().invoke(seek, [*asked, *(w for s in LITTLE for w in ("--set", f"{s}={LITTLE[s]}"))])
+    assert done.exit_code == 0, done.output
+    assert len(SearchedPositions.load(searched)) > 10
     learn = ["gs2.guandan.learning.expert_iteration", str(SHIPPED), str(searched), "-o", str(learned)]
     told = run_module(*learn, "--passes", "0.5")
-    assert told.returncode == 0 and "after=" in told.stdout and len(SearchedPositions.load(searched)) > 20
-    assert read_checkpoint(learned)[1]["searched"] > 10
-
-
-def test_rounds_in_which_nothing_was_searched_teach_nothing() -> None:
-    rng = np.random.default_rng(6)
-    with pytest.raises(PositionsError, match="play more rounds"):
-        seek_positions(make_agent(None, SEARCH, rng), 1, rng, SeekConfig(share=1e-12, kept=0.0))
-
-
-def test_the_search_is_set_by_its_fields(tmp_path) -> None:
-    run = ("gs2.guandan.learning.searched_positions", "--rounds", "2", "--minutes", "0.001")
-    for setting, words in (("depth=none", None), ("wrlds=8", "worlds"), ("worlds=0", "at least 1")):
-        path = tmp_path / f"{setting}.npz"
-        told = run_module(*run, "-o", str(path), "--set", setting)
-        assert (told.returncode == 0, path.exists()) == (words is None,) * 2, told.stderr
-        assert words is None or (told.returncode == 2 and words in told.stderr)
+    assert told.returncode == 0 and "after=" in told.stdout, told.stderr
+    assert read_checkpoint(learned)[1]["searched"] > 5

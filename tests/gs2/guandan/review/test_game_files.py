@@ -47,11 +47,9 @@ def assert_same_rounds(found: RecordedGame, wanted: RecordedGame, *, seats: tupl
 
 
 @pytest.mark.parametrize("dialect", ["openguandan", "official", "njupt"])
-@pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.some(3)
-def test_a_transcript_of_all_seats_gives_the_rounds_of_the_record(dialect, seed):
+def test_a_transcript_of_all_seats_gives_the_rounds_of_the_record(dialect, seed=2):
     wanted = parse_game(record_text(seed, ROUNDS))
-    heard = heard_of(played_events(seed, ROUNDS), dialect)
+    heard = _heard(seed, dialect)
     found = parse_game(labelled(heard))
     assert found.kind == ("njupt" if dialect == "njupt" else "openguandan")
     assert_same_rounds(found, wanted)
@@ -59,24 +57,19 @@ def test_a_transcript_of_all_seats_gives_the_rounds_of_the_record(dialect, seed)
     assert_same_rounds(parse_game(bare(heard)), wanted)
 
 
-def test_a_seat_that_lags_behind_does_not_disturb_the_others():
-    wanted = parse_game(record_text(4, ROUNDS))
-    heard = heard_of(played_events(4, ROUNDS), "njupt")
-    late = [message for message in heard if message[0] == 2]
-    rest = [message for message in heard if message[0] != 2]
-    assert_same_rounds(parse_game(labelled(rest + late)), wanted)
-
-
-@pytest.mark.parametrize("labels", [True, False])
-def test_one_seats_transcript_tells_all_hands_of_the_rounds_that_are_over(labels):
+def test_one_seats_transcript_tells_all_hands_of_the_rounds_that_are_over():
     wanted = parse_game(record_text(5, 2))
-    mine = [message for message in heard_of(played_events(5, 2), "njupt") if message[0] == 1]
-    assert_same_rounds(parse_game(labelled(mine) if labels else bare(mine)), wanted)
+    heard = heard_of(played_events(5, 2), "njupt")
+    mine = [message for message in heard if message[0] == 1]
+    assert_same_rounds(parse_game(labelled(mine)), wanted)
+    assert_same_rounds(parse_game(bare(mine)), wanted)
+    # a seat that lags behind does not disturb the others
+    rest = [message for message in heard if message[0] != 1]
+    assert_same_rounds(parse_game(labelled(rest + mine)), wanted)
 
 
 def test_of_a_round_that_is_not_over_one_seats_transcript_tells_its_own_hand():
-    events = played_events(6, 1)
-    wanted = parse_game(record_text(6, 1))
+    events, wanted = played_events(5, 1), parse_game(record_text(5, 1))
     mine = [message for message in heard_of(events[: len(events) // 2], "njupt") if message[0] == 1]
     found = parse_game(bare(mine)).rounds[0]
     assert found.known == (False, True, False, False)
@@ -134,13 +127,9 @@ def test_the_official_servers_transcript_is_read():
 
 def test_a_move_that_the_rules_forbid_ends_its_round_with_a_note():
     heard = heard_of(played_events(7, 1), "njupt")
-    plays = [
-        k for k, (_, message) in enumerate(heard) if message.get("stage") == "play" and "curPos" in message
-    ]
-    cut = next(k for k in plays[8:] if k % 1 == 0)
-    seat = heard[cut][1]["curPos"]
-    for k in range(cut, cut + 4):
-        heard[k][1]["curPos"] = (seat + 1) % 4
+    third = [message for _, message in heard if "curPos" in message][8:12]
+    for message in third:
+        message["curPos"] = (message["curPos"] + 1) % 4
     found = parse_game(labelled(heard)).rounds[0]
     assert len(found.actions) == 2
     assert found.end is None
@@ -148,12 +137,14 @@ def test_a_move_that_the_rules_forbid_ends_its_round_with_a_note():
 
 
 def test_a_record_that_was_cut_off_is_read_up_to_there():
-    text = record_text(8, 1)
+    text = record_text(8, 1, ["\x1b[31mred\n", "x" * 500, "", "<b>"])
     whole = parse_game(text)
     assert_same_rounds(parse_game(text.rstrip("\n")), whole)
     cut = parse_game(text[: len(text) * 2 // 3])
     assert 0 < len(cut.rounds[0].actions) < len(whole.rounds[0].actions)
     assert cut.rounds[0].end is None
+    # names are shown on one line without control characters
+    assert whole.names == ("[31mred", "x" * 80, "seat 2", "<b>")
 
 
 def test_damage_is_told_with_its_line():
@@ -176,20 +167,13 @@ def test_damage_is_told_with_its_line():
 def test_what_is_too_large_is_refused_in_words(tmp_path):
     with pytest.raises(ReviewError, match="at most 8 MiB"):
         parse_game("x" * (9 << 20))
-    path = tmp_path / "large.jsonl"
-    with open(path, "wb") as file:
+    large, packed = tmp_path / "large.jsonl", tmp_path / "bomb.gz"
+    with open(large, "wb") as file:
         file.truncate(100 << 20)
-    with pytest.raises(ReviewError, match="at most 8 MiB"):
-        read_game_text(path)
-    packed = tmp_path / "bomb.gz"
     packed.write_bytes(gzip.compress(b"\n" * (100 << 20), 1))
-    with pytest.raises(ReviewError, match="at most 8 MiB"):
-        read_game_text(packed)
-
-
-def test_a_name_from_a_record_is_shown_on_one_line_without_control_characters():
-    found = parse_game(record_text(10, 1, ["\x1b[31mred\n", "x" * 500, "", "<b>"]))
-    assert found.names == ("[31mred", "x" * 80, "seat 2", "<b>")
+    for path in (large, packed):
+        with pytest.raises(ReviewError, match="at most 8 MiB"):
+            read_game_text(path)
 
 
 def _damaged(text: str, places: list[tuple[float, str]]) -> str:
@@ -202,7 +186,7 @@ def _damaged(text: str, places: list[tuple[float, str]]) -> str:
 @functools.cache
 def _text(spoken: bool) -> str:
     """Return a round as its record or as what the seats heard of it."""
-    return labelled(heard_of(played_events(11, 1), "openguandan")) if spoken else record_text(11, 1)
+    return labelled(heard_of(played_events(9, 1), "openguandan")) if spoken else record_text(9, 1)
 
 
 _PLACES = st.lists(

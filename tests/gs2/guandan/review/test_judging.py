@@ -1,23 +1,30 @@
-"""Decisions judged by search: from what the seat knew, the same every time, the move played compared."""
+"""Decisions and cards given, judged by what the seat knew, the same every time, the move played compared."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from games.guandan.cards import CARD_NAMES, pack, unpack
+from games.guandan.matches.tribute import return_options, tribute_options
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import advance, legal
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.review.game_files import parse_game
 from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of, seen_by
+from gs2.guandan.review.judging_cards import judge_cards
 from gs2.guandan.review.recorded_rounds import RecordedRound
 from gs2.guandan.review.review_presets import BLUNDER, INACCURACY, MISTAKE, REVIEW_PRESETS, verdict_of
+from gs2.guandan.review.reviewing import Reviewer
 from gs2.guandan.review.value_curve import better_lines, value_curve
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.gs2.guandan.review.spoken import record_text
+from tests.patience import amount
 
 SMALL = REVIEW_PRESETS["fast"].replace(reach=0.0, pool=1280, worlds=6, wave=6)
 
@@ -36,7 +43,7 @@ def told(found: Judgement) -> tuple:
     return (*words, found.deals, found.better, found.worse, *(array.tobytes() for array in arrays))
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=amount(6, 2), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from("259QA"))
 def test_every_decision_with_a_choice_is_judged_and_no_other(seed, level):
     played = round_of(seed, level)
@@ -58,15 +65,15 @@ def test_every_decision_with_a_choice_is_judged_and_no_other(seed, level):
 
 
 def test_the_same_round_gets_the_same_judgement_whatever_is_judged_beside_it():
-    choices = choices_of(round_of(3))
+    choices = choices_of(round_of(3))[::2]
     once = small_judge().judge(choices)
     again = small_judge().judge(choices[::-1])[::-1]
-    alone = [small_judge().judge([choice])[0] for choice in choices[:6]]
+    alone = [small_judge().judge([choice])[0] for choice in choices[:4]]
     assert [told(found) for found in once] == [told(found) for found in again]
-    assert [told(found) for found in once[:6]] == [told(found) for found in alone]
+    assert [told(found) for found in once[:4]] == [told(found) for found in alone]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=amount(8, 4), deadline=None)
 @given(st.integers(0, 10**6))
 def test_hidden_hands_do_not_change_a_judgement(seed):
     rng = np.random.default_rng(seed)
@@ -74,7 +81,9 @@ def test_hidden_hands_do_not_change_a_judgement(seed):
     seat = int(state["player"][0])
     moves = legal(state, canonical=True)[0]
     at = int(rng.integers(len(moves)))
-    other = determinise(state, seat, rng)
+    other, seen = determinise(state, seat, rng), seen_by(state, seat)
+    assert not np.delete(seen["hand"][0], seat, 0).any() and state["hand"][0, seat].any()
+    assert np.array_equal(seen["hand"][0, seat], state["hand"][0, seat])
     assert not np.array_equal(other["hand"], state["hand"]) or int(np.count_nonzero(state["left"][0])) == 2
     found = [
         small_judge().judge([TakenDecision(0, seat, seen_by(given_, seat), moves, at)])[0]
@@ -83,26 +92,16 @@ def test_hidden_hands_do_not_change_a_judgement(seed):
     assert told(found[0]) == told(found[1])
 
 
-def test_what_a_seat_sees_holds_no_card_of_another():
-    state = midgame(1, np.random.default_rng(1))
-    seen = seen_by(state, 2)
-    assert not seen["hand"][0, [0, 1, 3]].any()
-    assert np.array_equal(seen["hand"][0, 2], state["hand"][0, 2])
-    assert state["hand"][0, [0, 1, 3]].any()
-
-
 def test_a_move_of_another_form_is_judged_beside_the_canonical_ones():
     for seed in range(30):
         played = round_of(seed)
-        full = legal(played.start)[0]
         canonical = legal(played.start, canonical=True)[0]
-        other = next((move for move in full if not np.any(canonical == move)), None)
-        if other is not None:
+        others = [move for move in legal(played.start)[0] if not np.any(canonical == move)]
+        if others:
             break
-    else:
-        pytest.fail("no deal of thirty offers a move that is not canonical")
+    assert others, "no deal of thirty offers a move that is not canonical"
     actions = played.actions[:1].copy()
-    actions[0] = other
+    actions[0] = others[0]
     one = RecordedRound(1, 1, played.start, (True,) * 4, played.seats[:1], actions)
     choice = choices_of(one)[0]
     assert choice.played == len(canonical)
@@ -177,3 +176,76 @@ def test_a_verdict_gets_no_better_as_the_loss_grows(loss, error):
     assert one <= other
     assert verdict_of(loss, error, best=True) == "best"
     assert 0 < INACCURACY < MISTAKE < BLUNDER
+
+
+WORTH = np.random.default_rng(5).normal(size=len(CARD_NAMES))
+
+
+class Likes:
+    """Values a hand by what each of its cards is worth."""
+
+    name, sees_all = "likes", False
+
+    def views(self, states, rows, seats):
+        hands = unpack(states["hand"][rows, seats].reshape(len(rows), -1)).astype(float)
+        return hands @ WORTH
+
+
+def rounds_with_tribute():
+    for seed in range(amount(6, 4)):
+        for played in parse_game(record_text(seed, 4)).rounds:
+            if played.tributes:
+                yield played
+
+
+def test_each_choice_of_a_card_is_judged_once_and_the_best_card_is_the_one_least_liked():
+    checked = backs = 0
+    for played in rounds_with_tribute():
+        found = {(card.seat, card.back): card for card in judge_cards(played, Likes())}
+        hands = unpack(played.start["hand"][0]).astype(int)
+        for giver, taker, name in played.returns:
+            hand = hands[giver].copy()
+            hand[CARD_NAMES.index(name)] += 1
+            received = next(card for one, other, card in played.tributes if (one, other) == (taker, giver))
+            options = return_options(
+                _packed(hand), played.start["level"], np.array([CARD_NAMES.index(received)], np.uint8)
+            )[0]
+            card = found.pop((giver, True), None)
+            assert (card is None) == (options.sum() < 2)
+            if card is not None:
+                liked = np.where(options, WORTH, np.inf)
+                assert card.choices == options.sum()
+                assert CARD_NAMES[card.given] == name
+                assert card.best == (card.given if liked[card.given] <= liked.min() else liked.argmin())
+                assert card.loss == pytest.approx(WORTH[card.given] - liked.min())
+                backs += 1
+        for giver, taker, name in played.tributes:
+            hand = hands[giver].copy()
+            hand[CARD_NAMES.index(name)] += 1
+            back = next(card for one, other, card in played.returns if (one, other) == (taker, giver))
+            hand[CARD_NAMES.index(back)] -= 1
+            options = tribute_options(_packed(hand), played.start["level"])[0]
+            card = found.pop((giver, False), None)
+            assert (card is None) == (options.sum() < 2)
+            checked += 1
+        assert not found
+        givers = {giver for giver, *_ in played.tributes + played.returns}
+        hidden = replace(played, known=tuple(seat not in givers for seat in range(4)))
+        assert judge_cards(hidden, Likes()) == [], "a seat whose hand is not known is not judged"
+    assert checked > 5
+    assert backs > 5
+
+
+def _packed(hand):
+    return pack(hand[None].astype(np.uint8))
+
+
+def test_a_review_says_what_cards_lost_for_each_player():
+    texts = (record_text(seed, 2) for seed in range(9))
+    game = next(game for game in map(parse_game, texts) if game.rounds[1].tributes)
+    reviewer = Reviewer(DealNetworks(CountEvaluator(0.05)), SMALL, "test")
+    review = reviewer.review(game, rounds=[2])
+    cards = review.rounds[0].cards
+    assert all(card.loss >= 0 for card in cards)
+    for player in review.players:
+        assert player.cards == pytest.approx(sum(card.loss for card in cards if card.seat == player.seat))

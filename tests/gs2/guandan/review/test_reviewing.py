@@ -1,4 +1,4 @@
-"""Whole reviews as plain data: their schema, their cache, their page."""
+"""Whole reviews as plain data: their schema, their cache, their page; many records by one command."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import json
 import os
 import re
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 
 from games.guandan.cards import CARD_NAMES
 from games.guandan.rounds.state import NOBODY
+from games.support.work.where import where_of
+from gs2.cli import main
 from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review import reviewing
 from gs2.guandan.review.game_files import ReviewError, parse_game
+from gs2.guandan.review.many_records import ManyReviews, RecordText, review_records
 from gs2.guandan.review.review_cache import default_cache, kept_review
 from gs2.guandan.review.review_presets import VERDICTS
 from gs2.guandan.review.reviewing import Reviewer, review_text
@@ -79,16 +84,22 @@ def test_a_review_is_plain_data_that_fits_together(small):
             assert review["rounds"][place]["plays"][play]["seat"] == player["seat"]
 
 
-def test_the_same_text_gives_the_same_review_in_whole_and_in_part(small):
+def test_the_same_text_gives_the_same_review_in_whole_and_in_part(small, tmp_path, monkeypatch):
     text = record_text(2, 2)
     whole = review_text(text, name="mine")
-    assert whole == review_text(text, name="mine")
+    (tmp_path / "file").write_text("")
+    unkept = tmp_path / "file" / "reviews"
+    assert whole == review_text(text, name="mine", cache=unkept), "a cache that cannot be written costs time"
+    monkeypatch.setattr(reviewing, "MOST_ROUNDS", 1)
     part = review_text(text, name="mine", rounds=[2])
     assert part["rounds"] == whole["rounds"][1:2]
-    with pytest.raises(ReviewError, match=r"a round is 1\.\.2; got 3"):
-        review_text(text, rounds=[3])
-    with pytest.raises(ReviewError, match="fast or standard; got 'deep'"):
-        review_text(text, preset="deep")
+    for how, says in (
+        ({}, "at most 1 rounds; this file has 2"),
+        ({"rounds": [3]}, r"a round is 1\.\.2; got 3"),
+        ({"preset": "deep"}, "fast or standard; got 'deep'"),
+    ):
+        with pytest.raises(ReviewError, match=says):
+            review_text(text, **how)
 
 
 def test_a_round_that_is_not_over_is_reviewed_from_one_seats_view(small):
@@ -103,8 +114,9 @@ def test_a_round_that_is_not_over_is_reviewed_from_one_seats_view(small):
     assert deals <= {None, "likely"}
 
 
-def test_a_review_that_was_made_before_is_read_and_a_damaged_one_made_anew(small, tmp_path):
+def test_a_review_that_was_made_before_is_read_and_a_damaged_one_made_anew(small, tmp_path, monkeypatch):
     text = record_text(4, 1)
+    text = text[: len(text) // 3]
     folder = tmp_path / "deep" / "reviews"
     first = review_text(text, name="one", cache=folder)
     assert review_text(text, name="two", cache=folder) == {**first, "name": "two"}
@@ -128,17 +140,8 @@ def test_a_review_that_was_made_before_is_read_and_a_damaged_one_made_anew(small
     assert len(small) == 4 + len(damages)
     assert len(list(folder.iterdir())) == 4
     assert kept_review(folder, "0" * 40) is None
-
-
-def test_a_cache_that_cannot_be_written_costs_nothing_but_time(small, tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    assert review_text(record_text(5, 1), cache=blocked / "reviews")["rounds"]
-
-
-def test_the_cache_lies_where_the_user_keeps_caches(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "gs2" / "reviews"
+    assert default_cache() == tmp_path / "gs2" / "reviews", "where the user keeps caches"
 
 
 def test_names_in_a_page_stay_text(small):
@@ -151,14 +154,6 @@ def test_names_in_a_page_stay_text(small):
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     assert data is not None
     assert json.loads(data[1]) == review
-
-
-def test_too_many_rounds_are_refused_before_any_work(small, monkeypatch):
-    monkeypatch.setattr(reviewing, "MOST_ROUNDS", 1)
-    text = record_text(7, 2)
-    with pytest.raises(ReviewError, match="at most 1 rounds; this file has 2"):
-        review_text(text)
-    assert len(review_text(text, rounds=[2])["rounds"]) == 1
 
 
 def test_the_shipped_networks_review_a_round():
@@ -185,3 +180,75 @@ def test_what_moves_cost_as_the_cards_lay_adds_up_to_what_the_round_brought(smal
         alone = float(Rollouts(CountEvaluator(0.05)).payoffs(played.start.copy())[0])
         assert played.end is not None
         assert alone - costs[0] + costs[1] - costs[2] + costs[3] == pytest.approx(played.end.payoffs[0])
+
+
+@pytest.fixture
+def records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
+    """Three records of the beginning of a round; reviews are made without weights, and kept for the test."""
+    networks = DealNetworks(CountEvaluator(0.05))
+    monkeypatch.setattr(reviewing, "load_reviewer", lambda config: Reviewer(networks, SMALL, "test"))
+    monkeypatch.setattr(reviewing, "_fingerprint", lambda: "test")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    paths = [tmp_path / f"{name}.jsonl" for name in "abc"]
+    for seed, path in enumerate(paths):
+        text = record_text(seed, 1, ["Ann", "Bob", "Cat", "Eve"])
+        path.write_text(text[: len(text) // 3])
+    return paths
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(main, ["review", *map(str, words)])
+
+
+def test_several_records_come_to_what_each_comes_to_alone(records: list[Path]) -> None:
+    found = run(*records, "--json", "--no-cache")
+    assert found.exit_code == 0, found.output
+    alone = [json.loads(run(path, "--json").stdout) for path in records]
+    assert json.loads(found.stdout) == {"reviews": alone, "complete": True}
+    # of those, a line for each player
+    shown = run(*records).stdout
+    assert [shown.count(path.name) for path in records] == [1, 1, 1]
+    assert shown.count("Ann (0)") == shown.count("Eve (3)") == 3
+    assert run(*records, "--seat", 2).stdout.count("(2)") == 3
+
+
+def test_what_was_judged_before_is_not_judged_again(
+    records: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run(*records[:2], "--json")
+    judged: list[str] = []
+    really = reviewing.parse_game
+    monkeypatch.setattr(
+        reviewing, "parse_game", lambda text, name: judged.append(name) or really(text, name=name)
+    )
+    second = run(*records, "--json")
+    assert judged == ["c.jsonl"]
+    assert json.loads(second.stdout)["reviews"][:2] == json.loads(first.stdout)["reviews"]
+
+
+def test_what_cannot_be_done_with_several_files_is_refused_before_any_is_judged(
+    records: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(reviewing, "load_reviewer", lambda config: pytest.fail("judged"))
+    for words, said in (
+        (("--html", tmp_path / "page.html"), "--html shows one record; got 3 files"),
+        (("--rows", 3), "--rows shows one record; got 3 files"),
+        ((), "c.jsonl"),
+    ):
+        records[2].write_text("nothing of the kind\n" if not words else records[2].read_text())
+        found = run(*records, *words)
+        assert found.exit_code == 2 and said in " ".join(found.output.split())
+        assert "Traceback" not in found.output
+
+
+def test_reviews_that_are_stopped_keep_those_that_were_made(records: list[Path], tmp_path: Path) -> None:
+    texts = [RecordText(path.name, path.read_text()) for path in records]
+    how = ManyReviews(cache=tmp_path / "kept")
+    made: list[int] = []
+    for number, _ in review_records(texts, how, where_of(1), stop=lambda: len(made) == 1):
+        made.append(number)
+    assert made == [0]
+    again = [number for number, _ in review_records(texts, how, where_of(1), stop=lambda: True)]
+    assert again == [0]
+    with pytest.raises(ReviewError, match="a round is 1"):
+        list(review_records(texts, ManyReviews(rounds=(9,)), where_of(1)))

@@ -6,19 +6,43 @@ import asyncio
 import json
 import os
 import random
+from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
+from gs2.guandan.table import runner
+from gs2.guandan.table.client import own_table
 from gs2.guandan.table.server import room
 from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.session import Session
 from tests.gs2.guandan.table.protocol import heard_until
 from tests.patience import LONG
+
+
+class Ear:
+    """In place of a connection: keeps what it is sent."""
+
+    path = "/"
+
+    def __init__(self, heard: list[dict[str, Any]] | None = None) -> None:
+        self.heard: list[dict[str, Any]] = [] if heard is None else heard
+        self.seat: Any = None
+        self.asked: dict[str, Any] | None = None
+
+    def send(self, frame: bytes) -> None:
+        message = json.loads(frame[frame.index(b"{") :])
+        self.heard.append(message)
+        if message["type"] == "act":
+            self.asked = message
+
+    queue = send
+
+    def flush(self) -> None: ...
 
 
 def is_act(message: dict[str, Any]) -> bool:
@@ -86,6 +110,16 @@ def run(scenario: Any, seconds: float = 300) -> Any:
     return asyncio.run(_watched(scenario, seconds))
 
 
+def with_a_limit(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Let pytest run a test that is a scenario."""
+
+    @wraps(test)
+    def run_it(*arguments: Any, **options: Any) -> None:
+        run(test(*arguments, **options))
+
+    return run_it
+
+
 async def _watched(scenario: Any, seconds: float) -> Any:
     task = asyncio.ensure_future(scenario)
     done, _ = await asyncio.wait({task}, timeout=seconds)
@@ -100,4 +134,5 @@ async def _watched(scenario: Any, seconds: float) -> Any:
 def near_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the first game of every table begin at Q, without --long: it is over after a few rounds."""
     if LONG not in os.environ:
-        monkeypatch.setattr(room, "Session", partial(Session, levels=("Q", "Q")))
+        for module in (room, runner, own_table):
+            monkeypatch.setattr(module, "Session", partial(Session, levels=("Q", "Q")))

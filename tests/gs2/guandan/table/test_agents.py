@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import time
 
@@ -29,6 +30,7 @@ class Deaf:
         return lambda *arguments: None
 
 
+@functools.cache
 def observations(n: int, seed: int = 0, stages: tuple[str, ...] = ("play", "tribute", "back")):
     """Return n observations from random play, of these stages."""
     session = Session(Deaf(), games=100, seed=seed)
@@ -36,78 +38,51 @@ def observations(n: int, seed: int = 0, stages: tuple[str, ...] = ("play", "trib
     rng = np.random.default_rng(seed)
     seen = []
     while len(seen) < n:
-        for seat in list(session.pending):
-            observation = session.observe(seat)
-            if observation.stage in stages:
-                seen.append(observation)
-            session.choose(seat, int(rng.integers(len(observation.moves))))
+        for seat, due in list(session.pending.items()):
+            if due.stage in stages:
+                seen.append(session.observe(seat))
+            session.choose(seat, int(rng.integers(len(session.choices(seat)))))
     return seen[:n]
 
 
-def test_every_choice_can_be_named_by_index_and_by_words():
-    for observation in [*observations(60), *observations(10, stages=("tribute", "back"))]:
-        for index in range(0, len(observation.actions), 7):
+def test_every_choice_is_read_by_its_index_in_words_and_as_the_screen_shows_it():
+    kinds = set()
+    for observation in [*observations(100, seed=3), *observations(10, seed=3, stages=("tribute", "back"))]:
+        level = RANKS[int(observation.state["level"][0])]
+        jokers = [index for index, move in enumerate(observation.actions) if move[1] in ("B", "R")]
+        for index in [*range(0, len(observation.actions), 7), *jokers]:
             assert read_choice(str(index), observation) == index
             move = observation.actions[index]
-            words = move_words(move)
-            found = observation.actions[read_choice(words, observation)]
-            if move[0] == "PASS":
-                assert found == move
-            else:
-                assert found[:2] == move[:2] and sorted(found[2]) == sorted(move[2])
+            faces = [CardFaces(symbols=symbols).move(move, level).plain for symbols in (False, True)]
+            assert move[0] == "PASS" or all(card in faces[0] for card in move[2])
+            for shown in (move_words(move), *faces):
+                found = observation.actions[read_choice(shown, observation)]
+                assert found[:2] == move[:2] and sorted(found[2]) == sorted(move[2]), shown
+                if move[0] == "Bomb" or (move[0] in ("Single", "Pair") and move[1] in ("B", "R")):
+                    # without its cards: a count, or a joker's name
+                    kinds.add(move[0])
+                    name = shown.split("  ")[0]
+                    found = observation.actions[read_choice(name, observation)]
+                    assert found[:2] == move[:2], name
+                    assert len(found[2]) == len(move[2]), name
         for text in ("", "99999", "-1", "Pair 1", "what?", "S1"):
             with pytest.raises(AgentError):
                 read_choice(text, observation)
-
-
-@pytest.mark.parametrize("symbols", [False, True])
-def test_every_choice_is_read_as_the_screen_shows_it(symbols):
-    faces = CardFaces(symbols=symbols)
-    kinds = set()
-    for observation in [*observations(150, seed=3), *observations(10, seed=3, stages=("tribute", "back"))]:
-        level = RANKS[int(observation.state["level"][0])]
-        jokers = [move for move in observation.actions if move[1] in ("B", "R")]
-        for move in [*observation.actions[::7], *jokers]:
-            shown = faces.move(move, level).plain
-            found = observation.actions[read_choice(shown, observation)]
-            assert found[:2] == move[:2], shown
-            assert sorted(found[2]) == sorted(move[2]), shown
-            if move[0] == "Bomb" or (move[0] in ("Single", "Pair") and move[1] in ("B", "R")):
-                # without its cards: a count, or a joker's name
-                kinds.add(move[0])
-                name = shown.split("  ")[0]
-                found = observation.actions[read_choice(name, observation)]
-                assert found[:2] == move[:2], name
-                assert len(found[2]) == len(move[2]), name
     assert kinds == {"Bomb", "Single", "Pair"}
 
 
 def test_the_situation_is_told_in_words():
-    lead = next(o for o in observations(50) if o.greater is None)
+    seen = observations(100)
+    lead = next(o for o in seen if o.greater is None)
     text = describe(lead)
     assert f"Your hand ({len(lead.hand)})" in text and "You lead." in text
-    follow = next(o for o in observations(50) if o.greater is not None)
+    follow = next(o for o in seen if o.greater is not None)
     assert f"To beat: {move_words(follow.greater[1])}" in describe(follow)
     back = observations(1, stages=("back",))[0]
     assert "Tribute:" in describe(back) and "Return a card" in describe(back)
-    longest = max(observations(100), key=lambda o: len(o.actions))
+    longest = max(seen, key=lambda o: len(o.actions))
     assert len(longest.actions) > 100
     assert len(choice_text(longest).splitlines()) <= 61
-
-
-def test_a_person_is_asked_until_the_answer_is_a_choice():
-    observation = next(o for o in observations(50) if len(o.actions) > 5)
-    answers = iter(["dance", "single ?", "99999", "2"])
-    shown = []
-    agent = HumanAgent(ask=lambda prompt: next(answers), show=shown.append)
-    assert agent.act(observation) == 2
-    assert any("no choice is called 'dance'" in text for text in shown)
-
-    def ends(prompt):
-        raise EOFError
-
-    with pytest.raises(AgentError, match="input ended"):
-        HumanAgent(ask=ends, show=shown.append).act(observation)
 
 
 def test_a_language_model_gets_the_rules_and_its_mistakes_back():
@@ -155,6 +130,8 @@ def test_agents_are_loaded_by_name_by_module_and_by_file(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("class Mine:\n    def act(self, observation):\n        return 0\n")
     assert load_agent(f"{path}:Mine").act_batch([observation]) == [0]
+    for name, host in (("random", InstantHost), ("human", ThreadHost), ("my.module:Agent", ProcessHost)):
+        assert isinstance(host_for(name), host), name
     for name, word in (
         ("tests.gs2.guandan.table.test_agents:NoAgent", "has no method act"),
         ("tests.gs2.guandan.table.test_agents:Nothing", "cannot be made"),
@@ -165,65 +142,52 @@ def test_agents_are_loaded_by_name_by_module_and_by_file(tmp_path):
             load_agent(name)
 
 
-def test_hosts_are_chosen_by_what_an_agent_needs():
-    assert isinstance(host_for("random"), InstantHost)
-    assert isinstance(host_for("human"), ThreadHost)
-    assert isinstance(host_for("my.module:Agent"), ProcessHost)
-
-
-class Crashes:
-    """Takes its process along."""
-
-    def act(self, observation):
-        os._exit(3)
-
-
-class Hangs:
-    """Never answers for seat 0."""
-
-    def act(self, observation):
-        if observation.seat == 0:
-            time.sleep(600)
-        return 0
-
-
-class Counts:
-    """Answers in batches with how many it was asked at once."""
+class Odd:
+    """Answers in batches with how many it was asked at once; hangs in seat 0, ends its process in seat 3."""
 
     def act_batch(self, seen):
-        time.sleep(0.1)
+        time.sleep(600 if seen[0].seat == 0 else 0.1)
+        if seen[0].seat == 3:
+            os._exit(3)
         return [min(len(seen), len(one.moves)) - 1 for one in seen]
 
 
-def test_worker_processes_answer_gather_batches_and_survive_a_crash():
-    seen = [o for o in observations(200) if len(o.moves) > 8][:6]
+def test_a_worker_process_gathers_batches_survives_a_crash_and_is_given_up_when_it_hangs():
+    seen = [o for o in observations(200) if len(o.moves) > 8]
+    seats = {observation.seat: observation for observation in seen}
+    together = [o for o in seen if o.seat in (1, 2)][:6]
 
     async def scenario():
-        host = ProcessHost("tests.gs2.guandan.table.test_agents:Counts")
-        crash = ProcessHost("tests.gs2.guandan.table.test_agents:Crashes")
-        missing = ProcessHost("tests.gs2.guandan.table.test_agents:Nothing")
+        host = ProcessHost("tests.gs2.guandan.table.test_agents:Odd")
         try:
             await host.start()
-            answers = [host.answer(k, o) for k, o in enumerate(seen)]
-            got = await asyncio.gather(*answers)
-            await crash.start()
-            for _ in range(2):
-                with pytest.raises(AgentError, match="died"):
-                    await crash.answer(0, seen[0])
-            with pytest.raises(AgentError, match="Nothing"):
-                await missing.start()
+            got = await asyncio.gather(*[host.answer(k, o) for k, o in enumerate(together)])
+            assert got == [len(together) - 1] * len(together)
+            with pytest.raises(AgentError, match="died"):
+                await host.answer(0, seats[3])
             host.forget(0)
-            return got
+            hung = host.answer("a", seats[0])
+            while "a" not in host.busy.get(0, ()):
+                await asyncio.sleep(0.01)
+            waits = host.answer("b", seats[1])
+            host.give_up("b")
+            assert not hung.done() and not waits.done()
+            host.give_up("a")
+            with pytest.raises(AgentError, match="died"):
+                await hung
+            assert await waits == 0
         finally:
-            for one in (host, crash, missing):
-                one.close()
+            host.close()
 
-    got = asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
-    assert got == [len(seen) - 1] * len(seen)
+    asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
+    # seats spread over the workers
+    host = ProcessHost("random", workers=3)
+    assert sorted(host._home((1, seat)) for seat in range(3)) == [0, 1, 2]
+    host.forget((1, 1))
+    assert host._home((2, 0)) == 1
 
 
-@pytest.mark.parametrize(("host", "instances"), [(InstantHost, 1), (ThreadHost, 2)])
-def test_an_agent_for_many_seats_is_made_once_where_its_seats_take_turns(host, instances):
+def test_an_agent_for_many_seats_is_made_once_where_its_seats_take_turns():
     made = []
 
     class Together:
@@ -233,45 +197,16 @@ def test_an_agent_for_many_seats_is_made_once_where_its_seats_take_turns(host, i
         def act_batch(self, seen):
             return [0] * len(seen)
 
-    async def scenario():
+    async def scenario(host):
         answers = host(Together)
         try:
             return [await answers.answer(key, observations(1)[0]) for key in "aba"]
         finally:
             answers.close()
 
-    assert asyncio.run(asyncio.wait_for(scenario(), PATIENCE)) == [0, 0, 0]
-    assert len(made) == instances
-
-
-def test_a_worker_that_hangs_is_given_up_and_the_next_seat_answered():
-    seats = {observation.seat: observation for observation in observations(40)}
-
-    async def scenario():
-        host = ProcessHost("tests.gs2.guandan.table.test_agents:Hangs")
-        try:
-            await host.start()
-            hung, waits = host.answer("a", seats[0]), host.answer("b", seats[1])
-            host.give_up("b")
-            while "a" not in host.busy.get(0, ()):
-                await asyncio.sleep(0.01)
-            host.give_up("b")
-            assert not hung.done() and not waits.done()
-            host.give_up("a")
-            with pytest.raises(AgentError, match="died"):
-                await hung
-            return await waits
-        finally:
-            host.close()
-
-    assert asyncio.run(asyncio.wait_for(scenario(), PATIENCE)) == 0
-
-
-def test_seats_spread_over_the_workers():
-    host = ProcessHost("random", workers=3)
-    assert sorted(host._home((1, seat)) for seat in range(3)) == [0, 1, 2]
-    host.forget((1, 1))
-    assert host._home((2, 0)) == 1
+    for host, instances in ((InstantHost, 1), (ThreadHost, 3)):
+        assert asyncio.run(asyncio.wait_for(scenario(host), PATIENCE)) == [0, 0, 0]
+        assert len(made) == instances
 
 
 def test_a_chooser_of_batches_plays_at_the_table():
@@ -283,9 +218,9 @@ def test_a_chooser_of_batches_plays_at_the_table():
         return np.diff(decisions.offsets) - 1
 
     seat = ChooserSeat("last", strongest)
-    seen = [*observations(150, seed=3), *observations(20, stages=("tribute", "back"))]
+    seen = [*observations(60, seed=3), *observations(10, stages=("tribute", "back"))]
     answers = seat.act_batch(seen)
-    assert len(calls) == 1 and 20 < calls[0] < 170
+    assert len(calls) == 1 and 10 < calls[0] < 70
     for observation, answer in zip(seen, answers, strict=True):
         assert 0 <= answer < len(observation.moves)
         assert [answer] == seat.act_batch([observation])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from functools import lru_cache
 from typing import Any
 
@@ -153,18 +152,13 @@ def test_a_depth_limit_above_everything_that_is_decided_leaves_the_blueprint() -
     assert found is not None and rise(2, False, "uniform", found) <= ROUNDING
 
 
-@pytest.mark.parametrize("scope", ["block", "both"])
-def test_blocks_cannot_be_certified_apart(scope: str) -> None:
-    with pytest.raises(ConfigError, match="scope must be infoset or subtree with certificate = shared"):
-        SearchConfig.of(certificate="shared", scope=scope)
-
-
-def test_independent_searches_cannot_be_certified_apart() -> None:
-    with pytest.raises(ConfigError, match=re.escape("mode must be nested or sequential with certificate")):
+def test_blocks_and_independent_searches_cannot_be_certified_apart() -> None:
+    for scope in ("block", "both"):
+        with pytest.raises(ConfigError, match="scope must be infoset or subtree with certificate = shared"):
+            SearchConfig.of(certificate="shared", scope=scope)
+    apart, (context, form) = "mode must be nested or sequential with certificate", prepared(0, True)
+    policy, options = blueprint(context, form, "uniform", 0), RefineOptions(mode="independent")
+    with pytest.raises(ConfigError, match=apart):
         SearchConfig.of(certificate="shared", mode="independent")
-    context, form = prepared(0, True)
-    policy = blueprint(context, form, "uniform", 0)
-    with pytest.raises(ConfigError, match=re.escape("mode must be nested or sequential with certificate")):
-        refine_policy(
-            context, policy, 0, SearchConfig.of(certificate="shared"), RefineOptions(mode="independent")
-        )
+    with pytest.raises(ConfigError, match=apart):
+        refine_policy(context, policy, 0, SearchConfig.of(certificate="shared"), options)

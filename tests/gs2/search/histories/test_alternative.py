@@ -70,18 +70,13 @@ def test_values_from_the_subgame_are_those_from_the_whole_tree(name):
 
 @pytest.mark.parametrize("name", [KUHN, LEDUC])
 def test_the_opponents_path_folds_to_its_best_response_value_of_the_game(name):
-    prepared = context(name)
-    rng = np.random.default_rng(4)
-    policy = random_policy(name, rng)
+    prepared, draw = context(name), np.random.default_rng(4)
+    policy = random_policy(name, draw)
     strategy = Strategy(prepared.tree, policy)
-    for infoset in rng.choice(prepared.tree.n_infosets, 6, replace=False).tolist():
+    for infoset in draw.choice(prepared.tree.n_infosets, 6, replace=False).tolist():
         found = consider_histories(prepared, strategy, infoset, SearchConfig.of(order=None))
-        path = opponent_path(
-            prepared,
-            strategy,
-            found.opponent,
-            Arrivals(found.nodes, found.group, found.reach, found.alternative),
-        )
+        arrivals = Arrivals(found.nodes, found.group, found.reach, found.alternative)
+        path = opponent_path(prepared, strategy, found.opponent, arrivals)
         whole = best_response_values(form(name), policy)[found.opponent]
         assert path.root_value(found.alternative) == pytest.approx(whole, abs=ROUNDING)
         assert path.root_value(found.alternative + 1.0) >= whole - ROUNDING

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from cfr.policies.policy import uniform_policy
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -26,9 +27,10 @@ from gs2.search.pipeline import action_values
 from gs2.search.refine.at import PlayedStrategy
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.continuation_policies import rollout_play
+from gs2.search.continuation_policies import rollout_play
 from tests.games.infosets.seated_games import RandomPlay, SeatedGame
-from tests.gs2.search.setting import LEDUC, LIARS_DICE, context, random_policy
+from tests.gs2.search.setting import LEDUC, LIARS_DICE, context, random_policy, rng
+from tests.patience import amount
 
 GAP = 0.3
 SLACK = 0.5
@@ -36,17 +38,9 @@ SLACK = 0.5
 a thirtieth of the payoffs of Leduc poker."""
 
 
-def rng(*seed: int) -> np.random.Generator:
-    """Return a generator of a seed."""
-    return np.random.default_rng(seed)
-
-
 def strategy_of(there: SearchContext, name: str, seed: int | None) -> Strategy:
     """Return a random strategy, or uniform play without a seed."""
-    if seed is None:
-        counts = np.diff(there.tree.infoset_offset)
-        return Strategy(there.tree, np.repeat(1 / counts, counts))
-    return Strategy(there.tree, random_policy(name, rng(seed)))
+    return there.strategy(uniform_policy(there.tree) if seed is None else random_policy(name, rng(seed)))
 
 
 def wide(there: SearchContext, count: int, seed: int) -> list[int]:
@@ -105,11 +99,9 @@ def test_neither_the_order_of_histories_nor_what_else_is_asked_changes_what_is_k
         np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("name", [LEDUC, LIARS_DICE])
-def test_of_actions_played_alike_the_best_are_kept(name: str) -> None:
-    there = context(name)
-    strategy = strategy_of(there, name, None)
-    exact = tabulate(there.game, there.tree, strategy.raw)
+def test_of_actions_played_alike_the_best_are_kept() -> None:
+    there = context(LIARS_DICE)
+    exact = tabulate(there.game, there.tree, uniform_policy(there.tree))
     nodes = np.flatnonzero((there.tree.player == 0) & (there.tree.n_children > 2))
     states = there.tree.states[nodes]
     actions = there.game.actions(states)
@@ -162,42 +154,34 @@ def test_means_are_weighted_by_reach_and_bounded_in_what_they_ask() -> None:
         exact = n <= MOST_ASKED
         assert values[0] == pytest.approx(weight @ worth / weight.sum(), abs=1e-9 if exact else 0.5)
         assert values[1] == 0 and 0 < blueprint.asked <= MOST_ASKED
-
-
-def test_a_history_that_nobody_leads_to_does_not_count() -> None:
     both = met(np.arange(2), np.zeros(2, np.int64))
-    for weight in ([0.0, 1.0], [1.0, 0.0]):
+    for weight in ([0.0, 1.0], [1.0, 0.0]):  # nobody leads to one of two histories
         reach = root_reach(both.states, np.array(weight))
         values = InfosetValues(_Counted(np.array([1.0, -1.0]), hidden=True), reach)(both, np.ones(1, bool))
         assert values[0] == weight[0] - weight[1]
 
 
-def test_an_infoset_that_is_met_again_is_worth_what_it_was() -> None:
+def test_an_infoset_met_again_is_worth_what_it_was_and_one_that_is_known_is_asked_about_once() -> None:
     values = InfosetValues(_Counted(np.arange(5.0), hidden=True))
     first = values(met(np.array([1]), np.zeros(1, np.int64)), np.ones(1, bool))
     again = values(met(np.array([4, 2]), np.array([0, 9])), np.ones(2, bool))
     np.testing.assert_array_equal(again, [*first, 2.0, 0.0])
-
-
-def test_a_blueprint_that_knows_infosets_is_asked_about_each_once() -> None:
     blueprint = _Counted(np.arange(40.0), hidden=False)
     asked = met(np.arange(40), np.repeat(np.arange(4), 10))
-    values = InfosetValues(blueprint)(asked, np.array([True, False, True, True]))
+    found = InfosetValues(blueprint)(asked, np.array([True, False, True, True]))
     assert blueprint.asked == 3
-    np.testing.assert_array_equal(values.reshape(4, 2)[:, 0], [0, 0, 20, 30])
+    np.testing.assert_array_equal(found.reshape(4, 2)[:, 0], [0, 0, 20, 30])
 
 
 @pytest.mark.parametrize("method", ["rollout", "gs2"])
 def test_an_agents_answer_does_not_depend_on_what_is_hidden(method: str) -> None:
     there = context(LEDUC)
     config = preset(method, samples=8, iterations=20, branches=2)
-    for number in wide(there, 8, 3):
-        nodes = np.flatnonzero(there.tree.infoset == number)
-        states, player = there.tree.states[nodes], int(there.tree.infoset_player[number])
+    for number in wide(there, amount(8, 4), 3):
+        nodes, player = np.flatnonzero(there.tree.infoset == number), int(there.tree.infoset_player[number])
         answers = []
-        for row in range(len(nodes)):
+        for state in there.tree.states[nodes][:, None]:
             agent = SearchAgent(there.game, PolicyOnly(UniformPlay()), config, name="searched")
-            state = states[row : row + 1]
             answers.append(agent.policy(there.game, state, player, there.game.actions(state)))
         np.testing.assert_array_equal(answers, np.repeat(answers[:1], len(nodes), axis=0))
 
@@ -210,23 +194,20 @@ def test_a_view_from_two_seats_says_what_its_blueprint_says() -> None:
         assert values_histories(blueprint) == values_histories(seen) == hidden
 
 
-@pytest.mark.parametrize("name", [LEDUC, LIARS_DICE])
-def test_nobody_plays_on_by_values_that_see_what_a_seat_does_not(name: str) -> None:
-    there = context(name)
-    table = tabulate(there.game, there.tree, strategy_of(there, name, 3).probs)
+def test_nobody_plays_on_by_values_that_see_what_a_seat_does_not() -> None:
+    there = context(LEDUC)
+    strategy = strategy_of(there, LEDUC, 3)
+    table, kept = tabulate(there.game, there.tree, strategy.raw), PlayedStrategy(there, strategy)
     seeing = PolicyOnly(UniformPlay())
     assert rollout_play(seeing, greedy=True) is seeing
     assert rollout_play(table, greedy=False) is table
-    kept = PlayedStrategy(there, Strategy(there.tree, strategy_of(there, name, 3).probs))
     assert not values_histories(kept)
-    infoset_plays = 0
+    many = wide(there, 12, 5)
     for play in (rollout_play(seeing, greedy=True), rollout_play(kept, greedy=True)):
-        for number in wide(there, 12, 5):
+        for number in many:
             nodes = np.flatnonzero(there.tree.infoset == number)
             states, player = there.tree.states[nodes], int(there.tree.infoset_player[number])
-            legal = there.game.actions(states)
-            probs = play.policy(there.game, states, player, legal).reshape(len(nodes), -1)
+            probs = play.policy(there.game, states, player, there.game.actions(states))
             # all histories that a seat cannot tell apart are played alike
-            assert np.ptp(probs, axis=0).max() < 1e-12
-            infoset_plays += len(nodes)
-    assert infoset_plays > 50
+            assert np.ptp(probs.reshape(len(nodes), -1), axis=0).max() < 1e-12
+    assert np.isin(there.tree.infoset, many).sum() > 25

@@ -34,9 +34,7 @@ def test_order_k_sets_are_those_of_the_slow_twin(name):
     ],
 )
 def test_closure_and_two_hop_sizes_are_known(name, largest, deepest_mean):
-    prepared = context(name)
-    found = 0
-    means = []
+    prepared, found, means = context(name), 0, []
     for player in (0, 1):
         graph = prepared.graph(player)
         mine = np.flatnonzero(prepared.tree.infoset_player == player)
@@ -69,18 +67,13 @@ def test_subtree_sizes_add_up():
         assert sizes[node] == 1 + sizes[first : first + tree.n_children[node]].sum()
 
 
-def test_roots_below_other_roots_are_left_out():
+def test_roots_below_other_roots_are_left_out_and_bad_orders_and_foreign_infosets_refused():
     prepared = context(KUHN)
     graph = prepared.graph(0)
-    every = np.arange(len(graph.nodes))
-    kept = graph.antichain(every, prepared.tree)
+    kept = graph.antichain(np.arange(len(graph.nodes)), prepared.tree)
     assert set(graph.level[kept]) == {graph.level.min()}
-
-
-def test_bad_orders_and_foreign_infosets_are_refused():
-    prepared = context(KUHN)
     mine = int(np.flatnonzero(prepared.tree.infoset_player == 0)[0])
     with pytest.raises(ValueError, match="at least 1"):
-        prepared.graph(0).order(mine, 0)
+        graph.order(mine, 0)
     with pytest.raises(ValueError, match="one of player 1"):
         prepared.graph(1).order(mine, 1)

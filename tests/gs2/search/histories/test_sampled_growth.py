@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,10 @@ from blueprint.research.game_network import (
 )
 from cfr.tree import FlatTree, TreeRules, grow
 from games.game import Game
-from games.infosets.trail import Trail, find_trail, trails_along
+from games.infosets.trail import Trail, find_trail
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.play.agent_names import blueprint_named
-from gs2.play.search_agent import SearchAgent
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
@@ -41,17 +39,12 @@ from gs2.search.pipeline import action_values
 from gs2.search.refine import refine_policy
 from gs2.search.refine.at import PlayedStrategy, refine_at
 from gs2.search.strategy import Strategy
-from tests.gs2.search.setting import GOOFSPIEL, LEDUC, LIARS_DICE, context, random_policy
+from tests.gs2.search.setting import GOOFSPIEL, LEDUC, LIARS_DICE, context, random_policy, rng, trail_to
 from tests.gs2.search.test_random_games import blueprint as random_blueprint
 from tests.gs2.search.test_random_games import prepared
 from tests.patience import amount
 
 SAME = 1e-9
-
-
-def rng(*seed: int) -> np.random.Generator:
-    """Return a generator of a seed."""
-    return np.random.default_rng(seed)
 
 
 def played(name: str, seed: int) -> tuple[SearchContext, Strategy, PlayedStrategy]:
@@ -65,12 +58,12 @@ def some_trail(there: SearchContext, seed: int, least: int = 2) -> tuple[Trail, 
     """Return the way to a random infoset with at least so many actions, and its number."""
     wide = np.flatnonzero(np.diff(there.tree.infoset_offset) >= least)
     number = int(rng(seed).choice(wide))
-    line = there.line_to(int(there.tree.infoset_first_node()[number]))
-    return trails_along(there.game, line, int(there.tree.infoset_player[number]))[0], number
+    return trail_to(there, number), number
 
 
 @pytest.mark.parametrize("name", [LEDUC, LIARS_DICE, GOOFSPIEL])
 @pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.some(3)
 def test_the_likeliest_actions_are_kept(name: str, n: int) -> None:
     there, strategy, blueprint = played(name, n)
     for player in (0, 1):
@@ -78,16 +71,14 @@ def test_the_likeliest_actions_are_kept(name: str, n: int) -> None:
         states = there.tree.states[there.tree.infoset_first_node()[mine]]
         actions = there.game.actions(states)
         kept = LikeliestBranches(blueprint, n)(there.game, states, player, actions)
-        prob = strategy.probs[
-            Ragged(there.tree.infoset_offset, np.arange(there.tree.n_slots)).take(mine).values
-        ]
-        for row in range(len(actions)):
-            at = slice(actions.offsets[row], actions.offsets[row + 1])
-            assert kept[at].sum() == min(n, len(kept[at]))
-            assert kept[at].all() or prob[at][kept[at]].min() >= prob[at][~kept[at]].max()
+        for row, infoset in enumerate(mine.tolist()):
+            here = kept[actions.offsets[row] : actions.offsets[row + 1]]
+            prob = strategy.probs[there.tree.slots(infoset)]
+            assert here.sum() == min(n, len(here))
+            assert here.all() or prob[here].min() >= prob[~here].max()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_what_is_no_branch_is_never_played(seed: int) -> None:
     there, strategy, blueprint = played(LIARS_DICE, seed)
     trail, number = some_trail(there, seed, least=3)
@@ -168,24 +159,19 @@ def test_leaves_of_one_root_meet_the_same_luck() -> None:
     assert len(np.unique(once.reshape(40, -1), axis=0)) > 1
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_errors_are_those_of_weighted_means(seed: int) -> None:
     there, strategy, _ = played(LEDUC, seed)
-    _, number = some_trail(there, seed)
-    player = int(there.tree.infoset_player[number])
-    nodes = np.flatnonzero(there.tree.infoset == number).astype(np.int32)
+    tree, number = there.tree, some_trail(there, seed)[1]
+    player, slots = int(tree.infoset_player[number]), tree.slots(number)
+    nodes = np.flatnonzero(tree.infoset == number).astype(np.int32)
     reach = strategy.reach_at(nodes)
     weight = reach.chance * reach.players[:, 1 - player]
     weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(nodes), 1 / len(nodes))
-    slots = there.tree.slots(number)
     errors = action_errors(strategy, number).gains(strategy.probs[slots])
     for action in range(len(slots)):
-        gain = [
-            strategy.values[there.tree.first_child[node] + action, player] - strategy.values[node, player]
-            for node in nodes
-        ]
-        mean = float(np.dot(weight, gain))
-        wanted = np.sqrt(sum((w * (g - mean)) ** 2 for w, g in zip(weight, gain, strict=True)))
+        gain = strategy.values[tree.first_child[nodes] + action, player] - strategy.values[nodes, player]
+        wanted = np.sqrt(np.sum((weight * (gain - weight @ gain)) ** 2))
         assert errors[action] == pytest.approx(wanted, abs=SAME)
 
 
@@ -211,13 +197,8 @@ def first_decision(seed: int) -> tuple[SearchContext, Strategy, Decided, Trail]:
     """Return a random game that begins with a decision, a strategy, it as a blueprint, and the way there."""
     there, form = prepared(seed, True)
     strategy = there.strategy(random_blueprint(there, form, "dirichlet", seed))
-    player = int(there.tree.player[0])
-    return (
-        there,
-        strategy,
-        Decided(PlayedStrategy(there, strategy)),
-        trails_along(there.game, there.line_to(0), player)[0],
-    )
+    plays = Decided(PlayedStrategy(there, strategy))
+    return there, strategy, plays, trail_to(there, int(there.tree.infoset[0]))
 
 
 FIRST = (20, 22, 40, 51, 67, 77, 87, 96)
@@ -246,7 +227,7 @@ def test_where_there_is_one_history_values_come_with_the_error_of_many_games() -
     assert len(off) > 20 and 0.5 < np.sqrt(np.mean(np.square(off))) < 1.6
 
 
-@pytest.mark.parametrize("seed", FIRST[:4])
+@pytest.mark.parametrize("seed", FIRST[:3])
 def test_few_histories_are_played_out_as_often_as_many_would_be(seed: int) -> None:
     there, _, plays, _ = first_decision(seed)
     roots = there.game.root(), np.ones(1), np.ones(1)
@@ -256,7 +237,7 @@ def test_few_histories_are_played_out_as_often_as_many_would_be(seed: int) -> No
         assert playouts is None or playouts.payoffs.shape[1] == wanted
 
 
-@pytest.mark.parametrize("seed", FIRST[:4])
+@pytest.mark.parametrize("seed", FIRST[:3])
 def test_a_policy_moves_no_further_than_its_errors_allow(seed: int) -> None:
     there, strategy, plays, trail = first_decision(seed)
     old = strategy.probs[there.tree.slots(int(there.tree.infoset[0]))]
@@ -275,23 +256,9 @@ def test_a_policy_moves_no_further_than_its_errors_allow(seed: int) -> None:
         assert odds.max() - odds.min() <= allowed + 0.05
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_doubt_keeps_the_strategy_nearer_to_the_blueprint(seed: int) -> None:
-    there, strategy, blueprint = played(LEDUC, seed)
-    trail, number = some_trail(there, seed)
-    old = strategy.probs[there.tree.slots(number)]
-    config = preset("gs2", samples=3, iterations=400)
-    apart = []
-    for doubt in (0.1, 1.0, 10.0, 1000.0):
-        answer = refine_at(there.game, blueprint, trail, config.replace(doubt=doubt), rng(seed))
-        apart.append(float(np.abs(answer - old).sum()))
-    assert all(more >= less - 1e-3 for more, less in pairwise(apart))
-    assert apart[-1] < 0.02 and apart[0] > apart[-1]
-
-
 @pytest.mark.parametrize("name", [LEDUC, LIARS_DICE, GOOFSPIEL])
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 def test_a_step_shrinks_with_the_luck_of_its_values_and_with_nothing_else(name: str, seed: int) -> None:
     there, _, blueprint = played(name, seed)
     trail, number = some_trail(there, seed)
@@ -322,19 +289,6 @@ def test_no_companions_are_drawn_where_none_are_asked_for() -> None:
     roots = part.context.tree.infoset[: part.context.tree.n_roots]
     assert np.all(roots == part.infoset)
     assert len(roots) == np.count_nonzero(there.tree.infoset == number)
-
-
-@pytest.mark.parametrize("name", [LEDUC, LIARS_DICE])
-def test_an_agent_that_samples_answers_states_without_a_trail(name: str) -> None:
-    there, _, blueprint = played(name, 5)
-    agent = SearchAgent(there.game, blueprint, preset("gs2", samples=4, iterations=20), name="searched")
-    mine = rng(1).choice(np.flatnonzero(there.tree.infoset_player == 1), 12, replace=False)
-    states = there.tree.states[there.tree.infoset_first_node()[mine]]
-    actions = there.game.actions(states)
-    found = agent.policy(there.game, states, 1, actions)
-    np.testing.assert_allclose(np.add.reduceat(found, actions.offsets[:-1]), 1, atol=SAME)
-    np.testing.assert_array_equal(agent.policy(there.game, states, 1, actions), found)
-    assert found.min() >= 0 and agent.searches == np.count_nonzero(actions.counts > 1) > 0
 
 
 def test_a_network_of_a_large_game_is_a_blueprint_by_its_file(tmp_path: Path) -> None:

@@ -26,15 +26,11 @@ from gs2.search.histories.seats import seat_views
 from gs2.search.refine.at import refine_at
 from gs2.search.subgame.playing_out import FreshDraws, play_out
 from tests.games.infosets.seated_games import RandomPlay, SeatedGame
+from tests.gs2.search.setting import rng
 from tests.patience import amount
 
 EXACT = SearchConfig.of(gadget="unsafe", solver="lp", source="sampled", samples=5000, opponent="none")
 """Everything that the others play is known, and nothing is left out: the answer is a best response."""
-
-
-def rng(*seed: int) -> np.random.Generator:
-    """Return a generator of a seed."""
-    return np.random.default_rng(seed)
 
 
 def decisions(game: Game, count: int, seed: int) -> list[tuple[Trail, Infoset]]:
@@ -100,15 +96,13 @@ def test_each_opponent_in_turn_is_the_mean_of_the_searches_against_one() -> None
     "words", ["rollout:samples=6", "gs2-d:source=sampled,companions=3", "gs2-r:opponent=each"]
 )
 def test_searching_agents_of_many_seats_play_and_answer_the_same_when_asked_again(words: str) -> None:
-    game = load_game("big2(players=3,ranks=3,suits=2)")
-    agent = load_game_agent(game, f"uniform+{words}")
-    assert isinstance(agent, SearchAgent)
-    played = play_agents(game, (agent, load_game_agent(game, "uniform")), rng(1), 2)
-    assert played.payoffs.shape == (2, 3) and agent.searches > 0
-    again = play_agents(
-        game, (load_game_agent(game, f"uniform+{words}"), load_game_agent(game, "uniform")), rng(1), 2
-    )
-    np.testing.assert_array_equal(played.payoffs, again.payoffs)
+    game, payoffs = load_game("big2(players=3,ranks=3,suits=2)"), []
+    for _ in range(2):
+        agent = load_game_agent(game, f"uniform+{words}")
+        assert isinstance(agent, SearchAgent)
+        payoffs.append(play_agents(game, (agent, load_game_agent(game, "uniform")), rng(1), 2).payoffs)
+        assert payoffs[-1].shape == (2, 3) and agent.searches > 0
+    np.testing.assert_array_equal(*payoffs)
 
 
 def test_search_beats_uniform_play_at_a_small_doudizhu() -> None:
@@ -135,11 +129,10 @@ class Last:
 
 def test_an_agent_that_only_plays_is_valued_by_playing_on(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN)
-    game = load_game("doudizhu(ranks=1)")
-    assert isinstance(load_searched(game, f"{tmp_path / 'own.py'}:Last"), Blueprint)
-    agent = load_game_agent(game, f"{tmp_path / 'own.py'}:Last+rollout:samples=8,gap=None")
-    played = play_agents(game, (agent, load_game_agent(game, f"{tmp_path / 'own.py'}:Last")), rng(3), 4)
-    assert np.isfinite(played.payoffs).all()
+    game, own = load_game("doudizhu(ranks=1)"), f"{tmp_path / 'own.py'}:Last"
+    assert isinstance(load_searched(game, own), Blueprint)
+    agents = load_game_agent(game, f"{own}+rollout:samples=8,gap=None"), load_game_agent(game, own)
+    assert np.isfinite(play_agents(game, agents, rng(3), 4).payoffs).all()
 
 
 class _Asked(RandomPlay):

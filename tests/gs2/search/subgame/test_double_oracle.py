@@ -7,34 +7,38 @@ import pytest
 
 from cfr.sequence_form import sequence_form
 from gs2.search.config.presets import preset
-from gs2.search.pipeline import refine_infoset
 from gs2.search.solve.subgame import MISSED
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import FixedPlay
 from gs2.search.subgame.double_oracle import choose_plans
-from tests.gs2.search.setting import GAMES, KUHN, LEDUC, LIARS_DICE, blueprint, context, random_policy
+from tests.gs2.search.setting import (
+    GAMES,
+    KUHN,
+    LEDUC,
+    LIARS_DICE,
+    blueprint,
+    context,
+    random_policy,
+    rng,
+    searched,
+)
+from tests.patience import amount
 
 PLUS = preset("gs2+", solver="lp", certificate="none", whole=0, plans=60)
 
 
 def least_margin(name: str, seed: int, **changes) -> tuple[float, bool]:
     """Return (least true margin over all opponent infosets of the closure, whether the summary completed)."""
-    prepared = context(name)
-    rng = np.random.default_rng(seed)
-    policy = random_policy(name, rng)
-    mine = np.flatnonzero(prepared.tree.infoset_player == seed % 2)
-    infoset = int(mine[int(rng.integers(min(4, len(mine))))])
-    config = PLUS.replace(certificate="margin", **changes)
-    found = refine_infoset(prepared, Strategy(prepared.tree, policy), infoset, config, rng)
+    mine = np.flatnonzero(context(name).tree.infoset_player == seed % 2)
+    config, infoset = PLUS.replace(certificate="margin", **changes), int(rng(seed, 1).choice(mine[:4]))
+    found = searched(name, random_policy(name, rng(seed)), infoset, config, seed)
     # The certificate evaluates the whole closure, whatever the subgame held.
     assert found.certified is not None
     return float(np.min(found.certified.before - found.certified.after)), found.complete
 
 
-@pytest.mark.parametrize("name", [KUHN, LIARS_DICE])
-@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("name, k", [(KUHN, 1), (LIARS_DICE, 2)])
 def test_a_completed_summary_has_the_margin_of_the_whole_closure(name, k):
-    for seed in range(4):
+    for seed in range(amount(4, 3)):
         whole, _ = least_margin(name, seed, whole=10**6)
         ours, complete = least_margin(name, seed, k=k)
         assert complete
@@ -45,23 +49,18 @@ def test_a_completed_summary_has_the_margin_of_the_whole_closure(name, k):
 def test_without_completion_a_summary_underrates_the_opponent():
     missed = 0
     for seed in range(6):
-        prepared = context(LIARS_DICE)
-        policy = random_policy(LIARS_DICE, np.random.default_rng(seed))
-        found = refine_infoset(
-            prepared, Strategy(prepared.tree, policy), 0, PLUS.replace(k=1, plans=1), np.random.default_rng(0)
-        )
+        policy = random_policy(LIARS_DICE, rng(seed))
+        found = searched(LIARS_DICE, policy, 0, PLUS.replace(k=1, plans=1))
         missed += not found.complete
-        if not found.complete:
-            assert any("better replies" in note for note in found.cut_off)
+        assert found.complete or any("better replies" in note for note in found.cut_off)
     assert missed > 0
 
 
 def test_a_summary_is_smaller_than_the_closure():
-    prepared = context(LEDUC)
-    strategy = Strategy(prepared.tree, blueprint(LEDUC))
-    rng = np.random.default_rng(0)
-    whole = refine_infoset(prepared, strategy, 0, PLUS.replace(whole=10**6, solver="cfr"), rng)
-    ours = refine_infoset(prepared, strategy, 0, PLUS.replace(k=1, plans=1, solver="cfr"), rng)
+    whole, ours = (
+        searched(LEDUC, blueprint(LEDUC), 0, PLUS.replace(solver="cfr", iterations=20, **size))
+        for size in ({"whole": 10**6}, {"k": 1, "plans": 1})
+    )
     assert ours.nodes < whole.nodes / 2
     assert len(ours.kept.rows) == len(whole.kept.rows)
     assert ours.kept.summary.sum() > 0 and whole.kept.summary.sum() == 0

@@ -7,63 +7,53 @@ import pytest
 
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import SearchOptions
+from gs2.search.context import NO_OPTIONS, SearchOptions
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine import RefineOptions, refine_policy
 from gs2.search.result import Refinement
-from tests.gs2.search.setting import LEDUC, blueprint, context, random_policy
+from tests.gs2.search.setting import LEDUC, blueprint, context, random_policy, rng, searched
 
+QUICK = preset("maxmargin", iterations=60)
 LEAVES = (
-    preset("maxmargin", depth=1, leaf="rollout", rollouts=1),
-    preset("maxmargin", depth=1, leaf="multi-valued", rollouts=1, policies="blueprint+uniform"),
+    QUICK.replace(depth=1, leaf="rollout", rollouts=1),
+    QUICK.replace(depth=1, leaf="multi-valued", rollouts=1, policies="blueprint+uniform"),
 )
-JUDGED = preset("unsafe", certificate="statistical", trials=40)
+JUDGED = preset("unsafe", certificate="statistical", trials=40, iterations=60)
 EXACT = (
-    preset("maxmargin"),
-    preset("maxmargin", depth=1),
-    preset("maxmargin", depth=1, leaf="multi-valued", rollouts=0),
+    QUICK,
+    QUICK.replace(depth=1),
+    QUICK.replace(depth=1, leaf="multi-valued", rollouts=0),
     preset("mirror-descent"),
 )
 
 
-def _searched(config: SearchConfig, seed: int, options: SearchOptions | None = None) -> Refinement:
-    prepared = context(LEDUC)
-    strategy = prepared.strategy(random_policy(LEDUC, np.random.default_rng(3)))
-    rng = np.random.default_rng(seed)
-    return refine_infoset(prepared, strategy, 0, config, rng, options or SearchOptions())
+def _searched(config: SearchConfig, seed: int, options: SearchOptions = NO_OPTIONS) -> Refinement:
+    return searched(LEDUC, random_policy(LEDUC, rng(3)), 0, config, seed, options)
 
 
-@pytest.mark.parametrize("config", LEAVES, ids=lambda config: config.subgame.leaf)
-def test_leaves_that_are_played_out_follow_the_seed(config: SearchConfig) -> None:
-    assert config.plays_out
-    one, again, other = (_searched(config, seed).solved for seed in (0, 0, 1))
-    assert np.array_equal(one, again)
-    assert not np.allclose(one, other)
-
-
-def test_the_trials_of_a_certificate_follow_the_seed_and_are_others_at_each_infoset() -> None:
-    assert JUDGED.plays_out
-    said = [
-        found.certified.said for seed in (0, 0, 1) if (found := _searched(JUDGED, seed)).certified is not None
-    ]
-    assert said[0] == said[1] != said[2]
-
-
-def test_searches_of_one_luck_play_out_the_same_games() -> None:
+def test_what_is_played_out_follows_the_seed_or_a_luck_that_is_shared() -> None:
     shared = SearchOptions(luck=5)
     for config in (*LEAVES, JUDGED):
+        assert config.plays_out
+        one, again, other = (_searched(config, seed) for seed in (0, 0, 1))
+        if config is JUDGED:
+            said = [found.certified.said for found in (one, again, other) if found.certified is not None]
+            assert said[0] == said[1] != said[2]
+        else:
+            assert np.array_equal(one.solved, again.solved)
+            assert not np.allclose(one.solved, other.solved)
         one, other = (_searched(config, seed, shared) for seed in (0, 1))
         assert np.array_equal(one.solved, other.solved)
         assert one.cut_off == other.cut_off
 
 
-@pytest.mark.parametrize("config", EXACT, ids=lambda config: f"{config.name}-{config.subgame.depth}")
-def test_what_plays_nothing_out_draws_nothing_for_it(config: SearchConfig) -> None:
-    assert not config.plays_out
-    rng = np.random.default_rng(0)
-    prepared = context(LEDUC)
-    refine_infoset(prepared, prepared.strategy(blueprint(LEDUC)), 0, config, rng)
-    assert rng.integers(1 << 62) == np.random.default_rng(0).integers(1 << 62)
+def test_what_plays_nothing_out_draws_nothing_for_it() -> None:
+    strategy = context(LEDUC).strategy(blueprint(LEDUC))
+    for config in EXACT:
+        assert not config.plays_out
+        draw = rng(0)
+        refine_infoset(context(LEDUC), strategy, 0, config, draw)
+        assert draw.integers(1 << 62) == rng(0).integers(1 << 62)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +61,7 @@ def test_what_plays_nothing_out_draws_nothing_for_it(config: SearchConfig) -> No
 )
 def test_a_refinement_follows_its_seed_and_not_the_order_of_its_searches(config: SearchConfig) -> None:
     prepared = context(LEDUC)
-    policy = random_policy(LEDUC, np.random.default_rng(3))
+    policy = random_policy(LEDUC, rng(3))
     some = np.flatnonzero(prepared.tree.infoset_player == 0)[:12]
 
     def refined(seed: int, infosets: np.ndarray) -> np.ndarray:

@@ -37,19 +37,14 @@ def roots_of(name: str, player: int, rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("depth", [None, 1, 2])
 def test_a_cut_subgame_is_the_grown_one(name, depth):
-    prepared = context(name)
-    rng = np.random.default_rng(3)
+    prepared, rng = context(name), np.random.default_rng(3)
+    limit = DepthLimit(depth, lambda nodes: np.ones((len(nodes), 2))) if depth else None
+    rules = TreeRules(depth_limit=depth, leaf=lambda g, s: np.ones((len(s), 2)))
     for player in (0, 1):
         roots = roots_of(name, player, rng)
         weights = rng.random(len(roots))
-        keys = prepared.tree.states[roots]
-        cut = prepared.cutter.cut(
-            roots,
-            weights,
-            limit=DepthLimit(depth, lambda nodes: np.ones((len(nodes), 2))) if depth else None,
-        )
-        rules = TreeRules(depth_limit=depth, leaf=lambda g, s: np.ones((len(s), 2)))
-        grown = grow_subgame(prepared.game, keys, weights, rules=rules)
+        cut = prepared.cutter.cut(roots, weights, limit=limit)
+        grown = grow_subgame(prepared.game, prepared.tree.states[roots], weights, rules=rules)
         cut.tree.validate()
         assert_same_tree(cut.tree, grown.tree)
         assert np.array_equal(cut.root_of, grown.root_of)
@@ -59,43 +54,34 @@ def test_a_cut_subgame_is_the_grown_one(name, depth):
 
 @pytest.mark.parametrize("name", GAMES)
 def test_frozen_seats_become_the_same_chance_nodes(name):
-    prepared = context(name)
-    rng = np.random.default_rng(4)
+    prepared, rng = context(name), np.random.default_rng(4)
     policy = random_policy(name, rng, sharpness=3)
     made = tabulate(prepared.game, prepared.tree, policy)
-    roots = roots_of(name, 0, rng)
-    seats = np.array([False, True])
-    fixed = FixedPlay(policy, np.tile(seats, (len(roots), 1)))
-    cut = prepared.cutter.cut(roots, np.ones(len(roots)), fixed=fixed)
-    grown = grow_subgame(
-        prepared.game,
-        prepared.tree.states[roots],
-        np.ones(len(roots)),
-        rules=TreeRules(policy=made.policy),
-        frozen_seats=seats,
-    )
+    assert np.allclose(policy_of(made, prepared.game, prepared.tree), policy)
+    roots, seats = roots_of(name, 0, rng), np.array([False, True])
+    states, weights = prepared.tree.states[roots], np.ones(len(roots))
+    cut = prepared.cutter.cut(roots, weights, fixed=FixedPlay(policy, np.tile(seats, (len(roots), 1))))
+    rules = TreeRules(policy=made.policy)
+    grown = grow_subgame(prepared.game, states, weights, rules=rules, frozen_seats=seats)
     cut.tree.validate()
     assert not np.any(cut.tree.player == 1)
     assert_same_tree(cut.tree, grown.tree)
 
 
 def test_branches_are_pruned_infoset_by_infoset():
-    prepared = context(LEDUC)
-    tree = prepared.tree
+    prepared, tree = context(LEDUC), context(LEDUC).tree
     keep = np.ones(tree.n_slots, bool)
     keep[tree.infoset_offset[:-1][np.diff(tree.infoset_offset) == 3]] = False
     roots = roots_of(LEDUC, 0, np.random.default_rng(5))
     cut = prepared.cutter.cut(roots, np.ones(len(roots)), keep=keep)
 
     def limit(game, states, player, actions):
-        sizes = np.repeat(actions.counts, actions.counts)
         first = np.zeros(len(actions.values), bool)
-        first[actions.offsets[:-1]] = True
-        return ~(first & (sizes == 3))
+        first[actions.offsets[:-1]] = actions.counts == 3
+        return ~first
 
-    grown = grow_subgame(
-        prepared.game, tree.states[roots], np.ones(len(roots)), rules=TreeRules(branch_limit=limit)
-    )
+    rules = TreeRules(branch_limit=limit)
+    grown = grow_subgame(prepared.game, tree.states[roots], np.ones(len(roots)), rules=rules)
     assert_same_tree(cut.tree, grown.tree)
     assert np.all(keep[cut.slot_origin])
 
@@ -129,14 +115,6 @@ def test_options_that_need_each_other_are_refused():
         DepthLimit(1)
     with pytest.raises(ValueError, match="policy"):
         grow_subgame(context(KUHN).game, context(KUHN).game.root(), weight, frozen_seats=np.ones(2, bool))
-
-
-@pytest.mark.parametrize("name", GAMES)
-def test_a_tabular_blueprint_gives_its_policy_back(name):
-    prepared = context(name)
-    policy = random_policy(name, np.random.default_rng(7))
-    made = tabulate(prepared.game, prepared.tree, policy)
-    assert np.allclose(policy_of(made, prepared.game, prepared.tree), policy)
 
 
 def test_the_kernel_spells_out_who_acts_as_the_games_do():

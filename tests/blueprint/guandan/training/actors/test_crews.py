@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.actors.crews import ThreadCrew
 from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece
 from blueprint.guandan.training.dmc import Learner
@@ -19,10 +18,11 @@ from blueprint.guandan.training.trainer import Trainer
 from blueprint.guandan.training.training_run import RunConfig, train
 from games.support.interruption import Interrupted
 from games.support.work.priority import BEHIND, niceness
+from tests.blueprint.guandan import positions
+from tests.blueprint.guandan.positions import TINY as SMALL
 from tests.patience import PATIENCE, amount
 
-SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
-FAST = TrainConfig(rounds=amount(6, 3), batch=64, seed=3, pieces=3)
+FAST = positions.FAST.replace(rounds=amount(6, 3), pieces=3)
 
 
 def tensors(trainer: Trainer) -> dict[str, Any]:
@@ -52,45 +52,42 @@ class Watched(ThreadCrew):
 @pytest.mark.some(1)
 def test_the_same_pieces_are_learned_from_alike_by_any_number_of_threads(staleness: int) -> None:
     found = []
-    for threads in (1, 2, 4):
+    for threads in (1, 3):
         trainer = Trainer(SMALL, FAST.replace(staleness=staleness), threads=threads)
         for _ in range(amount(4, 2)):
             trainer.run_generation()
         found.append((tensors(trainer), trainer.decisions, trainer.rounds))
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("staleness", [0, 1, 3])
-@pytest.mark.some(2)
+@pytest.mark.parametrize("staleness", [0, 2])
 def test_no_more_generations_are_out_than_the_staleness_allows(staleness: int) -> None:
     trainer = Trainer(SMALL, FAST.replace(staleness=staleness), threads=2)
     crew = Watched(2)
     trainer.crew = crew
-    rows = [trainer.run_generation() for _ in range(5)]
-    assert crew.collected == list(range(5))
-    assert [generation for generation, _ in crew.out] == list(range(5 + staleness))
+    rows = [trainer.run_generation() for _ in range(4)]
+    assert crew.collected == list(range(4))
+    assert [generation for generation, _ in crew.out] == list(range(4 + staleness))
     assert all(generation - version <= staleness for generation, version in crew.out)
     assert crew.most == staleness + 1
     assert max(row.get("staleness", 0) for row in rows) == staleness
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells threads apart")
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_several_players_let_the_learner_go_first(threads: int) -> None:
-    found = []
-
+def test_several_players_let_the_learner_go_first() -> None:
     class Noted(ThreadCrew):
         def _play(self, game: PieceGame) -> PlayedPiece:
             found.append(niceness())
             return super()._play(game)
 
     before = niceness()
-    trainer = Trainer(SMALL, FAST, threads=threads)
-    trainer.crew = Noted(threads)
-    for _ in range(2):
+    for threads in (2, 3):
+        found: list[int] = []
+        trainer = Trainer(SMALL, FAST, threads=threads)
+        trainer.crew = Noted(threads)
         trainer.run_generation()
-    assert niceness() == before
-    assert set(found) == {before if threads < 3 else min(before + BEHIND, 19)}
+        assert niceness() == before
+        assert set(found) == {before if threads < 3 else min(before + BEHIND, 19)}
 
 
 def test_a_resumed_run_deals_other_games_than_those_that_were_out(tmp_path: Path) -> None:
@@ -115,12 +112,3 @@ def test_a_run_that_ends_leaves_nobody_playing(tmp_path: Path) -> None:
     for one in players:
         one.join(PATIENCE)
     assert not any(one.is_alive() for one in players)
-
-
-def test_an_abandoned_crew_stops_its_players() -> None:
-    trainer = Trainer(SMALL, FAST.replace(rounds=200), threads=1)
-    crew = trainer.crew
-    crew.hand_out(trainer.deal(), trainer.learner, 0)
-    crew.abandon()
-    with pytest.raises(Interrupted):
-        crew.collect()

@@ -13,18 +13,19 @@ from typing import Any
 
 import pytest
 
-from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.actors.piece_actor import PieceActor
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.guandan.training.training_run import RunConfig, RunWatch, train
 from games.support.work.priority import BEHIND, niceness
 from games.support.work.ray_cluster import Cluster, connected
 from games.support.work.where import WorkError, where_from
+from tests.blueprint.guandan import positions
+from tests.blueprint.guandan.positions import TINY as SMALL
 
 pytest.importorskip("ray")
 
-SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
-FAST = TrainConfig(rounds=12, batch=64, seed=3, pieces=3, focus=2.0)
+FAST = positions.FAST.replace(rounds=12, pieces=3, focus=2.0)
 
 
 @pytest.fixture(scope="module")
@@ -126,13 +127,13 @@ def test_a_run_on_actors_ends_at_ctrl_c_with_its_last_whole_generation(
 
     def progress(row: dict[str, Any]) -> None:
         rows.append(row)
-        if len(rows) == 4:
+        if len(rows) == 3:
             threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     before = signal.getsignal(signal.SIGINT)
     trainer = train(tmp_path, run, network=SMALL, config=config, watch=RunWatch(progress))
     again = Trainer.load(tmp_path / "last.safetensors", threads=1)
-    assert len(rows) >= 4 and again.generation == len(rows) == trainer.generation
+    assert len(rows) >= 3 and again.generation == len(rows) == trainer.generation
     assert again.rounds == config.rounds * len(rows)
     assert again.decisions == rows[-1]["decisions"]
     assert 0 < max(row["staleness"] for row in rows) <= 2

@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -21,25 +20,28 @@ from gs2.guandan.table.client.client import TableClient
 from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server.server import ServerConfig, TableServer
-from tests.gs2.guandan.table.client.test_client import MOVES, act, notify
+from tests.gs2.guandan.table.client.test_client import HAND, MOVES, act, notify
 from tests.patience import PATIENCE
 
 SILENCE = 2.0
 """Seconds until a server that stays silent is given up; one that answers has all the time it needs."""
 
 
-def told(server: Any, dialect: str, path: str = "", **config: Any) -> str:
-    """Return what a client is told of a server, an async context manager that yields a port."""
+def told(*cases: tuple[Any, str], path: str = "", **config: Any) -> list[str]:
+    """Return what clients of a dialect are told of servers, async context managers that yield a port."""
 
-    async def scenario() -> None:
+    async def meet(server: Any, dialect: str) -> str:
         async with server as port:
             options = {"patience": 300.0, "linger": 0.1, **config}
             url = f"ws://127.0.0.1:{port}{path}"
-            await TableClient(ClientConfig(url, dialect, **options), InstantHost(FirstAgent)).run()
+            with pytest.raises(ClientError) as error:
+                await TableClient(ClientConfig(url, dialect, **options), InstantHost(FirstAgent)).run()
+            return str(error.value)
 
-    with pytest.raises(ClientError) as error:
-        asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
-    return str(error.value)
+    async def scenario() -> list[str]:
+        return await asyncio.gather(*[meet(server, dialect) for server, dialect in cases])
+
+    return asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
 
 
 @asynccontextmanager
@@ -88,31 +90,33 @@ async def error_of_openguandan(socket: Any) -> None:
 
 
 def test_each_dialect_is_told_of_the_other_by_our_servers():
-    text = told(ours("njupt"), "openguandan")
-    assert "speaks njupt" in text and "--dialect njupt" in text
-    text = told(ours("njupt"), "openguandan", "/game/somebody")
+    for speaks, other in (("njupt", "openguandan"), ("openguandan", "njupt")):
+        (text,) = told((ours(speaks), other))
+        assert f"speaks {speaks}" in text and f"--dialect {speaks}" in text
+    (text,) = told((ours("njupt"), "openguandan"), path="/game/somebody")
     assert "--dialect njupt" in text
-    text = told(ours("openguandan"), "njupt")
-    assert "speaks openguandan" in text and "--dialect openguandan" in text
 
 
 def test_each_dialect_is_told_of_the_other_by_what_strangers_say():
-    assert "--dialect njupt" in told(scripted(error_of_njupt), "openguandan")
-    assert "--dialect openguandan" in told(scripted(error_of_openguandan), "njupt")
-    text = told(scripted(silent), "openguandan", patience=SILENCE)
-    assert "nothing within 2 s" in text and "--dialect njupt" in text
+    one, other, round_trip = told(
+        (scripted(error_of_njupt), "openguandan"),
+        (scripted(error_of_openguandan), "njupt"),
+        (scripted(echo), "openguandan"),
+    )
+    assert "--dialect njupt" in one and "--dialect openguandan" in other and "without a room" in round_trip
 
 
-@pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
-def test_what_is_no_guandan_server_at_all_is_named(dialect):
+def test_what_is_no_guandan_server_at_all_is_named():
+    dialects = ("openguandan", "njupt")
     page = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
-    assert "HTTP 404" in told(plain(page), dialect)
-    assert "no WebSocket server" in told(plain(b"220 mail ready\r\n"), dialect)
-    assert "no answer within 2 s" in told(plain(None), dialect, patience=SILENCE)
-
-
-def test_an_echo_gives_no_seat():
-    assert "without a room" in told(scripted(echo), "openguandan")
+    assert all("HTTP 404" in text for text in told(*((plain(page), dialect) for dialect in dialects)))
+    mail = told(*((plain(b"220 mail ready\r\n"), dialect) for dialect in dialects))
+    assert all("no WebSocket server" in text for text in mail)
+    nobody = [(plain(None), dialect) for dialect in dialects]
+    *none, nothing = told(*nobody, (scripted(silent), "openguandan"), patience=SILENCE)
+    assert all("no answer within 2 s" in text for text in none)
+    assert "nothing within 2 s" in nothing and "--dialect njupt" in nothing
+    assert ClientConfig("ws://127.0.0.1:1").patience < 10, "a person is told soon by default"
 
 
 def test_a_silent_server_of_the_competition_is_waited_for_but_spoken_of(caplog):
@@ -130,27 +134,27 @@ def test_a_silent_server_of_the_competition_is_waited_for_but_spoken_of(caplog):
     assert "--dialect openguandan" in caplog.text
 
 
-def test_a_person_is_told_within_ten_seconds_by_default():
-    assert ClientConfig("ws://127.0.0.1:1").patience < 10
+@pytest.mark.skipif(os.name == "nt", reason="input that can be called off, signals of a terminal")
+@pytest.mark.parametrize("leave", ["quit\n", "", "Ctrl-C"])
+@pytest.mark.some(2)
+def test_a_person_leaves_by_quit_the_end_of_the_input_or_one_ctrl_c(leave):
+    """Without a traceback, and the server sees a close.
 
-
-@pytest.mark.skipif(os.name == "nt", reason="input that can be called off")
-@pytest.mark.parametrize("typed", [b"quit\n", b""])
-@pytest.mark.some(1)
-def test_quit_and_the_end_of_the_input_leave_the_table_with_success(typed):
-    """A question that the server has replaced by another is not answered any more."""
-    closed = asyncio.Event()
+    A question that the server has replaced by another is not answered any more. With Ctrl-C the input stays
+    open: a thread that waited there would keep the process.
+    """
 
     async def table(socket: Any) -> None:
         await socket.recv()
         await socket.send('{"type":"CREATE_ROOM","code":200,"data":{"roomId":5}}')
-        await socket.send(json.dumps(notify("beginning", handCards=["S2", "H3", "SB"], myPos=0)))
+        await socket.send(json.dumps(notify("beginning", handCards=HAND, myPos=0)))
         await socket.send(json.dumps(act()))
         await again.wait()
         await socket.send(json.dumps(act(actionList=MOVES[::-1])))
         answers.append(json.loads(await socket.recv())["data"]["act"])
         await socket.send(json.dumps(act()))
         await socket.wait_closed()
+        answers.append(socket.close_code)
         closed.set()
 
     async def until_asked(process: asyncio.subprocess.Process) -> None:
@@ -168,82 +172,28 @@ def test_quit_and_the_end_of_the_input_leave_the_table_with_success(typed):
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )  # fmt: skip
             try:
-                assert process.stdin is not None
+                assert process.stdin is not None and process.stdout is not None and process.stderr is not None
                 await until_asked(process)
                 again.set()
                 await until_asked(process)
                 process.stdin.write(b"0\n")
                 await until_asked(process)
-                process.stdin.write(typed)
-                process.stdin.close()
+                if leave == "Ctrl-C":
+                    process.send_signal(signal.SIGINT)
+                else:
+                    process.stdin.write(leave.encode())
+                    process.stdin.close()
                 await closed.wait()
-                out, err = await process.communicate()
-                assert process.returncode is not None
-                return process.returncode, out, err
+                code = await process.wait()
+                return code, await process.stdout.read(), await process.stderr.read()
             finally:
                 if process.returncode is None:
                     process.kill()
 
-    again = asyncio.Event()
+    again, closed = asyncio.Event(), asyncio.Event()
     answers: list[Any] = []
     code, out, err = asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
-    assert code == 0, err
-    assert answers == [MOVES[1]]
-    assert b"left the table" in err and b"Traceback" not in err and b"ERROR" not in err
-    assert b"rounds" in out
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals of a terminal")
-@pytest.mark.parametrize("agent", ["human", "random"])
-@pytest.mark.some(1)
-def test_one_ctrl_c_leaves_the_table(agent):
-    """The person is asked, presses Ctrl-C once, and is out: no traceback, and the server sees a close."""
-    asked, closed = asyncio.Event(), asyncio.Event()
-    codes = []
-
-    async def table(socket: Any) -> None:
-        await socket.recv()
-        await socket.send('{"type":"CREATE_ROOM","code":200,"data":{"roomId":5}}')
-        hand = ["S2", "H3", "SB"]
-
-        await socket.send(json.dumps(notify("beginning", handCards=hand, myPos=0)))
-        if agent == "human":
-            await socket.send(json.dumps(act()))
-        asked.set()
-        await socket.wait_closed()
-        codes.append(socket.close_code)
-        closed.set()
-
-    async def scenario() -> tuple[int, str, str]:
-        async with serve(table, "127.0.0.1", 0) as server:
-            port = server.sockets[0].getsockname()[1]
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "gs2.cli", "play", "--server", f"ws://127.0.0.1:{port}",
-                "--agent", agent,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )  # fmt: skip
-            try:
-                await asked.wait()
-                assert process.stdout is not None and process.stdin is not None
-                out = b""
-                while agent == "human" and b"your move>" not in out:
-                    out += await process.stdout.read(1000)
-                if agent != "human":
-                    # it says so when it is in its loop
-                    assert process.stderr is not None
-                    await process.stderr.readline()
-                process.send_signal(signal.SIGINT)
-                await closed.wait()
-                # its input is still open: a thread that waited there would keep it
-                code = await process.wait()
-                assert process.stderr is not None
-                return code, out.decode(), (await process.stderr.read()).decode()
-            finally:
-                if process.returncode is None:
-                    process.kill()
-
-    code, _, err = asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
-    assert code == 130
-    assert "Traceback" not in err and "Fatal" not in err
-    assert re.search("left the table", err)
-    assert codes == [1000]
+    assert answers == [MOVES[1], 1000]
+    assert b"left the table" in err
+    assert not any(word in err for word in (b"Traceback", b"ERROR", b"Fatal"))
+    assert (code, b"rounds" in out) == ((130, False) if leave == "Ctrl-C" else (0, True)), err

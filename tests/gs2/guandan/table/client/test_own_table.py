@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from games.guandan.matches.match_game import match_events, read_match
-from gs2.guandan.table.agents import FirstAgent, RandomAgent
+from gs2.guandan.table.agents import FirstAgent
 from gs2.guandan.table.client.card_faces import CardFaces
 from gs2.guandan.table.client.human import SeatLeft, UndoWanted
 from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig
@@ -17,7 +17,13 @@ from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.runner import play_games
 from gs2.guandan.table.seat import Observation
 from tests.gs2.guandan.table.results import read_results
+from tests.gs2.guandan.table.scenario import near_the_end
 from tests.patience import amount
+
+
+@pytest.fixture(autouse=True)
+def short_games(monkeypatch):
+    near_the_end(monkeypatch)
 
 
 class Scripted:
@@ -70,12 +76,12 @@ def situation(observation: Observation) -> tuple[Any, ...]:
 @pytest.mark.some(1)
 def test_choices_taken_back_lead_to_the_very_situation_before_them_and_change_no_outcome(seat, tmp_path):
     games = amount(2, 1)
-    plain, often = Scripted(), Scripted(undo=0.04 / games, seed=seat)
+    plain, often = Scripted(), Scripted(undo=0.04, seed=seat)
     table, _ = own_table(plain, seat=seat, seed=5, games=games)
     assert table.play()
     again, shown = own_table(often, seat=seat, seed=5, games=games, record=tmp_path)
     assert again.play()
-    assert often.undone > 5 and any("taken back" in text for text in shown)
+    assert often.undone > 2 and any("taken back" in text for text in shown)
     # each situation that was seen after a choice was taken back had been seen without
     first = {situation(seen) for seen in plain.seen}
     assert {situation(seen) for seen in often.seen} == first
@@ -90,71 +96,44 @@ def test_choices_taken_back_lead_to_the_very_situation_before_them_and_change_no
     assert again.record in whole
 
 
-def test_nothing_can_be_taken_back_before_the_first_choice():
-    class Undoes(Scripted):
-        def act(self, observation: Observation) -> int:
-            if not self.undone:
-                self.undone = 1
-                raise UndoWanted("back")
-            raise SeatLeft("enough")
-
-    table, shown = own_table(Undoes(), seed=1)
-    assert not table.play()
-    assert any("no choice of yours" in text for text in shown)
-
-
-def test_the_same_seed_plays_what_the_runner_plays():
-    table, _ = own_table(Scripted(), agents=FirstAgent, seed=9)
+def test_the_same_seed_plays_what_the_runner_plays_and_it_is_told_in_the_order_of_play():
+    table, shown = own_table(Scripted(), agents=FirstAgent, seed=9)
     assert table.play()
     result = play_games([Decided(), FirstAgent(), FirstAgent(), FirstAgent()], seed=9)
     assert result.games == table.result.games and result.shares == table.result.shares
-
-
-def test_who_leaves_leaves_a_record_up_to_there_and_a_line_of_results(tmp_path):
-    person = Scripted(leave_after=30)
-    table, _ = own_table(person, seed=2, record=tmp_path)
-    assert not table.play() and table.left == "enough"
-    assert table.record is not None and table.record.parent == tmp_path
-    record = read_match(table.record)
-    assert not record.complete and sum(1 for _ in match_events(record)) > 0
-    rows, damaged = read_results(tmp_path / "results.jsonl")
-    assert [row["ended"] for row in rows] == ["left"] and damaged == 0
-    assert rows[0]["names"][0] == "person"
-
-
-def test_records_of_choices_taken_back_stay_as_they_were(tmp_path):
-    class Undoes(Scripted):
-        def act(self, observation: Observation) -> int:
-            if len(self.seen) == 12 and not self.undone:
-                self.undone = 1
-                self.kept = {path: path.read_bytes() for path in Path(tmp_path).glob("*game*")}
-                raise UndoWanted("back")
-            return super().act(observation)
-
-    person = Undoes(leave_after=20)
-    table, _ = own_table(person, seed=2, record=tmp_path)
-    table.play()
-    (old,) = person.kept
-    assert old.read_bytes() == person.kept[old] and table.record != old
-
-
-def test_an_agent_that_fails_costs_a_default_move_and_says_so():
-    class Breaks:
-        def act(self, observation: Observation) -> int:
-            raise RuntimeError("out of ideas")
-
-    table, shown = own_table(Scripted(leave_after=5), agents=Breaks, seed=1)
-    table.play()
-    assert sum(table.result.fallbacks) > 3
-    assert any("out of ideas" in text for text in shown)
-
-
-def test_what_happens_is_told_in_the_order_of_play():
-    table, shown = own_table(Scripted(), agents=RandomAgent, seed=3)
-    assert table.play()
     text = "\n".join(shown)
     assert text.count("=== round") == table.result.rounds == text.count("round over:")
     assert text.count("game over after") == 1
     assert "pay" in text or "no tribute" in text
     order = [text.index(word) for word in ("=== round 1", "round over:", "=== round 2", "game over after")]
     assert order == sorted(order)
+
+
+def test_who_leaves_leaves_a_record_up_to_there_and_those_of_choices_taken_back_as_they_were(tmp_path):
+    class Undoes(Scripted):
+        """Takes back a choice before the first, where there is none, and the twelfth."""
+
+        def act(self, observation: Observation) -> int:
+            if len(self.seen) == 12 * self.undone and self.undone < 2:
+                self.undone += 1
+                self.kept = {path: path.read_bytes() for path in Path(tmp_path).glob("*game*")}
+                raise UndoWanted("back")
+            return super().act(observation)
+
+    class Breaks:
+        def act(self, observation: Observation) -> int:
+            raise RuntimeError("out of ideas")
+
+    person = Undoes(leave_after=20)
+    table, shown = own_table(person, agents=Breaks, seed=2, record=tmp_path)
+    assert not table.play() and table.left == "enough"
+    assert any("no choice of yours" in text for text in shown)
+    assert sum(table.result.fallbacks) > 3 and any("out of ideas" in text for text in shown)
+    (old,) = person.kept
+    assert old.read_bytes() == person.kept[old] and table.record != old
+    assert table.record is not None and table.record.parent == tmp_path
+    record = read_match(table.record)
+    assert not record.complete and sum(1 for _ in match_events(record)) > 0
+    rows, damaged = read_results(tmp_path / "results.jsonl")
+    assert [row["ended"] for row in rows] == ["left"] and damaged == 0
+    assert rows[0]["names"][0] == "person"

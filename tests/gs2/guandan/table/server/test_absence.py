@@ -1,13 +1,15 @@
-"""Clients that are silent, lost or dead, and those that come back."""
+"""Clients that are silent, lost or dead, and those that come back; our server in its official form, too."""
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
+import itertools
 import json
 import math
 import random
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -16,14 +18,17 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import connect
 
 from gs2.guandan.table.agents import RandomAgent, host_for
+from gs2.guandan.table.client.client import TableClient
+from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
 from gs2.guandan.table.wire.openguandan import OpenGuanDan
-from tests.gs2.guandan.table.protocol import heard_until, njupt_client, until
+from tests.gs2.guandan.table.protocol import heard_until, openguandan_client, until
 from tests.gs2.guandan.table.scenario import (
+    Ear,
     answer,
     first_request,
     is_act,
@@ -33,6 +38,7 @@ from tests.gs2.guandan.table.scenario import (
     run,
     table,
     tell,
+    with_a_limit,
 )
 from tests.patience import amount
 
@@ -42,60 +48,44 @@ def short_games(monkeypatch):
     near_the_end(monkeypatch)
 
 
-def test_a_client_that_never_answers_is_decided_for_and_told():
-    async def scenario():
-        async with table(room={"decision": 300.0, "missed": 1}) as (server, sockets):
-            silent = sockets[3]
-            players = [asyncio.create_task(play_on(sockets[s], s, random.Random(s))) for s in range(3)]
-            await until(lambda: server.rooms[1].seats[3].due is not None)
-            # its time is up at once; that of the others is not, however busy the machine
-            server.rooms[1].seats[3].deadline = 0.0
-            told = await heard_until(silent, is_error)
-            assert "no answer within 300 s" in told["data"]["msg"]
-            result = server.rooms[1].result
-            await until(lambda: result.fallbacks[3] > 10)
-            for player in players:
-                player.cancel()
-            return result
-
-    result = run(scenario())
-    assert result.fallbacks[3] > 10
-    assert result.fallbacks[:3] == [0, 0, 0]
+@with_a_limit
+async def test_a_client_that_never_answers_is_decided_for_and_told():
+    async with table(room={"decision": 300.0, "missed": 1}) as (server, sockets):
+        silent = sockets[3]
+        players = [asyncio.create_task(play_on(sockets[s], s, random.Random(s))) for s in range(3)]
+        await until(lambda: server.rooms[1].seats[3].due is not None)
+        # its time is up at once; that of the others is not, however busy the machine
+        server.rooms[1].seats[3].deadline = 0.0
+        told = await heard_until(silent, is_error)
+        assert "no answer within 300 s" in told["data"]["msg"]
+        result = server.rooms[1].result
+        await until(lambda: result.fallbacks[3] > 10)
+        assert result.fallbacks[:3] == [0, 0, 0]
+        for player in players:
+            player.cancel()
 
 
-@pytest.mark.parametrize("closes", [False, True], ids=["joins again", "closes and comes back"])
-def test_a_silent_client_gains_no_time_by_joining_again(closes):
-    async def scenario():
-        hosts = {"first": host_for("first")}
-        config = ServerConfig(port=0, seed=1, agents=("first",) * 3, room=RoomConfig(decision=0.3))
-        async with TableServer(config, hosts) as server:
-            socket = await connect(server.url, max_size=None, max_queue=None)
-            await tell(socket, "CREATE_ROOM", userId="x", seatNum=0)
-            await until(lambda: server.rooms and server.rooms[1].state == "playing")
-            room = server.rooms[1]
-            await until(lambda: room.seats[0].due is not None)
-            # it would go on for ever if every return began the clock anew
-            while not room.result.fallbacks[0]:
-                if closes:
-                    await socket.close()
-                    await until(lambda: room.seats[0].connection is None)
-                    socket = await connect(server.url, max_size=None, max_queue=None)
-                await tell(socket, "JOIN_ROOM", userId="x", roomId=1)
-                assert (await heard_until(socket, lambda m: m["type"] == "JOIN_ROOM"))["code"] == 200
-            await socket.close()
-
-    run(scenario(), seconds=60)
-
-
-class Ear:
-    """A connection as a room sees it; nothing is at its other end."""
-
-    seat = None
-
-    def send(self, payload):
-        """Drop it."""
-
-    queue = send
+@with_a_limit
+async def test_a_silent_client_gains_no_time_by_joining_again():
+    hosts = {"first": host_for("first")}
+    config = ServerConfig(port=0, seed=1, agents=("first",) * 3, room=RoomConfig(decision=0.3))
+    async with TableServer(config, hosts) as server:
+        socket = await connect(server.url, max_size=None, max_queue=None)
+        await tell(socket, "CREATE_ROOM", userId="x", seatNum=0)
+        await until(lambda: server.rooms and server.rooms[1].state == "playing")
+        room = server.rooms[1]
+        await until(lambda: room.seats[0].due is not None)
+        # it would go on for ever if every return began the clock anew, with the old connection or another
+        for turn in itertools.count():
+            if room.result.fallbacks[0]:
+                break
+            if turn % 2:
+                await socket.close()
+                await until(lambda: room.seats[0].connection is None)
+                socket = await connect(server.url, max_size=None, max_queue=None)
+            await tell(socket, "JOIN_ROOM", userId="x", roomId=1)
+            assert (await heard_until(socket, lambda m: m["type"] == "JOIN_ROOM"))["code"] == 200
+        await socket.close()
 
 
 @settings(max_examples=amount(60), deadline=None)
@@ -138,111 +128,127 @@ def test_the_clock_of_a_request_begins_once_when_its_client_is_there(decision, r
         run(scenario())
 
 
-def test_the_seat_of_a_killed_client_goes_to_the_fallback_agent_and_the_others_play_on():
-    async def scenario():
-        hosts = {"fallback": InstantHost(RandomAgent)}
-        async with table(room={"reconnect": 0.1}, hosts=hosts) as (server, sockets):
-            await first_request(sockets[:1] + sockets[1:])
-            server.rooms[1].seats[2].connection.abort()
-            sockets[2].transport.abort()
-            players = [asyncio.create_task(play_on(sockets[s], s, random.Random(s))) for s in (0, 1, 3)]
-            for seat in server.rooms[1].seats:
-                if seat.asked is not None and seat.connection is not None:
-                    seat.connection.send(seat.asked)
-            await asyncio.gather(*players)
-            return server.results[0]
-
-    result = run(scenario())
-    assert result.fallbacks[2] > 0 and result.fallbacks[0] == 0
+@with_a_limit
+async def test_the_seat_of_a_killed_client_goes_to_the_fallback_agent_and_the_others_play_on():
+    hosts = {"fallback": InstantHost(RandomAgent)}
+    async with table(room={"reconnect": 0.1}, hosts=hosts) as (server, sockets):
+        await first_request(sockets)
+        server.rooms[1].seats[2].connection.abort()
+        sockets[2].transport.abort()
+        players = [asyncio.create_task(play_on(sockets[s], s, random.Random(s))) for s in (0, 1, 3)]
+        for seat in server.rooms[1].seats:
+            if seat.asked is not None and seat.connection is not None:
+                seat.connection.send(seat.asked)
+        await asyncio.gather(*players)
+        assert server.results[0].fallbacks[2] > 0 and server.results[0].fallbacks[0] == 0
 
 
-def test_a_client_that_returns_gets_its_seat_the_round_so_far_and_its_request():
-    async def scenario():
-        async with table() as (server, sockets):
-            seat, act = await first_request(sockets)
-            await answer(sockets[seat], seat, act, 0)
-            nxt = (seat + 1) % 4
-            act = await heard_until(sockets[nxt], is_act)
-            await sockets[nxt].close()
-            await until(lambda: server.rooms[1].seats[nxt].connection is None)
-            async with connect(server.url, max_size=None) as socket:
-                await tell(socket, "JOIN_ROOM", userId=f"u{nxt}", roomId=1)
-                heard = [json.loads(await socket.recv()) for _ in range(4)]
-                assert [m.get("stage", m["type"]) for m in heard] == [
-                    "JOIN_ROOM",
-                    "beginning",
-                    "play",
-                    "play",
-                ]
-                assert heard[1]["myPos"] == nxt
-                assert heard[2]["curPos"] == seat
-                assert heard[3] == act
-                others = [s for s in range(4) if s != nxt]
-                tasks = [asyncio.create_task(play_on(sockets[s], s, random.Random(s))) for s in others]
-                await answer(socket, nxt, act, 0)
-                await play_on(socket, nxt, random.Random(9))
-                await asyncio.gather(*tasks)
-            assert server.results[0].fallbacks == [0, 0, 0, 0]
-
-    run(scenario())
+@with_a_limit
+async def test_a_client_that_returns_gets_its_seat_the_round_so_far_and_its_request():
+    async with table() as (server, sockets):
+        seat, act = await first_request(sockets)
+        await answer(sockets[seat], seat, act, 0)
+        nxt = (seat + 1) % 4
+        act = await heard_until(sockets[nxt], is_act)
+        await sockets[nxt].close()
+        await until(lambda: server.rooms[1].seats[nxt].connection is None)
+        async with connect(server.url, max_size=None) as socket:
+            await tell(socket, "JOIN_ROOM", userId=f"u{nxt}", roomId=1)
+            heard = [json.loads(await socket.recv()) for _ in range(4)]
+            stages = [message.get("stage", message["type"]) for message in heard]
+            assert stages == ["JOIN_ROOM", "beginning", "play", "play"]
+            assert heard[1]["myPos"] == nxt
+            assert heard[2]["curPos"] == seat
+            assert heard[3] == act
+            await answer(socket, nxt, act, 0)
+            notice = await heard_until(sockets[seat], lambda m: m.get("curPos") == nxt)
+            assert notice["curAction"] == act["actionList"][0]
+            assert server.rooms[1].result.fallbacks == [0, 0, 0, 0]
 
 
-def test_a_seat_whose_connection_is_dead_goes_back_to_its_user_and_a_living_one_stays():
-    async def scenario():
-        async with table(room={"probe": 300.0}) as (server, sockets):
-            await until(lambda: server.rooms[1].state == "playing")
-            room = server.rooms[1]
-            old = room.seats[2].connection
-            heard = old.last_heard
-            async with connect(server.url, max_size=None) as socket:
-                # the living one answers the ping and keeps its seat
-                await tell(socket, "JOIN_ROOM", userId="u2", roomId=1)
-                assert "is connected" in (await heard_until(socket, is_error))["data"]["msg"]
-                await until(lambda: old.last_heard > heard)
-                await sockets[2].send("x")
-                await heard_until(sockets[2], is_error)
-                assert room.seats[2].connection is old
-                # a machine that is gone answers nothing
-                sockets[2].transport.pause_reading()
-                room.config = dataclasses.replace(room.config, probe=0.2)
-                await tell(socket, "JOIN_ROOM", userId="u2", roomId=1)
-                await heard_until(socket, is_error)
-                await until(lambda: server.rooms[1].seats[2].connection is None)
-                await tell(socket, "JOIN_ROOM", userId="u2", roomId=1)
-                assert (await heard_until(socket, lambda m: m["type"] == "JOIN_ROOM"))["code"] == 200
-            sockets[2].transport.abort()
-
-    run(scenario())
+@with_a_limit
+async def test_a_seat_whose_connection_is_dead_goes_back_to_its_user_and_a_living_one_stays():
+    async with table(room={"probe": 300.0}) as (server, sockets):
+        await until(lambda: server.rooms[1].state == "playing")
+        room = server.rooms[1]
+        old = room.seats[2].connection
+        heard = old.last_heard
+        async with connect(server.url, max_size=None) as socket:
+            # the living one answers the ping and keeps its seat
+            await tell(socket, "JOIN_ROOM", userId="u2", roomId=1)
+            assert "is connected" in (await heard_until(socket, is_error))["data"]["msg"]
+            await until(lambda: old.last_heard > heard)
+            await sockets[2].send("x")
+            await heard_until(sockets[2], is_error)
+            assert room.seats[2].connection is old
+            # a machine that is gone answers nothing
+            sockets[2].transport.pause_reading()
+            room.config = dataclasses.replace(room.config, probe=0.2)
+            await tell(socket, "JOIN_ROOM", userId="u2", roomId=1)
+            await heard_until(socket, is_error)
+            await until(lambda: server.rooms[1].seats[2].connection is None)
+            await tell(socket, "JOIN_ROOM", userId="u2", roomId=1)
+            assert (await heard_until(socket, lambda m: m["type"] == "JOIN_ROOM"))["code"] == 200
+        sockets[2].transport.abort()
 
 
-def test_a_bot_of_the_competition_that_returns_by_name_gets_its_seat():
-    async def scenario():
-        async with TableServer(ServerConfig(dialect="njupt", port=0, seed=6)) as server:
-            url = server.url.removesuffix("/game/{name}")
-            lost = await connect(f"{url}/game/lost", max_size=None)
-            bots = [asyncio.create_task(njupt_client(url, f"bot{k}")) for k in range(3)]
-            act = await heard_until(lost, is_act)
-            await lost.close()
-            await until(lambda: server.rooms[1].seats[0].connection is None)
-            again = await asyncio.gather(njupt_client(url, "lost"), *bots)
-            beginning = next(m for m in again[0] if m.get("stage") == "beginning")
-            request = next(m for m in again[0] if m["type"] == "act")
-            assert beginning["myPos"] == 0
-            assert request == act
-            assert server.results[0].fallbacks == [0, 0, 0, 0]
-
-    run(scenario())
+@with_a_limit
+async def test_a_connection_that_is_dead_without_having_ended_is_dropped():
+    async with TableServer(ServerConfig(port=0, limits=WireLimits(silence=0.3))) as server:
+        socket = await connect(server.url, ping_interval=None)
+        await tell(socket, "CREATE_ROOM", userId="gone")
+        await heard_until(socket, lambda message: message["type"] == "CREATE_ROOM")
+        # a machine that is gone reads no pings
+        socket.transport.pause_reading()
+        await until(lambda: not server.rooms)
+        socket.transport.abort()
 
 
-def test_a_connection_that_is_dead_without_having_ended_is_dropped():
-    async def scenario():
-        async with TableServer(ServerConfig(port=0, limits=WireLimits(silence=0.3))) as server:
-            socket = await connect(server.url, ping_interval=None)
-            await tell(socket, "CREATE_ROOM", userId="gone")
-            await heard_until(socket, lambda message: message["type"] == "CREATE_ROOM")
-            # a machine that is gone reads no pings
-            socket.transport.pause_reading()
-            await until(lambda: not server.rooms)
-            socket.transport.abort()
+@with_a_limit
+async def test_a_move_out_of_turn_is_not_answered_and_whoever_was_cut_off_is_never_taken_back():
+    async with table(official=True) as (server, sockets):
+        seat, act = await first_request(sockets)
+        assert seat == 0
+        await tell(sockets[1], "PLAY", roomId=1, player=1, act=act["actionList"][0])
+        await tell(sockets[1], "GET_ROOMPLAYER", roomId=1)
+        told = await heard_until(sockets[1], lambda message: "code" in message)
+        assert (told["type"], told["code"]) == ("GET_ROOMPLAYER", 200)
+        await sockets[1].close()
+        await until(lambda: server.rooms[1].seats[1].lost is not None)
+        async with connect(server.url) as again:
+            await tell(again, "JOIN_ROOM", userId="u1", roomId=1)
+            told = await heard_until(again, lambda message: "code" in message)
+            assert told == {"type": "JOIN_ROOM", "code": -1, "data": {"msg": "房间已满"}}
 
-    run(scenario())
+
+@with_a_limit
+async def test_our_client_that_is_not_let_in_again_says_why():
+    class Cut(InstantHost):
+        """Loses the connection at the third decision."""
+
+        def __init__(self, server: TableServer) -> None:
+            super().__init__(RandomAgent)
+            self.server, self.asked = server, 0
+
+        def answer_now(self, key: Any, observation: Any) -> int:
+            self.asked += 1
+            if self.asked == 3:
+                connection = self.server.rooms[1].seats[observation.seat].connection
+                assert connection is not None
+                connection.abort()
+            return super().answer_now(key, observation)
+
+    async with TableServer(ServerConfig(port=0, seed=1, official=True)) as server:
+        config = ClientConfig(server.url, user="cut", reconnect=1)
+        client = TableClient(config, Cut(server))
+        ours = asyncio.create_task(client.run())
+        room = await client.seated
+        others = [
+            asyncio.create_task(openguandan_client(server.url, f"bot{k}", None, room=room)) for k in range(3)
+        ]
+        try:
+            with pytest.raises(ClientError, match="not let in again: 房间已满"):
+                await ours
+        finally:
+            for other in others:
+                other.cancel()

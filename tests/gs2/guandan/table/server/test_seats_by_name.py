@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from contextlib import asynccontextmanager
 
-import pytest
 from websockets.asyncio.client import connect
 
 from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.hosts import InstantHost
-from gs2.guandan.table.server.place import RoomConfig, TableError
+from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import heard_until, until
-from tests.gs2.guandan.table.scenario import is_act, run
+from tests.gs2.guandan.table.scenario import is_act, with_a_limit
 
 
 @asynccontextmanager
@@ -39,131 +37,96 @@ def names(server: TableServer) -> dict[int, list[str]]:
     return {room.number: [seat.name for seat in room.seats] for room in server.rooms.values()}
 
 
-def test_who_comes_back_while_the_old_connection_is_dead_but_open_gets_the_seat():
-    async def scenario():
-        async with tables(agents=("random", "random"), probe=0.3) as (server, arrive):
-            old = await arrive("alice")
-            await arrive("bob")
-            await until(lambda: server.rooms[1].state == "playing")
-            seat = server.rooms[1].seats[0]
-            before = seat.connection
-            # a machine that is gone reads nothing, and so answers no ping
-            old.transport.pause_reading()
-            again = await arrive("alice")
-            beginning = await heard_until(again, lambda message: message.get("stage") == "beginning")
-            assert beginning["myPos"] == 0
-            assert seat.connection is not None
-            assert seat.connection is not before
-            assert seat.lost is None
-            assert names(server) == {1: ["alice", "random", "bob", "random"]}
-
-    run(scenario())
+@with_a_limit
+async def test_of_two_who_come_back_while_the_old_connection_is_dead_the_one_that_lives_gets_the_seat():
+    async with tables(agents=("random", "random"), probe=0.5) as (server, arrive):
+        old = await arrive("alice")
+        await arrive("bob")
+        await until(lambda: server.rooms[1].state == "playing")
+        seat = server.rooms[1].seats[0]
+        before = seat.connection
+        # a machine that is gone reads nothing, and so answers no ping
+        old.transport.pause_reading()
+        hasty = await arrive("alice")
+        hasty.transport.pause_reading()
+        again = await arrive("alice")
+        assert (await heard_until(again, lambda m: m.get("stage") == "beginning"))["myPos"] == 0
+        assert seat.connection not in (None, before) and seat.lost is None
+        assert names(server) == {1: ["alice", "random", "bob", "random"]}
 
 
-def test_of_two_who_come_back_in_haste_the_one_that_lives_gets_the_seat():
-    async def scenario():
-        async with tables(agents=("random", "random"), probe=0.5) as (server, arrive):
-            old = await arrive("alice")
-            await arrive("bob")
-            await until(lambda: server.rooms[1].state == "playing")
-            old.transport.pause_reading()
-            hasty = await arrive("alice")
-            hasty.transport.pause_reading()
-            again = await arrive("alice")
-            assert (await heard_until(again, lambda m: m.get("stage") == "beginning"))["myPos"] == 0
-            assert names(server) == {1: ["alice", "random", "bob", "random"]}
-
-    run(scenario())
-
-
-def test_a_living_client_keeps_its_seat_and_the_next_of_its_name_gets_another():
-    async def scenario():
-        async with tables(agents=("random", "random"), probe=1.0) as (server, arrive):
-            await arrive("alice")
-            await arrive("bob")
-            await until(lambda: server.rooms[1].state == "playing")
-            first = server.rooms[1].seats[0].connection
-            await arrive("alice")
-            await until(lambda: 2 in server.rooms)
-            assert names(server) == {
-                1: ["alice", "random", "bob", "random"],
-                2: ["alice", "random", "", "random"],
-            }
-            assert server.rooms[1].seats[0].connection is first
-
-    run(scenario())
+@with_a_limit
+async def test_a_living_client_keeps_its_seat_and_the_next_of_its_name_gets_another():
+    async with tables(agents=("random", "random"), probe=1.0) as (server, arrive):
+        await arrive("alice")
+        await arrive("bob")
+        await until(lambda: server.rooms[1].state == "playing")
+        first = server.rooms[1].seats[0].connection
+        await arrive("alice")
+        await until(lambda: 2 in server.rooms)
+        assert names(server) == {
+            1: ["alice", "random", "bob", "random"],
+            2: ["alice", "random", "", "random"],
+        }
+        assert server.rooms[1].seats[0].connection is first
 
 
-def test_who_leaves_while_it_waits_to_be_seated_gets_no_seat():
-    async def scenario():
-        async with tables(probe=1.0) as (server, arrive):
-            await arrive("alice")
-            impatient = await arrive("alice")
-            await impatient.close()
-            await arrive("bob")
-            # one more, which waits longer than the one that left would have
-            await arrive("bob")
-            await until(lambda: server.rooms[1].seats[2].taken)
-            assert names(server) == {1: ["alice", "bob", "bob'", ""]}
-
-    run(scenario())
+@with_a_limit
+async def test_who_leaves_while_it_waits_to_be_seated_gets_no_seat():
+    async with tables(probe=1.0) as (server, arrive):
+        await arrive("alice")
+        impatient = await arrive("alice")
+        await impatient.close()
+        await arrive("bob")
+        # one more, which waits longer than the one that left would have
+        await arrive("bob")
+        await until(lambda: server.rooms[1].seats[2].taken)
+        assert names(server) == {1: ["alice", "bob", "bob'", ""]}
 
 
-def test_the_second_client_of_a_name_gets_its_own_seat_back():
-    async def scenario():
-        async with tables(agents=("random", "random"), probe=1.0) as (server, arrive):
-            await arrive("twin")
-            second = await arrive("twin")
-            await until(lambda: 1 in server.rooms and server.rooms[1].state == "playing")
-            room = server.rooms[1]
-            assert names(server) == {1: ["twin", "random", "twin'", "random"]}
-            await second.close()
-            await until(lambda: room.seats[2].connection is None)
-            again = await arrive("twin")
-            act = await heard_until(again, lambda message: is_act(message) or message.get("myPos") == 2)
-            assert act["myPos"] == 2
-            assert room.seats[2].connection is not None
-            assert len(server.rooms) == 1
-
-    run(scenario())
+@with_a_limit
+async def test_the_second_client_of_a_name_gets_its_own_seat_back():
+    async with tables(agents=("random", "random"), probe=1.0) as (server, arrive):
+        await arrive("twin")
+        second = await arrive("twin")
+        await until(lambda: 1 in server.rooms and server.rooms[1].state == "playing")
+        room = server.rooms[1]
+        assert names(server) == {1: ["twin", "random", "twin'", "random"]}
+        await second.close()
+        await until(lambda: room.seats[2].connection is None)
+        again = await arrive("twin")
+        act = await heard_until(again, lambda message: is_act(message) or message.get("myPos") == 2)
+        assert act["myPos"] == 2
+        assert room.seats[2].connection is not None
+        assert len(server.rooms) == 1
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_table_that_lost_a_player_before_its_games_began_is_filled_again(seed):
+@with_a_limit
+async def test_a_table_that_lost_players_before_its_games_began_is_filled_again():
     """With a delay, others may have opened the next table when somebody leaves the one that was full."""
-
-    async def scenario():
-        async with tables(delay=300.0) as (server, arrive):
-            sockets = [await arrive(f"bot{k}") for k in range(4)]
-            await until(lambda: server.rooms[1].state == "starting")
-            await arrive("bot4")
-            await until(lambda: 2 in server.rooms)
-            left = random.Random(seed).sample(range(4), 1 + seed)
+    async with tables(delay=300.0) as (server, arrive):
+        sockets = [await arrive(f"bot{k}") for k in range(4)]
+        await until(lambda: server.rooms[1].state == "starting")
+        await arrive("bot4")
+        await until(lambda: 2 in server.rooms)
+        for left in ([2], [0, 3]):
             for k in left:
                 await sockets[k].close()
-            await until(lambda: sum(seat.taken for seat in server.rooms[1].seats) == 4 - len(left))
+            stay = 4 - len(left)
+            await until(lambda stay=stay: sum(seat.taken for seat in server.rooms[1].seats) == stay)
             assert server.rooms[1].state == "waiting"
             for k in left:
-                await arrive(f"new{k}")
+                sockets[k] = await arrive(f"new{k}")
             await until(lambda: server.rooms[1].full)
             assert server.rooms[1].state == "starting"
-            assert [seat.name for seat in server.rooms[2].seats] == ["bot4", "", "", ""]
-
-    run(scenario())
+        assert [seat.name for seat in server.rooms[2].seats] == ["bot4", "", "", ""]
 
 
-def test_a_probe_takes_time():
-    with pytest.raises(TableError, match="above 0"):
-        RoomConfig(probe=0.0)
-
-
-def test_an_answer_without_a_seat_is_refused_in_words():
-    async def scenario():
-        async with tables(probe=300.0) as (_server, arrive):
-            await arrive("alice")
-            waiting = await arrive("alice")
-            await waiting.send('{"actIndex": 0}')
-            told = await heard_until(waiting, lambda message: message["type"] == "error")
-            assert "no seat" in told["msg"]
-
-    run(scenario())
+@with_a_limit
+async def test_an_answer_without_a_seat_is_refused_in_words():
+    async with tables(probe=300.0) as (_server, arrive):
+        await arrive("alice")
+        waiting = await arrive("alice")
+        await waiting.send('{"actIndex": 0}')
+        told = await heard_until(waiting, lambda message: message["type"] == "error")
+        assert "no seat" in told["msg"]

@@ -1,13 +1,17 @@
-"""Whole games over the socket, in both dialects, between strangers, our clients and our agents."""
+"""Whole games over the socket, between strangers, our clients and our agents, and what their records say."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from experiments.bench.table import measure_latency
+from experiments.bench.guandan.table import measure_latency
+from games.guandan.matches.events import MatchOver, Played
+from games.guandan.matches.match_game import match_events, read_match
 from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.client.client import TableClient
 from gs2.guandan.table.client.visit import ClientConfig
@@ -36,16 +40,25 @@ async def four_strangers(server: TableServer, games: int) -> list[Heard]:
     return list(await asyncio.gather(first, *others))
 
 
-def client(server: TableServer, user: str, *, room: int | None = None, games: int = 1) -> TableClient:
-    config = ClientConfig(
-        server.url.removesuffix("/game/{name}"),
-        server.config.dialect,
-        user=user,
-        room=room,
-        games=games,
-        linger=0.05,
-    )
-    return TableClient(config, InstantHost(RandomAgent))
+def check_folder(folder: Path, games: int) -> None:
+    """Replay every record of a folder; compare with what the server said of its sessions."""
+    results = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+    assert sum(result["games"] for result in results) == games
+    paths = sorted(folder.glob("*-room*-game*.jsonl"))
+    assert len(paths) == games
+    wins: Counter[int | None] = Counter()
+    plays = 0
+    for path in paths:
+        record = read_match(path)
+        assert record.complete
+        replayed = list(match_events(record))
+        plays += sum(isinstance(event, Played) for _, event in replayed)
+        match, last = replayed[-1]
+        assert match.over and isinstance(last, MatchOver)
+        wins[last.winner] += 1
+    for team in (0, 1):
+        assert wins[team] == sum(result["wins"][team] for result in results)
+    assert plays == sum(result["decisions"] for result in results)
 
 
 @pytest.mark.parametrize(
@@ -53,9 +66,9 @@ def client(server: TableServer, user: str, *, room: int | None = None, games: in
     [pytest.param("openguandan", False, marks=pytest.mark.long), ("openguandan", True), ("njupt", False)],
 )
 @pytest.mark.some(1)
-def test_four_strangers_play_two_games_and_every_message_fits_the_schemas(dialect, official):
+def test_four_strangers_play_two_games_and_every_message_fits_the_schemas(dialect, official, tmp_path):
     async def scenario():
-        config = ServerConfig(dialect=dialect, official=official, port=0, games=2, seed=5)
+        config = ServerConfig(dialect=dialect, official=official, port=0, games=2, seed=5, record=tmp_path)
         async with TableServer(config) as server:
             heard = await asyncio.wait_for(four_strangers(server, 2), PATIENCE)
             return heard, server.results
@@ -77,98 +90,50 @@ def test_four_strangers_play_two_games_and_every_message_fits_the_schemas(dialec
     assert plays[0] == plays[1] == plays[2] == plays[3]
     assert len(plays[0]) == results[0].decisions
     assert sum(results[0].wins) == 2
+    check_folder(tmp_path, 2)
 
 
 @pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
-@pytest.mark.some(1)
-def test_two_of_our_clients_and_two_strangers_play_a_game(dialect):
+@pytest.mark.parametrize(
+    ("strangers", "agents"), [(2, ()), (1, ("random", "first")), (0, ("first", "random", "first"))]
+)
+@pytest.mark.some(2)
+def test_our_clients_play_with_strangers_and_agents_fill_the_seats_that_are_left(dialect, strangers, agents):
     async def scenario():
-        async with TableServer(ServerConfig(dialect=dialect, port=0, seed=8)) as server:
-            ours = [client(server, "ours0")]
-            tasks = [asyncio.create_task(ours[0].run())]
-            if dialect == "openguandan":
-                room = await ours[0].seated
-                ours.append(client(server, "ours1", room=room))
-                strangers = [openguandan_client(server.url, f"bot{k}", None, room=room) for k in range(2)]
-            else:
-                ours.append(client(server, "ours1"))
-                url = server.url.removesuffix("/game/{name}")
-                strangers = [njupt_client(url, f"bot{k}") for k in range(2)]
-            tasks.append(asyncio.create_task(ours[1].run()))
-            await asyncio.wait_for(asyncio.gather(*tasks, *strangers), PATIENCE)
-            return [one.result for one in ours], server.results[0]
+        hosts = {name: InstantHost(RandomAgent) for name in agents}
+        config = ServerConfig(dialect=dialect, port=0, seed=8, agents=agents)
+        async with TableServer(config, hosts) as server:
+            url, room = server.url.removesuffix("/game/{name}"), None
+            tasks = []
+            for k in range(4 - strangers - len(agents)):
+                visit = ClientConfig(url, dialect, user=f"c{k}", room=room, linger=0.05)
+                client = TableClient(visit, InstantHost(RandomAgent))
+                tasks.append(asyncio.create_task(client.run()))
+                room = await client.seated if dialect == "openguandan" else None
+            bots = [
+                njupt_client(url, f"bot{k}")
+                if dialect == "njupt"
+                else openguandan_client(url, f"bot{k}", None, room=room)
+                for k in range(strangers)
+            ]
+            await asyncio.wait_for(asyncio.gather(*tasks, *bots), PATIENCE)
+            return [task.result() for task in tasks], server.results[0]
 
     results, session = asyncio.run(scenario())
     for result in results:
         assert result.rounds == session.rounds
         assert result.refused == result.unread == result.fallbacks == 0
-        assert result.games == 1
-
-
-@pytest.mark.parametrize(
-    ("dialect", "official"), [("openguandan", False), ("openguandan", True), ("njupt", False)]
-)
-@pytest.mark.long
-def test_our_clients_count_every_game_of_three_whatever_words_end_them(dialect, official):
-    async def scenario():
-        config = ServerConfig(dialect=dialect, official=official, port=0, seed=8, games=3)
-        async with TableServer(config) as server:
-            clients = [client(server, "c0", games=3)]
-            tasks = [asyncio.create_task(clients[0].run())]
-            room = await clients[0].seated if dialect == "openguandan" else None
-            for k in (1, 2, 3):
-                # who joins a room is not told of how many games
-                clients.append(client(server, f"c{k}", room=room))
-                tasks.append(asyncio.create_task(clients[k].run()))
-            results = await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
-            return results, server.results[0]
-
-    results, session = asyncio.run(scenario())
-    assert [result.games for result in results] == [3] * 4
-    assert [result.rounds for result in results] == [session.rounds] * 4
-    assert all(result.refused == result.unread == result.reconnects == 0 for result in results)
-
-
-@pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
-@pytest.mark.parametrize("agents", [("random",), ("random", "first"), ("first", "random", "first")])
-@pytest.mark.some(2)
-def test_agents_fill_the_seats_that_clients_leave(dialect, agents):
-    async def scenario():
-        hosts = {name: host for name in set(agents) for host in [InstantHost(RandomAgent)]}
-        config = ServerConfig(dialect=dialect, port=0, seed=2, agents=agents)
-        async with TableServer(config, hosts) as server:
-            clients = [client(server, "c0")]
-            tasks = [asyncio.create_task(clients[0].run())]
-            room = await clients[0].seated if dialect == "openguandan" else None
-            for k in range(1, 4 - len(agents)):
-                clients.append(client(server, f"c{k}", room=room))
-                tasks.append(asyncio.create_task(clients[-1].run()))
-            await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
-            return server.results[0].names
-
-    names = asyncio.run(scenario())
-    assert sorted(names) == sorted([*agents, *(f"c{k}" for k in range(4 - len(agents)))])
+        assert [game.rounds for game in result.ended] == [session.rounds]
+        assert [game.won for game in result.ended] == [session.wins[result.seat % 2] == 1]
+    people = [*(f"c{k}" for k in range(len(results))), *(f"bot{k}" for k in range(strangers))]
+    assert sorted(session.names) == sorted([*agents, *people])
     if len(agents) == 2:
-        assert {names[0], names[2]} == {"c0", "c1"}
-
-
-@pytest.mark.long
-def test_a_server_plays_many_tables_at_once():
-    async def scenario():
-        async with TableServer(ServerConfig(dialect="njupt", port=0, seed=4)) as server:
-            url = server.url.removesuffix("/game/{name}")
-            bots = [njupt_client(url, f"bot{k}") for k in range(24)]
-            await asyncio.wait_for(asyncio.gather(*bots), PATIENCE)
-            return len(server.results), server.rooms
-
-    sessions, rooms = asyncio.run(scenario())
-    assert sessions == 6
-    assert rooms == {}
+        assert {session.names[0], session.names[2]} == set(people)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
-def test_two_hundred_tables_at_once_all_end_and_nobody_misses_a_move(dialect):
-    load = measure_latency(dialect=dialect, tables=200)
-    assert load.finished == 200
-    assert load.lost == 0
+def test_two_hundred_tables_at_once_all_end_and_nobody_misses_a_move(dialect, tmp_path):
+    load = measure_latency(dialect=dialect, tables=200, games=2, record=str(tmp_path))
+    assert (load.finished, load.lost) == (200, 0)
+    check_folder(tmp_path, 400)

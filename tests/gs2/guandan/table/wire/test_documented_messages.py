@@ -1,11 +1,14 @@
-"""Every message of the OpenGuanDan dialect as docs/how-to/table.md shows it: recorded, and read by us."""
+"""What docs/how-to/table.md shows works as shown; every message there is recorded, and read by us."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import json
 import re
+import shlex
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from games.guandan.rules import PRESETS
+from gs2.commands import guandan as table
+from gs2.guandan.table.agents import RandomAgent, load_agent
+from gs2.guandan.table.runner import play_games
 from gs2.guandan.table.server.lobby import OpenGuanDanLobby
 from gs2.guandan.table.server.place import RoomConfig, TableError
 from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.wire import messages as m
 from tests.gs2.guandan.table.protocol import until
+from tests.gs2.guandan.table.scenario import Ear
 from tests.patience import PATIENCE, amount
 
 ROOT = Path(__file__).parents[5]
@@ -37,32 +44,11 @@ def kind(message: Message) -> str:
     return " ".join(filter(None, (*parts, "refused" if message.get("code") == -1 else "")))
 
 
-class Client:
-    """In place of a connection: keeps what it is sent."""
-
-    path = "/"
-
-    def __init__(self, said: list[Message]) -> None:
-        self.said = said
-        self.seat: Any = None
-        self.asked: Message | None = None
-
-    def send(self, frame: bytes) -> None:
-        message = json.loads(frame[frame.index(b"{") :])
-        self.said.append(message)
-        if message["type"] == "act":
-            self.asked = message
-
-    queue = send
-
-    def flush(self) -> None: ...
-
-
 def match() -> list[Message]:
     """Return the messages of a match at a table of ours that follows the official server, both ways."""
     said: list[Message] = []
     rooms: dict[int, Room] = {}
-    clients = [Client(said) for _ in range(4)]
+    clients = [Ear(said) for _ in range(4)]
 
     def new_room(games: int) -> Room:
         setup = RoomSetup(lobby.dialect, RoomConfig(rules=PRESETS["openguandan"]))
@@ -158,3 +144,52 @@ def test_all_that_a_message_lacks_is_said_at_once(data: st.DataObject) -> None:
     words = refused()
     assert all(f"{name} is missing" in words for name in gone), words
     assert words.count("is missing") == len(gone)
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, str]:
+    """Return the page's files by name; programs without a name by their place."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    named = {}
+    for place, block in enumerate(blocks):
+        name = re.match(r"# (\w+\.py)\n", block)
+        named[name[1] if name else f"program{place}"] = block
+    return named
+
+
+def test_the_class_of_ten_lines_plays(files, tmp_path, monkeypatch, capsys):
+    (tmp_path / "seats.py").write_text(files["seats.py"])
+    agent = load_agent(f"{tmp_path / 'seats.py'}:Cautious")
+    result = play_games([agent, RandomAgent(), agent, RandomAgent()], seed=2)
+    assert result.rounds > 0
+    monkeypatch.syspath_prepend(tmp_path)
+    (program,) = (text for name, text in files.items() if name.startswith("program"))
+    exec(program.replace("games=20", "games=1"), {})
+    assert "Cautious + Cautious" in capsys.readouterr().out
+
+
+def test_the_seat_of_a_language_model_asks_and_reads(files, tmp_path, monkeypatch):
+    asked = []
+
+    def reply(request: urllib.request.Request, timeout: float) -> Any:
+        assert isinstance(request.data, bytes)
+        asked.append(json.loads(request.data)["messages"][0]["content"])
+        answer = {"choices": [{"message": {"content": "I would rather wait.\n0"}}]}
+        return io.BytesIO(json.dumps(answer).encode())
+
+    monkeypatch.setattr(urllib.request, "urlopen", reply)
+    (tmp_path / "llm.py").write_text(files["llm.py"])
+    agent = load_agent(f"{tmp_path / 'llm.py'}:Seat")
+    play_games([agent, RandomAgent(), RandomAgent(), RandomAgent()], seed=3)
+    assert asked and all("Your hand" in prompt and "Choices:" in prompt for prompt in asked)
+
+
+def test_every_command_shown_is_one_and_the_bot_a_program(files):
+    commands = re.findall(r"gs2 (serve|play) ?([^`\n]*)", PAGE.read_text(encoding="utf-8"))
+    assert len(commands) >= 8
+    compile(files["bot.py"], "bot.py", "exec")
+    for name, arguments in commands:
+        command = getattr(table, name)
+        context = command.make_context(name, ["--server", "ws://h:1"] if name == "play" else [])
+        left = command.make_parser(context).parse_args(shlex.split(arguments))[1]
+        assert not left, (name, arguments)

@@ -24,6 +24,7 @@ from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.decode import find_move
 from gs2.guandan.table.wire.openguandan import OpenGuanDan
 from tests.gs2.guandan.table.protocol import until
+from tests.gs2.guandan.table.scenario import Ear
 
 TRANSCRIPT = Path(__file__).parents[4] / "data" / "openguandan_transcript.jsonl.gz"
 
@@ -91,21 +92,6 @@ def plain(message: dict[str, Any]) -> dict[str, Any]:
         message["actionList"] = {same_move(move) for move in message["actionList"]}
         del message["indexRange"]
     return message
-
-
-class Ear:
-    """In place of a connection: keeps what it is sent."""
-
-    def __init__(self) -> None:
-        self.heard: list[dict[str, Any]] = []
-        self.seat: Any = None
-
-    def send(self, frame: bytes) -> None:
-        self.heard.append(json.loads(frame[frame.index(b"{") :]))
-
-    queue = send
-
-    def flush(self) -> None: ...
 
 
 def heart_straights(message: dict[str, Any]) -> set[Any]:

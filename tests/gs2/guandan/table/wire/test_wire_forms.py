@@ -39,7 +39,7 @@ def positions(n, seed):
 @pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
 def test_the_kernel_writes_each_move_as_the_notation_does(dialect):
     moves_seen = 0
-    for state, moves in positions(200, 1):
+    for state, moves in positions(100, 1):
         level = int(state["level"][0])
         text = encode_moves(moves, level, dialect=dialect)
         wanted = [action_list(move, level, dialect=dialect) for move in moves]
@@ -48,7 +48,7 @@ def test_the_kernel_writes_each_move_as_the_notation_does(dialect):
         for index in (0, len(moves) // 2, len(moves) - 1):
             assert json.loads(text[index]) == wanted[index]
         moves_seen += len(moves)
-    assert moves_seen > 3000
+    assert moves_seen > 1500
 
 
 def test_hands_are_listed_by_plain_or_level_aware_rank():
@@ -67,7 +67,7 @@ def test_hands_are_listed_by_plain_or_level_aware_rank():
 
 def test_moves_are_found_whatever_the_order_of_their_cards():
     rng = np.random.default_rng(0)
-    for state, moves in positions(300, 3):
+    for state, moves in positions(100, 3):
         index = int(rng.integers(len(moves)))
         kind, rank, cards = action_list(moves[index], int(state["level"][0]))
         if kind != "PASS":
@@ -77,9 +77,8 @@ def test_moves_are_found_whatever_the_order_of_their_cards():
         assert read.tolist() == moves.tolist() and places == list(range(len(moves)))
 
 
-@pytest.mark.parametrize(
-    "move",
-    [
+def test_what_is_no_move_reads_as_none_or_is_refused():
+    for move in (
         None,
         [],
         "PASS",
@@ -92,67 +91,43 @@ def test_moves_are_found_whatever_the_order_of_their_cards():
         ["Bomb", "2", ["H2"] * 100_000],
         ["tribute", "tribute", []],
         ["back", "back", [7]],
-    ],
-)
-def test_what_is_no_move_reads_as_none(move):
-    assert read_move(move) is None
-    assert read_moves([move, ["PASS"] * 3])[1] == [1]
-
-
-def test_both_joker_bombs_are_one_move():
+    ):
+        assert read_move(move) is None
+        assert read_moves([move, ["PASS"] * 3])[1] == [1]
     cards = ["SB", "HR", "SB", "HR"]
     assert read_move(["FourKings", "B", cards]) == read_move(["Bomb", "JOKER", cards]) is not None
-
-
-def test_moves_of_no_type_or_dialect_are_refused():
     state = deal(1, np.random.default_rng(0))
-    with pytest.raises(GameError, match="dialect"):
-        encode_moves(legal(state).values, 0, dialect="esperanto")
-    with pytest.raises(GameError, match="slots"):
-        encode_moves(state["trick"][0], 0)
-    with pytest.raises(GameError, match="ACTION"):
-        encode_moves(np.zeros(3), 0)
+    for moves, dialect, says in (
+        (legal(state).values, "esperanto", "dialect"),
+        (state["trick"][0], "njupt", "slots"),
+        (np.zeros(3), "njupt", "ACTION"),
+    ):
+        with pytest.raises(GameError, match=says):
+            encode_moves(moves, 0, dialect=dialect)
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        ("", "truncated"),
-        ("[1]", "object"),
-        ('{"type":"DANCE"}', "DANCE"),
-        ('{"type":"PLAY","data":{"player":0,"roomId":1}}', "act"),
-        ('{"type":"CREATE_ROOM","data":{"userId":"","round":1}}', "userId"),
-        ('{"type":"CREATE_ROOM","data":{"userId":"a","round":0}}', "round"),
-        ('{"type":"JOIN_ROOM","data":{"userId":"a","roomId":"1"}}', "roomId"),
-        (b"\xff\xfe", "JSON"),
-    ],
-)
-def test_a_bad_command_is_refused_with_what_and_where(text, word):
-    with pytest.raises(MessageError, match=word):
-        decode_command(text)
-
-
-def test_servers_messages_are_validated_and_unknown_ones_pass_as_replies():
-    act = {
-        "type": "act",
-        "stage": "play",
-        "handCards": ["S2"],
-        "selfRank": "2",
-        "oppoRank": "2",
-        "curRank": "2",
-        "actionList": [["Single", "2", ["S2"]]],
-        "indexRange": 0,
-    }
+def test_a_bad_message_is_refused_with_what_and_where_and_unknown_ones_pass_as_replies():
+    act = {"type": "act", "stage": "play", "handCards": ["S2"], "selfRank": "2", "oppoRank": "2"}
+    act |= {"curRank": "2", "actionList": [["Single", "2", ["S2"]]], "indexRange": 0}
     assert decode_server_message(json.dumps(act)).stage == "play"
-    with pytest.raises(MessageError, match="handCards"):
-        decode_server_message(json.dumps({**act, "handCards": ["S1"]}))
-    with pytest.raises(MessageError, match="curRank"):
-        decode_server_message(json.dumps({**act, "curRank": "1"}))
     odd = decode_server_message('{"type":"notify","stage":"chat","text":"hello"}')
     assert type(odd).__name__ == "Reply"
     assert decode_act_index('{"actIndex": 3, "extra": 1}') == 3
-    with pytest.raises(MessageError, match="actIndex"):
-        decode_act_index('{"index": 3}')
+    for read, text, word in (
+        (decode_command, "", "truncated"),
+        (decode_command, "[1]", "object"),
+        (decode_command, '{"type":"DANCE"}', "DANCE"),
+        (decode_command, '{"type":"PLAY","data":{"player":0,"roomId":1}}', "act"),
+        (decode_command, '{"type":"CREATE_ROOM","data":{"userId":"","round":1}}', "userId"),
+        (decode_command, '{"type":"CREATE_ROOM","data":{"userId":"a","round":0}}', "round"),
+        (decode_command, '{"type":"JOIN_ROOM","data":{"userId":"a","roomId":"1"}}', "roomId"),
+        (decode_command, b"\xff\xfe", "JSON"),
+        (decode_server_message, json.dumps({**act, "handCards": ["S1"]}), "handCards"),
+        (decode_server_message, json.dumps({**act, "curRank": "1"}), "curRank"),
+        (decode_act_index, '{"index": 3}', "actIndex"),
+    ):
+        with pytest.raises(MessageError, match=word):
+            read(text)
 
 
 def test_quantiles_of_durations_are_right_to_a_tenth():
