@@ -95,9 +95,9 @@ def _today() -> Layout:
     from cfr.sequence_form import sequence_form
     from cfr.solver import solve
     from cfr.tree import grow
+    from experiments.guandan.simulate import simulate_matches
     from experiments.refinement.grid import Cell
     from experiments.refinement.run import run_cell
-    from experiments.guandan.simulate import simulate_matches
     from games.guandan.matches.lockstep import Matches
     from games.guandan.matches.match import Match
     from games.guandan.notation import action_text

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from blueprint.climbing.inputs.big2_inputs import Big2Inputs
+from blueprint.climbing.inputs.doudizhu_inputs import DouDizhuInputs
 from tests.patience import amount
 
 
@@ -13,5 +15,6 @@ from tests.patience import amount
 def few_rounds_at_stake() -> Iterator[None]:
     """Measure what is at stake, as every run does when it begins, on fewer random rounds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("blueprint.climbing.training.move_trainer.STAKE_ROUNDS", amount(4096, 256))
+        for inputs in (DouDizhuInputs, Big2Inputs):
+            patch.setattr(inputs, "trial_rounds", amount(4096, 256))
         yield

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.bench.guandan.benches import AGENT
 from experiments.bench.guandan.agent_speed import SHOWN, measure_agent
+from experiments.bench.guandan.benches import AGENT
 from games.support.configuration import ConfigError
 from gs2.cli import main
 from gs2.guandan.agent import agent as agent_module

@@ -164,15 +164,6 @@ def test_a_belief_network_survives_saving(tmp_path) -> None:
 
 
 def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:
-<<<<<<< HEAD
-    from gs2.guandan.learning.train_beliefs import collect_positions
-
-    from blueprint.guandan.network.inputs import hidden_hands
-    from gs2.guandan.agent.evaluator import load_evaluator
-    from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
-
-=======
->>>>>>> main
     assert DEFAULT.stat().st_size <= 4_000_000
     network = load_beliefs()
     assert network.remembers

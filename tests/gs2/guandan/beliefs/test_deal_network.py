@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gs2.guandan.learning.train_beliefs import collect_positions
-from gs2.guandan.learning.train_deals import DealConfig, guess_deals, train_deals
 
 from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.network.inputs import encode_past, encode_states
@@ -20,6 +18,8 @@ from gs2.guandan.beliefs.deal_network import (
     load_deal_network,
     save_deal_network,
 )
+from gs2.guandan.learning.train_beliefs import collect_positions
+from gs2.guandan.learning.train_deals import DealConfig, guess_deals, train_deals
 from tests.gs2.guandan.beliefs.rounds import some_rounds
 from tests.gs2.guandan.blueprints import CountEvaluator
 from tests.patience import amount

@@ -15,6 +15,7 @@ from blueprint.guandan.network.inference import load_inference
 from games.guandan.cards import PASS
 from games.guandan.rounds.round import legal
 from games.support.files import FileProblem
+from gs2.commands.guandan.learning import search_positions as seek
 from gs2.guandan.agent.agent import make_agent
 from gs2.guandan.learning.expert_iteration import (
     ExpertConfig,
@@ -31,7 +32,6 @@ from gs2.guandan.learning.searched_positions import (
     SeekConfig,
     seek_positions,
 )
-from gs2.guandan.learning.searched_positions import main as seek
 from tests.forked import run_module
 from tests.patience import amount
 
@@ -154,12 +154,12 @@ def test_the_commands_search_by_the_fields_that_are_set_and_learn(tmp_path) -> N
     searched, learned = tmp_path / "searched.npz", tmp_path / "learned.safetensors"
     asked = ["-o", str(searched), "--minutes", "0.001", "--rounds", "2"]
     for setting, words in (("wrlds=8", "worlds"), ("worlds=0", "at least 1")):
-        told = run_module("gs2.guandan.learning.searched_positions", *asked, "--set", setting)
+        told = run_module("gs2", "guandan", "search-positions", *asked, "--set", setting)
         assert told.returncode == 2 and words in told.stderr and not searched.exists()
     done = CliRunner().invoke(seek, [*asked, *(w for s in LITTLE for w in ("--set", f"{s}={LITTLE[s]}"))])
     assert done.exit_code == 0, done.output
     assert len(SearchedPositions.load(searched)) > 10
-    learn = ["gs2.guandan.learning.expert_iteration", str(SHIPPED), str(searched), "-o", str(learned)]
-    told = run_module(*learn, "--passes", "0.5")
+    learn = ["guandan", "learn", str(SHIPPED), str(searched), "-o", str(learned), "--passes", "0.5"]
+    told = run_module("gs2", *learn)
     assert told.returncode == 0 and "after=" in told.stdout, told.stderr
     assert read_checkpoint(learned)[1]["searched"] > 5

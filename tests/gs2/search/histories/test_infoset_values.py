@@ -14,6 +14,7 @@ from gs2.play.search_agent import SearchAgent
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
+from gs2.search.continuation_policies import rollout_play
 from gs2.search.histories.infoset_values import (
     MOST_ASKED,
     HistoriesMet,
@@ -27,7 +28,6 @@ from gs2.search.pipeline import action_values
 from gs2.search.refine.at import PlayedStrategy
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from gs2.search.strategy import Strategy
-from gs2.search.continuation_policies import rollout_play
 from tests.games.infosets.seated_games import RandomPlay, SeatedGame
 from tests.gs2.search.setting import LEDUC, LIARS_DICE, context, random_policy, rng
 from tests.patience import amount

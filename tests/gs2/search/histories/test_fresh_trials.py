@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gs2.search.histories.fresh_trials import FreshTrials
 from gs2.search.config.presets import preset
 from gs2.search.explain import solve_infoset
+from gs2.search.histories.fresh_trials import FreshTrials
 from gs2.search.histories.sampled_source import SampledTree, sample_tree
 from gs2.search.pipeline import action_values
 from gs2.search.refine.at import PlayedStrategy
