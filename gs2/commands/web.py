@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
@@ -187,7 +188,7 @@ def _no_signals() -> Iterator[None]:
 
 def _url(address: Address, listening: socket.socket) -> str:
     host = f"[{address.host}]" if ":" in address.host else address.host
-    token = "" if address.token is None else f"?token={address.token}"
+    token = "" if address.token is None else f"?token={quote(address.token, safe='')}"
     return f"http://{host}:{listening.getsockname()[1]}/{token}"
 
 
