@@ -13,25 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
-from gs2.cli import main
 from gs2.commands.matches.compare_agents import verdict
 from gs2.play import ladder
+from tests.commands.runner import gs2, refused
 from tests.patience import PATIENCE
 
 ONE = ("--processes", "1")
-
-
-def gs2(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
-
-
-def refusal(result: Result) -> str:
-    """Return the error of a refused command: exit code 2, nothing on stdout, no traceback."""
-    assert result.exit_code == 2, result.output
-    assert result.stdout == "" and "Traceback" not in result.stderr
-    return result.stderr
 
 
 def test_a_match_says_who_is_stronger_and_by_how_much() -> None:
@@ -44,7 +32,7 @@ def test_a_match_says_who_is_stronger_and_by_how_much() -> None:
         assert words in result.stdout
 
 
-@pytest.mark.parametrize("words", [("--pairs", "1"), ("--pairs", "60"), ("--whole", "--pairs", "1")])
+@pytest.mark.parametrize("words", [("--pairs", "1"), ("--whole", "--pairs", "1")])
 def test_on_a_few_deals_it_stays_open_who_is_stronger(words: tuple[str, ...]) -> None:
     result = gs2("match", "greedy", "random", *words, *ONE)
     assert result.exit_code == 0, result.output
@@ -66,50 +54,33 @@ def test_a_verdict_names_the_stronger_one_or_says_why_it_is_open() -> None:
             assert said == f"{'a' if low > 0 else 'b'} is the stronger one."
 
 
-def test_json_holds_what_the_table_shows() -> None:
-    result = json.loads(gs2("match", "random", "greedy", "--pairs", "12", "--json", *ONE).stdout)
+def test_json_holds_what_the_table_shows_and_a_match_resumes_from_its_output(tmp_path: Path) -> None:
+    words = ("match", "random", "greedy", "--json", *ONE, "-o", tmp_path / "m.jsonl")
+    first = json.loads(gs2(*words, "--pairs", "8").stdout)
+    result = json.loads(gs2(*words, "--pairs", "12").stdout)
+    assert result["decisions"][0] < first["decisions"][0]
     assert (result["game"], result["pairs"], result["complete"]) == ("guandan(moves=full)", 12, True)
     assert (result["whole"], result["level"], result["tribute"]) == (False, None, 0.5)
     assert result["low"] <= result["net"] <= result["high"] < 0
     assert result["won"]["low"] <= result["won"]["mean"] <= result["won"]["high"] < 0.5
-
-
-def test_the_swapped_match_is_the_same_match() -> None:
-    one, two = (
-        json.loads(gs2("match", a, b, "--pairs", "10", "--level", "A", "--json", *ONE).stdout)
-        for a, b in (("greedy", "balanced"), ("balanced", "greedy"))
-    )
-    assert one["net"] == -two["net"]
-    assert one["won"]["mean"] == pytest.approx(1 - two["won"]["mean"])
-
-
-def test_a_match_resumes_from_its_output(tmp_path: Path) -> None:
-    path = str(tmp_path / "m.jsonl")
-    words = ("match", "greedy", "random", "--json", *ONE, "-o", path)
-    first = json.loads(gs2(*words, "--pairs", "5").stdout)
-    again = json.loads(gs2(*words, "--pairs", "8").stdout)
-    assert again["pairs"] == 8 and again["decisions"][0] < first["decisions"][0]
-    assert "with seed" in refusal(gs2(*words, "--pairs", "5", "--seed", "1"))
+    assert "with seed" in refused(*words, "--pairs", "8", "--seed", "1")
 
 
 @pytest.mark.parametrize(
     ("earlier", "now"),
     [
-        (("match", "greedy", "random", "--rounds", "2"), ("match", "greedy", "random", "--pairs", "2")),
-        (("ladder", "greedy", "random", "--rounds", "2"), ("ladder", "greedy", "random", "--pairs", "2")),
-        (
-            ("match", "greedy", "random", "--games", "1"),
-            ("match", "greedy", "random", "--whole", "--pairs", "1"),
-        ),
+        (("match", "--game", "guandan", "--rounds", "2"), ("match", "--pairs", "2")),
+        (("ladder", "--game=guandan", "--rounds", "2"), ("ladder", "--pairs", "2")),
+        (("match", "guandan", "--games", "1"), ("match", "--whole", "--pairs", "1")),
     ],
 )
-def test_earlier_options_still_work_and_say_what_they_are_now(
+def test_earlier_options_still_work_and_guandan_can_be_named(
     earlier: tuple[str, ...], now: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ladder, "rate", partial(ladder.rate, resamples=10))
-    found = [gs2(*words, "--json", *ONE) for words in (earlier, now)]
+    found = [gs2(*words, "greedy", "random", "--json", *ONE) for words in (earlier, now)]
     assert [result.exit_code for result in found] == [0, 0], found[0].output
-    assert f"{earlier[-2]} is now {' '.join(now[3:])}" in found[0].stderr and "is now" not in found[1].stderr
+    assert f"{earlier[-2]} is now {' '.join(now[1:])}" in found[0].stderr and "is now" not in found[1].stderr
     old, new = (json.loads(result.stdout) for result in found)
     assert old["net"] == new["net"] and old["won"] == new["won"]
 
@@ -119,36 +90,26 @@ def test_ones_own_agent_is_named_by_its_file(tmp_path: Path) -> None:
     path.write_text("class Weakest:\n    def act(self, observation):\n        return 0\n")
     found = json.loads(gs2("match", f"{path}:Weakest", "random", "--pairs", "4", "--json", *ONE).stdout)
     assert found["complete"] and found["pairs"] == 4 and found["a"] == f"{path}:Weakest"
-    refused = gs2("match", f"{path}:Strongest", "random", *ONE)
-    assert refused.exit_code == 2 and "must define Strongest" in refused.stderr
+    assert "must define Strongest" in refused("match", f"{path}:Strongest", "random", *ONE)
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (("match", "gredy", "random"), "did you mean greedy"),
-        (("match", "greedy", "blue print"), "did you mean blueprint"),
         (("match", "greedy", "none.safetensors"), "does not exist"),
-        (("match", "gs2-quick", "greedy"), "the preset must be one of"),
-        (("match", "gs2@none.safetensors", "greedy"), "does not exist"),
         (("match", "greedy"), "match takes a game and 2 agents"),
-        (("match", "leduc_poker", "uniform"), "got 1 agents of leduc_poker: uniform"),
         (("match", "guandan", "greedy", "random", "strong"), "got 3 agents of guandan"),
         (("match", "--game", "guandan"), "Missing argument"),
-        (("match", "greedy", "random", "--pairs", "0"), "--pairs"),
         (("match", "greedy", "random", "--level", "11"), "level"),
         (("match", "greedy", "random", "--level", "4", "--whole"), "--level needs single rounds"),
-        (("match", "greedy", "random", "--tribute", "0", "--whole"), "--tribute needs single rounds"),
         (("match", "greedy", "random", "--rules", "njupt"), "--rules needs whole games: add --whole"),
         (("match", "greedy", "random", "--whole", "--rules", "no"), "rules are one of"),
         (("match", "greedy", "random", "--games", "2", "--rounds", "2"), "--games must stand alone"),
         (("match", "greedy", "random", "--pairs", "2", "--rounds", "2"), "it is its earlier name"),
         (("match", "kuhn_poker", "uniform", "uniform", "--level", "4"), "level must be left out"),
-        (("match", "kuhn_poker", "uniform", "uniform", "--whole"), "whole must be left out"),
-        (("match", "leduc_pokr", "uniform", "uniform", "--pairs", "5"), "did you mean leduc_poker"),
         (("ladder", "uniform", "cfr:5", "--pairs", "5"), "no agent of guandan is called 'uniform'"),
         (("ladder", "leduc_poker"), "two or more different agents; got none"),
-        (("match", "greedy", "random", "--round", "5"), "No such option"),
         (("ladder", "greedy"), "two or more"),
         (("ladder", "greedy", "greedy"), "different"),
         (("ladder", "greedy", "random", "--plot", "picture.gif"), ".svg"),
@@ -156,37 +117,14 @@ def test_ones_own_agent_is_named_by_its_file(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_refused_with_a_hint(words: tuple[str, ...], says: str) -> None:
-    assert says in refusal(gs2(*words))
-
-
-@pytest.mark.parametrize("named", [("--game", "guandan"), ("--game=guandan",), ("guandan",)])
-@pytest.mark.some(1)
-def test_guandan_is_a_game_that_can_be_named(named: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ladder, "rate", partial(ladder.rate, resamples=10))
-    for words in (("match", "random", "greedy"), ("ladder", "random", "greedy")):
-        more = ("--pairs", "2", "--json", *ONE)
-        found = gs2(words[0], *named, *words[1:], *more)
-        assert found.exit_code == 0, found.output
-        assert json.loads(found.stdout)["net"] == json.loads(gs2(*words, *more).stdout)["net"]
-
-
-@pytest.mark.long
-def test_a_ladder_rates_and_draws(tmp_path: Path) -> None:
-    words = ("ladder", "random", "greedy", "balanced", "--pairs", "20", *ONE, "-o", str(tmp_path / "out"))
-    result = gs2(*words, "--plot", str(tmp_path / "ladder.svg"))
-    assert result.exit_code == 0, result.output
-    assert result.stdout.index("greedy") < result.stdout.index("random")
-    assert (tmp_path / "ladder.svg").read_text().startswith("<?xml")
-    assert len(list((tmp_path / "out").iterdir())) == 3
-    rows = json.loads(gs2(*words, "--json").stdout)
-    assert rows["agents"] == ["random", "greedy", "balanced"] and rows["pairs"] == 20
+    assert says in refused(*words)
 
 
 def test_an_interrupted_match_keeps_its_deals_and_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     words = [sys.executable, "-m", "gs2.cli", "match", "greedy", "random", "--pairs", "100000"]
     process = subprocess.Popen(
-        [*words, "-o", str(path), "--processes", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*words, "-o", str(path), *ONE], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     while process.poll() is None and (not path.exists() or len(path.read_bytes().splitlines()) < 2):
         time.sleep(0.2)

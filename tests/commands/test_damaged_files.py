@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import warnings
 import zipfile
@@ -13,43 +14,34 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from safetensors import safe_open
 from safetensors.numpy import save
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from cfr.policies.policy import PolicyError, load_policy
-from gs2.cli import main
+from tests.commands.runner import TINY, gs2
 from tests.patience import amount
 
 ONE = ("--processes", "1")
-TINY = (
-    *("--set", "rounds=2", "--set", "batch=16", "--threads", "1", "--evaluate-minutes", "0"),
-    *("--network", "state=8", "--network", "blocks=1", "--network", "action=8", "--network", "critic=8"),
-)
 RESUMED = ("train", "--minutes", "0", "--resume", "--threads", "1", "--evaluate-minutes", "0", "-o")
 WRONG: tuple[Any, ...] = (None, -1, 1e308, float("nan"), "x" * 40, [], {}, True, 1 << 70, [[]], "\0")
-
-
-def run(*words: str) -> Any:
-    return CliRunner().invoke(main, list(words))
 
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a good file of every kind that commands read."""
     place = tmp_path_factory.mktemp("originals")
-    assert run("blueprint", "kuhn_poker", "--iterations", "10", "-o", str(place / "p.npz")).exit_code == 0
-    assert run("train", "--minutes", "0", *TINY, "-o", str(place / "run")).exit_code == 0
+    assert gs2("blueprint", "kuhn_poker", "--iterations", "10", "-o", str(place / "p.npz")).exit_code == 0
+    assert gs2("train", "--minutes", "0", *TINY, "-o", str(place / "run")).exit_code == 0
     words = ("match", "greedy", "random", "--pairs", "3", *ONE)
-    assert run(*words, "-o", str(place / "m.jsonl")).exit_code == 0
+    assert gs2(*words, "-o", str(place / "m.jsonl")).exit_code == 0
     shutil.copytree("experiments/results/rows/closures", place / "rows")
     record = ("guandan", "play-random", "--record", str(place / "record.jsonl"))
-    assert run(*record).exit_code == 0
+    assert gs2(*record).exit_code == 0
     from gs2.guandan.position_solver import example_positions
 
     rounds = ("match", "--game", "leduc_poker", "uniform", "uniform", "--pairs", "2")
-    assert run(*rounds, "--records", str(place / "rounds.jsonl")).exit_code == 0
+    assert gs2(*rounds, "--records", str(place / "rounds.jsonl")).exit_code == 0
     (place / "position.json").write_text(json.dumps(example_positions()["follow"]["position"]))
     return place
 
@@ -199,7 +191,7 @@ def check_reading(kind: str, number: int, originals: Path, tmp_path: Path) -> No
     damage(place / name, rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        result = run(*words(place))
+        result = gs2(*words(place))
     what = f"{kind}, number {number}: {place / name}"
     if result.exit_code == 0:
         assert result.exception is None, what
@@ -219,8 +211,6 @@ def test_damaged_files_are_a_line_and_no_traceback(kind: str, originals: Path, t
 
 @pytest.mark.parametrize("kind", READERS)
 def test_what_cannot_be_read_is_a_line(kind: str, originals: Path, tmp_path: Path) -> None:
-    import os
-
     name, words = READERS[kind]
     place = tmp_path / "copy"
     shutil.copytree(originals, place)
@@ -228,7 +218,7 @@ def test_what_cannot_be_read_is_a_line(kind: str, originals: Path, tmp_path: Pat
         path = place / name
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         make(path)
-        result = run(*words(place))
+        result = gs2(*words(place))
         assert result.exit_code == 2 and "Traceback" not in result.output, (make, result.output)
 
 
@@ -236,7 +226,7 @@ def test_undamaged_files_are_read(originals: Path, tmp_path: Path) -> None:
     for kind, (_, words) in READERS.items():
         place = tmp_path / kind.replace(" ", "-")
         shutil.copytree(originals, place)
-        result = run(*words(place))
+        result = gs2(*words(place))
         assert result.exit_code == 0, (kind, result.output, result.exception)
 
 
@@ -262,7 +252,7 @@ def test_a_network_that_holds_nan_is_refused_everywhere(originals: Path, tmp_pat
         ("match", str(path), "greedy", "--pairs", "1", *ONE),
         ("gate", str(path), "--pairs", "100", "--export", str(tmp_path / "x.safetensors")),
     ):
-        result = run(*words)
+        result = gs2(*words)
         assert result.exit_code == 2 and "must hold finite numbers" in result.output, result.output
 
 
@@ -284,5 +274,5 @@ def test_an_archive_that_lies_about_its_size_is_a_line(originals: Path, tmp_path
                 header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1152921504606846976,), }"
                 data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
             new.writestr(name, data)
-    result = run("exploitability", "kuhn_poker", str(path))
+    result = gs2("exploitability", "kuhn_poker", str(path))
     assert result.exit_code == 2 and "must be a policy saved by gs2" in result.stderr

@@ -7,15 +7,10 @@ import time
 
 import click
 import pytest
-from click.testing import CliRunner
 
-from gs2.cli import main
 from gs2.commands import progress
-from tests.commands.test_fuzz import COMMANDS
-
-
-def gs2(*words: str):
-    return CliRunner().invoke(main, list(words))
+from tests.commands.runner import gs2
+from tests.commands.tree import COMMANDS
 
 
 def test_every_command_can_answer_in_json() -> None:
@@ -50,16 +45,6 @@ def test_a_story_as_json_has_the_lines_of_the_story(tmp_path) -> None:
     assert again["lines"] == replayed.splitlines()
 
 
-def test_a_grid_as_json_has_its_rows_and_what_a_report_wrote(tmp_path) -> None:
-    words = ("--game", "kuhn_poker", "--method", "maxmargin", "--seeds", "1", "--iterations", "5")
-    done = gs2("experiment", "refine", *words, "--workers", "1", "-o", str(tmp_path / "run"), "--json")
-    (row,) = json.loads(done.stdout)["rows"]
-    assert row["game"] == "kuhn_poker" and row["exploitability"] > 0
-    output = tmp_path / "R.md"
-    done = gs2("experiment", "report", str(tmp_path / "run"), "-o", str(output), "--json")
-    assert str(output) in json.loads(done.stdout)["written"]
-
-
 def test_long_work_prints_a_line_now_and_then_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,7 +71,7 @@ def test_long_work_prints_a_line_now_and_then_without_a_terminal(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("solve", "--blueprint", "cfr:30000", "--iterations", "3"), "computing the blueprint cfr:30000"),
+        (("solve", "--blueprint", "cfr:10000", "--iterations", "3"), "computing the blueprint cfr:10000"),
         (("exploitability", "leduc_poker", "cfr:200000"), "computing cfr:200000"),
         (("blueprint", "leduc_poker", "--seconds", "1"), "iteration"),
         (("match", "greedy", "random", "--pairs", "1100", "--processes", "1"), "of 1,100"),

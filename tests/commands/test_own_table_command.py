@@ -26,19 +26,21 @@ def played(*options: str, said: str = "") -> subprocess.CompletedProcess[str]:
     return run_module("gs2.cli", "play", *options, said=said)
 
 
-def test_quit_leaves_with_success_and_says_where_the_record_is(tmp_path):
-    done = played("--with", "first", "--seed", "3", "--record", str(tmp_path), said="?\n0\nquit\n")
-    assert done.returncode == 0 and "Traceback" not in done.stderr
-    path = re.search(r"record: (\S+\.jsonl) \(seed 3\)", done.stdout)
-    assert path is not None and "left the table: you left the table" in done.stdout
+def test_quit_and_the_end_of_the_input_leave_with_success_and_the_same_seed_deals_the_same_cards(tmp_path):
+    keep = ("--with", "first", "--seed", "3", "--record", str(tmp_path))
+    runs = [played(*keep, said="?\n0\nquit\n"), played("--with", "first,random,first", "--seed", "3")]
+    runs += [played("--with", "first", said="quit\n") for _ in range(2)]
+    for done in runs:
+        assert done.returncode == 0 and "Traceback" not in done.stderr
+        assert "\x1b[" not in done.stdout, "a pipe has no colours"
+    kept, ended, *fresh = (done.stdout for done in runs)
+    path = re.search(r"record: (\S+\.jsonl) \(seed 3\)", kept)
+    assert path is not None and "left the table: you left the table" in kept
     assert not read_match(Path(path[1])).complete
-    assert "\x1b[" not in done.stdout, "a pipe has no colours"
-
-
-def test_the_end_of_the_input_leaves_like_quit():
-    done = played("--with", "random,first,random", "--seed", "3")
-    assert done.returncode == 0 and "Traceback" not in done.stderr
-    assert "left the table: the input ended" in done.stdout and "--record DIR keeps one" in done.stdout
+    assert "left the table: the input ended" in ended and "--record DIR keeps one" in ended
+    hands = [re.search(r"your hand \(27 cards\)\n((?:  .+\n)+)", told) for told in (kept, ended, *fresh)]
+    assert hands[0] and hands[1] and hands[0][1] == hands[1][1]
+    assert hands[2] and hands[3] and hands[2][1] != hands[3][1]
 
 
 def test_a_whole_game_is_played_by_typing_and_told_as_json(tmp_path):
@@ -58,13 +60,6 @@ def test_agents_alone_are_watched(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "your hand (27 cards)" in done.stdout and "game over after" in done.stdout
     assert "your move>" not in done.stdout
-
-
-def test_the_same_seed_deals_the_same_cards_and_none_is_a_fresh_one():
-    hands = [
-        played("--with", "first", *seed, said="quit\n").stdout for seed in (("--seed", "8"),) * 2 + ((),) * 2
-    ]
-    assert hands[0] == hands[1] and hands[2] != hands[3]
 
 
 WITHOUT_EXTRA = """

@@ -11,44 +11,24 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from gs2.cli import main
+from tests.commands.runner import gs2, one_line
 from tests.patience import PATIENCE
 
 
-def gs2(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
-
-
-def one_line_refusal(result: Result) -> str:
-    """Return the error of a refused command: exit code 2, one line, no traceback."""
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
-    return lines[0]
-
-
-def test_games_lists_every_research_game_with_its_size() -> None:
-    result = gs2("games", "--json")
-    presets = json.loads(result.stdout)["presets"]
+def test_research_games_are_listed_with_their_sizes_and_one_is_counted_by_growing_it() -> None:
+    presets = json.loads(gs2("games", "--json").stdout)["presets"]
     assert presets["liars_dice_7"]["histories"] == 1_605_591
     assert "goofspiel_12_ascending_3" in gs2("games").stdout
-
-
-def test_a_game_is_counted_by_growing_it() -> None:
     row = json.loads(gs2("games", "leduc_poker", "--json").stdout)
-    assert (row["histories"], row["terminals"]) == (9457, 5520)
-    assert row["infosets"] == [468, 468]
+    assert (row["histories"], row["terminals"], row["infosets"]) == (9457, 5520, [468, 468])
 
 
 def test_infosets_are_read_back_as_they_are_written() -> None:
     from games.registry import load_game
 
-    texts = gs2("infosets", "leduc_poker", "--player", "1", "--grep", "holds K", "--limit", "7").stdout.split(
-        "\n"
-    )[:-1]
+    words = ("--player", "1", "--grep", "holds K", "--limit", "7")
+    texts = gs2("infosets", "leduc_poker", *words).stdout.splitlines()
     assert len(texts) == 7
     game = load_game("leduc_poker")
     for text in texts:
@@ -78,22 +58,17 @@ def test_many_histories_are_counted_whole_and_shown_where_asked_for() -> None:
     assert (len(few["histories"]), few["histories_considered"]) == (200, 306)
 
 
-@pytest.mark.parametrize("method", ["unsafe", "resolve", "maxmargin", "1-klss", "gs2-r", "gs2-d", "gs2+"])
 @pytest.mark.parametrize(
-    "game", ["kuhn_poker", "liars_dice(sides=3)", "goofspiel(cards=3,turns=2,points_order=descending)"]
+    "game", ["liars_dice(sides=3)", "goofspiel(cards=3,turns=2,points_order=descending)"]
 )
-def test_solve_works_on_every_game_by_every_method(game: str, method: str) -> None:
-    result = gs2("solve", game, "--method", method, "--blueprint", "cfr:20", "--iterations", "50", "--json")
-    assert result.exit_code == 0, result.output
-    rows = json.loads(result.stdout)["actions"]
-    assert sum(row["refined"] for row in rows) == pytest.approx(1)
-
-
-def test_the_same_seed_gives_the_same_answer() -> None:
-    words = ("solve", "--method", "gs2-r", "-k", "2", "--seed", "5", "--json")
-    first, second = (json.loads(gs2(*words).stdout) for _ in range(2))
-    assert first["actions"] == second["actions"]
-    assert [h["generated"] for h in first["histories"]] == [h["generated"] for h in second["histories"]]
+def test_games_beside_poker_are_solved(game: str) -> None:
+    for method in ("maxmargin", "gs2-r", "gs2+"):
+        result = gs2(
+            "solve", game, "--method", method, "--blueprint", "cfr:20", "--iterations", "50", "--json"
+        )
+        assert result.exit_code == 0, result.output
+        rows = json.loads(result.stdout)["actions"]
+        assert sum(row["refined"] for row in rows) == pytest.approx(1)
 
 
 def test_a_blueprint_goes_on_where_its_file_stopped(tmp_path: Path) -> None:
@@ -115,7 +90,9 @@ main()
 """
 
 
-def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.some(1)
+def test_an_interrupted_blueprint_leaves_a_file_that_resumes(number: int, tmp_path: Path) -> None:
     file = tmp_path / "dice.npz"
     words = ["blueprint", "leduc_poker", "--seconds", "3000", "-o", str(file), "--json"]
     child = subprocess.Popen(
@@ -130,9 +107,9 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
     while "iteration" not in line:  # it says so once it is under way, however slow the machine
         assert line, child.communicate()
         line = child.stderr.readline()
-    child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=PATIENCE)
-    assert child.returncode == 130
+    child.send_signal(number)
+    out, err = child.communicate(timeout=PATIENCE)
+    assert child.returncode == 128 + number and "Traceback" not in err
     first = json.loads(out)
     assert first["stopped"] == "interruption" and first["iterations"] > 0
     done = gs2("blueprint", "leduc_poker", "--target", "10", "-o", str(file), "--json")
@@ -145,14 +122,12 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("games", "leduc_pokr"), "did you mean leduc_poker"),
         (("games", "liars_dice(sides=0)"), "sides must be an integer in"),
         (("games", "liars_dice(colour=3)"), "no parameter is called"),
         (("solve", "--infoset", "P1 holds Xs | raise"), "did you mean"),
         (("solve", "--infoset", ""), 'no infoset is called ""'),
         (("solve", "--method", "gs2-d:k=0"), "k must be an integer of at least 1; got 0"),
         (("solve", "--method", "gs2-d:kk=2"), "method gs2-d: there is no field 'kk' to set; did you mean k"),
-        (("solve", "--method", "gs3"), "no preset is called"),
         (("solve", "--method", ""), "no preset is called ''"),
         (("solve", "--blueprint", ""), "blueprint must be uniform, noise:EPSILON"),
         (("solve", "--blueprint", "nothing.npz"), "no such file"),
@@ -162,16 +137,14 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
         (("exploitability", "leduc_poker(ranks=13,suits=4)", "none.gs2", "--memory", "1K"), "no such file"),
         (("blueprint", "leduc_poker", "--variant", "foo"), "variant must be one of"),
         (("blueprint", "leduc_poker", "-o", "no/such/folder/x.npz"), "folder must exist"),
-        (("infosets", "leduc_poker", "--player", "2"), "player must be in"),
         (("infosets", "leduc_poker", "--grep", "("), "regular expression"),
         (("knowledge", "kuhn_poker", "--infoset", "P0 holds Z"), "did you mean"),
         (("experiment", "refine", "--preset", "nothing"), "preset must be one of"),
         (("experiment", "refine", "--mode", "sideways"), "mode must be one of independent, nested"),
-        (("experiment", "refine", "--limit", "-1"), "positive number of seconds"),
     ],
 )
 def test_bad_input_is_one_line_with_the_rule_and_exit_code_2(words: tuple[str, ...], says: str) -> None:
-    assert says in one_line_refusal(gs2(*words))
+    assert says in one_line(*words)
 
 
 def test_a_method_takes_fields_as_in_an_experiment_and_an_option_counts_instead() -> None:
@@ -186,13 +159,14 @@ def test_a_method_takes_fields_as_in_an_experiment_and_an_option_counts_instead(
 def test_a_grid_is_narrowed_by_options(tmp_path: Path) -> None:
     words = ["--game", "kuhn_poker", "--method", "maxmargin", "--method", "gs2-r:k=1", "--seeds", "2"]
     words += ["--mode", "independent", "--iterations", "20", "--blueprint", "cfr:10", "--workers", "1"]
-    assert gs2("experiment", "refine", *words, "-o", str(tmp_path)).exit_code == 0
+    told = json.loads(gs2("experiment", "refine", *words, "-o", str(tmp_path), "--json").stdout)["rows"]
     rows = list(csv.DictReader((tmp_path / "rows.csv").open()))
     assert [(row["method"], row["seed"]) for row in rows] == [
         ("maxmargin", "0"),
         ("gs2-r:k=1", "0"),
         ("gs2-r:k=1", "1"),
     ]
+    assert [row["exploitability"] for row in told] == [float(row["exploitability"]) for row in rows]
     assert {(row["blueprint"], row["mode"], row["cap"], row["limit"]) for row in rows} == {
         ("cfr:10", "independent", "20", "")
     }
@@ -201,21 +175,14 @@ def test_a_grid_is_narrowed_by_options(tmp_path: Path) -> None:
 def test_a_policy_of_another_game_is_refused(tmp_path: Path) -> None:
     file = str(tmp_path / "kuhn.npz")
     gs2("blueprint", "kuhn_poker", "--iterations", "10", "-o", file)
-    says = one_line_refusal(gs2("exploitability", "leduc_poker", file))
+    says = one_line("exploitability", "leduc_poker", file)
     assert "kuhn_poker" in says and "leduc_poker" in says
-    assert "kuhn_poker" in one_line_refusal(gs2("solve", "--blueprint", file))
-
-
-def test_a_damaged_policy_file_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "kuhn.npz"
-    gs2("blueprint", "kuhn_poker", "--iterations", "10", "-o", str(file))
-    file.write_bytes(file.read_bytes()[:-200])
-    assert "saved by gs2" in one_line_refusal(gs2("exploitability", "kuhn_poker", str(file)))
+    assert "kuhn_poker" in one_line("solve", "--blueprint", file)
 
 
 def test_an_imperfect_recall_game_is_refused() -> None:
     pytest.importorskip("pyspiel")
-    says = one_line_refusal(gs2("solve", "openspiel:dark_hex_ir(num_rows=2,num_cols=2)"))
+    says = one_line("solve", "openspiel:dark_hex_ir(num_rows=2,num_cols=2)")
     assert "recall" in says
 
 

@@ -5,31 +5,32 @@ from __future__ import annotations
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from gs2.cli import main
 from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.review import reviewing
 from gs2.guandan.review.reviewing import Reviewer
+from tests.commands.runner import gs2
 from tests.gs2.guandan.blueprints import CountEvaluator
 from tests.gs2.guandan.review.spoken import heard_of, labelled, played_events, record_text
 from tests.gs2.guandan.review.test_judging import SMALL
 
 
-@pytest.fixture
-def record(monkeypatch, tmp_path):
-    """A record of two rounds; reviews are made without weights, and kept in a folder of the test's own."""
+@pytest.fixture(scope="module")
+def record(tmp_path_factory):
+    """A record of two rounds; reviews are made without weights, and kept in a folder of these tests' own."""
+    folder = tmp_path_factory.mktemp("review")
     networks = DealNetworks(CountEvaluator(0.05))
-    monkeypatch.setattr(reviewing, "load_reviewer", lambda config: Reviewer(networks, SMALL, "test"))
-    monkeypatch.setattr(reviewing, "_fingerprint", lambda: "test")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    path = tmp_path / "match.jsonl"
+    path = folder / "match.jsonl"
     path.write_text(record_text(1, 2, ["Ann", "[red]Bob", "</script><img>", "\x1b[31mEve"]))
-    return path
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reviewing, "load_reviewer", lambda config: Reviewer(networks, SMALL, "test"))
+        patch.setattr(reviewing, "_fingerprint", lambda: "test")
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        yield path
 
 
 def run(*words: object):
-    return CliRunner().invoke(main, ["review", *map(str, words)])
+    return gs2("review", *words)
 
 
 def test_the_terminal_shows_curves_players_and_the_dearest_decisions(record):
@@ -98,7 +99,8 @@ def test_what_cannot_be_reviewed_is_refused_in_one_line(record, tmp_path):
         assert "Traceback" not in found.output
 
 
-def test_reviews_are_kept_unless_one_says_no(record, tmp_path):
+def test_reviews_are_kept_unless_one_says_no(record, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     run(record, "--no-cache")
     assert not (tmp_path / "cache").exists()
     first = run(record, "--json")

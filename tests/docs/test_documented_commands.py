@@ -12,13 +12,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner, Result
 
 from gs2.cli import main
 from tests.forked import run_module
@@ -61,8 +62,6 @@ SMALLER = (
     (rf"gs2 ladder {LARGE}", "--pairs 2"),
     (r"gs2 ladder ", "--pairs 2 --processes 1"),
     (r"gs2 experiment refine", GRID),
-    (r"refinement\.approach", "--game kuhn_poker --infosets 1 --seeds 1 --iterations 3"),
-    (r"refinement\.on_public_tree", "--game kuhn_poker --infosets 2 --iterations 2"),
     (r"gs2 bench cfr", "kuhn_poker --repeats 1 --no-openspiel"),
     (r"gs2 bench guandan", "--seconds 0.1 --processes 1"),
     (r"gs2 bench blueprint", "--seconds 0.1 --rounds 4 --threads 1"),
@@ -86,7 +85,7 @@ STANDS_FOR = {
 FEW = 2_000
 """Decisions that a network of a small game is trained on here."""
 LONG = re.compile(
-    r"gs2 (match|ladder|gate|play) .|gs2 bench ."
+    r"gs2 (match|ladder|gate) .|gs2 play|gs2 bench ."
     r"|gs2 exploit (guandan|doudizhu|.*network:)"
     r"|solve guandan --(json|infoset (follow|duel))|--blueprint dice24|goofspiel\(cards=11.*dmc:"
     r"|universal_poker.*numHoleCards=2"
@@ -94,13 +93,14 @@ LONG = re.compile(
 """Commands that play or search at GuanDan, or list a poker game of 276 hands or the hands of two dice."""
 BOUNDS = {"--minutes", "--processor-minutes", "--decisions", "--seed", "--set"}
 SERVES = re.compile(r"gs2 (serve|web)\b")
-"""Commands that go on until they are interrupted, each in a process with imports of its own."""
+"""Commands that go on until they are interrupted, each in a process with imports of its own. Other tests
+start and interrupt both, so that here they run with --long."""
 GUARDS = re.compile(
     r"runs/annealed|runs/grown|dice26|--device cuda|--tensorboard|strangers|focus|\bFILE\b|X\.safetensors"
     r"|--on ray"
 )
 """Commands that need what this run did not make, a file of the reader's, or a device: only their words are
-checked."""
+read."""
 
 
 def _commands(text: str) -> Iterator[str]:
@@ -130,25 +130,29 @@ def _documented() -> list[tuple[str, str]]:
 DOCUMENTED = _documented()
 
 
-def _find(words: list[str]) -> tuple[click.Command, list[str]]:
-    """Return the command that some words name, and the words after its name."""
-    command: click.Command = main
-    while isinstance(command, click.Group) and words:
+def _find(words: list[str], command: click.Command = main) -> tuple[click.Command, list[str]]:
+    """Return the command that some words name, from a group on, and the words after its name."""
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         found = command.get_command(click.Context(command), words[0])
         assert found is not None, f"there is no command {words[0]!r}"
         command, words = found, words[1:]
     return command, words
 
 
+def _is_spoken_of(command: str) -> bool:
+    """Return whether a command is named without the words that it needs."""
+    found, rest = _find(shlex.split(command)[1:])
+    needed = [p for p in found.params if isinstance(p, click.Argument) and p.required]
+    bare = needed or isinstance(found, click.Group) or any(p.required for p in found.params)
+    return (not rest and bool(bare or found.name == "train")) or command == "gs2 train GAME"
+
+
 def _words(command: str) -> list[str]:
     words = [STANDS_FOR.get(word, word) for word in shlex.split(command)]
     words = [word.replace("HOST:PORT", STANDS_FOR["HOST:PORT"]) for word in words]
     words = [re.sub(r"^network:\d+$", f"network:{FEW}", word.strip('"')) for word in words]
-    found, rest = _find(words[1:])
-    needed = [p for p in found.params if isinstance(p, click.Argument) and p.required]
-    bare = needed or isinstance(found, click.Group) or any(p.required for p in found.params)
-    if (not rest and (bare or found.name == "train")) or command == "gs2 train GAME":
-        return [*words, "--help"]  # the command is spoken of, not shown
+    if _is_spoken_of(command):
+        return [*words, "--help"]
     for pattern, smaller in SMALLER:
         if re.match(pattern, command + " "):
             return words + shlex.split(smaller)
@@ -156,37 +160,26 @@ def _words(command: str) -> list[str]:
 
 
 @contextmanager
-def served(agents: str, *options: str) -> Iterator[str]:
-    """Yield the address of a server whose other seats are taken."""
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "gs2.cli",
-            "serve",
-            "--port",
-            "0",
-            "--delay",
-            "0",
-            "--agents",
-            agents,
-            *options,
-        ],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stderr is not None
+def served(words: list[str], place: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Yield a server's process and its address, once it listens; what it says is in serve.log."""
+    log = place / "serve.log"
+    with log.open("w") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gs2.cli", *words[1:]],
+            cwd=place,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
     try:
-        found = None
-        while found is None:
-            line = process.stderr.readline()  # it may say first that its agents sit down
-            assert line
-            found = re.search(r"ws://127\.0\.0\.1:\d+", line)
-        yield found[0]
+        while not (found := re.search(r"(?:listening on|gs2 is at) ((?:ws|http)://\S+)", log.read_text())):
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.1)
+        yield process, found[1]
     finally:
-        process.kill()
-        process.communicate()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # its agents' processes too
+        process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -216,8 +209,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _run(words: list[str], folder: Path, *, said: str = "") -> subprocess.CompletedProcess[str]:
-    return run_module("gs2.cli", *words[1:], cwd=folder, said=said)
+def _run(words: list[str], folder: Path) -> Result:
+    """Run a command in this process, which has its kernels already, as a reader who stands in the folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return CliRunner().invoke(main, words[1:])
 
 
 def test_the_pages_show_commands() -> None:
@@ -227,30 +223,33 @@ def test_the_pages_show_commands() -> None:
     assert ("docs/commands.md", "gs2 train guandan -o runs/mine --minutes 60") in DOCUMENTED
 
 
-def _shape(command: str) -> tuple[str, ...]:
-    """Return the command and the options of a line, its values and what bounds its work left out.
+def _shape(command: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the command of a line, with GuanDan or a climbing game that it names, and its options.
 
-    Of a server, the command alone.
+    Values are left out, and the options that bound its work.
     """
     words = shlex.split(command)
-    if SERVES.match(command):
-        return (words[1],)
     at = next((k for k, word in enumerate(words) if not re.fullmatch(r"[a-z][a-z0-9-]*", word)), len(words))
-    return (*words[: min(at, 3)], *sorted({word for word in words if word.startswith("-")} - BOUNDS))
+    return tuple(words[: min(at, 3)]), frozenset(word for word in words if word.startswith("-")) - BOUNDS
 
 
 def _run_here() -> Iterator[Any]:
-    """Yield the commands to run; those that cost much, or are like one before, only with --long."""
-    seen: set[tuple[str, ...]] = set()
-    for _, command in DOCUMENTED:
-        if command.startswith("gs2 ") and not GUARDS.search(command):
-            long = bool(LONG.search(command)) or _shape(command) in seen
-            seen |= set() if long else {_shape(command)}
-            yield pytest.param(command, marks=[pytest.mark.long] if long else [], id=command)
+    """Yield the commands to run; only with --long those that cost much, that are spoken of but not shown, and
+    those whose options another one has too."""
+    commands = [c for _, c in DOCUMENTED if c.startswith("gs2 ") and not GUARDS.search(c)]
+    shapes: dict[tuple[tuple[str, ...], frozenset[str]], str] = {}
+    for command in commands:
+        if not (LONG.search(command) or SERVES.match(command) or _is_spoken_of(command)):
+            shapes.setdefault(_shape(command), command)
+    for command in commands:
+        path, options = _shape(command)
+        first = shapes.get((path, options)) == command
+        short = first and not any(path == other and options < more for other, more in shapes)
+        yield pytest.param(command, marks=[] if short else [pytest.mark.long], id=command)
 
 
 @pytest.mark.parametrize("command", [*_run_here()])
-def test_a_documented_command_runs(command: str, place: Path) -> None:
+def test_a_documented_command_runs(command: str, place: Path, parts_forgotten: None) -> None:
     if "--plot" in command and find_spec("matplotlib") is None:
         pytest.skip("needs gs2[plots]")
     if re.match(r"gs2 web\b", command) and find_spec("uvicorn") is None:
@@ -265,8 +264,9 @@ def test_a_documented_command_runs(command: str, place: Path) -> None:
     words = _words(command)
     _prepare(words, place)
     done = _run(words, place)
+    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
     allowed = (0, 1) if words[1] == "gate" else (0,)
-    assert done.returncode in allowed, f"{shlex.join(words)}\n{done.stdout}\n{done.stderr}"
+    assert done.exit_code in allowed, f"{shlex.join(words)}\n{done.stdout}\n{done.stderr}"
     assert done.stdout.strip(), "a command says what it did"
     assert "Traceback" not in done.stderr
 
@@ -301,7 +301,7 @@ def _prepare(words: list[str], place: Path) -> None:
         wanted |= resumed and name in (made, f"{made}/last.safetensors")
         if wanted and not (place / name).exists():
             done = _run(shlex.split(command.replace("--preset iter ", "--preset iterations ")), place)
-            assert done.returncode == 0, done.stderr
+            assert done.exit_code == 0, done.output
     if words[1] == "train" and "-o" in words and "--resume" not in words:
         output = place / words[words.index("-o") + 1]
         for left in output.parent.glob(f"{output.stem}.*"):
@@ -318,80 +318,65 @@ def _prepare(words: list[str], place: Path) -> None:
 
 def _serve_or_play(command: str, place: Path) -> None:
     words = shlex.split(command)
-    if words[1] == "play" and "--server" not in words:
-        done = _run(words, place, said="hint\n?\nquit\n")
-        assert done.returncode == 0 and "left the table" in done.stdout, done.stderr
-        assert "Traceback" not in done.stderr
-        return
-    if words[1] in ("serve", "web"):
-        port = [] if "--port" in words else ["--port", "0"]
+    if SERVES.match(command):
+        more = [] if "--port" in words else ["--port", "0"]
         if words[1] == "serve":
-            port += ["--grace", "0"]
+            more += ["--grace", "0"]
         else:
-            port += ["--no-open", "--data", "tables", "--host", "127.0.0.1"]
+            more += ["--no-open", "--data", "tables", "--host", "127.0.0.1"]
             _prepare([word for word in words if word != "-o"], place)
-        log = place / "serve.log"
-        with log.open("w") as said:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "gs2.cli", *words[1:], *port],
-                cwd=place,
-                stdout=said,
-                stderr=said,
-                start_new_session=True,
-            )
-        try:
-            while not re.search("listening on ws://|gs2 is at http://", log.read_text()):
-                assert process.poll() is None, log.read_text()
-                time.sleep(0.1)
+        with served([*words, *more], place) as (process, _):
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=PATIENCE) == 130
-            assert "Traceback" not in log.read_text()
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # its agents' processes too
-            process.wait()
-        return
-    seats = 4 - max(1, words.count("--agent"))
-    with served(",".join(["first"] * seats)) as url:
-        words[words.index("--server") + 1] = url
-        if "--room" in words:  # joined from elsewhere in the page
-            at = words.index("--room")
-            del words[at : at + 2]
-        done = _run(words, place, said="0\n" * 2000)
+        assert "Traceback" not in (place / "serve.log").read_text()
+    elif "--server" not in words:
+        done = run_module("gs2.cli", *words[1:], cwd=place, said="hint\n?\nquit\n")
+        assert done.returncode == 0 and "left the table" in done.stdout, done.stderr
+        assert "Traceback" not in done.stderr
+    else:
+        others = ",".join(["first"] * (4 - max(1, words.count("--agent"))))
+        with served(["gs2", "serve", "--port", "0", "--delay", "0", "--agents", others], place) as (_, url):
+            words[words.index("--server") + 1] = url
+            if "--room" in words:  # joined from elsewhere in the page
+                at = words.index("--room")
+                del words[at : at + 2]
+            done = run_module("gs2.cli", *words[1:], cwd=place, said="0\n" * 2000)
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}\n{done.stderr}"
         assert "rounds" in done.stdout
 
 
 OF_ANY_GAME = re.compile(rf"gs2 match ({LARGE}|leduc_poker)")
 """Forms of `gs2 match` that a command of its own reads; tests/commands run these."""
+ARGPARSE = "python -m tests."
+"""How a line begins whose program is not one of click's."""
+
+
+def _program(module: str) -> click.Command:
+    """Return the command that a module is when it is run by itself."""
+    spec = find_spec(module)
+    assert spec is not None and spec.origin is not None, f"there is no module {module}"
+    named = re.search(r"^    run_alone\((\w+)\)$", Path(spec.origin).read_text(encoding="utf-8"), re.M)
+    assert named is not None, f"{module} is no program"
+    found: click.Command = getattr(import_module(module), named[1])
+    return found
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        c
-        for _, c in DOCUMENTED
-        if c.startswith("gs2 ") and (GUARDS.search(c) or SERVES.match(c)) and not OF_ANY_GAME.match(c)
-    ],
+    "command", [c for _, c in DOCUMENTED if not OF_ANY_GAME.match(c) and not c.startswith(ARGPARSE)]
 )
-def test_the_words_of_a_command_that_needs_more_than_this_machine_are_read(command: str) -> None:
-    found, rest = _find(_words(command.replace("runs/annealed/last", "69M"))[1:])
+def test_the_words_of_every_command_are_read(command: str) -> None:
+    if command.startswith("gs2 "):
+        found, rest = _find(_words(command.replace("runs/annealed/last", "69M"))[1:])
+    else:
+        module, *words = shlex.split(command)[2:]
+        found, rest = _find(words, _program(module))
     left = found.make_parser(click.Context(found)).parse_args(rest)[1]
     assert not [word for word in left if not word.endswith(".safetensors")]
 
 
-@cache
-def _help(module: str, *words: str) -> subprocess.CompletedProcess[str]:
-    return run_module(module, *words, "--help")
-
-
-@pytest.mark.parametrize("command", [c for _, c in DOCUMENTED if c.startswith("python -m")])
-def test_a_documented_module_answers(command: str) -> None:
-    module = shlex.split(command)[2]
-    done = _help(module)
+@pytest.mark.parametrize("command", [c for _, c in DOCUMENTED if c.startswith(ARGPARSE)])
+def test_a_program_of_the_tests_answers(command: str) -> None:
+    module, *words = shlex.split(command)[2:]
+    done = run_module(module, "--help")
     assert done.returncode == 0 and "usage" in done.stdout.lower(), done.stderr
-    for option in re.findall(r"(?<=\s)--?[a-z][a-z-]*", command.partition(module)[2]):
-        words = shlex.split(command)[3:]
-        group = words[0] if words and re.fullmatch(r"[a-z]+", words[0]) and words[0] in done.stdout else None
-        told = done.stdout + (_help(module, group).stdout if group else "")
-        assert option in told, f"{command}: {option}"
+    assert all(word in done.stdout for word in words if word.startswith("--"))

@@ -1,4 +1,4 @@
-"""Running text is true and plain: what pages speak of exists, and sentences are direct.
+"""Pages hold together, are true and plain: links lead somewhere, what is named exists, sentences are direct.
 
 Fenced blocks are run by `test_documented_commands`; here are the words between backticks around them. Plain
 means, for pages, the web page, help and messages: no `told`, no clause with a question word as an opener.
@@ -7,17 +7,23 @@ means, for pages, the web page, help and messages: no `told`, no clause with a q
 from __future__ import annotations
 
 import ast
+import importlib
 import posixpath
 import random
 import re
+import runpy
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 import pytest
 
 from gs2.cli import main
+from tests.patience import PATIENCE, amount
 from tests.web.modules.page_words import page_words
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +42,99 @@ FROM_ELSEWHERE = {
 """Names of the environment, of a paper, and of OpenSpiel's games."""
 BUILT = {"--state", "--blocks"}
 """Options that a command makes from a list of names."""
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)]*))?\)")
+MOST_LINES = 150
+NOT_KEPT = {"games/match.jsonl", "docs/measurements/learning_curve"}
+ENTRY_POINTS = {"gs2.games", "gs2.generators", "gs2.agents"}
+COINED = re.compile(
+    r"\b(slot|splice|block|forest|summary|plans|whole|close|fallback_k|late|hurried|settled|unreached|frozen|cover"
+    r"|considered|kept|bundle|lane|door|unit|box|borrow|chooser|world|companions|strangers|judge|trace|focus"
+    r"|particles|anchor)\b"
+)
+"""Words of ours that a researcher would not know, or would take for something else."""
+
+PLAIN_SITE = f"""
+INHERIT: {ROOT / "mkdocs.yml"}
+docs_dir: {ROOT / "docs"}
+hooks: [{ROOT / "docs" / "site_hooks.py"}]
+theme: {{name: mkdocs}}
+plugins: []
+"""
+OURS = "games|cfr|blueprint|gs2|experiments|studies"
 MADE_BY_A_READER = re.compile(r"[A-Z]+(-quick)?\.|(mine|seats|bot|llm)\.py|runs/|last\.|.*\.state\.")
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and the site make them."""
+    heads = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_every_link_of_a_page_leads_somewhere() -> None:
+    texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
+    for page, text in texts.items():
+        for link, anchor in LINK.findall(text):
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(page), link)) if link else page
+            if target.startswith("docs/reference/"):  # made with the site
+                continue
+            assert (ROOT / target).exists(), f"{page} links to {link}"
+            if anchor and target.endswith(".md"):
+                there = anchors(texts.get(target) or (ROOT / target).read_text(encoding="utf-8"))
+                assert anchor in there, f"{page}: {link}#{anchor}"
+
+
+def test_the_front_page_can_be_read_in_one_sitting() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def test_the_files_modules_and_names_that_a_page_spells_out_are_there() -> None:
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        named = set(re.findall(rf"\b((?:{OURS}|tests|examples|docs)/[\w./-]*\w/?)", text))
+        assert len(named) > 10 or page not in ("docs/concepts/index.md", "CONTRIBUTING.md")
+        for path in named - NOT_KEPT:
+            assert (ROOT / path).exists() or path.startswith("docs/reference/"), f"{page} names {path}"
+        for name in set(re.findall(rf"`((?:{OURS})(?:\.\w+)+)[`(]", text)) - ENTRY_POINTS:
+            parts = name.split(".")
+            found = importlib.import_module(parts[0])
+            for depth, part in enumerate(parts[1:], 2):
+                if not hasattr(found, part):
+                    importlib.import_module(".".join(parts[:depth]))
+                found = getattr(found, part)
+
+
+def test_the_glossary_has_every_coined_word_of_the_code() -> None:
+    text = (ROOT / "docs" / "concepts" / "index.md").read_text(encoding="utf-8").partition("## Glossary")[2]
+    ours = " ".join(line.split("|")[1] for line in text.splitlines() if line.startswith("|"))
+    code = " ".join(
+        path.read_text(encoding="utf-8")
+        for package in ("games", "cfr", "blueprint", "gs2")
+        for path in (ROOT / package).rglob("*.py")
+    )
+    used = set(COINED.findall(code))
+    assert len(used) > 10
+    assert not {word for word in used if not re.search(rf"\b{word}", ours)}
+
+
+def test_the_reference_has_every_public_name() -> None:
+    hooks = runpy.run_path(str(ROOT / "docs" / "site_hooks.py"))
+    for package in ("games", "cfr", "gs2", "blueprint"):
+        page = hooks["_reference"]()[f"reference/{package}.md"]
+        for name in importlib.import_module(package).__all__:
+            assert f".{name}\n" in page
+
+
+@pytest.mark.skipif(find_spec("mkdocs") is None, reason="needs gs2[docs]")
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_the_site_is_built_without_a_warning(tmp_path: Path, whole: bool) -> None:
+    """Whole: with its own theme, what is searched, and docstrings, which take four fifths of the time."""
+    made = tmp_path / "site"
+    (tmp_path / "plain.yml").write_text(PLAIN_SITE)
+    config = ROOT / "mkdocs.yml" if whole else tmp_path / "plain.yml"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(config), "-d", str(made)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert (made / "reference" / "search" / "index.html").is_file()
 
 
 def _spans(page: str) -> set[str]:
@@ -86,25 +184,15 @@ def _named(span: str) -> Iterator[str]:
             yield word
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_options_that_a_page_speaks_of_are_there(page: str) -> None:
-    for span in _spans(page):
-        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", span):
-            assert option in _options(), f"{page}: {span}"
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_names_that_a_page_speaks_of_stand_in_the_code(page: str) -> None:
-    for span in _spans(page):
-        gone = {name for name in _named(span) if name not in _words()} - FROM_ELSEWHERE
-        assert not gone, f"{page}: {span}"
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_files_that_a_page_calls_by_the_end_of_their_path_are_there(page: str) -> None:
-    for span in _spans(page):
-        if re.fullmatch(r"[\w./-]+\.(py|md|ipynb|cff)", span) and not MADE_BY_A_READER.match(span):
-            assert any(path.endswith("/" + span) for path in _files()), f"{page}: {span}"
+def test_the_options_names_and_files_that_a_page_speaks_of_are_there() -> None:
+    for page in PAGES:
+        for span in _spans(page):
+            for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", span):
+                assert option in _options(), f"{page}: {span}"
+            gone = {name for name in _named(span) if name not in _words()} - FROM_ELSEWHERE
+            assert not gone, f"{page}: {span}"
+            if re.fullmatch(r"[\w./-]+\.(py|md|ipynb|cff)", span) and not MADE_BY_A_READER.match(span):
+                assert any(path.endswith("/" + span) for path in _files()), f"{page}: {span}"
 
 
 def test_the_checks_find_what_is_gone() -> None:
@@ -141,8 +229,9 @@ def test_every_page_is_linked_from_another_one() -> None:
 def test_every_command_has_a_place_in_the_documents() -> None:
     text = " ".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES if page.startswith("docs/"))
     context = click.Context(main)
+    commands = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`gs2 ([a-z]+)", commands)) == set(main.list_commands(context))
     for name in main.list_commands(context):
-        assert f"gs2 {name}" in text, name
         command = main.get_command(context, name)
         if isinstance(command, click.Group):
             for part in command.list_commands(click.Context(command)):
@@ -203,21 +292,26 @@ def _sentences(page: str) -> Iterator[str]:
         yield " ".join(block.split())
 
 
-@pytest.mark.parametrize("package", ["games", "cfr", "blueprint", "gs2", "experiments", "studies"])
-def test_messages_and_help_are_plain(package: str) -> None:
+def test_messages_and_help_are_plain() -> None:
+    ours = ("/games/", "/cfr/", "/blueprint/", "/gs2/", "/experiments/", "/studies/")
     faults = [
         f"{path}:{line}: {fault!r} in {text[:80]!r}"
         for path in _files()
-        if path.startswith(f"/{package}/") and path.endswith(".py")
+        if path.startswith(ours) and path.endswith(".py")
         for line, text in _strings(ast.parse((ROOT / path[1:]).read_text(encoding="utf-8")))
         if (fault := _fault(text))
     ]
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith(("README", "docs/"))])
-def test_pages_are_plain(page: str) -> None:
-    faults = [f"{fault!r} in {text[:100]!r}" for text in _sentences(page) if (fault := _fault(text))]
+def test_pages_are_plain() -> None:
+    faults = [
+        f"{page}: {fault!r} in {text[:100]!r}"
+        for page in PAGES
+        if page.startswith(("README", "docs/"))
+        for text in _sentences(page)
+        if (fault := _fault(text))
+    ]
     assert not faults, "\n".join(faults)
 
 
@@ -242,7 +336,7 @@ def test_every_option_says_what_it_is() -> None:
             assert not FRAGMENT.match(said) and not _fault(said), f"{command.name} {option.name}: {said}"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(amount(20)))
 def test_a_sentence_that_opens_with_a_clause_is_found_wherever_it_stands(seed: int) -> None:
     rng = random.Random(seed)
     plain = ["The file must be new; got {path}.", "See what each method solves.", "What would gs2 do?"]

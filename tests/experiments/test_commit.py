@@ -35,12 +35,15 @@ def checkout(folder: Path, project: str | None, inner: str = "") -> Path:
     return place / CODE.name
 
 
-def test_our_checkout_gives_its_commit_and_whether_it_was_changed(tmp_path: Path) -> None:
+def test_our_checkout_gives_its_commit_to_code_that_git_knows(tmp_path: Path) -> None:
     file = checkout(tmp_path, OURS)
     head = git(tmp_path, "rev-parse", "--short", "HEAD")
     assert commit_of_code(file) == head
     file.write_text("changed")
     assert commit_of_code(file) == head + "+"
+    stranger = file.with_name("untracked.py")
+    stranger.write_text("")
+    assert commit_of_code(stranger) == ""
 
 
 @pytest.mark.parametrize(
@@ -57,13 +60,6 @@ def test_the_commit_of_a_folder_around_is_none_of_ours(
     tmp_path: Path, project: str | None, inner: str
 ) -> None:
     assert commit_of_code(checkout(tmp_path, project, inner)) == ""
-
-
-def test_code_that_git_does_not_know_has_no_commit(tmp_path: Path) -> None:
-    file = checkout(tmp_path, OURS)
-    stranger = file.with_name("untracked.py")
-    stranger.write_text("")
-    assert commit_of_code(stranger) == ""
 
 
 def test_another_git_folder_in_the_environment_does_not_mislead(

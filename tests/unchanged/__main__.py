@@ -22,7 +22,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tests.unchanged.layout import use_checkout
+from tests.unchanged.checkout import use_checkout
 
 
 def main() -> int:

@@ -14,17 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tests.unchanged.layout import layout
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.play.deals import deal_rounds
+from games.guandan.notation import action_text
+from games.guandan.rounds.round import advance, legal
+from gs2.guandan.agent_families import load_batched_agent
+from tests.unchanged.checkout import PAPER, ROLLOUT
 
 __all__ = ["GROUPS", "Group", "Outcome", "ask_agents", "play_group"]
-
-ROLLOUT = (
-    "rollout:candidates=3,gap=0.25,worlds=12,wave=4,depth=4,pool=256,endgame=20000,deadline=3600,"
-    "playing=blueprint"
-)
-"""The rollout search with few deals; its deadline is never reached."""
-PAPER = "gs2-paper:k=3,sample=48,iterations=30,subgame_depth=4,crowd_depth=4,room=300,deadline=3600"
-"""The published method with small limits."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +75,16 @@ class Outcome:
 
 def play_group(group: Group, recorded: tuple[int, ...] | None = None) -> Outcome:
     """Return a group's decisions; with `recorded`, along the recorded moves instead of the agents' own."""
-    lay = layout()
     rng = np.random.default_rng(group.seed)
-    states = lay.deal_rounds(group.rounds, rng, tribute=0.5)
+    states = deal_rounds(group.rounds, rng, tribute=0.5)
     agents = [
-        lay.load_agent(name, np.random.default_rng([group.seed, k])) for k, name in enumerate(group.sides)
+        load_batched_agent(name, np.random.default_rng([group.seed, k])) for k, name in enumerate(group.sides)
     ]
     choices: list[int] = []
     counted: Counter[str] = Counter()
     checksum, same, first = 0, 0, ""
     while True:
-        table = lay.legal(states, canonical=True)
+        table = legal(states, canonical=True)
         counts = table.counts
         if not counts.any():
             break
@@ -119,7 +115,7 @@ def play_group(group: Group, recorded: tuple[int, ...] | None = None) -> Outcome
         live = np.flatnonzero(counts > 0)
         moves = table.values[table.offsets[live] + index[live]]
         ahead = states[live]
-        lay.advance(ahead, moves)
+        advance(ahead, moves)
         states[live] = ahead
     return Outcome(tuple(choices), checksum, dict(counted), same, first)
 
@@ -130,7 +126,7 @@ def ask_agents(agents: list[Any], states: Any, table: Any, rows: Any) -> Any:
     counts = table.counts
     offsets = np.concatenate([[0], np.cumsum(counts[rows])])
     chosen = np.isin(np.repeat(np.arange(len(states)), counts), rows)
-    decisions = layout().decisions(
+    decisions = Decisions(
         states=states, rows=rows, seats=seats, offsets=offsets, actions=table.values[chosen]
     )
     found = np.zeros(len(rows), np.int64)
@@ -145,7 +141,7 @@ def _describe(group: Group, states: Any, table: Any, row: int, number: int, want
     """Return where a decision stands and what it was and is."""
     state = states[row]
     begin, seat, level = int(table.offsets[row]), int(state["player"]), int(state["level"])
-    texts = [layout().action_text(table.values[begin + k], level) for k in (wanted, found)]
+    texts = [action_text(table.values[begin + k], level) for k in (wanted, found)]
     return (
         f"{group.name} (seed {group.seed}): decision {number}, round {row}, seat {seat}, "
         f"by {group.sides[seat & 1]}: recorded {texts[0]}, now {texts[1]}"

@@ -6,6 +6,8 @@ import hashlib
 import importlib.metadata
 import platform
 
+from blueprint.layers.bfloat import native_half
+
 __all__ = ["machine", "same_machine"]
 
 LIBRARIES = ("numpy", "numba", "llvmlite", "scipy", "torch")
@@ -19,14 +21,12 @@ def machine() -> dict[str, str]:
     """
     from llvmlite import binding
 
-    from tests.unchanged.layout import layout
-
     features = sorted(name for name, there in binding.get_host_cpu_features().items() if there)
     tag = {
         "machine": platform.machine(),
         "cpu": binding.get_host_cpu_name(),
         "features": hashlib.sha256(" ".join(features).encode()).hexdigest()[:12],
-        "half": "bfloat16" if layout().native_half() else "single",
+        "half": "bfloat16" if native_half() else "single",
     }
     return tag | {name: importlib.metadata.version(name) for name in LIBRARIES}
 

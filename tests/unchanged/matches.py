@@ -6,8 +6,16 @@ import hashlib
 
 import numpy as np
 
+from blueprint.guandan.network.inference import load_inference
+from blueprint.guandan.play.deals import card_choice
+from blueprint.guandan.play.network_tribute import NetworkTribute
+from experiments.guandan.simulate import simulate_matches
+from games.guandan.matches.lockstep import Matches
+from games.guandan.matches.match import Match
+from games.guandan.rounds.round import legal
+from gs2.guandan.agent_families import load_batched_agent
+from tests.games.guandan.matches.old_lines import event_line, header_line
 from tests.unchanged.decisions import ask_agents
-from tests.unchanged.layout import layout
 
 __all__ = ["EXACT", "match_digests"]
 
@@ -18,13 +26,13 @@ EXACT = ("random", "rules", "records", "quick random", "quick rules")
 def match_digests(quick: bool) -> dict[str, str]:
     """Return digests by name, the quick ones alone or all of them."""
     found = {
-        "quick random": layout().simulate_matches(40, 2).digest,
+        "quick random": simulate_matches(40, 2).digest,
         "quick rules": _lockstep(("mincomb", "strong"), 2, 21),
     }
     if quick:
         return found
     return found | {
-        "random": layout().simulate_matches(1000, 1).digest,
+        "random": simulate_matches(1000, 1).digest,
         "rules": _lockstep(("strong", "balanced"), 24, 22),
         "network": _lockstep(("blueprint", "strong"), 24, 23),
         "records": _records(3),
@@ -33,13 +41,10 @@ def match_digests(quick: bool) -> dict[str, str]:
 
 def _lockstep(names: tuple[str, str], number: int, seed: int) -> str:
     """Return a digest of matches between two agents in lockstep; a network chooses its own tribute."""
-    lay = layout()
-    matches = lay.matches(np.random.default_rng(seed).integers(0, 2**63, number).astype(np.uint64))
-    agents = [lay.load_agent(name, np.random.default_rng([seed, k])) for k, name in enumerate(names)]
+    matches = Matches(np.random.default_rng(seed).integers(0, 2**63, number).astype(np.uint64))
+    agents = [load_batched_agent(name, np.random.default_rng([seed, k])) for k, name in enumerate(names)]
     cards = [
-        lay.network_tribute(lay.load_inference(None, critic=False))
-        if name == "blueprint"
-        else lay.card_choice
+        NetworkTribute(load_inference(None, critic=False)) if name == "blueprint" else card_choice
         for name in names
     ]
     digest = hashlib.sha256()
@@ -48,7 +53,7 @@ def _lockstep(names: tuple[str, str], number: int, seed: int) -> str:
             picked = np.where(due.seats & 1 == 0, cards[0](due), cards[1](due))
             digest.update(picked.astype(np.int64).tobytes())
             matches.give(due, picked)
-        table = lay.legal(matches.states, canonical=True)
+        table = legal(matches.states, canonical=True)
         counts = table.counts
         index = np.zeros(len(counts), np.int64)
         rows = np.flatnonzero(counts > 1)
@@ -67,25 +72,24 @@ def _lockstep(names: tuple[str, str], number: int, seed: int) -> str:
 
 def _records(number: int) -> str:
     """Return a digest of the written records of matches at a table: rules play, chance pays tribute."""
-    lay = layout()
     digest = hashlib.sha256()
     for seed in range(number):
-        match = lay.match(seed)
+        match = Match(seed)
         rng = np.random.default_rng([31, seed])
-        agents = [lay.load_agent(name, np.random.default_rng(0)) for name in ("strong", "mincomb")]
+        agents = [load_batched_agent(name, np.random.default_rng(0)) for name in ("strong", "mincomb")]
         while not match.over:
             due = match.pending()[0]
             if due.stage != "play":
                 match.apply(due.seat, int(rng.integers(len(due.actions))))
                 continue
-            table = lay.legal(match.state, canonical=True)
+            table = legal(match.state, canonical=True)
             index = 0
             if table.counts[0] > 1:
                 index = int(ask_agents(agents, match.state, table, np.array([0]))[0])
             match.apply(due.seat, table.values[index])
-        digest.update(lay.header_line(match).encode())
+        digest.update(header_line(match).encode())
         level = 0
         for event in match.events:
             level = int(getattr(event, "level", level))
-            digest.update(lay.event_line(event, level).encode())
+            digest.update(event_line(event, level).encode())
     return digest.hexdigest()[:16]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.unchanged.layout import layout
+from experiments.refinement.grid import Cell
+from experiments.refinement.run import run_cell
 
 __all__ = ["COUNTS", "FIELDS", "VALUES", "choose_rows", "compute_row", "stored_rows"]
 
@@ -74,9 +75,8 @@ def _is_quick(row: dict[str, str]) -> bool:
 
 def compute_row(cell: dict[str, Any]) -> dict[str, str]:
     """Return the fields of one cell's row as the experiment writes them."""
-    lay = layout()
-    row = lay.run_cell(
-        lay.cell(
+    row = run_cell(
+        Cell(
             cell["game"],
             cell["blueprint"],
             cell["method"],

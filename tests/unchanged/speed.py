@@ -22,9 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.unchanged.layout import layout, use_checkout
+from tests.unchanged.checkout import PAPER, ROLLOUT, use_checkout
 
-__all__ = ["WORK", "Worker", "compare_speed"]
+__all__ = ["WORKS", "Worker", "compare_speed"]
 
 ROOT = Path(__file__).parent.parent.parent
 MOST = 1.03
@@ -33,29 +33,38 @@ MOST = 1.03
 
 def _refine(game: str, method: str, sample: int | None) -> Callable[[], Any]:
     """Return the work of refining a game's blueprint, or a sample of its infosets."""
-    cell = layout().cell(game, "cfr:100", method, "sequential", None, 300, sample, 0)
-    return lambda: layout().run_cell(cell)
+    from experiments.refinement.grid import Cell
+    from experiments.refinement.run import run_cell
+
+    cell = Cell(game, "cfr:100", method, "sequential", None, 300, sample, 0)
+    return lambda: run_cell(cell)
 
 
 def _solve(game: str, iterations: int) -> Callable[[], Any]:
     """Return the work of solving a game by CFR."""
-    form = layout().sequence_form(layout().grow(layout().load_game(game), keep_states=False))
-    return lambda: layout().solve(form, iterations=iterations)
+    from cfr.sequence_form import sequence_form
+    from cfr.solver import solve
+    from cfr.tree import grow
+    from games.registry import load_game
+
+    form = sequence_form(grow(load_game(game), keep_states=False))
+    return lambda: solve(form, iterations=iterations)
 
 
 def _moves(canonical: bool) -> Callable[[], Any]:
     """Return the work of listing and playing moves in random rounds."""
     import numpy as np
 
-    lay = layout()
+    from blueprint.guandan.play.deals import deal_rounds
+    from games.guandan.rounds.round import advance, legal
 
     def work() -> None:
         rng = np.random.default_rng(0)
-        states = lay.deal_rounds(3000, rng, tribute=0.5)
+        states = deal_rounds(3000, rng, tribute=0.5)
         while len(states):
-            table = lay.legal(states, canonical=canonical)
+            table = legal(states, canonical=canonical)
             index = table.offsets[:-1] + (rng.random(len(states)) * table.counts).astype(np.int64)
-            lay.advance(states, table.values[index])
+            advance(states, table.values[index])
             states = states[states["player"] >= 0]
 
     return work
@@ -65,28 +74,28 @@ def _self_play(rounds: int) -> Callable[[], Any]:
     """Return the work of the network's self-play in lockstep."""
     import numpy as np
 
-    lay = layout()
-    agent = lay.load_agent("blueprint", np.random.default_rng(0))
-    scratch = lay.scratch()
+    from blueprint.guandan.play.deals import deal_rounds
+    from blueprint.guandan.play.selfplay import Scratch, play_rounds
+    from gs2.guandan.agent_families import load_batched_agent
 
-    def work() -> None:
-        lay.play_rounds(lay.deal_rounds(rounds, np.random.default_rng(0)), [agent], scratch)
-
-    return work
+    agent, scratch = load_batched_agent("blueprint", np.random.default_rng(0)), Scratch()
+    return lambda: play_rounds(deal_rounds(rounds, np.random.default_rng(0)), [agent], scratch)
 
 
 def _agent(name: str, rounds: int) -> Callable[[], Any]:
     """Return the work of an agent deciding one decision at a time, as at a table."""
     import numpy as np
 
-    lay = layout()
+    from blueprint.guandan.play.deals import deal_rounds
+    from games.guandan.rounds.round import advance
+    from gs2.guandan.agent_families import load_batched_agent
 
     def work() -> None:
-        agent = lay.load_agent(name, np.random.default_rng(0))
+        agent = load_batched_agent(name, np.random.default_rng(0))
         for seed in range(rounds):
-            state = lay.deal_rounds(1, np.random.default_rng(seed))
+            state = deal_rounds(1, np.random.default_rng(seed))
             while state["player"][0] >= 0:
-                lay.advance(state, agent.act(state))
+                advance(state, agent.act(state))
 
     return work
 
@@ -98,25 +107,19 @@ def _training() -> Callable[[], Any]:
     return training_step
 
 
-def _works() -> dict[str, Callable[[], Callable[[], Any]]]:
-    from tests.unchanged.decisions import PAPER, ROLLOUT
-
-    return {
-        "refine": lambda: _refine("leduc_poker", "gs2+", None),
-        "closure": lambda: _refine("goofspiel_10_ascending_3", "gs2+", 40),
-        "generate": lambda: _refine("leduc_poker", "gs2+:whole=0,k=3", 100),
-        "cfr leduc": lambda: _solve("leduc_poker", 30_000),
-        "cfr dice": lambda: _solve("liars_dice_6", 60),
-        "moves": lambda: _moves(False),
-        "canonical": lambda: _moves(True),
-        "self-play": lambda: _self_play(100),
-        "training": _training,
-        "agent": lambda: _agent(ROLLOUT, 2),
-        "paper": lambda: _agent(PAPER, 1),
-    }
-
-
-WORK = tuple(_works())
+WORKS: dict[str, Callable[[], Callable[[], Any]]] = {
+    "refine": lambda: _refine("leduc_poker", "gs2+", None),
+    "closure": lambda: _refine("goofspiel_10_ascending_3", "gs2+", 40),
+    "generate": lambda: _refine("leduc_poker", "gs2+:whole=0,k=3", 100),
+    "cfr leduc": lambda: _solve("leduc_poker", 30_000),
+    "cfr dice": lambda: _solve("liars_dice_6", 60),
+    "moves": lambda: _moves(False),
+    "canonical": lambda: _moves(True),
+    "self-play": lambda: _self_play(100),
+    "training": _training,
+    "agent": lambda: _agent(ROLLOUT, 2),
+    "paper": lambda: _agent(PAPER, 1),
+}
 """Pieces of work by name: searches, CFR, move lists, self-play, a training step, the agents."""
 
 
@@ -126,14 +129,13 @@ def _serve(root: Path) -> None:
     import torch
 
     torch.set_num_threads(1)
-    works = _works()
     ready: dict[str, Callable[[], Any]] = {}
     answer = sys.stdout
     sys.stdout = sys.stderr
     for line in sys.stdin:
         name = line.strip()
         if name not in ready:
-            ready[name] = works[name]()
+            ready[name] = WORKS[name]()
             ready[name]()
         began, ran = time.perf_counter(), time.process_time()
         ready[name]()
@@ -197,7 +199,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.unchanged.speed", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("names", nargs="*", help=f"{', '.join(WORK)} (default: all)")
+    parser.add_argument("names", nargs="*", help=f"{', '.join(WORKS)} (default: all)")
     parser.add_argument("--before", type=Path, required=True, help="the checkout to compare with")
     parser.add_argument("--after", type=Path, default=ROOT, help="the checkout compared (default: this one)")
     parser.add_argument("--processes", type=int, default=3, help="fresh processes of each (default 3)")
@@ -207,12 +209,12 @@ def main() -> int:
     if chosen.serve:
         _serve(chosen.before)
         return 0
-    if unknown := set(chosen.names) - set(WORK):
-        parser.error(f"work must be among {', '.join(WORK)}; got {', '.join(sorted(unknown))}")
+    if unknown := set(chosen.names) - set(WORKS):
+        parser.error(f"work must be among {', '.join(WORKS)}; got {', '.join(sorted(unknown))}")
     found = compare_speed(
         chosen.before,
         chosen.after,
-        tuple(chosen.names) or WORK,
+        tuple(chosen.names) or tuple(WORKS),
         processes=chosen.processes,
         pairs=chosen.pairs,
     )

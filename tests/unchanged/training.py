@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.unchanged.layout import layout
+from blueprint.checkpoint import SHIPPED
+from blueprint.guandan.train_config import TrainConfig
+from blueprint.guandan.training.trainer import Trainer
 
 __all__ = ["training_step"]
 
@@ -32,14 +33,10 @@ def training_step() -> dict[str, Any]:
     """
     import torch
 
-    import blueprint
-
-    shipped = Path(str(blueprint.__file__)).parent / "weights" / "guandan.safetensors"
-    lay = layout()
     threads = torch.get_num_threads()
     torch.manual_seed(0)
     try:
-        trainer = lay.trainer.load(shipped, threads=1, config=lay.train_config(**CONFIG))
+        trainer = Trainer.load(SHIPPED, threads=1, config=TrainConfig(**CONFIG))
         trainer.rng = np.random.default_rng(CONFIG["seed"])  # the cards that were recorded
         trainer.run_generation()
         trainer.run_generation()

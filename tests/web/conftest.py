@@ -1,12 +1,12 @@
-"""A server for all tests of a process, one of a test's own, and a Chromium."""
+"""A server for all tests of a process, and a Chromium."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,22 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that many tests share."""
     running = Server(tmp_path_factory.mktemp("web")).start()
     yield running
-    running.end()
-
-
-@pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Starts servers of a test's own, with further arguments; they are ended after it."""
-    begun: list[Server] = []
-
-    def start(*arguments: str, folder: Path | None = None) -> Server:
-        begun.append(Server(folder or tmp_path / "own", *arguments))
-        return begun[-1].start()
-
-    yield start
-    for one in begun:
-        if one.process is not None and one.process.poll() is None:
-            one.end()
+    assert running.end(signal.SIGINT) == 130, "Ctrl-C ends it in words"
 
 
 @pytest.fixture(scope="module")
@@ -77,15 +62,14 @@ def people(chromium: Any, server: Server) -> Iterator[Callable[..., Any]]:
     contexts, errors = [], []
 
     def visit(path: str = "/", width: int = 1440, height: int = 900, **options: Any) -> Any:
-        context = chromium.new_context(
-            viewport={"width": width, "height": height}, locale="en-GB", reduced_motion="reduce", **options
-        )
+        options = {"locale": "en-GB", "reduced_motion": "reduce", **options}
+        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(1000 * PATIENCE)  # the first agents of a kind are loaded, beside other tests
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
-        page.goto(server.url + path)
+        page.goto(server.url + path if path.startswith("/") else path)
         return page
 
     visit.expected = re.compile("(?!)")  # type: ignore[attr-defined]  # errors that a test brings about

@@ -29,7 +29,8 @@ class Server:
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder, self.arguments = folder, arguments
         self.port = 0
-        self.url = ""
+        self.url = self.printed = ""
+        self.bearer: dict[str, str] = {}
         self.process: subprocess.Popen[str] | None = None
         self.said: list[str] = []
         self.http = httpx.Client(timeout=PATIENCE, trust_env=False)
@@ -48,12 +49,13 @@ class Server:
             line = self.process.stderr.readline()
             assert line, f"the server ended: {self.said}"
             self.said.append(line)
-            found = re.search(r"http://[^ ]*:(\d+)/", line)
+            found = re.search(r"(http://[^ ]*:(\d+))/(?:\?token=(\S+))?", line)
             if found:
                 break
-        self.port = int(found[1])
-        self.url = found[0].rstrip("/")
+        self.printed, self.url, self.port = found[0], found[1], int(found[2])
+        self.bearer = {"authorization": f"Bearer {found[3]}"} if found[3] else {}
         self.http.base_url = self.url
+        self.http.headers.update(self.bearer)
         return self
 
     def end(self, how: int = signal.SIGTERM) -> int:
@@ -81,17 +83,6 @@ class Server:
         assert answer.is_success, answer.text
         return answer.json()
 
-    def job(self, job: dict[str, Any], patience: float = 120) -> dict[str, Any]:
-        """Return a job when it has ended."""
-        import time
-
-        limit = time.monotonic() + patience
-        while job["status"] in ("waiting", "running"):
-            assert time.monotonic() < limit, job
-            time.sleep(0.05)
-            job = self.get(f"/api/jobs/{job['id']}")
-        return job
-
     def table(self, seats: list[str], **options: Any) -> tuple[str, str | None]:
         """Return a new table and the key of the first person's seat."""
         made = self.post("/api/tables", {"seats": seats, "pace": 0, **options})
@@ -99,17 +90,21 @@ class Server:
 
     def seat(self, table: str, key: str | None = None) -> Seat:
         """Return a connection to a table."""
-        return Seat(self.url.replace("http", "ws"), table, key)
+        return Seat(self, table, key)
 
 
 class Seat:
     """A connection to a table, and the state that was shown last."""
 
-    def __init__(self, url: str, table: str, key: str | None) -> None:
+    KIND = "tables"
+
+    def __init__(self, server: Server, table: str, key: str | None = None) -> None:
+        address = f"{server.url.replace('http', 'ws')}/ws/{self.KIND}/{table}"
         line = connect(
-            f"{url}/ws/tables/{table}" + ("" if key is None else f"?key={key}"),
+            address if key is None else f"{address}?key={key}",
             max_size=1 << 22,
             ping_interval=None,
+            additional_headers=server.bearer,
         )
         self.line: ClientConnection = ExitStack().enter_context(line)
         self.state: State = {}
@@ -132,13 +127,19 @@ class Seat:
         """Send a message."""
         self.line.send(json.dumps(message))
 
-    def ask(self, kind: str, **message: Any) -> dict[str, Any]:
-        """Return the answer of a kind, or the error, to a message."""
+    def ask(self, *kinds: str, **message: Any) -> dict[str, Any]:
+        """Return the answer of one of these kinds, or the error, to a message."""
         self.say(**message)
         while True:
             answer = self.hear()
-            if answer["type"] in (kind, "error"):
+            if answer["type"] in (*kinds, "error"):
                 return answer
+
+    def next(self) -> None:
+        """Leave a round's result."""
+        version = self.state["version"]
+        self.say(type="next", version=version)
+        self.until(lambda state: state["version"] > version)
 
     def my_turn(self) -> State:
         """Return the state in which this seat is to act or to go on, or the session is over."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.review.game_files import parse_game
@@ -16,7 +14,8 @@ from tests.gs2.guandan.blueprints import CountEvaluator
 from tests.gs2.guandan.review.spoken import bare, heard_of, played_events, record_text
 from tests.gs2.guandan.review.test_judging import SMALL
 
-NAMES = ["Ann", "</script><img src=x onerror=alert(1)>", "<b>Cem</b>", "李"]
+People = Callable[..., Any]
+NAMES = ["李", "</script><img src=x onerror=alert(1)>", "<b>Cem</b>", "李"]
 MODULES = ["review.js", "review-curve.js", "review-words.js", "cards.js"]
 
 
@@ -30,28 +29,6 @@ def page_of(text: str, folder: Path) -> str:
     return path.as_uri()
 
 
-@pytest.fixture
-def visit(chromium: Any) -> Iterator[Any]:
-    """Opens a file; an error on the console fails the test."""
-    errors: list[str] = []
-    contexts = []
-
-    def go(address: str, width: int = 1440, **options: Any) -> Any:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
-        page.goto(address)
-        page.locator(".review").wait_for()
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert errors == []
-
-
 def place(page: Any) -> tuple[str, int]:
     """Return the round shown, and the move."""
     curve = page.get_by_role("slider")
@@ -60,14 +37,18 @@ def place(page: Any) -> tuple[str, int]:
     )
 
 
-def test_seats_of_one_name_are_told_apart(visit: Any, tmp_path: Path) -> None:
-    page = visit(page_of(record_text(1, 1, ["bot", "Ann", "bot", "bot"]), tmp_path), locale="en-GB")
-    options = page.locator("select option").all_inner_texts()
-    assert options[1:] == ["bot 1", "Ann", "bot 3", "bot 4"]
-
-
-def test_a_review_is_walked_through_by_keys_and_clicks(visit: Any, tmp_path: Path) -> None:
-    page = visit(page_of(record_text(1, 2, NAMES), tmp_path), locale="en-GB")
+def test_a_review_is_walked_through_by_keys_and_clicks_and_strangers_names_stay_text(
+    people: People, tmp_path: Path
+) -> None:
+    page = people(page_of(record_text(1, 2, NAMES), tmp_path), width=390, locale="zh-CN", color_scheme="dark")
+    assert "复盘" in page.locator("h1").inner_text()
+    page.get_by_role("button", name="English").click()
+    assert page.locator("h1").inner_text() == "Review of record"
+    assert page.locator(".review img[src=x], .review b").count() == 0
+    assert page.locator(f"text={NAMES[1]}").first.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.locator("select option").all_inner_texts()[1:] == ["李 1", *NAMES[1:3], "李 4"]
+    page.set_viewport_size({"width": 1440, "height": 900})
     page.keyboard.press("Home")
     assert place(page) == ("Round 1", 0)
     page.keyboard.press("ArrowRight")
@@ -95,20 +76,10 @@ def test_a_review_is_walked_through_by_keys_and_clicks(visit: Any, tmp_path: Pat
     assert set(page.locator(".review-move .review-by").all_inner_texts()) <= {NAMES[2]}
 
 
-def test_strangers_names_stay_text_in_both_languages_and_on_a_phone(visit: Any, tmp_path: Path) -> None:
-    page = visit(page_of(record_text(2, 1, NAMES), tmp_path), width=390, locale="zh-CN", color_scheme="dark")
-    assert "复盘" in page.locator("h1").inner_text()
-    page.get_by_role("button", name="English").click()
-    assert page.locator("h1").inner_text() == "Review of record"
-    assert page.locator(".review img[src=x], .review b").count() == 0
-    assert page.locator(f"text={NAMES[1]}").first.is_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-
-
-def test_hands_that_nobody_knows_are_said_to_be_unknown(visit: Any, tmp_path: Path) -> None:
+def test_hands_that_nobody_knows_are_said_to_be_unknown(people: People, tmp_path: Path) -> None:
     events = played_events(3, 1)
     mine = [message for message in heard_of(events[: len(events) // 2], "njupt") if message[0] == 1]
-    page = visit(page_of(bare(mine), tmp_path), locale="en-GB")
+    page = people(page_of(bare(mine), tmp_path))
     assert page.get_by_text("hand not known").count() == 3
     page.keyboard.press("End")
     assert page.get_by_role("heading", name="not finished").is_visible()

@@ -7,7 +7,9 @@ import base64
 import json
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
 
 import httpx
 import pytest
@@ -20,9 +22,9 @@ from websockets.sync.client import connect
 
 from gs2.web.guard import Guard
 from tests.patience import PATIENCE, SHARED, amount
-from tests.web.serving import Server
+from tests.web.games.playing import GameSeat, new_table
+from tests.web.serving import Seat, Server
 
-FOREIGN = ("http://evil.example", "null", "https://127.0.0.1:1", "http://[", "file://")
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -35,23 +37,22 @@ JSON = st.recursive(
 PATHS = ("/", "/api/tables", "/api/agents", "/static/base.css", "/api/jobs/x", "/api/games")
 
 
-def handshake(server: Server, **headers: str) -> Iterator[object]:
-    """Return a connection to a table that is there."""
-    table, _ = server.table(["random", "random", "random", "random"], pace=10)
-    with connect(f"{server.url.replace('http', 'ws')}/ws/tables/{table}", additional_headers=headers) as line:
-        yield line.recv(10)
-
-
-@pytest.mark.parametrize("origin", FOREIGN)
-def test_pages_of_other_sites_reach_nothing(server: Server, origin: str) -> None:
-    for path in PATHS:
-        assert server.http.get(path, headers={"origin": origin}).status_code == 403, path
-    made = server.http.post("/api/tables", json={"seats": ["random"] * 4}, headers={"origin": origin})
-    assert made.status_code == 403
-    with pytest.raises(InvalidStatus) as refused:
-        list(handshake(server, Origin=origin))
-    assert refused.value.response.status_code == 403
-    assert list(handshake(server, Origin=server.url)), "its own page is let in"
+def test_pages_of_other_sites_and_other_names_for_this_machine_reach_nothing(server: Server) -> None:
+    table, _ = server.table(["random"] * 4, pace=10)
+    line = f"{server.url.replace('http', 'ws')}/ws/tables/{table}"
+    for origin in ("http://evil.example", "null", "https://127.0.0.1:1", "http://[", "file://"):
+        for path in PATHS:
+            assert server.http.get(path, headers={"origin": origin}).status_code == 403, (origin, path)
+        made = server.http.post("/api/tables", json={"seats": ["random"] * 4}, headers={"origin": origin})
+        assert made.status_code == 403
+        with pytest.raises(InvalidStatus) as refused:
+            connect(line, additional_headers={"Origin": origin})
+        assert refused.value.response.status_code == 403
+    with connect(line, additional_headers={"Origin": server.url}) as own:
+        assert own.recv(10), "its own page is let in"
+    for host in ("evil.example", "127.0.0.1.evil.example", "", "[", "169.254.1.1:8642"):
+        for path in PATHS:
+            assert server.http.get(path, headers={"host": host}).status_code in (400, 403), (host, path)
 
 
 @settings(max_examples=amount(100), deadline=None)
@@ -98,12 +99,6 @@ def test_a_browser_that_names_another_site_starts_nothing(
     asyncio.run(visit())
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "[", "169.254.1.1:8642"])
-def test_another_name_for_this_machine_reaches_nothing(server: Server, host: str) -> None:
-    for path in PATHS:
-        assert server.http.get(path, headers={"host": host}).status_code in (400, 403), path
-
-
 def test_a_form_of_another_site_cannot_open_a_table(server: Server) -> None:
     before = len(server.get("/api/tables")["tables"])
     body = json.dumps({"seats": ["random"] * 4})
@@ -111,26 +106,6 @@ def test_a_form_of_another_site_cannot_open_a_table(server: Server) -> None:
         answer = server.http.post("/api/tables", content=body, headers={"content-type": kind})
         assert answer.status_code == 400 and "content-type" in answer.json()["error"]
     assert len(server.get("/api/tables")["tables"]) == before
-
-
-def test_a_token_is_asked_of_everything_and_leaves_the_address(own_server: Callable[..., Server]) -> None:
-    token = "abc%25_&=+x"
-    server = own_server("--token", token)
-    with httpx.Client(base_url=server.url, trust_env=False) as stranger:
-        for path in PATHS:
-            for headers in ({}, {"authorization": "Bearer wrong"}, {"cookie": "gs2_token=wrong"}):
-                assert stranger.get(path, headers=headers).status_code == 401, path
-        with pytest.raises(InvalidStatus):
-            list(handshake_with(server, token="wrong"))
-        welcome = stranger.get("/", params={"token": token})
-        assert welcome.status_code == 303 and welcome.headers["location"] == "/"
-        cookie = welcome.headers["set-cookie"]
-        assert "HttpOnly" in cookie and "samesite=strict" in cookie.lower()
-        assert stranger.get("/").status_code == 200, "the cookie is kept"
-    bearer = {"authorization": f"Bearer {token}"}
-    assert httpx.get(f"{server.url}/api/agents", headers=bearer, trust_env=False).status_code == 200
-    spelt = server.said[-1]
-    assert "token=" in spelt
 
 
 OTHERS = st.one_of(
@@ -163,11 +138,6 @@ def test_cookies_of_others_neither_let_in_nor_lock_out(
     asyncio.run(visit())
 
 
-def handshake_with(server: Server, token: str) -> Iterator[object]:
-    with connect(f"{server.url.replace('http', 'ws')}/ws/tables/x?token={token}") as line:
-        yield line.recv(10)
-
-
 def test_a_server_that_others_can_reach_wants_a_token() -> None:
     from click.testing import CliRunner
 
@@ -178,9 +148,9 @@ def test_a_server_that_others_can_reach_wants_a_token() -> None:
         assert answer.exit_code == 2 and "token" in answer.output, answer.output
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_paths_lead_nowhere_else(server: Server) -> None:
+    host = "127.0.0.1"
+    for path in (
         "/static/../pages.py",
         "/static/..%2fpages.py",
         "/static/%2e%2e/%2e%2e/cli.py",
@@ -188,15 +158,12 @@ def test_a_server_that_others_can_reach_wants_a_token() -> None:
         "/static/..%5c..%5cpages.py",
         "/static/%00",
         "/api/tables/..%2f..%2fetc%2fpasswd/record",
-    ],
-)
-def test_paths_lead_nowhere_else(server: Server, path: str) -> None:
-    host, port = "127.0.0.1", server.port
-    with socket.create_connection((host, port), timeout=10) as line:
-        line.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
-        answer = b"".join(iter(lambda: line.recv(65536), b""))
-    assert re.match(rb"HTTP/1.1 (400|403|404|405) ", answer), answer[:80]
-    assert b"import" not in answer and b"root:" not in answer
+    ):
+        with socket.create_connection((host, server.port), timeout=10) as line:
+            line.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+            answer = b"".join(iter(lambda line=line: line.recv(65536), b""))
+        assert re.match(rb"HTTP/1.1 (400|403|404|405) ", answer), (path, answer[:80])
+        assert b"import" not in answer and b"root:" not in answer, path
 
 
 @settings(max_examples=amount(60), deadline=None, suppress_health_check=SHARED)
@@ -213,49 +180,69 @@ def test_nonsense_is_answered_in_words(server: Server, data: object) -> None:
         assert answer.status_code in (201, 400), answer.text
 
 
-@settings(max_examples=amount(40), deadline=None, suppress_health_check=SHARED)
-@given(field=st.sampled_from(["seats", "games", "seed", "pace", "name"]), value=JSON)
-def test_tables_that_cannot_be_are_refused_in_words(server: Server, field: str, value: object) -> None:
-    data = {"seats": ["random"] * 4, "pace": 10, field: value}
-    answer = server.http.post("/api/tables", json=data)
+TABLES: dict[str, dict[str, Any]] = {
+    "/api/tables": {"seats": ["random"] * 4, "games": 1, "seed": 1, "pace": 10, "name": "Ann"},
+    "/api/game-tables": {
+        "game": "kuhn_poker",
+        "players": ["person", "random"],
+        "options": {},
+        "seed": 1,
+        "pace": 0,
+        "rotate": False,
+        "name": "Ann",
+    },
+}
+
+
+@settings(max_examples=amount(80), deadline=None, suppress_health_check=SHARED)
+@given(
+    asked=st.sampled_from([(path, field) for path in TABLES for field in TABLES[path]]),
+    value=JSON,
+)
+def test_tables_that_cannot_be_are_refused_in_words(
+    server: Server, asked: tuple[str, str], value: object
+) -> None:
+    path, field = asked
+    answer = server.http.post(path, json={**TABLES[path], field: value})
     assert answer.status_code in (201, 400), answer.text
     if answer.status_code == 400:
         assert answer.json()["error"]
     else:
-        assert field != "seats"
+        assert field not in ("seats", "players", "game")
 
 
-@settings(max_examples=amount(25), deadline=None, suppress_health_check=SHARED)
+WORDS = ("play", "select", "hint", "undo", "next", "pace", "open", "suggest", "pass", "round")
+FIELDS = ("index", "cards", "version", "pace", "paused", "id", "open", "seat", "agent")
+
+
+@settings(max_examples=amount(40), deadline=None, suppress_health_check=SHARED)
 @given(
     messages=st.lists(
         st.text(max_size=60)
         | JSON.map(json.dumps)
-        | st.fixed_dictionaries(
-            {
-                "type": st.sampled_from(
-                    ["play", "select", "hint", "undo", "next", "pace", "open", "suggest", "pass"]
-                )
-            },
-            optional=dict.fromkeys(("index", "cards", "version", "pace", "paused", "id", "open"), JSON),
-        ).map(json.dumps),
+        | st.fixed_dictionaries({"type": st.sampled_from(WORDS)}, optional=dict.fromkeys(FIELDS, JSON)).map(
+            json.dumps
+        ),
         min_size=1,
         max_size=12,
     )
 )
-def test_malformed_messages_hurt_nobody(server: Server, messages: list[str]) -> None:
-    table, key = server.table(["person", "random", "random", "random"], seed=1)
-    seat = server.seat(table, key)
-    seat.my_turn()
-    try:
+@pytest.mark.parametrize("kind", [Seat, GameSeat])
+def test_malformed_messages_hurt_nobody(server: Server, kind: type[Seat], messages: list[str]) -> None:
+    if kind is Seat:
+        table = server.table(["person", "random", "random", "random"], seed=1)
+    else:
+        table = new_table(server, "doudizhu", ["person", "random", "random"], seed=1)
+    seat = kind(server, *table)
+    with suppress(ConnectionClosed):
         for message in messages:
             seat.line.send(message)
         seat.line.send(b"\x00\x01")
         while True:
             seat.hear(10)
-    except ConnectionClosed:
-        pass
-    again = server.seat(table, key)
-    assert again.my_turn()["table"]["you"] == 0
+    again = kind(server, *table)
+    seats, you = again.state["table"]["seats"], again.state["table"]["you"]
+    assert seats[you]["kind"] == "person"
     again.close()
 
 

@@ -6,16 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from gs2.cli import main
+from tests.commands.runner import gs2
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 POKER, SEXES = f"gambit:{EXAMPLES / 'poker.efg'}", f"gambit:{EXAMPLES / 'sexes.nfg'}"
-
-
-def gs2(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
 
 
 def test_a_file_is_counted_sized_solved_and_measured(tmp_path: Path) -> None:

@@ -26,13 +26,6 @@ def run(*words: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-def test_a_game_too_large_to_list_is_solved_at_an_infoset() -> None:
-    code, said = run(LARGE, "--infoset", AT, "--blueprint", "uniform", "--iterations", "20", *QUICK)
-    assert code == 0, said
-    assert "4 histories of the infoset" in said and "nothing is certified" in said
-    assert "Whole game" not in said
-
-
 DEALT = "liars_dice(dice=5)"
 
 
@@ -58,25 +51,6 @@ def test_a_closure_too_large_is_refused_before_it_is_grown() -> None:
     assert "method maxmargin solves to the end of the game" in words and "take the method gs2" in words
 
 
-def test_sampled_values_come_with_their_standard_errors() -> None:
-    at = [LARGE, "--infoset", AT, "--blueprint", "uniform", "--iterations", "5", *QUICK]
-    code, said = run(*at)
-    assert code == 0 and " ± " in said and "10 games played from each leaf" in " ".join(said.split())
-    said = run(*at, "--json")[1]
-    result = json.loads(said[said.index("{") :])
-    assert all(row["error"] > 0 for row in result["actions"] if row["q"] is not None)
-    assert result["value_error"] > 0 and result["blueprint_value_error"] > 0
-
-
-def test_what_was_drawn_is_in_the_json() -> None:
-    code, said = run(LARGE, "--infoset", AT, "--blueprint", "uniform", "--iterations", "5", *QUICK, "--json")
-    assert code == 0, said
-    result = json.loads(said[said.index("{") :])
-    assert result["sampled"]["histories"] == 4 and not result["sampled"]["complete"]
-    assert sum(row["refined"] for row in result["actions"]) == pytest.approx(1)
-    assert "opponent_best_response" not in result
-
-
 @pytest.mark.parametrize(
     ("certificate", "says"),
     [
@@ -85,11 +59,24 @@ def test_what_was_drawn_is_in_the_json() -> None:
         ("statistical", "games from histories drawn anew judge the answer, against blueprint; what other"),
     ],
 )
-def test_how_far_an_answer_reaches_is_said_by_certificate(certificate: str, says: str) -> None:
+def test_how_far_an_answer_in_a_game_too_large_to_list_reaches_is_said(certificate: str, says: str) -> None:
     at = [LARGE, "--infoset", AT, "--blueprint", "uniform", "--iterations", "5", "--certificate", certificate]
     code, said = run(*at, *QUICK)
     assert code == 0, said
-    assert says in " ".join(said.split())
+    for words in (says, "4 histories of the infoset", " ± ", "10 games played from each leaf"):
+        assert words in " ".join(said.split())
+    assert "Whole game" not in said
+
+
+def test_what_was_drawn_is_in_the_json_with_the_standard_errors_of_values() -> None:
+    code, said = run(LARGE, "--infoset", AT, "--blueprint", "uniform", "--iterations", "5", *QUICK, "--json")
+    assert code == 0, said
+    result = json.loads(said[said.index("{") :])
+    assert result["sampled"]["histories"] == 4 and not result["sampled"]["complete"]
+    assert sum(row["refined"] for row in result["actions"]) == pytest.approx(1)
+    assert "opponent_best_response" not in result
+    assert all(row["error"] > 0 for row in result["actions"] if row["q"] is not None)
+    assert result["value_error"] > 0 and result["blueprint_value_error"] > 0
 
 
 def test_a_policy_file_is_refined_at_drawn_histories(tmp_path: Path) -> None:
@@ -115,6 +102,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", ["default", "npz", "json", "uniform"])
 @pytest.mark.parametrize("method", PRESETS)
+@pytest.mark.some(20)
 def test_every_method_takes_every_blueprint_of_a_listed_game(
     method: str, kind: str, files: dict[str, str]
 ) -> None:

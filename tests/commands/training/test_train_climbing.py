@@ -59,11 +59,10 @@ def test_a_folder_gets_a_checkpoint_and_a_curve_that_match_and_resume(run: Path,
     assert played.exit_code == 0, played.output
 
 
-@pytest.mark.parametrize("option", ["--minutes", "--processor-minutes"])
-def test_minutes_of_a_resumed_run_are_those_of_each_call(run: Path, tmp_path: Path, option: str) -> None:
+def test_minutes_of_a_resumed_run_are_those_of_each_call(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
-    for _ in range(2):
+    for option in ("--minutes", "--processor-minutes"):
         before = read_checkpoint(folder / "last.safetensors", prefix="-")[1]["generation"]
         done = invoke("train", "doudizhu", "-o", str(folder), "--resume", option, "0.000001", "--json")
         assert done.exit_code == 0 and json.loads(done.stdout)["generation"] == before + 1
@@ -128,14 +127,13 @@ def test_a_game_trains_by_a_recipe_and_goes_on(game: str, recipe: str, tmp_path:
     assert other.exit_code == 2 and f"begun with the recipe {recipe}; got ours" in other.output
 
 
-@pytest.mark.parametrize("minutes", ["0", "0.0005"])
-def test_the_same_minutes_again_go_on_in_every_game(minutes: str, tmp_path: Path) -> None:
+def test_the_same_minutes_again_go_on_in_every_game(tmp_path: Path) -> None:
     small = {
         "big2": ("--set", "rounds=4", "--set", "state=8", "--set", "action=8", "--set", "critic=0"),
         "kuhn_poker": ("--set", "width=8", "--set", "episodes=32"),
     }
     for game, settings in small.items():
-        words = ("train", game, "-o", str(tmp_path / f"{game}.safetensors"), "--minutes", minutes, "--json")
+        words = ("train", game, "-o", str(tmp_path / f"{game}.safetensors"), "--minutes", "0", "--json")
         seen = []
         for more in (settings, ("--resume",), ("--resume",)):
             result = invoke(*words, *more)

@@ -21,17 +21,14 @@ from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.recipe_book import RECIPES
 from blueprint.guandan.training.training_run import RunConfig, RunWatch
 from blueprint.guandan.training.training_run import train as train_run
-from gs2.cli import main
 from gs2.commands.matches.compare_agents import match
 from gs2.commands.training.gating import gate
 from gs2.commands.training.train import train
+from tests.commands.runner import TINY, gs2, refused
 
-TINY = [
-    *("--set", "rounds=4", "--set", "batch=64", "--threads", "2", "--rounds", "2", "--against", "greedy"),
-    *("--network", "state=16", "--network", "blocks=1", "--network", "action=16", "--network", "critic=16"),
-]
+EVALUATED = (*TINY, "--evaluate-minutes", "10", "--rounds", "2", "--against", "greedy")
 QUIET = ("--evaluate-minutes", "0")
-SHORT = ("--minutes", "0", "--set", "rounds=4", "--set", "batch=64", "--threads", "1", *QUIET)
+SHORT = ("--minutes", "0", *TINY[:8])
 SMALL = ("--network", "state=16", "--network", "blocks=3")
 
 
@@ -52,7 +49,7 @@ def generations(run: Path) -> list[int]:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("trained") / "run"
-    result = invoke("train", "--minutes", "0.015", "-o", str(directory), *TINY)
+    result = invoke("train", "--minutes", "0.015", "-o", str(directory), *EVALUATED)
     assert result.exit_code == 0, result.output
     return directory
 
@@ -69,7 +66,9 @@ def test_a_run_leaves_a_checkpoint_and_a_curve_and_reports_its_strength(run: Pat
 
 def test_a_run_resumes_with_its_own_settings_and_new_ones(run: Path) -> None:
     before = generations(run)[-1]
-    result = invoke("train", "--minutes", "0", "-o", str(run), "--resume", "--set", "passes=2", "--json")
+    result = invoke(
+        "train", "--minutes", "0", *QUIET, "-o", str(run), "--resume", "--set", "passes=2", "--json"
+    )
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["generation"] == before + 1
     _, description = read_checkpoint(run / "last.safetensors", prefix="-")
@@ -78,7 +77,7 @@ def test_a_run_resumes_with_its_own_settings_and_new_ones(run: Path) -> None:
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     directory = tmp_path / "killed"
-    words = ["train", "--minutes", "10", "-o", str(directory), *TINY, *QUIET, "--checkpoint-minutes", "0"]
+    words = ["train", "--minutes", "10", "-o", str(directory), *TINY, "--checkpoint-minutes", "0"]
     code = "import sys; from gs2.commands.training.train import train; train(sys.argv[1:])"
     with subprocess.Popen(
         [sys.executable, "-c", code, *words[1:]],
@@ -121,13 +120,10 @@ def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
     assert held == [1, 1]
 
 
-def test_an_existing_run_is_not_overwritten(run: Path) -> None:
-    result = invoke("train", "--minutes", "0", "-o", str(run))
-    assert result.exit_code == 2 and "pass --resume to continue it" in result.output
-
-
-def test_another_network_is_not_resumed_into(run: Path) -> None:
-    result = invoke("train", "--minutes", "0", "-o", str(run), "--resume", "--preset", "danzero")
+def test_an_existing_run_is_not_overwritten_and_no_other_network_is_resumed_into(run: Path) -> None:
+    words = ("train", "--minutes", "0", "-o", str(run))
+    assert "pass --resume to continue it" in invoke(*words).output
+    result = invoke(*words, "--resume", "--preset", "danzero")
     assert isinstance(result.exception, CheckpointError) and ", got NetworkConfig" in str(result.exception)
 
 
@@ -153,11 +149,14 @@ def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
         (("--network", "width=3"), "the fields are kind, state"),
         (("--device", "tpu"), "device must be cpu, cuda"),
         (("--minutes", "-1"), "Invalid value for '--minutes'"),
+        (("--actors", "2"), "--actors 2 needs --on ray"),
+        (("--on", "ray:nowhere"), "must be HOST:PORT; got 'ray:nowhere'"),
+        (("--on", "slurm"), "--on must be local, ray"),
+        (("--on", "ray", "--actors", "0"), "in the range 1 to 4,096"),
     ],
 )
 def test_a_bad_option_is_a_usage_error(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    result = invoke("train", "-o", str(tmp_path / "x"), *words)
-    assert result.exit_code == 2 and message in result.output
+    assert message in refused("train", "-o", tmp_path / "x", "--minutes", "0", *words)
     assert not (tmp_path / "x").exists()
 
 
@@ -173,52 +172,19 @@ def test_a_worse_network_does_not_pass_the_gate(
     assert json.loads(result.stdout)["verdict"] == "worse" and not target.exists()
 
 
-def test_a_better_network_passes_the_gate_and_is_exported(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    from blueprint.checkpoint import SHIPPED
-
-    target = tmp_path / "shipped.safetensors"
-    words = ("--rounds", "100", "--batch", "100", "--processes", "1", "--export", str(target))
-    result = invoke("gate", str(SHIPPED), "--against", "random", *words)
-    assert result.exit_code == 0, result.output
-    assert "better: +" in result.output
-    _, description = read_checkpoint(target)
-    assert description["gate"]["verdict"] == "better" and description["gate"]["low"] > 0
-
-
 def test_what_a_worker_process_refuses_is_one_line(tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.safetensors"
     damaged.write_bytes(b"\xff" * 100)
     words = ["match", str(damaged), "greedy", "--rounds", "2", "--processes", "2"]
-    result = CliRunner().invoke(main, words)
+    result = gs2(*words)
     assert result.exit_code != 0 and "is damaged" in result.output
     assert isinstance(result.exception, SystemExit) and "Traceback" not in result.output
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--actors", "2"], "--actors 2 needs --on ray"),
-        (["--on", "ray:nowhere"], "must be HOST:PORT; got 'ray:nowhere'"),
-        (["--on", "slurm"], "--on must be local, ray"),
-        (["--on", "ray", "--actors", "0"], "in the range 1 to 4,096"),
-    ],
-)
-def test_a_place_that_cannot_be_is_refused(words: list[str], told: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, ["train", "-o", str(tmp_path / "run"), "--minutes", "0", *words])
-    assert result.exit_code == 2
-    assert told in " ".join(result.output.split())
-    assert not (tmp_path / "run" / "last.safetensors").exists()
-
-
 def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    words = ["--on", "ray:127.0.0.1:1", "--actors", "1", "--network", "state=16"]
-    result = CliRunner().invoke(main, ["train", "-o", str(tmp_path / "run"), "--minutes", "0", *words])
-    assert result.exit_code == 2
-    assert "a cluster must answer at 127.0.0.1:1" in " ".join(result.output.split())
+    words = ("--on", "ray:127.0.0.1:1", "--actors", "1", "--network", "state=16", "--minutes", "0")
+    assert "a cluster must answer at 127.0.0.1:1" in refused("train", "-o", tmp_path / "run", *words)
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +209,7 @@ def test_a_run_keeps_its_recipe_goes_on_by_it_and_plays(odmc: Path) -> None:
     assert description["train"]["recipe"] == "odmc" and description["train"]["prune"] == 2
     assert description["network"]["opponent"] == 8
     before = description["generation"]
-    for words in (("--recipe", "odmc"), ("--set", "batch=32"), ()):
+    for words in (("--recipe", "odmc"), ("--set", "batch=32"), ("--set", "seed=0")):
         result = invoke("train", "guandan", "-o", str(odmc), "--resume", "--minutes", "0", *QUIET, *words)
         assert result.exit_code == 0, told(result)
     _, description = read_checkpoint(odmc / "last.safetensors", prefix="-")
@@ -279,21 +245,12 @@ def test_what_contradicts_a_recipe_says_rule_value_and_next_step(
     assert not (tmp_path / "x" / "last.safetensors").exists()
 
 
-def test_a_resumed_run_keeps_its_seed(odmc: Path, tmp_path: Path) -> None:
+def test_a_resumed_run_keeps_its_seed_and_its_recipe(odmc: Path) -> None:
     kept = (odmc / "last.safetensors").read_bytes()
-    result = invoke(
-        "train", "guandan", "-o", str(odmc), "--resume", "--minutes", "0", *QUIET, "--set", "seed=7"
-    )
-    assert result.exit_code == 2 and "keeps its seed, 0; got seed=7" in result.output
+    again = ("train", "guandan", "-o", str(odmc), "--resume", "--minutes", "0", *QUIET)
+    assert "keeps its seed, 0; got seed=7" in refused(*again, "--set", "seed=7")
+    assert "begun with the recipe odmc; got danzero" in refused(*again, "--recipe", "danzero")
     assert (odmc / "last.safetensors").read_bytes() == kept
-    shutil.copytree(odmc, tmp_path / "copy")
-    words = ("--resume", "--minutes", "0", *QUIET, "--threads", "1", "--set", "seed=0")
-    assert invoke("train", "guandan", "-o", str(tmp_path / "copy"), *words).exit_code == 0
-
-
-def test_a_run_goes_on_by_its_own_recipe_alone(odmc: Path) -> None:
-    result = invoke("train", "guandan", "-o", str(odmc), "--resume", "--recipe", "danzero", "--minutes", "0")
-    assert result.exit_code == 2 and "begun with the recipe odmc; got danzero" in result.output
 
 
 @pytest.mark.long

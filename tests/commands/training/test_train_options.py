@@ -11,12 +11,11 @@ from typing import ClassVar, Self
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import read_checkpoint
 from blueprint.climbing.move_config import ClimbingConfig
-from gs2.cli import main
 from gs2.commands.training.train import LEARNERS, train
+from tests.commands.runner import TINY, gs2, refused
 
 GAMES = {"guandan": "guandan", "moves": "big2", "columns": "kuhn_poker"}
 """A game for each learner."""
@@ -46,25 +45,10 @@ OPTIONS = {
 }
 """Words that give each option; defaults count as given."""
 SMALL = {
-    "guandan": (
-        *("--minutes", "0", "--set", "rounds=4", "--set", "batch=64", "--threads", "1"),
-        *("--evaluate-minutes", "0", "--network", "state=16", "--network", "blocks=1"),
-        *("--network", "action=16", "--network", "critic=16"),
-    ),
+    "guandan": ("--minutes", "0", *TINY),
     "big2": ("--minutes", "0", "--set", "rounds=4", "--set", "state=8", "--network", "action=8"),
     "kuhn_poker": ("--minutes", "0", "--set", "episodes=8", "--network", "width=8"),
 }
-
-
-def gs2(*words: str) -> Result:
-    return CliRunner().invoke(main, ["train", *words])
-
-
-def refusal(*words: str) -> str:
-    """Return the error of a command line that must be refused, in one line."""
-    result = gs2(*words)
-    assert result.exit_code == 2 and "Traceback" not in result.stderr, (words, result.output)
-    return " ".join(result.stderr.split())
 
 
 def taken(learner: str) -> set[str]:
@@ -85,14 +69,14 @@ def test_an_option_that_a_learner_does_not_take_is_refused_by_name(learner: str,
     tried += [(one, mine[k % len(mine)]) for k, one in enumerate(others)]
     for pair in tried:
         words = [word for name in dict.fromkeys(pair) for word in OPTIONS[name]]
-        told = refusal(game, "-o", str(output), *words)
+        told = refused("train", game, "-o", str(output), *words)
         flags = [OPTIONS[name][0] for name in pair if name in others]
         assert any(f"{flag} is for " in told and f"train {game} without {flag}" in told for flag in flags)
         assert not list(tmp_path.iterdir())
 
 
 def test_the_help_names_every_option_and_the_games_of_those_that_are_not_of_all() -> None:
-    told = " ".join(gs2("--help").output.split())
+    told = " ".join(gs2("train", "--help").output.split())
     assert "[OPTIONS] [GAME]" in told and "--game " not in told
     context = click.Context(train)
     for option in train.params:
@@ -133,7 +117,7 @@ def test_a_line_of_another_shape_is_refused_with_the_next_step(
     words: tuple[str, ...], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert says in refusal(*words)
+    assert says in refused("train", *words)
     assert not list(tmp_path.iterdir())
 
 
@@ -141,19 +125,20 @@ def test_a_line_of_another_shape_is_refused_with_the_next_step(
 @pytest.mark.parametrize(
     ("game", "field"), [("guandan", "train"), ("big2", "config"), ("kuhn_poker", "config")]
 )
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 def test_a_seed_is_given_by_either_option_and_kept(
     words: tuple[str, ...], game: str, field: str, tmp_path: Path
 ) -> None:
     output = tmp_path / ("x.safetensors" if game == "kuhn_poker" else game)
-    assert "--seed 3 and --set seed=5" in refusal(game, "-o", str(output), "--seed", "3", "--set", "seed=5")
-    done = gs2(game, "-o", str(output), *SMALL[game], *words)
+    begin = ("train", game, "-o", output)
+    assert "--seed 3 and --set seed=5" in refused(*begin, "--seed", "3", "--set", "seed=5")
+    done = gs2(*begin, *SMALL[game], *words)
     assert done.exit_code == 0, done.output
     file = output if game == "kuhn_poker" else output / "last.safetensors"
     assert read_checkpoint(file, prefix="-")[1][field]["seed"] == 3
-    again = ("-o", str(output), "--minutes", "0", "--resume")
-    assert "keeps its seed, 3; got seed=4" in refusal(game, *again, "--seed", "4")
-    assert gs2(game, *again, "--seed", "3").exit_code == 0
+    again = (*begin, "--minutes", "0", "--resume", "--seed")
+    assert "keeps its seed, 3; got seed=4" in refused(*again, "4")
+    assert gs2(*again, "3").exit_code == 0
 
 
 DIRECTORY = "gs2: gs2 train DIRECTORY is an older spelling; it is now: gs2 train guandan -o DIRECTORY"
@@ -163,25 +148,24 @@ GAME = "gs2: --game GAME is an older spelling; it is now: gs2 train GAME -o OUTP
 @pytest.mark.parametrize(
     ("words", "game", "note"),
     [
-        (("guandan", "-o", "run"), "guandan", None),
-        (("-o", "run"), "guandan", None),
         (("run",), "guandan", DIRECTORY),
+        (("-o", "run"), "guandan", None),
         (("--game", "guandan", "run"), "guandan", GAME),
         (("--game", "big2", "run"), "big2", GAME),
         (("-o", "run", "--game", "big2"), "big2", GAME),
     ],
 )
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 def test_an_older_spelling_trains_and_says_the_new_one(
     words: tuple[str, ...], game: str, note: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = gs2(*words, *SMALL[game])
+    done = gs2("train", *words, *SMALL[game])
     assert done.exit_code == 0, done.output
     assert [line for line in done.stderr.splitlines() if "older" in line] == [note] * (note is not None)
     _, description = read_checkpoint(tmp_path / "run" / "last.safetensors", prefix="-")
     assert description.get("game", "guandan") == game
-    again = gs2(game, "-o", "run", "--resume", "--minutes", "0")
+    again = gs2("train", game, "-o", "run", "--resume", "--minutes", "0")
     assert again.exit_code == 0 and "older" not in again.stderr, again.output
 
 
@@ -197,7 +181,7 @@ def test_the_older_spelling_keeps_its_defaults(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setitem(LEARNERS, "moves", LEARNERS["moves"]._replace(train=watched))
     for words in (("big2", "-o"), ("--game", "big2"), ("--game", "big2", "--minutes", "3")):
-        assert gs2(*words, str(tmp_path / "run")).exit_code == 0
+        assert gs2("train", *words, str(tmp_path / "run")).exit_code == 0
     cores = available_cores()
     assert seen == [
         {"minutes": None, "threads": None, "checkpoint": None},
@@ -212,9 +196,9 @@ def test_every_field_of_a_games_training_can_be_set(option: str, tmp_path: Path)
     del fields["recipe"]
     settings = [word for name, value in fields.items() for word in (option, f"{name}={value}")]
     words = ("big2", "-o", str(tmp_path / "run"), *settings, option, "rounds=4", option, "state=8")
-    done = gs2(*words, "--minutes", "0")
+    done = gs2("train", *words, "--minutes", "0")
     assert done.exit_code == 0, done.output
-    told = refusal("big2", "-o", str(tmp_path / "other"), option, "tribute=0.5")
+    told = refused("train", "big2", "-o", str(tmp_path / "other"), option, "tribute=0.5")
     assert f"Invalid value for '{option}': there is no field 'tribute' to set" in told
 
 
@@ -247,7 +231,7 @@ def test_tensorboard_gets_the_rows_of_any_training(
     research = learner == "kuhn_poker"
     output = tmp_path / ("x.safetensors" if research else "x.2")
     more = ("--measure", "2") if research else ()
-    result = gs2(learner, "-o", str(output), *SMALL[learner], *more, "--tensorboard")
+    result = gs2("train", learner, "-o", str(output), *SMALL[learner], *more, "--tensorboard")
     assert result.exit_code == 0, result.output
     ((folder, rows),) = Scalars.kept.items()
     assert Path(folder) == (tmp_path / "x.tensorboard" if research else output / "tensorboard")

@@ -15,7 +15,13 @@ from experiments.bench.group import bench
 from experiments.bench.output import as_markdown, write_result
 
 
-def test_every_figure_of_a_game_is_measured() -> None:
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build games in this process; with --long, one test builds in a fresh one, as the bench does."""
+    monkeypatch.setattr(cfr_speed, "_construct", vars(cfr_speed)["_construct_here"])
+
+
+def test_every_figure_of_a_game_is_measured(at_once: None) -> None:
     steps: list[str] = []
     work = CfrWork(("cfr+", "dcfr"), targets=(1e-2, 1e-9), iterations=50, limit=200, repeats=1)
     result = measure_cfr(["kuhn_poker"], work, openspiel=False, progress=steps.append)
@@ -57,8 +63,7 @@ def test_tables_are_written_as_markdown_with_their_figures(tmp_path: Path) -> No
     assert json.loads((tmp_path / "r.json").read_text())["construction"][0]["histories"] == 58
 
 
-def test_the_command_names_itself_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cfr_speed, "_construct", vars(cfr_speed)["_construct_here"])
+def test_the_command_names_itself_in_the_file(at_once: None, tmp_path: Path) -> None:
     path = tmp_path / "r.md"
     words = ["cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "--output", str(path)]
     answer = CliRunner().invoke(bench, words)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 
 import numpy as np
@@ -19,22 +18,11 @@ from experiments.bench.guandan.engine_speed import (
 )
 from experiments.guandan.simulate import check_play, simulate_matches
 from games.guandan.matches.lockstep import Matches
-from tests.patience import LONG
-
-
-@pytest.fixture(scope="module")
-def result():
-    with pytest.MonkeyPatch.context() as patch:
-        if LONG not in os.environ:  # four processes would import all that this one has
-            positions, move_lists = (vars(engine_speed)[name] for name in ("_positions", "_move_lists"))
-            patch.setattr(engine_speed, "_processes", lambda n, canonical, seconds, seed: (1.0, 1.0, 1.0))
-            patch.setattr(engine_speed, "_positions", lambda rng, n: positions(rng, n // 5))
-            patch.setattr(engine_speed, "_move_lists", lambda rng, n: move_lists(rng, n // 2))
-        return measure_engine(seconds=0.02, processes=1, seed=3)
 
 
 @pytest.mark.long
-def test_every_figure_is_there_and_prints(result) -> None:
+def test_every_figure_is_there_and_prints() -> None:
+    result = measure_engine(seconds=0.02, processes=1, seed=3)
     assert [speed.moves for speed in result.speeds] == ["full", "canonical"]
     for speed in result.speeds:
         assert 0 < speed.low <= speed.one_core <= speed.high and speed.all_cores >= speed.all_wall > 0
@@ -49,8 +37,9 @@ def test_every_figure_is_there_and_prints(result) -> None:
         console.print(table)
 
 
-def test_canonical_lists_are_shorter_and_wild_cards_make_lists_longer(result) -> None:
-    mean = {(m.where, m.moves): m.mean for m in result.moves}
+def test_canonical_lists_are_shorter_and_wild_cards_make_lists_longer() -> None:
+    sizes, _ = vars(engine_speed)["_move_lists"](np.random.default_rng(3), 25)
+    mean = {(m.where, m.moves): m.mean for m in sizes}
     for where in ("27-card lead, 0 wild", "leading", "following"):
         assert mean[where, "canonical"] < mean[where, "full"]
     for moves in ("full", "canonical"):

@@ -70,21 +70,8 @@ def test_the_table_has_a_row_for_each_checkpoint_and_leaves_gaps() -> None:
     assert lines[3].startswith("| 2.0 M |  | 40.0%")
 
 
-def test_no_file_means_no_points(tmp_path: Path) -> None:
+def test_no_file_means_no_points_and_one_from_before_is_read(tmp_path: Path) -> None:
     assert read_points(tmp_path / "none.json") == []
-    (tmp_path / "one.json").write_text(
-        json.dumps(
-            [
-                {
-                    "checkpoint": "a",
-                    "decisions": 5,
-                    "opponent": "x",
-                    "net": [0, 0, 0],
-                    "won": [0, 0, 0],
-                    "deals": 1,
-                    "seed": 0,
-                }
-            ]
-        )
-    )
+    point = {"checkpoint": "a", "decisions": 5, "opponent": "x", "deals": 1, "seed": 0}
+    (tmp_path / "one.json").write_text(json.dumps([point | {"net": [0, 0, 0], "won": [0, 0, 0]}]))
     assert read_points(tmp_path / "one.json")[0].net == (0, 0, 0)

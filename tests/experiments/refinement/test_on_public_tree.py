@@ -13,7 +13,6 @@ from cfr.public.tree import grow_public
 from experiments.refinement import on_public_tree
 from experiments.refinement.on_public_tree import (
     SplicedMethod,
-    SplicingError,
     main,
     random_places,
     spliced_methods,
@@ -56,28 +55,21 @@ def test_every_method_has_a_row_and_a_run_goes_on(tmp_path: Path, few: list[Spli
     assert refused.exit_code != 0 and "seed" in str(refused.exception) + refused.output
 
 
-def test_places_are_different_decisions_below_the_root() -> None:
+def test_places_are_different_decisions_below_the_root_and_nobody_holds_a_card_on_the_board() -> None:
     tree = grow_public(load_game("leduc_poker"))
-    places = random_places(tree, 60, np.random.default_rng(3))
-    assert len({(place.node, place.private) for place in places}) == 60
+    places = random_places(tree, 100, np.random.default_rng(0))
+    assert len({(place.node, place.private) for place in places}) == 100
     for place in places:
         player = int(tree.player[place.node])
         assert place.node > 0 and player >= 0 and 0 <= place.private < tree.n_private[player]
-
-
-def test_nobody_holds_a_card_that_lies_on_the_board() -> None:
-    tree = grow_public(load_game("leduc_poker"))
-    for place in random_places(tree, 100, np.random.default_rng(0)):
         weights = tree.game.deal_weights(public_states(tree, place.node))[0]
-        assert weights.sum(axis=1 - int(tree.player[place.node]))[place.private] > 0
+        assert weights.sum(axis=1 - player)[place.private] > 0
 
 
-def test_more_infosets_than_a_game_has_are_refused_and_leave_no_folder(tmp_path: Path) -> None:
-    found = CliRunner().invoke(main, ["--game", "kuhn_poker", "-o", str(tmp_path / "x")])
-    assert isinstance(found.exception, SplicingError) and "none beside 9" in str(found.exception)
-    assert not (tmp_path / "x").exists()
-
-
-def test_a_game_without_a_factored_form_is_refused(tmp_path: Path) -> None:
-    found = CliRunner().invoke(main, ["--game", "goofspiel(cards=3,turns=3)", "-o", str(tmp_path / "x")])
-    assert found.exit_code != 0 and "factored form" in str(found.exception) + found.output
+def test_a_game_with_too_few_infosets_or_no_factored_form_is_refused_and_leaves_no_folder(
+    tmp_path: Path,
+) -> None:
+    for game, says in (("kuhn_poker", "none beside 9"), ("goofspiel(cards=3,turns=3)", "factored form")):
+        found = CliRunner().invoke(main, ["--game", game, "-o", str(tmp_path / "x")])
+        assert found.exit_code != 0 and says in str(found.exception) + found.output
+        assert not (tmp_path / "x").exists()

@@ -37,7 +37,7 @@ def test_hands_moves_and_points_are_the_same_when_seats_are_turned(options: str)
     assert isinstance(fixed, DouDizhu) and fixed_form(fixed) is None
     rng = np.random.default_rng(1)
     landlords = set()
-    for number in range(amount(40, 12)):
+    for number in range(amount(40, 8)):
         played = GameRound(game, 2, number)
         while not played.over:
             landlord = int(played.state["landlord"][0])
@@ -66,7 +66,7 @@ def test_an_agent_of_the_fixed_game_plays_a_table_with_calls_as_it_plays_its_own
     seated = Seated(game.name, RULES, "doudizhu")
     at_home = Seated(game.name, RULES, game.name)
     compared = 0
-    for number in range(3):
+    for number in range(2):
         played = GameRound(game, 7, number)
         while not played.over:
             index = agent_answer(seated, played.history(), 0.5, progress=progress)
@@ -100,9 +100,7 @@ class LastCard:
     ("name", "alone"),
     [
         ("doudizhu", False),
-        ("doudizhu(landlord=bid)", False),
         ("doudizhu(landlord=bid)", True),
-        ("doudizhu(returns=win_loss)", False),
         ("doudizhu(landlord=bid,returns=win_loss)", True),
         ("doudizhu(landlord=bid,spring=true)", True),
     ],
@@ -122,10 +120,10 @@ def test_a_hint_tells_what_the_round_then_pays(name: str, alone: bool) -> None:
             # who calls, calls high, so that the stake is more than 1
             played.take(len(played.legal) - 1 if rng.random() < 0.5 else int(rng.integers(len(played.legal))))
             by_landlord = bool(played.state["landlord"][0] == seat)
-            if played.over and last and ended[by_landlord] < 4:
+            if played.over and last and ended[by_landlord] < 2:
                 view = agent_view(seated, before, progress=progress)
                 assert view["moves"][0]["value"] == seat_points(played)[seat] > 0
                 ended[by_landlord] += 1
-        if min(ended.values()) == 4:
+        if min(ended.values()) == 2:
             break
     assert min(ended.values()) > 0

@@ -23,7 +23,6 @@ from gs2.web.games.offers import AgentOffer, game_titled
 from gs2.web.house import House
 from gs2.web.tables.table import Refused, Table
 from gs2.web.tables.table_socket import TableSocket
-from tests.patience import PATIENCE
 from tests.web.tables.offline_line import OfflineLine
 from tests.web.tables.stored_tables import Onlooker, game_table
 
@@ -35,7 +34,6 @@ class Slow:
     def __init__(self):
         time.sleep({loading})
     def policy(self, game, states, player, actions):
-        time.sleep({working})
         return np.ones(len(actions.values)) / np.maximum(actions.counts, 1)[actions.rows]
 class Broken(Slow):
     def policy(self, game, states, player, actions):
@@ -43,11 +41,11 @@ class Broken(Slow):
 """
 
 
-def own_agent(folder: Path, loading: float = 0, working: float = 0) -> Path:
-    """Return the file of agents that take so many seconds to load, and for each move."""
+def own_agent(folder: Path, loading: float = 0) -> Path:
+    """Return the file of agents that take so many seconds to load."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "mine.py"
-    file.write_text(AGENT.format(loading=loading, working=working))
+    file.write_text(AGENT.format(loading=loading))
     return file
 
 
@@ -90,7 +88,7 @@ def test_an_agent_that_loads_slowly_hints_and_plays_at_a_table_of_before_a_resta
     kuhn(tmp_path / "tables", ("person", label)).close()
 
     async def play() -> None:
-        house = House(tmp_path / "tables", game_agents=[f"{own_agent(tmp_path, loading=3.0)}:Slow"])
+        house = House(tmp_path / "tables", game_agents=[f"{own_agent(tmp_path, loading=2.5)}:Slow"])
         await house.open()
         table = await house.table("abcdefgh", GamePlay)
         asked = asyncio.create_task(house.games.hint("kuhn_poker", label, table.play.round.history()))
@@ -101,32 +99,11 @@ def test_an_agent_that_loads_slowly_hints_and_plays_at_a_table_of_before_a_resta
             await asyncio.sleep(0.05)
         assert table.failure is None
         assert (await asked)["of"] == legal
+        limits = {job.limits for job in house.games.jobs.jobs.values()}
+        assert limits == {(game_tables.LOADING, 2.0)}, "no agent thinks for ever, nor keeps others waiting"
         house.close()
 
     asyncio.run(play())
-
-
-def test_a_hint_whose_asker_left_keeps_the_next_one_waiting_no_longer_than_its_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(game_tables, "PATIENCE", 0.5)
-    table = kuhn(tmp_path / "t")
-    history = table.play.round.history()
-
-    async def ask() -> None:
-        house = GameTables([f"{own_agent(tmp_path, working=1e6)}:Slow"])
-        first, queued, last = (
-            asyncio.create_task(house.hint("kuhn_poker", "mine.py:Slow", history)) for _ in range(3)
-        )
-        await asyncio.sleep(0)
-        first.cancel()
-        queued.cancel()
-        with pytest.raises(Refused, match=r"more than 0\.5 s"):
-            await asyncio.wait_for(last, PATIENCE)
-        assert sorted(job.status for job in house.jobs.jobs.values()) == ["cancelled", "failed", "failed"]
-        house.close()
-
-    asyncio.run(ask())
 
 
 def test_what_an_agent_fails_with_names_no_folder(tmp_path: Path) -> None:
@@ -177,7 +154,7 @@ def presses(kinds: str) -> Iterator[tuple[bool, str]]:
         yield kind.isupper(), {"a": "one", "b": "two", "c": "broken"}[kind.lower()]
 
 
-@pytest.mark.parametrize("kinds", ["a", "aa", "ab", "aA", "aBa", "abab", "aAaBbA", "aC", "Caa"])
+@pytest.mark.parametrize("kinds", ["aa", "ab", "aA", "aAaBbA", "aC", "Caa"])
 def test_every_press_ends_for_its_own_state_and_agent(tmp_path: Path, kinds: str) -> None:
     table = kuhn(tmp_path)
 

@@ -33,29 +33,19 @@ def checkpoint(game: str, path: Path) -> Path:
 def test_a_checkpoint_is_offered_for_its_game_by_its_stem_however_it_is_to_play(
     game: str, tmp_path: Path
 ) -> None:
-    path = checkpoint(game, tmp_path / "secret-folder" / "mine.safetensors")
-    found = offered(*(spelling.format(path) for spelling in SPELLINGS))
+    folder = tmp_path / "al@corp.com" / "pri:vate dir" / "net@x:y z" / "a+b"
+    path = checkpoint(game, folder / "mine.safetensors")
+    (folder / "own.py").write_text("class Agent:\n    pass\n")
+    *found, own = offered(*(spelling.format(path) for spelling in SPELLINGS), f"{folder / 'own.py'}:Agent")
     assert [one.label for one in found] == [
         "mine",
         "network@mine",
         "network:temperature=0.05@mine",
         "network:temperature=0.05,prune=1@mine+rollout",
     ]
+    assert own.label == "own.py:Agent", "no folder is in what an agent is called"
     assert all(one.games == (game,) and one.exactly == game for one in found)
     assert len({one.worker for one in found}) == len(found)
-
-
-@pytest.mark.parametrize("folder", ["al@corp.com", "pri:vate dir", "a+b", "net@x:y z"])
-def test_no_folder_is_in_what_an_agent_is_called(folder: str, tmp_path: Path) -> None:
-    network = checkpoint("big2", tmp_path / folder / "mine.safetensors")
-    own = tmp_path / folder / "own.py"
-    own.write_text("class Agent:\n    pass\n")
-    labels = [
-        one.label for one in offered(*(spelling.format(network) for spelling in SPELLINGS), f"{own}:Agent")
-    ]
-    assert labels[-1] == "own.py:Agent" and labels[1] == "network@mine"
-    for part in (folder, *tmp_path.parts[1:]):
-        assert not any(part in label for label in labels)
 
 
 def test_networks_of_one_name_are_told_apart_by_their_last_folder_alone(tmp_path: Path) -> None:

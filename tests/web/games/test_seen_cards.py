@@ -10,10 +10,9 @@ import pytest
 
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.game import Game, GameError, Infoset
-from games.record import RoundRecord, replay_round
 from games.registry import load_game
 from gs2.web.games.agent_worker import Seated, agent_view
-from gs2.web.games.game_round import GameRound, round_record
+from gs2.web.games.game_round import GameRound
 from gs2.web.games.seat_view import round_view
 from gs2.web.games.seen_cards import card_face, seat_points
 from tests.web.games.playing import round_along
@@ -76,7 +75,7 @@ def test_a_seat_is_told_the_same_at_every_history_of_its_infoset(name: str) -> N
     game = load_game(name)
     told: dict[tuple[int, ...], str] = {}
     shared = 0
-    for seed in range(150):
+    for seed in range(80):
         played = GameRound(game, seed, 0)
         rng = np.random.default_rng(seed)
         while not played.over:
@@ -108,7 +107,7 @@ def test_every_card_of_a_round_is_shown_once_and_keeps_its_name(name: str) -> No
     game, rng = load_game(name, general_sum=True), np.random.default_rng(6)
     face = card_face(game)
     assert face is not None
-    for number in range(3):
+    for number in range(2):
         played = GameRound(game, 11, number)
         seen_plays: list[dict[str, object]] = []
         while not played.over:
@@ -200,17 +199,3 @@ def test_equal_cards_are_played_as_they_were_chosen() -> None:
                 chosen += 1
                 break
     assert chosen > 6
-
-
-@pytest.mark.parametrize("name", [*CLIMBING, *SPOKEN])
-def test_a_record_tells_the_round_so_that_it_can_be_played_again(name: str) -> None:
-    game, rng = load_game(name, general_sum=True), np.random.default_rng(2)
-    played = GameRound(game, 5, 1)
-    while not played.over:
-        played.take(int(rng.integers(len(played.legal))))
-    record = round_record(played, [f"seat {seat}" for seat in range(game.num_players)])
-    again = RoundRecord.from_json(json.loads(json.dumps(record.to_json())))
-    assert again == record
-    *_, end = replay_round(again, game)
-    assert np.array_equal(end.states, played.state)
-    assert again.seed == 0, "a seed would tell the rounds to come"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.web.modules.least_browser import in_page, needs_node
@@ -16,7 +14,7 @@ SENT = "const sent = () => line().sent.map((message) => message.type);"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_turn_is_taken_when_its_time_is_over_and_not_before(kind: str, tmp_path: Path) -> None:
+def test_a_turn_is_taken_when_its_time_is_over_and_not_before(kind: str) -> None:
     found = in_page(
         PAGE
         + SENT
@@ -39,13 +37,13 @@ def test_a_turn_is_taken_when_its_time_is_over_and_not_before(kind: str, tmp_pat
         shown.push(sent().filter((type) => type === "play").length === 1);
         report(shown);
         """,
-        case(kind, tmp_path),
+        case(kind),
     )
     assert found == [True] * 7
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_play_goes_on_without_the_player_until_it_is_taken_back(kind: str, tmp_path: Path) -> None:
+def test_play_goes_on_without_the_player_until_it_is_taken_back(kind: str) -> None:
     found = in_page(
         PAGE
         + SENT
@@ -62,14 +60,61 @@ def test_play_goes_on_without_the_player_until_it_is_taken_back(kind: str, tmp_p
         shown.push(root.querySelector(".auto-stop") === null);
         report(shown);
         """,
-        case(kind, tmp_path),
+        case(kind),
     )
     assert found == [True] * 3
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_neither_held_nor_played_is_what_the_others_hold(kind: str, tmp_path: Path) -> None:
-    data = case(kind, tmp_path)
+def test_a_held_key_and_a_double_click_take_back_one_choice(kind: str) -> None:
+    found = in_page(
+        PAGE
+        + """
+        const table = { ...data.after.table, undo: true };
+        line().say({ ...data.after, version: data.before.version + 1, table });
+        const undone = () => line().sent.filter((message) => message.type === "undo").length;
+        let kept = 0;
+        const hold = (key, repeat) =>
+          document.happen("keydown", { key, repeat, target: document.body, preventDefault() { kept += 1; } });
+        for (const repeat of [false, true, true]) hold("u", repeat);
+        const shown = [undone()];
+        const button = (page.mine ?? page.own).parts.undo;
+        button.happen("click", { detail: 1 });
+        button.happen("click", { detail: 2 });
+        shown.push(undone());
+        kept = 0;
+        hold("Enter", true); // else the browser would click the button that has the keyboard again
+        report([...shown, undone(), kept]);
+        """,
+        case(kind),
+    )
+    assert found == [1, 2, 2, 1]
+
+
+@pytest.mark.parametrize("late", ["state", "suggestions"])
+def test_what_others_do_meanwhile_takes_no_suggestion_away(late: str) -> None:
+    found = in_page(
+        PAGE
+        + """
+        const card = data.before.round.hands[data.before.table.you][0];
+        const moves = [{ index: 0, move: ["Single", "3", [card]], wild: null }];
+        const state = { ...data.before, version: data.before.version + 1 };
+        const suggestions = { type: "suggestions", since: data.before.since, moves };
+        page.own.parts.suggest.click();
+        const shown = [line().sent.at(-1).type];
+        line().say(...(data.late === "state" ? [suggestions, state] : [state, suggestions]));
+        const { type, cards, id } = line().sent.at(-1);
+        line().say({ type: "fits", id, moves, why: null });
+        report([...shown, type, cards.length, page.own.parts.play.getAttribute("aria-disabled")]);
+        """,
+        {**case("guandan"), "late": late},
+    )
+    assert found == ["suggest", "select", 1, "false"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_neither_held_nor_played_is_what_the_others_hold(kind: str) -> None:
+    data = case(kind)
     found = in_page(
         PAGE
         + """

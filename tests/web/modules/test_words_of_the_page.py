@@ -139,6 +139,69 @@ def test_the_levels_said_are_those_that_the_winners_went_up() -> None:
     assert told[1] == [f"{'+' if n > 0 else '−' if n < 0 else ''}{abs(n)}" for n in rises]
 
 
+def table_of(seat: int, won: int = 2) -> dict[str, Any]:
+    """Return as much of a state as the words in the middle of the felt need: seat `won` has won a trick.
+
+    Seat 2 has gone out; the lead is `seat`'s.
+    """
+    kinds = ["person", "agent", "agent", "agent"]
+    seats = [{"name": name, "kind": kind} for name, kind in zip("ABCD", kinds, strict=True)]
+    play = {"seat": won, "move": ["Single", "A", ["SA"]], "lead": True}
+    passes = [{"seat": one, "move": ["PASS"] * 3, "lead": False} for one in (3, 0, 1)]
+    return {
+        "table": {"seats": seats, "you": 0},
+        "match": {"over": False},
+        "waiting": None,
+        "turn": {"seats": [seat], "you": {"stage": "play"} if seat == 0 else None},
+        "round": {"phase": "play", "greater": None, "plays": [play, *passes]},
+    }
+
+
+def test_words_say_who_leads_for_whom_and_that_a_was_not_passed() -> None:
+    result = {"winner": 0, "gain": 2, "rise": 1, "failed": None, "over": False}
+    text = "P0 holds Kh, P1 holds Qs | raise call | board Ks"
+    hand = ["S3", "H3", "C3", "D3", "S5", "H5", "S7", "SB", "HR"]
+    plays = [
+        (["S3"], "solo"), (["S5"], "solo"), (["S7"], "solo"), (["S3", "H3"], "pair"), (["S5", "H5"], "pair"),
+        (["S3", "H3", "C3", "D3"], "bomb"), (["SB", "HR"], "rocket"),
+    ]  # fmt: skip
+    said = [
+        ("en", "felt", "request", [table_of(0)]),
+        ("en", "felt", "request", [table_of(2, won=0)]),
+        ("en", "felt", "request", [table_of(0, won=0)]),
+        ("zh", "felt", "request", [table_of(0)]),
+        ("zh", "felt", "request", [table_of(2, won=0)]),
+        ("en", "felt", "outcome", [table_of(0), result]),
+        ("en", "felt", "outcome", [table_of(0), {**result, "winner": 1}]),
+        ("en", "felt", "outcome", [table_of(0), {**result, "rise": 0}]),
+        ("en", "spoken", "toldWords", [text, ["You", "cfr"]]),
+        ("zh", "spoken", "toldWords", [text, ["你", "cfr"]]),
+        ("zh", "spoken", "spokenWords", ["bid 3"]),
+        ("en", "climb-cards", "suggestOrder", [[{"cards": c, "kind": kind} for c, kind in plays], hand]),
+    ]
+    own, other, ever, own_zh, other_zh, *others, order = in_page(
+        SAY
+        + """
+        for (const name of ["table-words", "games-words"]) await import(`gs2/${name}.js`);
+        const told = [];
+        for (const [language, module, name, given] of data) {
+          setLanguage(language);
+          told.push((await import(`gs2/${module}.js`))[name](...given));
+        }
+        report(told);
+        """,
+        said,
+    )
+    assert "C is out, so the lead is yours" in own and "lead in the place of" in other
+    assert "C is out, so the lead is yours" not in ever, "who won a trick leads the next as ever"
+    assert "由你接风" in own_zh and "接 A（你） 的风" in other_zh
+    assert others[0] == "You win the round: up one level"
+    assert others[1].endswith("they go up one level") and others[2] == "You win the round"
+    assert others[3] == "You hold K♥, cfr holds Q♠ | raise call | board K♠"
+    assert others[4:] == ["你持有 K♥，cfr持有 Q♠ | 加注 跟注 | 公共牌 K♠", "出价 3"]
+    assert order == [2, 4, 1, 0, 3, 5, 6], "first what tears nothing apart"
+
+
 def answered(game: Game, seed: int) -> list[tuple[dict[str, Any], str]]:
     """Return (what a seat sees, kind) of moves that beat one of another kind in a random round."""
     face = card_face(game)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gs2.guandan.table.seat import AgentError
+from gs2.web.guandan.match_play import MatchPlay
+from gs2.web.house import House
 from gs2.web.tables.seat_labels import seat_labels, without_folders
-from tests.web.serving import Server
 
 BROKEN = """
 class Broken:
@@ -35,28 +37,6 @@ def test_agents_are_called_by_their_names_without_folders() -> None:
         "runs/greedy": "runs/greedy",
         "random": "random",
     }
-
-
-@pytest.mark.long
-def test_a_page_is_not_told_the_folders_of_this_machine(
-    own_server: Callable[..., Server], tmp_path: Path
-) -> None:
-    file = tmp_path / "broken.py"
-    file.write_text(BROKEN)
-    server = own_server("--agent", f"{file}:Broken")
-    assert str(tmp_path) not in server.http.get("/api/agents").text
-    table, key = server.table(["person", "broken.py:Broken", "greedy", "greedy"], seed=1)
-    seat = server.seat(table, key)
-    while not seat.state["table"]["failure"]:
-        seat.my_turn()
-        if seat.state["turn"]["you"]:
-            seat.play()
-    assert "no move today" in seat.state["table"]["failure"]
-    assert str(tmp_path) not in str(seat.state)
-    seat.close()
-    server.end()
-    server.start()
-    assert server.seat(table, key).state["table"]["seats"][1]["name"] == "broken.py:Broken"
 
 
 PARTS = st.text("ab@: .+-é'\"", min_size=1, max_size=6).map(lambda text: f"zz{text}qq")
@@ -97,14 +77,26 @@ def test_a_folder_may_be_called_like_a_way_to_play(tmp_path: Path, monkeypatch: 
     assert seat_labels(["al@secret/net.safetensors"]) == {"al@secret/net.safetensors": "net.safetensors"}
 
 
-def test_a_table_that_cannot_be_made_names_no_folder(
-    own_server: Callable[..., Server], tmp_path: Path
-) -> None:
+def test_a_table_names_no_folder_of_an_agent_that_cannot_be_had_or_fails(tmp_path: Path) -> None:
     file = tmp_path / "se@cret dir" / "mine.py"
     file.parent.mkdir()
-    file.write_text(BROKEN)
-    server = own_server("--agent", f"{file}:Broken")
-    file.write_text("def Broken():\n    raise OSError(2, 'cannot be read', __file__)\n")
-    answer = server.http.post("/api/tables", json={"seats": ["person", "mine.py:Broken", "greedy", "greedy"]})
-    assert answer.status_code == 400 and "mine.py" in answer.json()["error"]
-    assert str(tmp_path) not in answer.text and "cret dir" not in answer.text
+    asked = {"seats": ["mine.py:Broken"] * 4, "pace": 0}
+
+    async def sit() -> list[str]:
+        house = House(tmp_path / "tables", agents=[f"{file}:Broken"])
+        (tmp_path / "tables").mkdir()
+        file.write_text("def Broken():\n    raise OSError(2, 'cannot be read', __file__)\n")
+        with pytest.raises(AgentError) as failed:
+            await house.create(house.matches, asked, "Ann")
+        file.write_text(BROKEN)
+        made = await house.create(house.matches, asked, "Ann")
+        table = await house.table(str(made["id"]), MatchPlay)
+        while not table.failure:
+            await asyncio.sleep(0.01)
+        house.close()
+        return [str(failed.value), table.failure, *house.matches.agents]
+
+    told = asyncio.run(sit())
+    assert "mine.py" in told[0] and "no move today" in told[1] and "mine.py:Broken" in told
+    for text in told:
+        assert str(tmp_path) not in text and "cret dir" not in text

@@ -1,0 +1,36 @@
+"""Commands run in this process, as a person types them."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner, Result
+
+from gs2.cli import main
+
+__all__ = ["TINY", "gs2", "one_line", "refused"]
+
+TINY = (
+    *("--set", "rounds=4", "--set", "batch=64", "--threads", "1", "--evaluate-minutes", "0"),
+    *("--network", "state=16", "--network", "blocks=1", "--network", "action=16", "--network", "critic=16"),
+)
+"""Options of `gs2 train` with which a network of GuanDan is made at once."""
+
+
+def gs2(*words: object) -> Result:
+    """Return what `gs2 WORDS…` prints and how it ends."""
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def refused(*words: object) -> str:
+    """Return the error of a command that must be refused, on one line: exit code 2, and nothing else said."""
+    result = gs2(*words)
+    assert result.exit_code == 2, (words, result.output, result.exception)
+    assert result.stdout == "" and "Traceback" not in result.stderr, (words, result.output)
+    return " ".join(result.stderr.split())
+
+
+def one_line(*words: object) -> str:
+    """Return the error of a command that must be refused in one line, before any work."""
+    result = gs2(*words)
+    assert result.exit_code == 2 and result.stdout == "", (words, result.output, result.exception)
+    (line,) = result.stderr.strip().splitlines()
+    return line
