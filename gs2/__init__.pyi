@@ -14,6 +14,7 @@ from .search.config.stages import SubgameConfig as SubgameConfig
 from .search.context import SearchContext as SearchContext
 from .search.context import SearchOptions as SearchOptions
 from .search.context import TrialSource as TrialSource
+from .search.continuation_policies import Continuation as Continuation
 from .search.explain import OwnSearch as OwnSearch
 from .search.explain import solve_infoset as solve_infoset
 from .search.gadget.build import GadgetBuilder as GadgetBuilder
@@ -40,6 +41,5 @@ from .search.result import SampleSize as SampleSize
 from .search.result import SearchResult as SearchResult
 from .search.strategy import OpponentValues as OpponentValues
 from .search.strategy import Strategy as Strategy
-from .search.subgame.continuation_policies import Continuation as Continuation
 from .search.subgame.leaf import LeafEvaluator as LeafEvaluator
 from .search.subgame.leaf import check_leaf_value as check_leaf_value

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 from websockets.sync.client import ClientConnection, connect
@@ -53,7 +54,7 @@ class Server:
             if found:
                 break
         self.printed, self.url, self.port = found[0], found[1], int(found[2])
-        self.bearer = {"authorization": f"Bearer {found[3]}"} if found[3] else {}
+        self.bearer = {"authorization": f"Bearer {unquote(found[3])}"} if found[3] else {}
         self.http.base_url = self.url
         self.http.headers.update(self.bearer)
         return self

@@ -20,7 +20,7 @@ from tests.web.table_page import TablePage
 from tests.web.tables.test_tables import play_on
 from tests.web.test_security import PATHS
 
-TOKEN = "abc_-.x7"
+TOKEN = "abc_-+x%7"
 SEATS = ["person", "random", "greedy", "random"]
 
 

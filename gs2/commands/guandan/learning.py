@@ -73,9 +73,9 @@ def _print(row: Mapping[str, float]) -> None:
 @click.option("--hands", is_flag=True, help="Add a head that predicts the hidden cards.")
 @click.option("--stakes", is_flag=True, help="Add the value of results in a match to the inputs.")
 @click.option("--state", type=COUNT, help="Width of the tower.")
-@click.option("--blocks", type=COUNT, help="Its residual layers.")
+@click.option("--blocks", type=COUNT, help="Residual layers of the tower.")
 @click.option("--action", type=COUNT, help="Width of the head.")
-@click.option("--action-blocks", type=COUNT, help="Its residual layers.")
+@click.option("--action-blocks", type=COUNT, help="Residual layers of the head.")
 @click.option("--critic", type=COUNT, help="Width of the critic.")
 def grow(checkpoint: Path | None, output: Path, **changes: Any) -> None:
     """Write CHECKPOINT, by default the shipped network, with more inputs or units; it plays as before.

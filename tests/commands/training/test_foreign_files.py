@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, check_beside, read_checkpoint, write_checkpoint
 from cfr.policies.policy import load_state
@@ -14,7 +13,6 @@ from games.support.files import FileProblem
 from games.support.json_rows import trim_generations
 from games.support.locks import hold
 from gs2.commands.common import NewFileType
-from gs2.commands.groups import LazyGroup, Target
 from tests.commands.runner import TINY, gs2, refused
 from tests.commands.tree import COMMANDS
 
@@ -181,7 +179,7 @@ def test_every_output_of_a_command_is_tried_here() -> None:
             for option in command.params:
                 if isinstance(option.type, NewFileType) and "--output" not in option.opts:
                     new.add(f"{name} {option.opts[0]}")
-    assert outputs == set(OUTPUTS) and new == set(PAGES)
+    assert outputs == {*OUTPUTS, *(f"guandan {name}" for name in LEARNING)} and new == set(PAGES)
 
 
 @pytest.mark.parametrize("command", [*OUTPUTS, *PAGES])
@@ -208,83 +206,54 @@ def test_a_run_of_cfr_is_never_replaced_and_one_writer_has_a_new_file(command: s
 
 
 NETWORK = str(SHIPPED)
-PROGRAMS = {
-    "gs2.guandan.learning.grow_network": ("grow_network", (NETWORK, "--past", "-o")),
-    "gs2.guandan.learning.distil_network": ("distil_network", (NETWORK, "-o")),
-    "gs2.guandan.learning.searched_positions": ("main", (NETWORK, "-o")),
-    "gs2.guandan.learning.expert_iteration": ("main", (NETWORK, NETWORK, "-o")),
-    "gs2.guandan.learning.train_beliefs": ("main", (NETWORK, "-o")),
-    "gs2.guandan.learning.train_deals": ("main", (NETWORK, "-o")),
+LEARNING = {
+    "grow": (NETWORK, "--past", "-o"),
+    "distil": (NETWORK, "-o"),
+    "search-positions": (NETWORK, "-o"),
+    "learn": (NETWORK, NETWORK, "-o"),
+    "train-beliefs": (NETWORK, "-o"),
+    "train-deals": (NETWORK, "-o"),
 }
-"""Modules that run by themselves, and the words before their output. Each would work for minutes to hours."""
+"""Commands of `gs2 guandan`, and the words before their output. Each would work for minutes to hours."""
 
 
-def program(module: str, *words: str) -> Result:
-    group = LazyGroup("alone", targets={module: Target(module, PROGRAMS[module][0], "")})
-    return CliRunner().invoke(group, [module, *words])
-
-
-def program_refused(module: str, *words: str) -> str:
-    """Return the error of a program that must be refused, in one line."""
-    result = program(module, *words)
-    assert result.exit_code == 2 and "Traceback" not in result.output, (words, result.output)
-    assert isinstance(result.exception, SystemExit)
-    return " ".join(result.stderr.split())
-
-
-def test_every_program_of_gs2_is_tried_here() -> None:
-    root = Path(__file__).parents[3]
-    found = {
-        ".".join(path.relative_to(root).with_suffix("").parts)
-        for path in (root / "gs2").rglob("*.py")
-        if "\nif __name__ ==" in path.read_text() and path.name not in ("cli.py", "__main__.py")
-    }
-    assert found == set(PROGRAMS)
-    assert all(
-        f"run_alone({name})" in (root / f"{module.replace('.', '/')}.py").read_text()
-        for module, (name, _) in PROGRAMS.items()
-    )
-
-
-@pytest.mark.parametrize("module", PROGRAMS)
-def test_a_program_writes_a_new_file_or_is_refused_before_any_work(module: str, tmp_path: Path) -> None:
-    words = PROGRAMS[module][1]
+@pytest.mark.parametrize("name", LEARNING)
+def test_learning_writes_a_new_file_or_is_refused_before_any_work(name: str, tmp_path: Path) -> None:
+    words = ("guandan", name, *LEARNING[name])
     mine, folder = tmp_path / "mine.safetensors", tmp_path / "folder"
     mine.write_bytes(NOTES)
     folder.mkdir()
-    assert "must be a new file" in program_refused(module, *words, str(mine))
-    assert "folder" in program_refused(module, *words, str(folder))
-    assert "mine.safetensors" in program_refused(module, *words, str(mine / "x.safetensors"))
+    assert "must be a new file" in refused(*words, str(mine))
+    assert "folder" in refused(*words, str(folder))
+    assert "mine.safetensors" in refused(*words, str(mine / "x.safetensors"))
     with hold(tmp_path / "new.safetensors"):
-        assert "only one process at a time" in program_refused(
-            module, *words, str(tmp_path / "new.safetensors")
-        )
-    assert "none.safetensors" in program_refused(module, "none.safetensors", *words[1:], str(folder / "x"))
-    if not module.endswith("searched_positions"):
+        assert "only one process at a time" in refused(*words, str(tmp_path / "new.safetensors"))
+    assert "none.safetensors" in refused(*words[:2], "none.safetensors", *words[3:], str(folder / "x"))
+    if name != "search-positions":
         (tmp_path / "x.json").write_bytes(NOTES)
-        assert "x.json" in program_refused(module, *words, str(tmp_path / "x.safetensors"))
+        assert "x.json" in refused(*words, str(tmp_path / "x.safetensors"))
         assert (tmp_path / "x.json").read_bytes() == NOTES
     assert mine.read_bytes() == NOTES and not list(folder.iterdir())
     assert not list(tmp_path.glob("x.safetensors")) and not list(tmp_path.glob("new*"))
 
 
 def test_a_network_grows_into_a_new_folder_and_into_no_run(tmp_path: Path) -> None:
-    module = "gs2.guandan.learning.grow_network"
+    grow = ("guandan", "grow")
     grown = tmp_path / "runs" / "grown" / "last.safetensors"
-    words = (NETWORK, "--past", "-o", str(grown))
-    assert program(module, *words).exit_code == 0
+    words = (*grow, NETWORK, "--past", "-o", str(grown))
+    assert gs2(*words).exit_code == 0
     assert read_checkpoint(grown, prefix="-")[1]["network"]["past"] is True
     made = grown.read_bytes()
-    assert "must be a new file" in program_refused(module, *words)
-    assert "must be a new file" in program_refused(module, str(grown), "--hands", "-o", str(grown))
+    assert "must be a new file" in refused(*words)
+    assert "must be a new file" in refused(*grow, str(grown), "--hands", "-o", str(grown))
     assert grown.read_bytes() == made
     grown.unlink()
     for name in ("curve.jsonl", "kept-0001.safetensors"):
         (grown.parent / name).write_bytes(NOTES)
-        assert name in program_refused(module, *words)
+        assert name in refused(*words)
         (grown.parent / name).unlink()
     with hold(grown.parent, folder=True):
-        assert "only one process at a time" in program_refused(module, *words)
+        assert "only one process at a time" in refused(*words)
     assert not grown.exists()
 
 

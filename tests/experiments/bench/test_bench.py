@@ -11,9 +11,13 @@ from rich.table import Table
 
 from experiments.bench import benches
 from experiments.bench.bench import GROUP, BenchError, check_bench
+from experiments.bench.guandan import benches as guandan
 from experiments.browser_load import WEB
 
-OURS = [*[getattr(benches, name) for name in benches.__all__], WEB]
+OURS = [
+    *(getattr(module, name) for module in (benches, guandan) for name in module.__all__ if name.isupper()),
+    WEB,
+]
 
 
 class Good:

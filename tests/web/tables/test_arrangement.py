@@ -16,7 +16,8 @@ from games.guandan.cards import hand_text, pack, unpack
 from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import action_list
 from games.registry import load_game
-from gs2.web.arrangement import big2_moves, doudizhu_moves, guandan_moves
+from gs2.web.arrangement import big2_moves, doudizhu_moves
+from gs2.web.guandan.match_dialect import guandan_moves
 
 HANDS = 12
 
