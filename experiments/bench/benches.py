@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from experiments.bench.search_speed import SearchRecord
 
 __all__ = [
-    "AT_LEAST_ONE",
     "CFR",
     "CLIMBING",
     "GENERATION",
@@ -28,8 +27,6 @@ __all__ = [
     "seconds_option",
     "seed_option",
 ]
-
-AT_LEAST_ONE = COUNT
 
 
 def seed_option() -> click.Option:
@@ -47,7 +44,7 @@ def seconds_option() -> click.Option:
 
 
 def repeats_option(default: int, words: str = "Repetitions of each timing.") -> click.Option:
-    return click.Option(["--repeats"], type=AT_LEAST_ONE, default=default, show_default=True, help=words)
+    return click.Option(["--repeats"], type=COUNT, default=default, show_default=True, help=words)
 
 
 def _check_games(games: Sequence[str]) -> None:
@@ -118,7 +115,7 @@ class ClimbingSpeedBench:
         click.Argument(["games"], nargs=-1),
         seconds_option(),
         click.Option(
-            ["--rounds"], type=AT_LEAST_ONE, default=1024, show_default=True, help="Rounds of a generation."
+            ["--rounds"], type=COUNT, default=1024, show_default=True, help="Rounds of a generation."
         ),
         seed_option(),
     )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.bench.bench import Progress
-from experiments.bench.benches import AT_LEAST_ONE, repeats_option, seconds_option, seed_option
-from gs2.commands.common import CountType
+from experiments.bench.benches import repeats_option, seconds_option, seed_option
+from gs2.commands.common import COUNT, CountType
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,9 +32,7 @@ class EngineSpeedBench:
     about = "Random play, compiled code warm; rates are per second of processor time, medians of the pieces."
     options = (
         seconds_option(),
-        click.Option(
-            ["--processes"], type=AT_LEAST_ONE, help="Number of processes.  [default: one per core]"
-        ),
+        click.Option(["--processes"], type=COUNT, help="Number of processes.  [default: one per core]"),
         seed_option(),
     )
 
@@ -60,12 +58,10 @@ class NetworkSpeedBench:
     about = "Compiled code warm; rates are per second of processor time, times the threads."
     options = (
         seconds_option(),
-        click.Option(
-            ["--threads"], type=AT_LEAST_ONE, default=2, show_default=True, help="Number of threads."
-        ),
+        click.Option(["--threads"], type=COUNT, default=2, show_default=True, help="Number of threads."),
         click.Option(
             ["--rounds"],
-            type=AT_LEAST_ONE,
+            type=COUNT,
             default=1024,
             show_default=True,
             help="Rounds played in lockstep.",
@@ -134,9 +130,7 @@ class AgentSpeedBench:
     about = "Whole rounds of four agents, one decision at a time, as at a table; wall time unless it says so."
     options = (
         click.Argument(["presets"], nargs=-1),
-        click.Option(
-            ["--rounds"], type=AT_LEAST_ONE, default=4, show_default=True, help="Rounds of four agents."
-        ),
+        click.Option(["--rounds"], type=COUNT, default=4, show_default=True, help="Rounds of four agents."),
         click.Option(
             ["-b", "--blueprint", "checkpoint"],
             type=click.Path(exists=True, dir_okay=False, path_type=Path),

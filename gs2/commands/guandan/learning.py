@@ -17,7 +17,7 @@ from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.training.distilling import SMALL, DistilConfig, distil, save_student
 from games.support.spec import read_settings
 from games.support.staged import staged_types
-from gs2.commands.common import COUNT, NEW_FILE, POSITIVE, SEED, held_checkpoint, held_new
+from gs2.commands.common import COUNT, NEW_FILE, POSITIVE, SEED, held_checkpoint, held_new, print_json
 from gs2.guandan.agent.agent import make_agent
 from gs2.guandan.agent.evaluator import load_evaluator
 from gs2.guandan.agent.guandan_config import GuanDanConfig
@@ -62,8 +62,19 @@ def _passes(default: float) -> Callable[[Callable[..., Any]], Callable[..., Any]
     )
 
 
-def _print(row: Mapping[str, float]) -> None:
-    click.echo(" ".join(f"{k}={v:.4g}" for k, v in row.items()))
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, once it is there.")
+
+
+def _said(as_json: bool) -> Callable[[Mapping[str, float]], None] | None:
+    """Return what prints a row of numbers as training goes on; None where only the result is wanted."""
+    if as_json:
+        return None
+    return lambda row: click.echo(" ".join(f"{k}={v:.4g}" for k, v in row.items()))
+
+
+def _result(as_json: bool, output: Path, score: Mapping[str, Any]) -> None:
+    if as_json:
+        print_json({"output": str(output), **score})
 
 
 @click.command("grow")
@@ -77,7 +88,8 @@ def _print(row: Mapping[str, float]) -> None:
 @click.option("--action", type=COUNT, help="Width of the head.")
 @click.option("--action-blocks", type=COUNT, help="Residual layers of the head.")
 @click.option("--critic", type=COUNT, help="Width of the critic.")
-def grow(checkpoint: Path | None, output: Path, **changes: Any) -> None:
+@AS_JSON
+def grow(checkpoint: Path | None, output: Path, as_json: bool, **changes: Any) -> None:
     """Write CHECKPOINT, by default the shipped network, with more inputs or units; it plays as before.
 
     Training goes on from there: gs2 train guandan -o FOLDER --resume, if the file is FOLDER/last.safetensors.
@@ -91,7 +103,10 @@ def grow(checkpoint: Path | None, output: Path, **changes: Any) -> None:
     click.get_current_context().with_resource(hold(folder, folder=True))
     run = (folder / CURVE, *folder.glob(f"{KEPT}*")) if output.name == "last.safetensors" else ()
     held_checkpoint(output, new=run)
-    click.echo(grow_checkpoint(checkpoint, output, {name: value for name, value in changes.items() if value}))
+    grown = grow_checkpoint(checkpoint, output, {name: value for name, value in changes.items() if value})
+    _result(as_json, output, grown.to_json())
+    if not as_json:
+        click.echo(grown)
 
 
 @click.command("distil")
@@ -111,8 +126,15 @@ def grow(checkpoint: Path | None, output: Path, **changes: Any) -> None:
     "--action", type=COUNT, default=SMALL.action, show_default=True, help="Width of the student's head."
 )
 @DEALS_SEED
+@AS_JSON
 def distil_network(
-    checkpoint: Path | None, output: Path, decisions: int, state: int, action: int, seed: int
+    checkpoint: Path | None,
+    output: Path,
+    decisions: int,
+    state: int,
+    action: int,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Teach a small network the moves of CHECKPOINT, by default of the shipped network.
 
@@ -125,13 +147,14 @@ def distil_network(
     taught = read_checkpoint(SHIPPED if checkpoint is None else checkpoint, prefix="-")[1]
     config = DistilConfig(decisions=decisions)
     sizes = attrs.evolve(SMALL, state=state, action=action)
-    student, score = distil(teacher, np.random.default_rng(seed), config, sizes, progress=_print)
+    student, score = distil(teacher, np.random.default_rng(seed), config, sizes, progress=_said(as_json))
     notes = {
         "teacher": teacher.name,
         "teacher_decisions": taught.get("decisions"),
         "decisions": score["decisions"],
     }
     save_student(output, student, {**notes, "distil": config.to_json(), "score": score})
+    _result(as_json, output, score)
 
 
 @click.command("search-positions")
@@ -149,8 +172,15 @@ def distil_network(
     help="Change a field of the search; repeatable.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the search.")
+@AS_JSON
 def search_positions(
-    checkpoint: Path | None, output: Path, minutes: float, rounds: int, settings: tuple[str, ...], seed: int
+    checkpoint: Path | None,
+    output: Path,
+    minutes: float,
+    rounds: int,
+    settings: tuple[str, ...],
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Search positions of the self-play of CHECKPOINT, by default of the shipped network, to learn from.
 
@@ -169,8 +199,10 @@ def search_positions(
         found.append(seek_positions(agent, config.rounds, rng, config))
         whole = SearchedPositions.joined(found)
         whole.save(output)
-        seconds = time.perf_counter() - began
-        click.echo(f"positions={len(whole)} searched={int(whole.searched.sum())} seconds={seconds:.0f}")
+        seconds, searched = time.perf_counter() - began, int(whole.searched.sum())
+        if not as_json:
+            click.echo(f"positions={len(whole)} searched={searched} seconds={seconds:.0f}")
+    _result(as_json, output, {"positions": len(whole), "searched": searched, "seconds": seconds})
 
 
 @click.command("learn")
@@ -186,6 +218,7 @@ def search_positions(
     help="Learning rate of Adam.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the learning.")
+@AS_JSON
 def learn(
     checkpoint: Path,
     positions: tuple[Path, ...],
@@ -193,6 +226,7 @@ def learn(
     passes: float,
     learning_rate: float,
     seed: int,
+    as_json: bool,
 ) -> None:
     """Teach CHECKPOINT what search found at the POSITIONS of these files."""
     held_checkpoint(output)
@@ -200,10 +234,11 @@ def learn(
     searched = SearchedPositions.joined([SearchedPositions.load(path) for path in positions])
     config = ExpertConfig(passes=passes, learning_rate=learning_rate)
     network, score = learn_from_search(
-        trainable_network(checkpoint), searched, np.random.default_rng(seed), config, progress=_print
+        trainable_network(checkpoint), searched, np.random.default_rng(seed), config, progress=_said(as_json)
     )
     notes: dict[str, object] = {"expert": config.to_json(), "searched": int(searched.searched.sum())}
     save_network(output, network, checkpoint, notes | {"score": score})
+    _result(as_json, output, score)
 
 
 @click.command("train-beliefs")
@@ -212,13 +247,17 @@ def learn(
 @SELF_PLAY
 @_passes(BeliefConfig().passes)
 @DEALS_SEED
-def train_belief_network(checkpoint: Path, output: Path, rounds: int, passes: float, seed: int) -> None:
+@AS_JSON
+def train_belief_network(
+    checkpoint: Path, output: Path, rounds: int, passes: float, seed: int, as_json: bool
+) -> None:
     """Train the belief network over hidden cards on the self-play of CHECKPOINT."""
     held_checkpoint(output)
     evaluator = load_evaluator(checkpoint, critic=False)
     config = BeliefConfig(rounds=rounds, passes=passes)
-    network, score = train_beliefs(evaluator, np.random.default_rng(seed), config, progress=_print)
+    network, score = train_beliefs(evaluator, np.random.default_rng(seed), config, progress=_said(as_json))
     save_beliefs(output, network, {"blueprint": evaluator.name, "score": score})
+    _result(as_json, output, score)
 
 
 @click.command("train-deals")
@@ -228,13 +267,21 @@ def train_belief_network(checkpoint: Path, output: Path, rounds: int, passes: fl
 @SELF_PLAY
 @_passes(DealConfig().passes)
 @DEALS_SEED
+@AS_JSON
 def train_deal_network(
-    checkpoint: Path, output: Path, beliefs: Path | None, rounds: int, passes: float, seed: int
+    checkpoint: Path,
+    output: Path,
+    beliefs: Path | None,
+    rounds: int,
+    passes: float,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Train the network that weighs whole deals on the self-play of CHECKPOINT."""
     held_checkpoint(output)
     evaluator = load_evaluator(checkpoint, critic=False)
     config = DealConfig(rounds=rounds, passes=passes)
     rng = np.random.default_rng(seed)
-    network, score = train_deals(evaluator, load_beliefs(beliefs), rng, config, progress=_print)
+    network, score = train_deals(evaluator, load_beliefs(beliefs), rng, config, progress=_said(as_json))
     save_deal_network(output, network, {"blueprint": evaluator.name, "score": score})
+    _result(as_json, output, score)

@@ -62,7 +62,7 @@ def test_both_forms_come_to_the_same(policy: str) -> None:
     assert abs(listed["exploitability"] - public["exploitability"]) < 1e-7  # the file has float32
     assert told("exploit", GAME, policy)["exploitability"] == public["exploitability"]
     for words in (("exploitability", GAME, policy), ("exploit", GAME, policy)):
-        said = gs2(*words).stdout
+        said = " ".join(gs2(*words).stdout.split())
         assert "exploitability (NashConv / 2)" in said and "on the public tree" in said
 
 
