@@ -14,6 +14,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from tests.patience import PATIENCE
 from tests.web.games.playing import GameSeat, new_table, play_round
 from tests.web.serving import Server
 from tests.web.table_page import TablePage
@@ -106,7 +107,7 @@ def test_a_cut_line_and_a_killed_server_lose_nothing(own_server: Server) -> None
     workers = children(server)
     assert workers or not Path("/proc/self/task").is_dir()
     server.kill()
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + PATIENCE
     while alive := [worker for worker in workers if worker.exists()]:
         assert time.monotonic() < limit, f"workers outlive their server: {alive}"
         time.sleep(0.1)
