@@ -39,7 +39,7 @@ from gs2.play.game_pairs import play_agents
 from gs2.policies.private_moves import exact_exploitability
 from gs2.policies.tabulate import policy_of
 from tests.games.random_games import RandomGame
-from tests.patience import amount
+from tests.patience import PATIENCE, amount
 
 SMALL = GameNetworkConfig(width=32, blocks=1, episodes=256, batch=256, learning_rate=3e-3)
 FEATURED = (
@@ -203,7 +203,7 @@ def test_training_that_was_killed_goes_on(tmp_path: Path) -> None:
     settings = ["--set", "width=16", "--set", "episodes=64", "--checkpoint-minutes", "0.0002"]
     run = subprocess.Popen([*words, "--minutes", "5", *settings], stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not state_file(path).exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(0.3)

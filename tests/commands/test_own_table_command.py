@@ -152,7 +152,7 @@ def test_a_terminal_shows_signs_in_colours_unless_it_wants_none(colours):
     )
     os.close(theirs)
     try:
-        out, until = b"", time.monotonic() + 200
+        out, until = b"", time.monotonic() + PATIENCE
         while b"your move>" not in out and time.monotonic() < until:
             out += os.read(ours, 4096)
         os.write(ours, b"quit\n")

@@ -159,7 +159,7 @@ def test_paths_lead_nowhere_else(server: Server) -> None:
         "/static/%00",
         "/api/tables/..%2f..%2fetc%2fpasswd/record",
     ):
-        with socket.create_connection((host, server.port), timeout=10) as line:
+        with socket.create_connection((host, server.port), timeout=PATIENCE) as line:
             line.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
             answer = b"".join(iter(lambda line=line: line.recv(65536), b""))
         assert re.match(rb"HTTP/1.1 (400|403|404|405) ", answer), (path, answer[:80])

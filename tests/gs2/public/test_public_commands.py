@@ -253,7 +253,7 @@ def test_an_interrupted_run_loses_nothing_and_a_killed_one_little(tmp_path: Path
     words = [sys.executable, "-m", "gs2", "blueprint", LARGE, "--form", "public", "-o", str(path)]
     process = subprocess.Popen([*words, "--seconds", "600"], stderr=subprocess.DEVNULL)
     state = Path(f"{path}.run")
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while how == "SIGKILL" and not state.exists() and time.monotonic() < deadline:
         time.sleep(0.2)
     time.sleep(6 if how == "SIGINT" else 0)
