@@ -38,7 +38,7 @@ def test_quit_and_the_end_of_the_input_leave_with_success_and_the_same_seed_deal
     assert path is not None and "left the table: you left the table" in kept
     assert not read_match(Path(path[1])).complete
     assert "left the table: the input ended" in ended and "--record DIR keeps one" in ended
-    hands = [re.search(r"your hand \(27 cards\)\n((?:  .+\n)+)", told) for told in (kept, ended, *fresh)]
+    hands = [re.search(r"your hand \(27 cards\)\n((?:  \S.+\n)+)", told) for told in (kept, ended, *fresh)]
     assert hands[0] and hands[1] and hands[0][1] == hands[1][1]
     assert hands[2] and hands[3] and hands[2][1] != hands[3][1]
 

@@ -72,8 +72,8 @@ SMALLER = (
 )
 """Options added for a smaller budget; where one is given twice, the last counts."""
 STANDS_FOR = {
-    "GAME": "liars_dice_6",
-    "…": '"P0 holds 3"',
+    "GAME": "leduc_poker",
+    "…": '"P0 holds Ks"',
     "NAME": "greedy",
     "A": "greedy",
     "B": "random",
@@ -280,7 +280,7 @@ def _prepare(words: list[str], place: Path) -> None:
         "liars5.safetensors": "gs2 train liars_dice(dice=5) -o liars5.safetensors --decisions 100",
         "ddz.safetensors": "gs2 train doudizhu -o ddz.safetensors --decisions 1 --set rounds=8",
         "big2.safetensors": "gs2 train big2 -o big2.safetensors --decisions 1 --set rounds=8",
-        "dice.npz": "gs2 blueprint liars_dice_6 --iterations 10 -o dice.npz",
+        "leduc.npz": "gs2 blueprint leduc_poker --iterations 10 -o leduc.npz",
         "dice24.gs2": "gs2 blueprint liars_dice(dice=2,sides=4) --form public --iterations 5 -o dice24.gs2",
         "poker.gs2": 'gs2 blueprint "openspiel:universal_poker(numRanks=4,numSuits=2)" --form public '
         "--iterations 5 -o poker.gs2",

@@ -40,7 +40,7 @@ def arrays(prefix: str, module: torch.nn.Module) -> dict[str, Array]:
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("config", [SMALL, SMALL.replace(hands_fed=False), SMALL.replace(hands=0.0)])
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 def test_the_fast_network_says_what_the_trained_one_says(name: str, config: ClimbingConfig) -> None:
     inputs = move_inputs(load_game(name, general_sum=True))
     torch.manual_seed(1)

@@ -14,9 +14,14 @@ from games.record import replayed_rounds
 from tests.web.games.playing import GameSeat, new_table, play_round
 from tests.web.serving import Server
 
-TABLES: tuple[tuple[str, list[str], dict[str, Any]], ...] = (
+TABLES: tuple[Any, ...] = (
     ("doudizhu", ["rules", "person", "random"], {"landlord": "bid", "spring": True}),
-    ("big2", ["person", "rules"], {"players": 2, "bombs": "both", "must_play": True}),
+    pytest.param(
+        "big2",
+        ["person", "rules"],
+        {"players": 2, "bombs": "both", "must_play": True},
+        marks=pytest.mark.long,
+    ),
     ("leduc_poker", ["person", "cfr"], {}),
     ("goofspiel", ["random", "person"], {}),
 )
