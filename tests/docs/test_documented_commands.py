@@ -86,11 +86,12 @@ FEW = 2_000
 """Decisions that a network of a small game is trained on here."""
 LONG = re.compile(
     r"gs2 (match|ladder|gate) .|gs2 play|gs2 bench ."
-    r"|gs2 exploit (guandan|doudizhu|.*network:)"
+    r"|gs2 exploit (guandan|doudizhu|.*network:|.*\+gs2)|gs2 experiment refine .*network:"
     r"|solve guandan --(json|infoset (follow|duel))|--blueprint dice24|goofspiel\(cards=11.*dmc:"
     r"|universal_poker.*numHoleCards=2"
 )
-"""Commands that play or search at GuanDan, or list a poker game of 276 hands or the hands of two dice."""
+"""Commands that play or search at GuanDan or at every decision of a game, train a network first, or list a
+poker game of 276 hands or the hands of two dice."""
 BOUNDS = {"--minutes", "--processor-minutes", "--decisions", "--seed", "--set"}
 SERVES = re.compile(r"gs2 (serve|web)\b")
 """Commands that go on until they are interrupted, each in a process with imports of its own. Other tests
