@@ -54,3 +54,23 @@ def test_modules_evaluate_no_text_write_no_markup_and_load_nothing_from_elsewher
         assert not [word for word in FORBIDDEN if word in code], name
     for name, path in STYLES.items():
         assert not re.search(r"url\(|@import|https?://", path.read_text("utf-8")), name
+
+
+def test_a_class_that_the_table_styles_means_the_same_on_no_other_page() -> None:
+    """All styles are loaded together: in a review the row of the move played was laid out as on the felt."""
+    table, other = set(), set()
+    for path in STYLES.values():
+        if path.parent.name == "table":
+            rules = re.sub(r"/\*.*?\*/", "", path.read_text("utf-8"), flags=re.S)
+            heads = (head.strip() for rule in re.findall(r"([^{}]+)\{", rules) for head in rule.split(","))
+            table |= {
+                found[1] for head in heads if (found := re.fullmatch(r"\.([\w-]+)(\.[\w-]+|:.*)?", head))
+            }
+    for name, path in MODULES.items():
+        if path.parent.name in ("review", "explore") and "words" not in name:
+            for first, second in re.findall(
+                r'class: ?"([^"]*)"|class: [^,}\n]*?"([\w -]+)" : ""', OURS[name]
+            ):
+                other |= {*first.split(), *second.split()}
+    assert len(table) > 40 and len(other) > 20
+    assert not table & other

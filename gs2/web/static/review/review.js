@@ -360,7 +360,7 @@ class ReviewPage {
       const played = JSON.stringify(each.move) === same;
       return h(
         "tr",
-        { class: played ? "played" : "" },
+        { class: played ? "was-played" : "" },
         h("td", {}, moveCards(each.move, this.here.level), played ? h("span", { class: "review-tag" }, say("reviewed.thisPlayed")) : null),
         h("td", { class: "review-bar-cell" }, h("span", { class: "review-bar", style: { width: `${Math.max(3, 100 * (1 - behind / (1.15 * reach)))}%` } })),
         h("td", { class: "number" }, played ? "0" : `${signed(each.gain)} ± ${each.error.toFixed(2)}`),
