@@ -171,17 +171,25 @@ class RowInputs:
         return states
 
     def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        out[: len(rows)] = self._rows.seat_rows(states[rows], seats)
+        self._fill(out[: len(rows)], self._rows.seat_rows(states[rows], seats), "seat_rows")
 
     def write_moves(
         self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
     ) -> None:
         whose = np.repeat(np.arange(len(rows)), np.diff(offsets))
-        out[: len(words)] = self._rows.move_rows(states[rows], seats, whose, words)
+        self._fill(out[: len(words)], self._rows.move_rows(states[rows], seats, whose, words), "move_rows")
 
     def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
         if self._hidden is not None:
-            out[: len(rows)] = self._hidden(states[rows], seats)
+            self._fill(out[: len(rows)], self._hidden(states[rows], seats), "hidden_rows")
+
+    def _fill(self, out: Bytes, rows: Bytes, what: str) -> None:
+        if _width(rows, len(out), f"{self.game.name}: {what}") != out.shape[1]:
+            raise GameError(
+                f"{self.game.name}: {what} must be as wide at every history; got {rows.shape[1]} after "
+                f"{out.shape[1]}"
+            )
+        out[:] = rows
 
     def keep_moves(self, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int) -> Kept:
         raise self._lacks("moves that can be pruned; leave prune at -1")

@@ -191,6 +191,11 @@ class _Lucky(Shedding):
         return games.CHANCE if turn >= 0 and len(state[1]) == 1 else turn
 
 
+class _Growing(Shedding):
+    def shows(self, state: tuple[Any, ...], player: int) -> list[int]:
+        return [0] * (1 + len(state[1]))
+
+
 def test_what_a_game_lacks_is_refused_in_words() -> None:
     game = Shedding(2)
     with pytest.raises(GameError, match="whole numbers from 0 to 255"):
@@ -201,6 +206,8 @@ def test_what_a_game_lacks_is_refused_in_words() -> None:
         MoveTrainer(game, SMALL.replace(guide=100.0))
     with pytest.raises(GameError, match="leave prune at -1"):
         MoveTrainer(game, SMALL.replace(prune=1)).run_generation()
+    with pytest.raises(GameError, match="seat_rows must be as wide at every history"):
+        MoveTrainer(_Growing(2), SMALL).run_generation()
     lucky = _Lucky(2)
     inputs = move_inputs(lucky)
     states = inputs.deal(4, np.random.default_rng(0))
