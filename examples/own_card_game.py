@@ -92,7 +92,7 @@ class Sevens(games.SimpleGame):
         return cards + [len(table.hands[seat]) for seat in seats] + [int(seat in passed) for seat in seats]
 
     def shows_move(self, table: Table, player: int, choice: str) -> list[int]:
-        """What a network is shown of a move: the card, those that it lets follow, and own ones of them."""
+        """What a network is shown of a move: the card, those that may follow, and which of these are held."""
         follow = behind(choice)
         own = [int(card in follow and card in table.hands[player]) for card in DECK]
         return [int(card == choice) for card in DECK] + [int(card in follow) for card in DECK] + own

@@ -84,6 +84,10 @@ class SimpleGame(TwoPlayerGame):
         if hasattr(cls, "shows"):
             cls.features = SimpleGame._features  # type: ignore[attr-defined]
         if hasattr(cls, "shows_move"):
+            if not hasattr(cls, "shows"):
+                raise GameError(
+                    f"{cls.__name__}: a game with shows_move must have shows; see games/simple.py"
+                )
             cls.moves_are_inputs = True  # type: ignore[attr-defined]
         if hasattr(cls, "hides"):
             cls.hidden_rows = SimpleGame._hidden_rows  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["WINGS", "own_part"]
+__all__ = ["own_part"]
 
 WINGS = {
     "guandan": {

@@ -29,7 +29,7 @@ from games.registry import load_game
 from games.support.array_types import Array
 from gs2.environments.move_spaces import move_space
 from gs2.environments.seat_views import seat_view
-from gs2.wings import WINGS
+from gs2.wings import own_part
 
 __all__ = ["GameEnv"]
 
@@ -71,10 +71,9 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
     ) -> None:
         super().__init__()
         self.game = load_game(game, general_sum=True) if isinstance(game, str) else game
-        if (own := WINGS.get(self.game.name.partition("(")[0], {}).get("environment")) is not None:
-            raise GameError(
-                f"{self.game.name}: it has an environment of its own; take {own.replace(':', '.')}"
-            )
+        if (own := own_part(self.game.name, "environment")) is not None:
+            where = f"{own.__module__}.{own.__qualname__}"
+            raise GameError(f"{self.game.name}: it has an environment of its own; take {where}")
         if render_mode not in (None, "ansi"):
             raise GameError(f"{self.game.name}: render_mode is None or 'ansi'; got {render_mode!r}")
         self.metadata = {**self.metadata, "name": f"{self.game.name.partition('(')[0]}_v0"}

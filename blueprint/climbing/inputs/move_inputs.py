@@ -39,7 +39,8 @@ class MoveInputs(Protocol):
 
     layout: name of the rows' layout. action_type: dtype of the game's actions. seat_bits, move_bits,
     hidden_bits: widths of the rows. others: seats whose hands are hidden from one, each
-    `hidden_bits / others` wide. trial_rounds: of random play that tell what is at stake in one.
+    `hidden_bits / others` wide. trial_rounds: rounds of random play by
+    which payoffs are scaled.
     """
 
     game: Game
@@ -192,19 +193,19 @@ class RowInputs:
         out[:] = rows
 
     def keep_moves(self, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int) -> Kept:
-        raise self._lacks("moves that can be pruned; leave prune at -1")
+        raise self._lacks("prune must be -1", "can prune moves")
 
     def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
-        raise self._lacks("personalities; leave personas at 0")
+        raise self._lacks("personas must be 0", "have personalities")
 
     def cards_left(self, states: Array) -> Ints:
-        raise self._lacks("personalities; leave personas at 0")
+        raise self._lacks("personas must be 0", "have personalities")
 
     def words(self, actions: Array) -> Ints:
         return np.ascontiguousarray(actions, np.int64)
 
-    def _lacks(self, what: str) -> GameError:
-        return GameError(f"{self.game.name}: it must be doudizhu or big2 to have {what}")
+    def _lacks(self, rule: str, what: str) -> GameError:
+        return GameError(f"{self.game.name}: {rule}; only {' and '.join(INPUTS)} {what}")
 
 
 def _width(rows: Bytes, n: int, what: str) -> int:

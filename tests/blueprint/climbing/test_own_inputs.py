@@ -89,9 +89,15 @@ class Shedding(games.SimpleGame):
         return [state[0][seat].count(rank) for seat in seats for rank in range(9)]
 
 
+class _Rooted(Shedding):
+    """Without the shortcut past the deal."""
+
+    sample_deals = None  # type: ignore[assignment]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_are_what_the_author_says_and_rounds_are_the_games(seed: int) -> None:
-    game, rng = Shedding(seed), np.random.default_rng(seed)
+    game, rng = (_Rooted if seed == 3 else Shedding)(seed), np.random.default_rng(seed)
     games.check_game(game, rng, max_width=4)
     inputs = move_inputs(game)
     states = inputs.deal(6, rng)
@@ -198,13 +204,15 @@ class _Growing(Shedding):
 
 def test_what_a_game_lacks_is_refused_in_words() -> None:
     game = Shedding(2)
+    with pytest.raises(GameError, match="a game with shows_move must have shows"):
+        type("Blind", (games.SimpleGame,), {"shows_move": Shedding.shows_move})
     with pytest.raises(GameError, match="whole numbers from 0 to 255"):
         move_inputs(_Wrong(2))
     with pytest.raises(GameError, match="shows_move"):
         move_inputs(games.load_game("kuhn_poker"))
     with pytest.raises(ConfigError, match="guide must be 0"):
         MoveTrainer(game, SMALL.replace(guide=100.0))
-    with pytest.raises(GameError, match="leave prune at -1"):
+    with pytest.raises(GameError, match="prune must be -1; only doudizhu and big2"):
         MoveTrainer(game, SMALL.replace(prune=1)).run_generation()
     with pytest.raises(GameError, match="seat_rows must be as wide at every history"):
         MoveTrainer(_Growing(2), SMALL).run_generation()
