@@ -10,6 +10,7 @@ from __future__ import annotations
 import click
 
 from gs2.commands.groups import LazyGroup, Target
+from gs2.wings import OWN_COMMANDS
 
 __all__ = ["GROUP", "main"]
 
@@ -26,28 +27,17 @@ TARGETS = {
     "match": Target(
         "gs2.commands.matches.compare_agents",
         "match",
-        "Play two agents of GuanDan, or of any game, on the same deals.",
+        "Play two agents of a game on the same deals.",
     ),
     "ladder": Target(
         "gs2.commands.matches.compare_agents",
         "ladder",
-        "Rate many agents of GuanDan, or of any game, against each other.",
+        "Rate many agents of a game against each other.",
     ),
-    "train": Target(
-        "gs2.commands.training.train", "train", "Train a blueprint: of GuanDan, or of any game by its name."
-    ),
+    "train": Target("gs2.commands.training.train", "train", "Train a blueprint of a game."),
     "gate": Target("gs2.commands.training.gating", "gate", "Ask whether a checkpoint beats the shipped one."),
-    "guandan": Target(
-        "gs2.commands.guandan.rounds",
-        "guandan",
-        "Replay records of GuanDan; grow, distil and teach networks.",
-    ),
-    "review": Target("gs2.commands.guandan.review", "review", "Judge a recorded match of GuanDan by search."),
+    **{name: Target(*where.split(":"), words) for name, (where, words) in OWN_COMMANDS.items()},
     "web": Target("gs2.commands.web", "web", "Play, watch, review and explore in a browser."),
-    "serve": Target("gs2.commands.guandan", "serve", "Serve GuanDan tables to clients over WebSockets."),
-    "play": Target(
-        "gs2.commands.guandan", "play", "Play on a GuanDan server with agents of gs2, or yourself."
-    ),
 }
 
 

@@ -1,8 +1,9 @@
 """What a game brings beside its rules, by the game's name; a part is imported when it is first asked for.
 
 contest: what agents meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods
-and examples of its own (`gs2.commands.solving.solve.OwnSolving`). exploit: responders of its own
-(`gs2.commands.exploit.Exploiting`). environment: its own, with what is more than one game.
+and examples of its own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a module
+with EVERYWHERE, MATCHES, AGENTS and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of
+its own (`gs2.commands.exploit.Exploiting`). environment: its own, with what is more than one game.
 """
 
 from __future__ import annotations
@@ -10,16 +11,30 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["own_part"]
+__all__ = ["FIRST", "OWN_COMMANDS", "own_part", "own_parts"]
+
+FIRST = "guandan"
+"""The game of `gs2 match` and `gs2 ladder` where none is named, and of files that name none."""
 
 WINGS = {
     "guandan": {
         "contest": "gs2.guandan.contest:guandan_contest",
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
+        "terms": "gs2.commands.guandan.match_terms:",
         "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
         "environment": "games.guandan.views.env:GuanDanEnv",
     },
 }
+OWN_COMMANDS = {
+    "guandan": (
+        "gs2.commands.guandan.rounds:guandan",
+        "Replay records of GuanDan; grow, distil and teach networks.",
+    ),
+    "review": ("gs2.commands.guandan.review:review", "Judge a recorded match of GuanDan by search."),
+    "serve": ("gs2.commands.guandan:serve", "Serve GuanDan tables to clients over WebSockets."),
+    "play": ("gs2.commands.guandan:play", "Play on a GuanDan server with agents of gs2, or yourself."),
+}
+"""Commands of one game alone, by name: where each is, and the line that `gs2 --help` shows for it."""
 
 
 def own_part(game: str, part: str) -> Any | None:
@@ -28,4 +43,10 @@ def own_part(game: str, part: str) -> Any | None:
     if where is None:
         return None
     module, _, name = where.partition(":")
-    return getattr(importlib.import_module(module), name)
+    found = importlib.import_module(module)
+    return getattr(found, name) if name else found
+
+
+def own_parts(part: str) -> list[Any]:
+    """Return what every game registers as a part of this name."""
+    return [own_part(game, part) for game, parts in WINGS.items() if part in parts]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from gs2.commands.common import (
     OUTPUT_FILE,
     OUTPUT_FOLDER,
     SEED,
-    SHARE,
     Interruption,
     check_plot,
     memory_option,
@@ -26,6 +26,7 @@ from gs2.commands.common import (
 )
 from gs2.commands.matches.endings import end_interrupted, rounds_are_pairs
 from gs2.commands.progress import working
+from gs2.wings import FIRST, own_parts
 
 if TYPE_CHECKING:
     from games.support.work.where import Place
@@ -36,45 +37,47 @@ if TYPE_CHECKING:
 
 __all__ = ["ladder", "match", "verdict"]
 
-DEFAULT = "guandan"
-LEVELS = ("2", "3", "4", "5", "6", "7", "8", "9", "T", "J", "Q", "K", "A")
+TERMS: list[Any] = own_parts("terms")
+"""What games let a match choose: their parts `terms` (`gs2.wings`)."""
 FEW = range(3, 9)
 """Numbers of different payoffs of which a table shows the shares."""
 
 
-def _options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that both commands have."""
-    options = (
+def _added(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    """Return what adds options to a command, in their order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+BOTH = _added(
+    [
         click.option(
-            "--game", "text", help="Game string; it may also be the first word.  [default: guandan]"
+            "--game", "text", help=f"Game string; it may also be the first word.  [default: {FIRST}]"
         ),
         click.option(
             "--pairs",
             type=COUNT,
-            help="Pairs of games, seats swapped.  [default: 1000; 100 where agents of GuanDan search]",
+            help=f"Pairs of games, seats swapped.  [default: 1000; 100 for agents of {FIRST} that search]",
         ),
         click.option("--rounds", type=COUNT, hidden=True),
         click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of chance and agents."),
-        click.option(
-            "--level",
-            type=click.Choice(LEVELS, case_sensitive=False),
-            help="Level of every deal (GuanDan).  [default: all, evenly]",
-        ),
-        click.option(
-            "--tribute", type=SHARE, help="Share of deals that start with tribute (GuanDan).  [default: 0.5]"
-        ),
+        *(option for own in TERMS for option in own.EVERYWHERE),
         click.option(
             "--processes",
             type=CORES,
-            help="Number of processes.  [default: 1; all cores at GuanDan and on a cluster]",
+            help=f"Number of processes.  [default: 1; all cores on a cluster and for {FIRST}]",
         ),
         ON,
         memory_option,
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    ]
+)
+"""Adds the options that both commands have."""
 
 
 def _game_and_agents(
@@ -90,10 +93,10 @@ def _game_and_agents(
     in_front = False
     if words and text is None:
         in_front = is_game_name(words[0]) or (agents is not None and len(words) == agents + 1)
-    game, named = (words[0], words[1:]) if in_front else (text or DEFAULT, words)
+    game, named = (words[0], words[1:]) if in_front else (text or FIRST, words)
     if agents is not None and len(named) != agents:
         raise click.UsageError(
-            f"match takes a game and {agents} agents, or the agents alone for GuanDan; got {len(named)} "
+            f"match takes a game and {agents} agents, or the agents alone for {FIRST}; got {len(named)} "
             f"agents of {game}: {' '.join(named)}; see gs2 match --help"
         )
     return game, named
@@ -112,25 +115,13 @@ def _earlier(how: dict[str, Any]) -> None:
     rounds_are_pairs(how)
 
 
-def _terms(how: dict[str, Any]) -> dict[str, Any]:
-    """Return what the options choose of a match beside its agents and its seed, as far as they do."""
-    whole, level = how.pop("whole", False), how.pop("level")
-    found = {"rules": how.pop("rules", None), "tribute": how.pop("tribute")}
-    found["level"] = None if level is None else LEVELS.index(level.upper())
-    terms = {name: value for name, value in found.items() if value is not None}
-    for name, fits in (("rules", whole), ("tribute", not whole), ("level", not whole)):
-        if name in terms and not fits:
-            kind = "whole games: add --whole" if name == "rules" else "single rounds: leave out --whole"
-            raise click.UsageError(f"--{name} needs {kind}")
-    return {**terms, "whole": True} if whole else terms
-
-
-def _contest(text: str, terms: dict[str, Any]) -> tuple[str, Contest]:
-    """Return the game's string and its contest, before processes start."""
+def _contest(text: str, how: dict[str, Any]) -> tuple[str, Contest]:
+    """Return the game's string and its contest, before processes start. how: the command's options."""
     from games.registry import game_string, load_game
     from gs2.play.contests import contest_of
 
     game = load_game(text, general_sum=True)
+    terms = {name: value for own in TERMS for name, value in own.chosen(how).items()}
     contest = contest_of(game, terms)
     return game_string(text, game), contest
 
@@ -145,35 +136,28 @@ def _arena(contest: Contest, name: str, on: Place, processes: int | None) -> Are
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[GAME] A B")
-@click.option("--whole", is_flag=True, help="Whole games from level 2 to A (GuanDan).")
+@_added([option for own in TERMS for option in own.MATCHES])
 @click.option("--games", type=COUNT, hidden=True)
-@click.option("--rules", help="Rules of whole games: ruling, openguandan, njupt or paper.  [default: ruling]")
 @click.option("--independent", is_flag=True, help="Give the games of a pair different chance.")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Results, to write or resume.")
 @click.option("--records", type=OUTPUT_FILE, help="Every round in words, to write or resume.")
-@_options
+@BOTH
 def match(words: tuple[str, ...], text: str | None, output: Path | None, as_json: bool, **how: Any) -> None:
-    """Play agents A and B of GAME (guandan if none is named) on the same chance with the seats swapped.
+    """Play agents A and B of GAME on the same chance with the seats swapped.
 
-    An agent of GuanDan is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the
-    path of a checkpoint, gs2, gs2-fast, gs2-deep (subgame solving), rollout, rollout-fast, rollout-deep
-    (rollouts alone), gs2-paper (GS2's, on a thinned tree), any of these with settings and on another network,
-    NAME:FIELD=VALUE,…@CHECKPOINT, or your own agent, FILE.py:NAME.
-
-    An agent of any other game is uniform, the file of a network (gs2 train GAME) or policy (gs2 blueprint),
+    An agent is uniform, the file of a network (gs2 train GAME) or policy (gs2 blueprint),
     network:DECISIONS, FILE.py:NAME, or BASE+PRESET[:FIELD=VALUE,...]: search over one of these, as in
     leduc.safetensors+gs2+:k=5. Small games also have cfr:ITERATIONS, noise:EPSILON and dmc:GAMES.
 
-    Intervals are bootstrapped over pairs of games. Whole games of GuanDan magnify the edge of a round and
-    need far more pairs. A searching agent's deadline runs by the clock: keep other work off the machine, or
-    lift it (gs2-fast:deadline=60).
+    Intervals are bootstrapped over pairs of games. A searching agent's deadline runs by the clock: keep other
+    work off the machine, or lift it (gs2-fast:deadline=60).
     """
     from gs2.play.contests import Meeting
     from gs2.play.match_files import MatchFiles
 
     _earlier(how)
     game, (a, b) = _game_and_agents(words, text, 2)
-    name, contest = _contest(game, _terms(how))
+    name, contest = _contest(game, how)
     meeting = Meeting(
         name,
         a,
@@ -288,7 +272,7 @@ def _time(seconds: float) -> str:
 )
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of results, to resume.")
 @click.option("--plot", type=OUTPUT_FILE, help="Picture to write: .svg, .png or .pdf.")
-@_options
+@BOTH
 def ladder(
     words: tuple[str, ...],
     text: str | None,
@@ -297,7 +281,7 @@ def ladder(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Rate AGENTS of GAME (guandan if none is named) by playing all pairs of them on the same chance.
+    """Rate AGENTS of GAME by playing all pairs of them on the same chance.
 
     Agents are named as in gs2 match. Points are the payoff a game against an agent drawn from the ladder. Elo
     rates how often an agent wins, by Bradley and Terry: 400 are odds of ten to one, a draw is half a win. If
@@ -309,7 +293,7 @@ def ladder(
     _earlier(how)
     check_plot(plot)
     game, agents = _game_and_agents(words, text, None)
-    name, contest = _contest(game, _terms(how))
+    name, contest = _contest(game, how)
     pairs = how["pairs"] or contest.usual(agents)
     plan = LadderPlan(name, agents, pairs, how["seed"], how["by"], terms=contest.terms)
     total = pairs * len(plan.matches(max(contest.teams) + 1))
@@ -377,3 +361,6 @@ def _print_ladder(found: Ladder) -> None:
             f"{100 / found.teams:.1f} % of games won is even."
         )
     out.print(told, soft_wrap=True)
+
+
+match.help = "\n\n".join(cleandoc(text) for text in [str(match.help), *(own.AGENTS for own in TERMS)])
