@@ -36,7 +36,7 @@ TARGETS = {
     ),
     "train": Target("gs2.commands.training.train", "train", "Train a blueprint of a game."),
     "gate": Target("gs2.commands.training.gating", "gate", "Ask whether a checkpoint beats the shipped one."),
-    **{name: Target(*where.split(":", 1), help=words) for name, (where, words) in OWN_COMMANDS.items()},
+    **{name: Target(*told) for name, told in OWN_COMMANDS.items()},
     "web": Target("gs2.commands.web", "web", "Play, watch, review and explore in a browser."),
 }
 

@@ -27,14 +27,15 @@ WINGS = {
 }
 OWN_COMMANDS = {
     "guandan": (
-        "gs2.commands.guandan.rounds:guandan",
+        "gs2.commands.guandan.rounds",
+        "guandan",
         "Replay records of GuanDan; grow, distil and teach networks.",
     ),
-    "review": ("gs2.commands.guandan.review:review", "Judge a recorded match of GuanDan by search."),
-    "serve": ("gs2.commands.guandan:serve", "Serve GuanDan tables to clients over WebSockets."),
-    "play": ("gs2.commands.guandan:play", "Play on a GuanDan server with agents of gs2, or yourself."),
+    "review": ("gs2.commands.guandan.review", "review", "Judge a recorded match of GuanDan by search."),
+    "serve": ("gs2.commands.guandan", "serve", "Serve GuanDan tables to clients over WebSockets."),
+    "play": ("gs2.commands.guandan", "play", "Play on a GuanDan server with agents of gs2, or yourself."),
 }
-"""Commands of one game alone, by name: where each is, and the line that `gs2 --help` shows for it."""
+"""Commands of one game alone, by name: module, attribute, and the line that `gs2 --help` shows for it."""
 
 
 def own_part(game: str, part: str) -> Any | None:
