@@ -2,7 +2,7 @@
 
 contest: what agents meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods
 and examples of its own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a module
-with EVERYWHERE, MATCHES, AGENTS and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of
+with OPTIONS, AGENTS and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of
 its own (`gs2.commands.exploit.Exploiting`). environment: its own, with what is more than one game.
 """
 

@@ -85,6 +85,18 @@ def test_earlier_options_still_work_and_guandan_can_be_named(
     assert old["net"] == new["net"] and old["won"] == new["won"]
 
 
+def test_a_ladder_of_whole_games_has_what_their_match_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ladder, "rate", partial(ladder.rate, resamples=10))
+    words = ("strong", "random", "--whole", "--pairs", "2", "--json", *ONE)
+    rated, met = (json.loads(gs2(command, *words).stdout) for command in ("ladder", "match"))
+    assert rated["unit"] == "whole games won less lost" and (rated["whole"], rated["rules"]) == (
+        True,
+        "ruling",
+    )
+    assert rated["net"][0][1] == met["net"] == 1
+    assert "--rules needs whole games" in refused("ladder", "strong", "random", "--rules", "njupt")
+
+
 def test_ones_own_agent_is_named_by_its_file(tmp_path: Path) -> None:
     path = tmp_path / "own.py"
     path.write_text("class Weakest:\n    def act(self, observation):\n        return 0\n")

@@ -8,10 +8,10 @@ import click
 
 from gs2.commands.common import SHARE
 
-__all__ = ["AGENTS", "EVERYWHERE", "MATCHES", "chosen"]
+__all__ = ["AGENTS", "OPTIONS", "chosen"]
 
 LEVELS = ("2", "3", "4", "5", "6", "7", "8", "9", "T", "J", "Q", "K", "A")
-EVERYWHERE = (
+OPTIONS = (
     click.option(
         "--level",
         type=click.Choice(LEVELS, case_sensitive=False),
@@ -20,15 +20,11 @@ EVERYWHERE = (
     click.option(
         "--tribute", type=SHARE, help="Share of deals that start with tribute (GuanDan).  [default: 0.5]"
     ),
-)
-"""Options of both commands."""
-MATCHES = (
     click.option("--whole", is_flag=True, help="Whole games from level 2 to A (GuanDan)."),
     click.option(
         "--rules", help="Rules of whole games: ruling, openguandan, njupt or paper.  [default: ruling]"
     ),
 )
-"""Options of `gs2 match` alone."""
 AGENTS = """GAME is guandan if none is named. An agent of GuanDan is random, greedy, mincomb, aggressive,
     conservative, balanced, strong, blueprint, the path of a checkpoint, gs2, gs2-fast, gs2-deep (subgame
     solving), rollout, rollout-fast, rollout-deep (rollouts alone), gs2-paper (GS2's, on a thinned tree), any
@@ -42,8 +38,8 @@ def chosen(how: dict[str, Any]) -> dict[str, Any]:
 
     Raises UsageError for an option of single rounds beside one of whole games.
     """
-    whole, level = how.pop("whole", False), how.pop("level")
-    found = {"rules": how.pop("rules", None), "tribute": how.pop("tribute")}
+    whole, level = how.pop("whole"), how.pop("level")
+    found = {"rules": how.pop("rules"), "tribute": how.pop("tribute")}
     found["level"] = None if level is None else LEVELS.index(level.upper())
     terms = {name: value for name, value in found.items() if value is not None}
     for name, fits in (("rules", whole), ("tribute", not whole), ("level", not whole)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,19 +43,9 @@ FEW = range(3, 9)
 """Numbers of different payoffs of which a table shows the shares."""
 
 
-def _added(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Return what adds options to a command, in their order."""
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
-
-
-BOTH = _added(
-    [
+def _options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that both commands have."""
+    options = (
         click.option(
             "--game", "text", help=f"Game string; it may also be the first word.  [default: {FIRST}]"
         ),
@@ -66,7 +56,7 @@ BOTH = _added(
         ),
         click.option("--rounds", type=COUNT, hidden=True),
         click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of chance and agents."),
-        *(option for own in TERMS for option in own.EVERYWHERE),
+        *(option for own in TERMS for option in own.OPTIONS),
         click.option(
             "--processes",
             type=CORES,
@@ -75,9 +65,10 @@ BOTH = _added(
         ON,
         memory_option,
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-    ]
-)
-"""Adds the options that both commands have."""
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def _game_and_agents(
@@ -136,12 +127,11 @@ def _arena(contest: Contest, name: str, on: Place, processes: int | None) -> Are
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[GAME] A B")
-@_added([option for own in TERMS for option in own.MATCHES])
 @click.option("--games", type=COUNT, hidden=True)
 @click.option("--independent", is_flag=True, help="Give the games of a pair different chance.")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Results, to write or resume.")
 @click.option("--records", type=OUTPUT_FILE, help="Every round in words, to write or resume.")
-@BOTH
+@_options
 def match(words: tuple[str, ...], text: str | None, output: Path | None, as_json: bool, **how: Any) -> None:
     """Play agents A and B of GAME on the same chance with the seats swapped.
 
@@ -272,7 +262,7 @@ def _time(seconds: float) -> str:
 )
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of results, to resume.")
 @click.option("--plot", type=OUTPUT_FILE, help="Picture to write: .svg, .png or .pdf.")
-@BOTH
+@_options
 def ladder(
     words: tuple[str, ...],
     text: str | None,
