@@ -14,7 +14,7 @@ from gs2.explore.prepared_games import PreparedGame
 from gs2.explore.tree_picture import MOST_NODES, Pictured, histories_tree, seen_tree
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchOptions
-from gs2.search.explain import explain, solve_infoset
+from gs2.search.explain import explain, seen_on_tree, solve_infoset
 from gs2.search.pipeline import refine_infoset
 from gs2.search.result import Refinement, SearchResult
 from gs2.search.strategy import Strategy
@@ -74,7 +74,8 @@ def search_game(
         result = solve_infoset(context, strategy, infoset, config, rng, options)
         return SearchedGame(prepared, strategy, infoset, result, None)
     refinement = refine_infoset(context, strategy, infoset, config, rng, options)
-    result = explain(context, strategy, refinement, config, most=options.listed)
+    seen = seen_on_tree(context, strategy, refinement)
+    result = explain(seen, refinement, config, most=options.listed)
     return SearchedGame(prepared, strategy, infoset, result, refinement)
 
 

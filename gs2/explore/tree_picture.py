@@ -16,6 +16,7 @@ from games.game import CHANCE, TERMINAL
 from games.ragged import ranges
 from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
+from gs2.search.histories.enumerated import belief, histories_of
 from gs2.search.strategy import Strategy
 
 __all__ = ["MOST_NODES", "Pictured", "histories_tree", "seen_tree"]
@@ -45,13 +46,6 @@ class Pictured:
         """Return the expected payoffs at each node after the search, [N, P] float64."""
         return node_values(self.context.tree, self.refined)
 
-    def belief(self, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the share of each history by the reach of chance and the opponent, [n]; equal if it is 0."""
-        known = self.before.reach_at(nodes)
-        weight = known.chance * known.players[:, 1 - self.player]
-        total = float(weight.sum())
-        return weight / total if total > LIVE else np.full(len(nodes), 1 / len(nodes))
-
 
 @dataclass(eq=False)
 class _Group:
@@ -73,11 +67,10 @@ def seen_tree(pictured: Pictured, infoset: int, most: int = MOST_NODES) -> dict[
 
     most: nodes at most; the most likely ones are unfolded first.
     """
-    graph = pictured.context.graph(pictured.player)
-    nodes = graph.nodes[graph.of_infoset(infoset)].astype(np.int32)
-    belief = pictured.belief(nodes)
+    nodes = histories_of(pictured.context, infoset)
+    share = belief(pictured.before, nodes, pictured.player)
     grower = _Grower(pictured, most, merge=True)
-    grower.add([_Group(nodes, np.stack([belief, belief]))])
+    grower.add([_Group(nodes, np.stack([share, share]))])
     return grower.grown()
 
 
@@ -89,11 +82,11 @@ def histories_tree(
     roots: [r] int32, nodes of the tree. marks: for each, what its node says besides. most: nodes at most; the
     most likely roots are shown, and the most likely nodes unfolded first.
     """
-    belief = pictured.belief(roots)
-    shown = np.sort(np.argsort(-belief, kind="stable")[:most])
+    share = belief(pictured.before, roots, pictured.player)
+    shown = np.sort(np.argsort(-share, kind="stable")[:most])
     grower = _Grower(pictured, most, merge=False)
     groups = [
-        _Group(roots[row : row + 1], np.full((2, 1), belief[row]), about={"history": True, **marks[row]})
+        _Group(roots[row : row + 1], np.full((2, 1), share[row]), about={"history": True, **marks[row]})
         for row in shown
     ]
     grower.add(groups)

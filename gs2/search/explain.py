@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from cfr.tree import require_states
@@ -16,16 +18,24 @@ from games.infosets import infoset_at
 from games.infosets.trail import Trail, trails_along
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import MAX_LISTED, NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
+from gs2.search.context import (
+    MAX_LISTED,
+    NO_OPTIONS,
+    AnyStrategy,
+    SearchContext,
+    SearchOptions,
+    check_asked,
+)
+from gs2.search.histories.enumerated import action_values, histories_of
 from gs2.search.histories.sampled_growth import places_among
 from gs2.search.histories.sampled_source import SampledTree, sample_tree
 from gs2.search.histories.seats import seat_views, trail_to
-from gs2.search.pipeline import action_values, check_asked, refine_infoset
+from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.at import PlayedStrategy
 from gs2.search.result import ActionRow, HistoryRow, InfosetRow, Refinement, SearchResult
 from gs2.search.strategy import Strategy
 
-__all__ = ["OwnSearch", "explain", "listed_context", "solve_infoset"]
+__all__ = ["OwnSearch", "Seen", "explain", "listed_context", "seen_on_tree", "solve_infoset"]
 
 
 def solve_infoset(
@@ -80,7 +90,9 @@ def solve_infoset(
     strategy = context.strategy(blueprint)
     prepared = time.perf_counter() - began
     refinement = refine_infoset(context, strategy, number, config, rng, options)
-    return explain(context, strategy, refinement, config, prepared, most=options.listed)
+    return explain(
+        seen_on_tree(context, strategy, refinement), refinement, config, prepared, most=options.listed
+    )
 
 
 def _solve_seats(
@@ -177,7 +189,8 @@ def _solve_sampled(
     prepared = time.perf_counter() - began
     options = replace(options, trials=part.trials)
     refinement = refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)
-    found = explain(part.context, part.strategy, refinement, part.config, most=options.listed)
+    seen = seen_on_tree(part.context, part.strategy, refinement)
+    found = explain(seen, refinement, part.config, most=options.listed)
     found = _with_errors(found, part)
     seconds = {"sampling": prepared, **found.seconds}
     del seconds["prepare"]
@@ -221,32 +234,53 @@ def _with_unsearched(found: SearchResult, part: SampledTree, blueprint: Blueprin
     return replace(found, actions=tuple(rows), cut_off=(note, *found.cut_off))
 
 
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """An infoset before and after a search, as its player sees it; a actions.
+
+    state: a history of it. actions: [a]. before, after: [a] float64, the strategies there. q: [a] float64,
+    their values when both go on as before. states: gives the histories of some rows of `Considered`.
+    """
+
+    game: Game
+    state: Any
+    actions: NDArray[Any]
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    q: NDArray[np.float64]
+    states: Callable[[NDArray[np.int64]], NDArray[Any]]
+
+
+def seen_on_tree(context: SearchContext, strategy: Strategy, refinement: Refinement) -> Seen:
+    """Return the infoset of a refinement; `strategy` must still be the one it was searched with."""
+    tree, infoset = context.tree, refinement.infoset
+    first = int(histories_of(context, infoset)[0])
+    children = slice(tree.first_child[first], tree.first_child[first] + tree.n_children[first])
+    nodes = refinement.considered.nodes
+    return Seen(
+        game=context.game,
+        state=tree.states[first],
+        actions=tree.action[children],
+        before=strategy.probs[tree.slots(infoset)],
+        after=refinement.here(strategy),
+        q=action_values(context, strategy, infoset),
+        states=lambda rows: tree.states[nodes[rows]],
+    )
+
+
 def explain(
-    context: SearchContext,
-    strategy: Strategy,
+    seen: Seen,
     refinement: Refinement,
     config: SearchConfig,
     prepared: float = 0.0,
     *,
     most: int | None = MAX_LISTED,
 ) -> SearchResult:
-    """Return a refinement in the game's words; `strategy` must still be the one it was searched with.
-
-    most: histories listed one by one, None for all.
-    """
-    tree, game = context.tree, context.game
-    infoset = refinement.infoset
-    considered = refinement.considered
-    slots = context.tree.slots(infoset)
-    graph = context.graph(considered.player)
-    first = graph.nodes[graph.of_infoset(infoset)[0]]
-    state = tree.states[first]
-    q = action_values(context, strategy, infoset)
-    before = strategy.probs[slots]
-    after = refinement.here(strategy)
+    """Return a refinement in the game's words. most: histories listed one by one, None for all."""
+    game, considered = seen.game, refinement.considered
+    numbers = zip(seen.actions, seen.before, seen.after, seen.q, strict=True)
     actions = tuple(
-        ActionRow(game.action_text(state, tree.action[tree.first_child[first] + k]), *map(float, numbers))
-        for k, numbers in enumerate(zip(before, after, q, strict=True))
+        ActionRow(game.action_text(seen.state, action), *map(float, row)) for action, *row in numbers
     )
     kept, frozen, summary, generated = np.zeros((4, len(considered.nodes)), bool)
     rows = refinement.kept
@@ -258,7 +292,7 @@ def explain(
     listed = np.sort(np.argsort(~kept, kind="stable")[:most])
     histories = tuple(
         HistoryRow(
-            history=game.state_text(tree.states[considered.nodes[row]]),
+            history=game.state_text(state),
             opponent_infoset=int(considered.group[row]),
             reach=float(share[row]),
             opponent_reach=float(considered.opponent_reach[row]),
@@ -268,17 +302,18 @@ def explain(
             frozen=bool(frozen[row]),
             summary=bool(summary[row]),
         )
-        for row in listed
+        for row, state in zip(listed, seen.states(listed), strict=True)
     )
     opponents = []
-    for group in np.unique(considered.group[listed]):
+    groups = np.unique(considered.group[listed])
+    firsts = seen.states(np.searchsorted(considered.group, groups))
+    for group, state in zip(groups, firsts, strict=True):
         alternative, solved = considered.alternative[group], refinement.solved[group]
-        node = considered.nodes[np.searchsorted(considered.group, group)]
         there = bool(np.isfinite(solved))
         opponents.append(
             InfosetRow(
                 number=int(group),
-                infoset=game.infoset_text(tree.states[node], considered.opponent),
+                infoset=game.infoset_text(state, considered.opponent),
                 alternative=float(alternative),
                 solved=float(solved) if there else None,
                 margin=float(alternative - solved) if there else None,
@@ -286,11 +321,11 @@ def explain(
         )
     return SearchResult(
         game=game.name,
-        infoset=game.infoset_text(state, considered.player),
+        infoset=game.infoset_text(seen.state, considered.player),
         player=considered.player,
         actions=actions,
-        value=float(after @ q),
-        blueprint_value=float(before @ q),
+        value=float(seen.after @ seen.q),
+        blueprint_value=float(seen.before @ seen.q),
         histories=histories,
         opponents=tuple(opponents),
         histories_considered=len(considered.nodes),

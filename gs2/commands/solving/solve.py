@@ -310,8 +310,7 @@ def solve(
 
 def _is_public(config: SearchConfig) -> bool:
     """Return whether a search can be made on a public tree."""
-    from gs2.public.pairs import PublicSearchError
-    from gs2.public.public_search import check_public
+    from gs2.public.public_source import PublicSearchError, check_public
 
     try:
         check_public(config)
@@ -328,7 +327,7 @@ def _solve_public(
 
     from cfr.public.policies.policy_file import is_public_policy, open_public_policy
     from gs2.public.computed_policy import computed_policy
-    from gs2.public.public_explain import PublicBlueprint
+    from gs2.public.public_search import PublicBlueprint
     from gs2.public.public_strategy import StoredStrategy
     from gs2.search.explain import solve_infoset
 

@@ -23,7 +23,8 @@ __all__ = ["HistorySource", "LeftAlone", "Log", "Problem"]
 
 ConsideredT = TypeVar("ConsideredT")
 KeptT = TypeVar("KeptT")
-ProblemT_co = TypeVar("ProblemT_co", bound="Problem", covariant=True)
+ProblemT_co = TypeVar("ProblemT_co", covariant=True)
+ForestT = TypeVar("ForestT", bound="Problem")
 
 
 @dataclass

@@ -19,6 +19,7 @@ from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.histories.enumerated import after_each, belief, histories_of
 from gs2.search.histories.infoset_values import values_histories
 from gs2.search.histories.sampled_growth import places_among
 from gs2.search.histories.sampled_source import SampledTree, sample_tree
@@ -103,12 +104,8 @@ def _gains(part: SampledTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     """Return what each action grown gains over the likeliest, and the standard error, [k] float64 each."""
     strategy, tree = part.strategy, part.context.tree
     player = int(tree.infoset_player[part.infoset])
-    nodes = np.flatnonzero(tree.infoset == part.infoset).astype(np.int32)
-    known = strategy.reach_at(nodes)
-    weight = known.chance * known.players[:, 1 - player]
-    weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(nodes), 1 / len(nodes))
-    children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
-    values = strategy.values[children, player]
+    nodes = histories_of(part.context, part.infoset)
+    weight, values = belief(strategy, nodes, player), after_each(strategy, nodes)
     usual = int(np.argmax(strategy.probs[tree.slots(part.infoset)]))
     gains = values - values[:, usual, None]
     mean: NDArray[np.float64] = weight @ gains

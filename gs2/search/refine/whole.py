@@ -25,8 +25,8 @@ from games.infosets.trail import trails_along
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import AnyStrategy, SearchContext, SearchOptions
-from gs2.search.pipeline import check_asked, refine_infoset
+from gs2.search.context import AnyStrategy, SearchContext, SearchOptions, check_asked
+from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.at import PlayedStrategy, refine_sampled
 from gs2.search.refine.workers import Workers
 from gs2.search.result import Refinement

@@ -12,13 +12,14 @@ from cfr.anchored import Anchor, solve_anchored
 from cfr.lp import LpTimeout, solve_lp
 from cfr.solver import Start, Stop, solve
 from cfr.tree import FlatTree
-from cfr.variants import variant
+from cfr.variants import Variant, variant
 from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import SolveConfig
 from gs2.search.gadget.build import Gadget, build_gadget
 from gs2.search.histories.source import LeftAlone, Log, Problem
 from gs2.search.subgame.cut import Subgame
 
-__all__ = ["MISSED", "SubgameSolution", "solve_subgame"]
+__all__ = ["MISSED", "SubgameSolution", "note_lateness", "solve_subgame", "variant_of"]
 
 MISSED = 1e-4
 """Share of the payoff range by which a summary may underrate the opponent."""
@@ -111,20 +112,15 @@ def _solve(
             log.late = True
             raise LeftAlone("the time was up before the LP was solved") from error
         return exact.policy, 0, exact.exploitability
-    row = (
-        variant(config.solve.variant)
-        if config.solve.gamma is None
-        else variant(config.solve.variant, gamma=config.solve.gamma)
-    )
     found = solve(
         tree,
-        variant=row,
+        variant=variant_of(config.solve),
         iterations=config.solve.iterations,
         target=config.solve.target,
         stop=Stop(deadline),
         start=None if start is None else Start(start, config.solve.warm_start),
     )
-    _note_lateness(found.stopped, found.iteration, config, log)
+    note_lateness(found.stopped, found.iteration, config, log)
     return found.policy, found.iteration, found.exploitability
 
 
@@ -151,11 +147,16 @@ def _solve_anchored(
         target=config.solve.target,
         stop=Stop(problem.deadline),
     )
-    _note_lateness(found.stopped, found.iteration, config, log)
+    note_lateness(found.stopped, found.iteration, config, log)
     return found.policy, found.iteration, found.gap
 
 
-def _note_lateness(stopped: str, iteration: int, config: SearchConfig, log: Log) -> None:
+def variant_of(stage: SolveConfig) -> Variant:
+    """Return the row of CFR that a configuration asks for."""
+    return variant(stage.variant) if stage.gamma is None else variant(stage.variant, gamma=stage.gamma)
+
+
+def note_lateness(stopped: str, iteration: int, config: SearchConfig, log: Log) -> None:
     """Note that the time was up, if that ended a run."""
     if stopped == "deadline":
         log.late = True

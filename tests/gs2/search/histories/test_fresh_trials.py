@@ -9,9 +9,9 @@ import pytest
 
 from gs2.search.config.presets import preset
 from gs2.search.explain import solve_infoset
+from gs2.search.histories.enumerated import action_values
 from gs2.search.histories.fresh_trials import FreshTrials
 from gs2.search.histories.sampled_source import SampledTree, sample_tree
-from gs2.search.pipeline import action_values
 from gs2.search.refine.at import PlayedStrategy
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import GOOFSPIEL, LEDUC, context, random_policy, rng, trail_to
