@@ -14,8 +14,7 @@ from gs2.explore.prepared_games import PreparedGame
 from gs2.explore.tree_picture import MOST_NODES, Pictured, histories_tree, seen_tree
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchOptions
-from gs2.search.explain import explain, seen_on_tree, solve_infoset
-from gs2.search.pipeline import refine_infoset
+from gs2.search.explain import search_infoset
 from gs2.search.result import Refinement, SearchResult
 from gs2.search.strategy import Strategy
 
@@ -69,14 +68,9 @@ def search_game(
     options: SearchOptions = NO_OPTIONS,
 ) -> SearchedGame:
     """Return a search at an infoset of a listed game, with what it keeps. Raises as `solve_infoset`."""
-    context = prepared.context
-    if config.histories.source == "sampled":
-        result = solve_infoset(context, strategy, infoset, config, rng, options)
-        return SearchedGame(prepared, strategy, infoset, result, None)
-    refinement = refine_infoset(context, strategy, infoset, config, rng, options)
-    seen = seen_on_tree(context, strategy, refinement)
-    result = explain(seen, refinement, config, most=options.listed)
-    return SearchedGame(prepared, strategy, infoset, result, refinement)
+    result, refinement = search_infoset(prepared.context, strategy, infoset, config, rng, options)
+    drawn = config.histories.source == "sampled"
+    return SearchedGame(prepared, strategy, infoset, result, None if drawn else refinement)
 
 
 def solve_picture(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,7 @@ def refine_public(
     """
     source = PublicSource(strategy, place, config, rng, options.within(config), threads=threads)
     try:
-        return PublicRefinement(strategy, place, refine_from(source, rng))
+        return PublicRefinement(strategy, place, refine_from(source, source.solve, rng))
     finally:
         source.close()
 
@@ -122,7 +122,8 @@ class PublicBlueprint:
         place = find_place(self.strategy.tree, infoset)
         prepared = time.perf_counter() - began
         refined = refine_public(self.strategy, place, config, rng, options)
-        return explain(refined.seen, refined.found, config, prepared, most=options.listed)
+        found = explain(refined.seen, refined.found, config, most=options.listed)
+        return replace(found, seconds={"prepare": prepared, **found.seconds})
 
 
 def find_place(tree: PublicTree, infoset: Infoset) -> PublicPlace:

@@ -19,7 +19,7 @@ from cfr.tree import FlatTree, TreeBudget, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES
 from cfr.values import check_policy, check_probabilities, infoset_parent_slot
 from games.game import Game, Infoset
-from games.infosets.trail import Trail
+from games.infosets.trail import Trail, trails_along
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
@@ -260,6 +260,11 @@ class SearchContext:
             way.append(node)
             node = int(self.tree.parent[node])
         return Ragged.from_counts(np.array([len(way)]), self.tree.action[np.array(way[::-1], np.int64)])
+
+    def trail_to(self, infoset: int) -> Trail:
+        """Return what the player of an infoset sees on the way to the first of its histories."""
+        line = self.line_to(int(self.tree.infoset_first_node()[infoset]))
+        return trails_along(self.game, line, int(self.tree.infoset_player[infoset]))[0]
 
     def parent_slot(self, player: int) -> NDArray[np.int64]:
         """Return the player's own slot before each of its infosets, [I] int64; -1 if there is none."""

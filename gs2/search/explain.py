@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from cfr.tree import require_states
-from cfr.tree.memory import TooLarge
 from games.game import Game, Infoset
 from games.infosets import infoset_at
-from games.infosets.trail import Trail, trails_along
+from games.infosets.trail import Trail
+from games.infosets.two_seats import TwoSeatView
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import (
@@ -27,15 +26,12 @@ from gs2.search.context import (
     check_asked,
 )
 from gs2.search.histories.enumerated import action_values, histories_of
-from gs2.search.histories.sampled_growth import places_among
-from gs2.search.histories.sampled_source import SampledTree, sample_tree
-from gs2.search.histories.seats import seat_views, trail_to
-from gs2.search.pipeline import refine_infoset
-from gs2.search.refine.at import PlayedStrategy
+from gs2.search.histories.sampled_source import Part
+from gs2.search.histories.seats import seat_views
+from gs2.search.part import part_of, refine_part
 from gs2.search.result import ActionRow, HistoryRow, InfosetRow, Refinement, SearchResult
-from gs2.search.strategy import Strategy
 
-__all__ = ["OwnSearch", "Seen", "explain", "listed_context", "seen_on_tree", "solve_infoset"]
+__all__ = ["OwnSearch", "Seen", "explain", "search_infoset", "seen_on_tree", "solve_infoset"]
 
 
 def solve_infoset(
@@ -77,33 +73,40 @@ def solve_infoset(
     options.check_leaf(config)
     if isinstance(blueprint, OwnSearch):
         return blueprint.searched(_named(game, infoset), config, rng, options)
-    if not isinstance(game, SearchContext) and game.num_players > 2:
-        return _solve_seats(game, blueprint, infoset, config, rng, options)
-    began = time.perf_counter()
-    context = listed_context(game, config)
-    if context is None:
-        return _solve_sampled(game, blueprint, infoset, config, rng, options)
-    config = config.where_listed()
-    if isinstance(infoset, Trail):
-        infoset = infoset.infoset
-    number = context.infoset_number(infoset)
-    strategy = context.strategy(blueprint)
-    prepared = time.perf_counter() - began
-    refinement = refine_infoset(context, strategy, number, config, rng, options)
-    return explain(
-        seen_on_tree(context, strategy, refinement), refinement, config, prepared, most=options.listed
-    )
+    return search_infoset(game, blueprint, infoset, config, rng, options)[0]
 
 
-def _solve_seats(
-    game: Game,
+def search_infoset(
+    game: Game | SearchContext,
     blueprint: AnyStrategy,
     infoset: Infoset | Trail | int,
     config: SearchConfig,
     rng: np.random.Generator,
-    options: SearchOptions,
-) -> SearchResult:
-    """Return the refined strategy at an infoset of a game of more than two seats."""
+    options: SearchOptions = NO_OPTIONS,
+) -> tuple[SearchResult, Refinement]:
+    """Return `solve_infoset` and the refinement that it explains, on the tree that was searched."""
+    began = time.perf_counter()
+    name, seats = "", None
+    if not isinstance(game, SearchContext) and game.num_players > 2:
+        name = game.name
+        game, blueprint, infoset = _first_two(game, blueprint, infoset, config)
+        seats = game.seats[: 1 + game.decides]
+    part = part_of(game, blueprint, infoset, config, rng, options)
+    prepared = time.perf_counter() - began
+    refinement = refine_part(part, rng, options)
+    found = explain(seen_on_tree(part, refinement), refinement, part.asked, most=options.listed)
+    found = replace(found, seconds={"sampling" if part.size else "prepare": prepared, **refinement.seconds})
+    if part.size is not None:
+        found = _with_unsearched(_with_errors(replace(found, sampled=part.size), part), part)
+    if seats is not None:
+        found = replace(found, game=name, player=seats[0], seats=seats)
+    return found, refinement
+
+
+def _first_two(
+    game: Game, blueprint: AnyStrategy, infoset: Infoset | Trail | int, config: SearchConfig
+) -> tuple[TwoSeatView, Blueprint, Infoset | Trail]:
+    """Return a game of more than two seats, its blueprint and an infoset as two of the seats see them."""
     if isinstance(infoset, int | np.integer) or not isinstance(blueprint, Blueprint):
         raise ValueError(
             f"{game.name}: with {game.num_players} seats the infoset must be an Infoset or a Trail and the "
@@ -116,9 +119,7 @@ def _solve_seats(
         )
     seen = seat_views(game, blueprint, infoset.player, config)[0]
     there = seen.view.trail(infoset) if isinstance(infoset, Trail) else seen.view.infoset(infoset)
-    found = solve_infoset(seen.view, seen, there, config, rng, options)
-    deciding = seen.view.seats[: 1 + seen.view.decides]
-    return replace(found, game=game.name, player=infoset.player, seats=deciding)
+    return seen.view, seen, there
 
 
 @runtime_checkable
@@ -144,61 +145,7 @@ def _named(game: Game | SearchContext, infoset: Infoset | Trail | int) -> Infose
     return infoset_at(game.game, game.tree.states[node : node + 1], int(game.tree.player[node]))
 
 
-def listed_context(game: Game | SearchContext, config: SearchConfig) -> SearchContext | None:
-    """Return the game with its whole tree; None where histories are to be sampled.
-
-    Raises TooLarge for a game that cannot be listed and a configuration that asks for it.
-    """
-    if config.histories.source == "sampled":
-        return None
-    if isinstance(game, SearchContext):
-        return game
-    try:
-        return SearchContext(game)
-    except TooLarge:
-        if config.histories.source == "enumerated":
-            raise
-        return None
-
-
-def _solve_sampled(
-    game: Game | SearchContext,
-    blueprint: AnyStrategy,
-    infoset: Infoset | Trail | int,
-    config: SearchConfig,
-    rng: np.random.Generator,
-    options: SearchOptions,
-) -> SearchResult:
-    """Return the refined strategy at an infoset of which histories are drawn."""
-    began = time.perf_counter()
-    if isinstance(game, SearchContext):
-        if isinstance(infoset, int | np.integer):
-            node = game.tree.infoset_first_node()[game.infoset_number(int(infoset))]
-            infoset = trails_along(game.game, game.line_to(int(node)), int(game.tree.player[node]))[0]
-        if not isinstance(blueprint, Blueprint):
-            blueprint = PlayedStrategy(game, game.strategy(blueprint))
-        game = game.game
-    if isinstance(infoset, int | np.integer) or not isinstance(blueprint, Blueprint):
-        raise ValueError(
-            f"{game.name}: where no tree is grown, the infoset must be an Infoset or a Trail and the "
-            f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}; "
-            "a game that can be listed takes any strategy as gs2.SearchContext(game)"
-        )
-    trail = infoset if isinstance(infoset, Trail) else trail_to(game, infoset, rng)
-    part = sample_tree(game, blueprint, trail, config, rng, options.leaf)
-    prepared = time.perf_counter() - began
-    options = replace(options, trials=part.trials)
-    refinement = refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)
-    seen = seen_on_tree(part.context, part.strategy, refinement)
-    found = explain(seen, refinement, part.config, most=options.listed)
-    found = _with_errors(found, part)
-    seconds = {"sampling": prepared, **found.seconds}
-    del seconds["prepare"]
-    found = replace(found, config=config, sampled=part.size, seconds=seconds)
-    return _with_unsearched(found, part, blueprint)
-
-
-def _with_errors(found: SearchResult, part: SampledTree) -> SearchResult:
+def _with_errors(found: SearchResult, part: Part) -> SearchResult:
     """Return a result with the standard error of every value that hangs on what was drawn or played out."""
     if part.errors is None:
         return found
@@ -209,20 +156,18 @@ def _with_errors(found: SearchResult, part: SampledTree) -> SearchResult:
     return replace(found, actions=tuple(rows), value_error=after, blueprint_value_error=before)
 
 
-def _with_unsearched(found: SearchResult, part: SampledTree, blueprint: Blueprint) -> SearchResult:
+def _with_unsearched(found: SearchResult, part: Part) -> SearchResult:
     """Return a result that lists actions beyond the branches too, with what the blueprint plays of all."""
-    game, tree = part.context.game, require_states(part.context.tree, "solve_infoset")
-    first = int(tree.infoset_first_node()[part.infoset])
-    state = tree.states[first : first + 1]
-    legal, player = game.actions(state), int(tree.infoset_player[part.infoset])
+    game, (state, legal) = part.context.game, part.legal()
     if len(legal.values) == len(found.actions):
         return found
-    before = np.asarray(blueprint.policy(game, state, player, legal), np.float64)
+    blueprint = part.strategy.known_blueprint(game)
+    before = np.asarray(blueprint.policy(game, state, found.player, legal), np.float64)
     rows = [
         ActionRow(game.action_text(state[0], action), float(prob), 0.0, None)
         for action, prob in zip(legal.values, before, strict=True)
     ]
-    searched = places_among(legal.values, tree.slot_actions()[tree.slots(part.infoset)])
+    searched = part.places(legal)
     for place, row in zip(searched.tolist(), found.actions, strict=True):
         rows[place] = replace(row, blueprint=rows[place].blueprint)
     branches = found.config.subgame
@@ -251,9 +196,9 @@ class Seen:
     states: Callable[[NDArray[np.int64]], NDArray[Any]]
 
 
-def seen_on_tree(context: SearchContext, strategy: Strategy, refinement: Refinement) -> Seen:
-    """Return the infoset of a refinement; `strategy` must still be the one it was searched with."""
-    tree, infoset = context.tree, refinement.infoset
+def seen_on_tree(part: Part, refinement: Refinement) -> Seen:
+    """Return the infoset of a refinement made on a part of a game."""
+    context, strategy, tree, infoset = part.context, part.strategy, part.context.tree, part.infoset
     first = int(histories_of(context, infoset)[0])
     children = slice(tree.first_child[first], tree.first_child[first] + tree.n_children[first])
     nodes = refinement.considered.nodes
@@ -272,7 +217,6 @@ def explain(
     seen: Seen,
     refinement: Refinement,
     config: SearchConfig,
-    prepared: float = 0.0,
     *,
     most: int | None = MAX_LISTED,
 ) -> SearchResult:
@@ -340,7 +284,7 @@ def explain(
         cut_off=refinement.cut_off,
         kept_refined=refinement.anchor > 0,
         anchor=refinement.anchor,
-        seconds={"prepare": prepared, **refinement.seconds},
+        seconds=refinement.seconds,
         config=config,
         slots=refinement.slots,
         probs=refinement.probs,

@@ -27,12 +27,13 @@ from gs2.search.histories.source import (
     LeftAlone,
     Log,
     ProblemT_co,
+    SubgameSolution,
 )
 from gs2.search.histories.tree_source import TreeSource
 from gs2.search.result import NOTHING, Kept, Refinement
 from gs2.search.safety import Certified, Proposal, with_certified
 from gs2.search.solve.mirror_descent import mirror_descent
-from gs2.search.solve.subgame import SubgameSolution, solve_subgame
+from gs2.search.solve.subgame import solve_subgame
 from gs2.search.strategy import Strategy
 
 __all__ = ["DecisionSource", "Searched", "refine_from", "refine_infoset", "search", "searched"]
@@ -88,10 +89,6 @@ class DecisionSource(HistorySource[Considered, Kept, Any], Protocol):
 
     log: Log
 
-    def solve(self, problem: Any, log: Log) -> Any:
-        """Return the solution of a problem of this source. Raises LeftAlone if the time was up before."""
-        ...
-
     def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the slots of the decision itself, [a] int64, and the strategy refined there, [a] float64."""
         ...
@@ -105,10 +102,12 @@ class DecisionSource(HistorySource[Considered, Kept, Any], Protocol):
         ...
 
 
-def refine_from(source: DecisionSource, rng: np.random.Generator) -> Refinement:
-    """Return the refined strategy of a source's player, as far as it is certified."""
+def refine_from(
+    source: DecisionSource, solve: Callable[[Any, Log], Any], rng: np.random.Generator
+) -> Refinement:
+    """Return the refined strategy of a source's player, as far as it is certified. solve: of `searched`."""
     log = source.log
-    found = searched(source, source.solve, rng, log)
+    found = searched(source, solve, rng, log)
     considered, kept = found.considered, found.kept or NOTHING
     if found.solved is None:
         log.notes.append(f"{found.why}: " * bool(found.why) + "the strategy is left as it was")
@@ -238,4 +237,4 @@ def _one_step(
         considered = source.consider()
         kept, probs = mirror_descent(context, strategy, config, considered, rng, source.log)
         return _untouched(source, considered, kept, probs)
-    return refine_from(source, rng)
+    return refine_from(source, solve_subgame, rng)

@@ -53,9 +53,9 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import SafetyConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.path import Arrivals, OpponentPath, opponent_path
+from gs2.search.histories.double_oracle import OpponentResponse
 from gs2.search.histories.enumerated import Considered, weigh_histories
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.double_oracle import OpponentResponse
 
 __all__ = [
     "ROUNDING",

@@ -14,9 +14,9 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.build import LIVE
 from gs2.search.generation import generator
-from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.cover import Cover
 from gs2.search.strategy import Strategy
+from gs2.search.subgame.alternative import best_response_node_values, group_values
 from gs2.search.subgame.forest import Roots, cut_forest
 
 __all__ = [

@@ -26,33 +26,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from cfr.tree import require_states
 from games.game import Game, payoff_span
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, joined_samples, line_order
 from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, trails_along
+from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
 from gs2.search.config.search import BY_RESPONSE, SearchConfig, on_tree
 from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
-from gs2.search.histories.alternative import group_values
 from gs2.search.histories.fresh_trials import FreshTrials
 from gs2.search.histories.sampled_growth import (
     ActionErrors,
     action_errors,
     fitting_roots,
     grow_sampled,
+    places_among,
     policy_on_branches,
 )
 from gs2.search.histories.sealing import apart, are_sealed, sealed_groups
 from gs2.search.histories.seats import past_rule
 from gs2.search.result import SampleSize
 from gs2.search.strategy import Strategy
+from gs2.search.subgame.alternative import group_values
 from gs2.search.subgame.leaf import LeafEvaluator
 
-__all__ = ["SampledTree", "sample_tree"]
+__all__ = ["Part", "sample_tree"]
 
 SPARE = 2
 """Histories of an opponent infoset that are drawn for each companion asked for."""
@@ -65,22 +68,35 @@ LEAST = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class SampledTree:
-    """The part of a game below histories drawn at one infoset, as a tree that a search starts from.
+class Part:
+    """The part of a game that one search is made on: the whole tree, or what lies below histories drawn.
 
-    context, strategy: the tree, and the blueprint on it. infoset: its number in the tree.
-    config: of the search on this tree, where nothing is left to draw. size: how much was drawn.
-    trials: what a statistical certificate draws, beside all this. errors: of the values of the infoset's
-    actions; None where nothing was left to luck.
+    context, strategy: the tree, and the blueprint on it. infoset: its number in the tree. asked: the
+    configuration as it was asked for; config: of the search on this tree, which lists its histories.
+    size: how much was drawn; None where the game is listed. trials: what a statistical certificate draws,
+    beside all this. errors: of the values of the infoset's actions; None where nothing was left to luck.
     """
 
     context: SearchContext
     strategy: Strategy
     infoset: int
+    asked: SearchConfig
     config: SearchConfig
-    size: SampleSize
-    trials: FreshTrials
-    errors: ActionErrors | None
+    size: SampleSize | None = None
+    trials: FreshTrials | None = None
+    errors: ActionErrors | None = None
+
+    def legal(self) -> tuple[NDArray[Any], Ragged]:
+        """Return a history of the infoset, [1], and its legal actions, of which the tree may lack some."""
+        tree = require_states(self.context.tree, "search")
+        first = int(tree.infoset_first_node()[self.infoset])
+        state = tree.states[first : first + 1]
+        return state, self.context.game.actions(state)
+
+    def places(self, legal: Ragged) -> NDArray[np.int64]:
+        """Return the place of each of the tree's actions among the legal ones of the infoset, [k] int64."""
+        tree = self.context.tree
+        return places_among(legal.values, tree.slot_actions()[tree.slots(self.infoset)])
 
 
 def sample_tree(
@@ -90,7 +106,7 @@ def sample_tree(
     config: SearchConfig,
     rng: np.random.Generator,
     leaf: LeafEvaluator | None = None,
-) -> SampledTree:
+) -> Part:
     """Return the tree below histories drawn at the end of a trail, where its player acts.
 
     leaf: values histories at the depth limit in place of the configured evaluator.
@@ -143,7 +159,7 @@ def sample_tree(
     games = 0 if playouts is None else playouts.payoffs.shape[1]
     exact = roots.size.complete and games == 0
     size = replace(roots.size, games=games)
-    return SampledTree(context, strategy, number, drawn, size, trials, None if exact else errors)
+    return Part(context, strategy, number, config, drawn, size, trials, None if exact else errors)
 
 
 @dataclass(frozen=True, eq=False)

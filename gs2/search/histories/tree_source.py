@@ -13,15 +13,14 @@ from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import LIVE, Entry
 from gs2.search.gadget.path import Arrivals, opponent_path
-from gs2.search.histories.alternative import best_response_node_values, group_values
+from gs2.search.histories.double_oracle import Summary, choose_plans
 from gs2.search.histories.enumerated import Considered, choose_histories, consider_histories
-from gs2.search.histories.source import LeftAlone, Log
+from gs2.search.histories.source import LeftAlone, Log, SubgameSolution
 from gs2.search.result import Kept
 from gs2.search.safety import Certified, Proposal, certify
-from gs2.search.solve.subgame import SubgameSolution, solve_subgame
 from gs2.search.strategy import Strategy
+from gs2.search.subgame.alternative import best_response_node_values, group_values
 from gs2.search.subgame.cut import Subgame
-from gs2.search.subgame.double_oracle import Summary, choose_plans
 from gs2.search.subgame.forest import Roots, cut_forest
 
 __all__ = ["TreeProblem", "TreeSource", "keep_histories", "with_all"]
@@ -133,10 +132,6 @@ class TreeSource:
             raise LeftAlone("the time was up before a subgame could be built, solved and certified")
         kept, entry = _entry(self.context, self.seen, considered, kept, self.config, self.log)
         return kept, TreeProblem(self, considered, kept, entry)
-
-    def solve(self, problem: TreeProblem, log: Log) -> SubgameSolution:
-        """Return the solution of the subgame. Raises LeftAlone if the time was up before."""
-        return solve_subgame(problem, log)
 
     def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the slots of the infoset, [a] int64, and the strategy refined there, [a] float64."""

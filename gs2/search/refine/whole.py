@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from games.game import Game, Infoset
-from games.infosets.trail import trails_along
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import AnyStrategy, SearchContext, SearchOptions, check_asked
+from gs2.search.histories.sampled_source import sample_tree
+from gs2.search.part import PlayedStrategy, refine_part
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine.at import PlayedStrategy, refine_sampled
 from gs2.search.refine.workers import Workers
 from gs2.search.result import Refinement
 from gs2.search.safety import with_certified
@@ -364,9 +364,9 @@ def _sample_all(context: SearchContext, job: _Job) -> _Found:
             continue
         began = time.perf_counter()
         rng = np.random.default_rng([job.seed, player, number])
-        trail = trails_along(context.game, context.line_to(node), player)[0]
-        part, found = refine_sampled(context.game, played, trail, config, rng)
-        if part.size.complete and _settled(part.config, found):
+        part = sample_tree(context.game, played, context.trail_to(number), config, rng)
+        found = refine_part(part, rng)
+        if part.size is not None and part.size.complete and _settled(part.config, found):
             own = np.unique(found.considered.own_infoset[found.kept.rows])
             solved[played.numbers(part.context.tree.infoset_key[own[own >= 0]], player)] = True
         slots.append(played.slots_of(part.context.tree, found.slots))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from cfr.variants import Variant, variant
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import SolveConfig
 from gs2.search.gadget.build import Gadget, build_gadget
-from gs2.search.histories.source import LeftAlone, Log, Problem
+from gs2.search.histories.source import LeftAlone, Log, Problem, SubgameSolution
 from gs2.search.subgame.cut import Subgame
 
 __all__ = ["MISSED", "SubgameSolution", "note_lateness", "solve_subgame", "variant_of"]
@@ -25,23 +24,6 @@ MISSED = 1e-4
 """Share of the payoff range by which a summary may underrate the opponent."""
 ROUGH = 1e-3
 """Share of the payoff range to which a subgame is first solved where a summary still lacks plans."""
-
-
-@dataclass(frozen=True, eq=False)
-class SubgameSolution:
-    """A subgame solved.
-
-    policy: on the forest's slots. iterations: of all solves together; gap: of the last. missed: the most that
-    the opponents gain by replies that the forest lacks, in payoffs; tolerance: how much of that is let pass.
-    """
-
-    subgame: Subgame
-    gadget: Gadget
-    policy: NDArray[np.float64]
-    iterations: int
-    gap: float
-    missed: float
-    tolerance: float
 
 
 def solve_subgame(problem: Problem, log: Log) -> SubgameSolution:

@@ -19,7 +19,7 @@ from cfr.tree import FlatTree
 from cfr.values import node_values
 from games.game import TERMINAL
 from gs2.search.continuation_policies import BIAS
-from gs2.search.histories.alternative import best_response_policy
+from gs2.search.subgame.alternative import best_response_policy
 from gs2.search.subgame.cut import Subgame
 
 __all__ = ["LeafChooser", "continuation_values", "with_choices", "with_continuations"]

@@ -165,7 +165,12 @@ STEPS = (
         "histories.tree_source.choose_histories",
         "pipeline.solve_subgame",
     ),
-    *("pipeline.certify", "pipeline.with_certified", "solve.subgame.build_gadget", "solve.subgame.solve"),
+    *(
+        "histories.tree_source.certify",
+        "pipeline.with_certified",
+        "solve.subgame.build_gadget",
+        "solve.subgame.solve",
+    ),
     *("strategy.reach", "strategy.node_values", "strategy.best_response_node_values"),
     *("strategy.counterfactual_values", "safety.cover", "safety.opponent_path", "subgame.forest.DepthLimit"),
 )
