@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.support.kernel import kernel
-from gs2.search.certificate.listed import sampled_verdict
+from gs2.search.certificate import sampled_verdict
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import SafetyConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions

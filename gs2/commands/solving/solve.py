@@ -233,12 +233,11 @@ def solve(
     from cfr.sequence_form import sequence_form
     from cfr.tree import grow
     from games.support.configuration import ConfigError
-    from gs2.explore.explore_page import write_explore_page
     from gs2.explore.prepared_games import PreparedGame
-    from gs2.explore.solve_picture import search_game, solve_picture
+    from gs2.explore.solve_picture import search_game, solve_picture, write_explore_page
     from gs2.parts import check_leaf_of
     from gs2.play.search_agent import named_search
-    from gs2.public.computed_policy import is_computed_there
+    from gs2.public.whole_game import is_computed_there
     from gs2.search.context import MAX_LISTED, SearchOptions
     from gs2.search.part import listed_context
 
@@ -326,9 +325,9 @@ def _solve_public(
     import numpy as np
 
     from cfr.public.policies.policy_file import is_public_policy, open_public_policy
-    from gs2.public.computed_policy import computed_policy
     from gs2.public.public_search import PublicBlueprint
     from gs2.public.public_strategy import StoredStrategy
+    from gs2.public.whole_game import computed_policy
     from gs2.search.explain import solve_infoset
 
     with working(f"growing the public tree of {game.name} …") as tell:

@@ -16,7 +16,7 @@ from gs2.search.context import NO_OPTIONS
 from gs2.search.gadget.entry import LIVE
 from gs2.search.histories.enumerated import action_values, consider_histories
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import refine_both
+from gs2.search.refine.whole import refine_both
 from gs2.search.solve.mirror_descent import (
     LEAST_PROBABILITY,
     PARTS,

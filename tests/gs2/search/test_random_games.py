@@ -22,7 +22,7 @@ from gs2.search.context import SearchContext
 from gs2.search.explain import solve_infoset
 from gs2.search.generation import GENERATORS
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.alternative import best_response_policy, group_values
 from tests.games.random_games import RandomGame

@@ -10,9 +10,8 @@ import pytest
 from gs2.search.config.presets import preset
 from gs2.search.explain import solve_infoset
 from gs2.search.histories.enumerated import action_values
-from gs2.search.histories.fresh_trials import FreshTrials
-from gs2.search.histories.sampled_source import Part, sample_tree
-from gs2.search.part import PlayedStrategy
+from gs2.search.histories.sampled_source import FreshTrials, Part, sample_tree
+from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import GOOFSPIEL, LEDUC, context, random_policy, rng, trail_to
 from tests.patience import amount

@@ -25,8 +25,7 @@ from gs2.search.histories.infoset_values import (
 )
 from gs2.search.histories.sampled_growth import LikeliestBranches
 from gs2.search.histories.seats import SeatBlueprint, seat_views
-from gs2.search.part import PlayedStrategy
-from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
+from gs2.search.refine.policy_only import PlayedStrategy, PolicyOnly, UniformPlay
 from gs2.search.strategy import Strategy
 from tests.games.infosets.seated_games import RandomPlay, SeatedGame
 from tests.gs2.search.setting import LEDUC, LIARS_DICE, context, random_policy, rng

@@ -20,12 +20,11 @@ from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.explain import solve_infoset
 from gs2.search.histories.sampled_source import sample_tree
-from gs2.search.part import PlayedStrategy, refine_part
-from gs2.search.refine import RefineOptions, refine_policy
-from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
+from gs2.search.part import refine_part
+from gs2.search.refine.policy_only import PlayedStrategy, PolicyOnly, UniformPlay
+from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.result import SearchResult
 from gs2.search.strategy import Strategy
-from tests.gs2.search.certificate.test_safe_combinations import rise
 from tests.gs2.search.setting import (
     GAMES,
     GOOFSPIEL,
@@ -38,6 +37,7 @@ from tests.gs2.search.setting import (
     trail_to,
 )
 from tests.gs2.search.test_random_games import BLUEPRINTS, blueprint, prepared
+from tests.gs2.search.test_safe_combinations import rise
 from tests.patience import amount
 
 SAME = 1e-9
