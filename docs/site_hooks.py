@@ -24,7 +24,7 @@ PACKAGES = {"games": "games", "cfr": "cfr", "gs2": "gs2", "blueprint": "blueprin
 SEARCH = (
     *("config.stages", "config.search", "config.presets", "pipeline", "refine.whole", "explain", "result"),
     *("strategy", "context", "histories.source", "histories.tree_source", "histories.knowledge"),
-    *("histories.enumerated", "histories.cover", "histories.alternative", "generation", "subgame.forest"),
+    *("histories.enumerated", "histories.cover", "subgame.alternative", "generation", "subgame.forest"),
     *(
         "subgame.leaf",
         "gadget.entry",

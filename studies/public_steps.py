@@ -18,12 +18,20 @@ from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree
 from games.game import CHANCE, payoff_span
 from gs2.play.agent_names import load_game_blueprint
-from gs2.public.pairs import PublicSearchError
+from gs2.public.public_source import PublicSearchError
 from gs2.public.public_strategy import PublicStrategy, public_states
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.entry import LIVE
-from gs2.search.pipeline import SLIP, TIED
-from gs2.search.solve.mirror_descent import ANSWERS, KeptValues, keep, plain_size, step_size, step_up
+from gs2.search.solve.mirror_descent import (
+    ANSWERS,
+    SLIP,
+    TIED,
+    KeptValues,
+    keep,
+    plain_size,
+    step_size,
+    step_up,
+)
 
 __all__ = ["PairValues", "mixed_strategies", "named_strategy", "pair_values", "step_everywhere"]
 

@@ -28,7 +28,7 @@ from gs2.commands.common import COUNT
 from gs2.commands.groups import run_alone
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.context import SearchContext
-from gs2.search.refine import RefineOptions, refine_both
+from gs2.search.refine.whole import RefineOptions, refine_both
 
 __all__ = ["DepthRows", "decisions_before", "main"]
 

@@ -23,7 +23,7 @@ from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import refine_both
+from gs2.search.refine.whole import refine_both
 from gs2.search.strategy import Strategy
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from experiments.refinement.mixture import MixtureError, split_draws
 from games.registry import RESEARCH_GAMES
 from games.support.spec import split_spec
 from gs2.search.config.presets import preset
-from gs2.search.refine import MODES
+from gs2.search.refine.whole import MODES
 
 __all__ = ["BLUEPRINTS", "GRIDS", "Cell", "Grid", "GridError", "differs_by_seed", "grid"]
 

@@ -31,8 +31,8 @@ from games.support.files import check_folder
 from games.support.json_rows import JsonRows, Row
 from gs2.commands.common import COUNT, SEED
 from gs2.commands.groups import run_alone
-from gs2.public.pairs import PublicPlace
 from gs2.public.public_search import refine_public
+from gs2.public.public_source import PublicPlace
 from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
@@ -159,8 +159,8 @@ def measure(
         rng = np.random.default_rng([seed, number])
         found = refine_public(now if sequential else strategy, place, config, rng)
         seconds.append(time.perf_counter() - began)
-        weights.append(found.weight)
-        nodes.append(found.nodes)
+        weights.append(found.found.anchor)
+        nodes.append(found.found.nodes)
         alone = found.strategy.best_response(1 - player, sweeper)
         rises.append((alone - worth[1 - player]) / 2)
         if sequential:

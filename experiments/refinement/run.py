@@ -29,7 +29,7 @@ from games.support.work.where import Place, where_of
 from gs2.parts import check_leaf_of
 from gs2.policies.policy_spec import check_policy_spec, policy_from_spec
 from gs2.search.context import SearchContext, check_two_seats
-from gs2.search.refine import RefineOptions, RefineStats, refine_both
+from gs2.search.refine.whole import RefineOptions, RefineStats, refine_both
 
 __all__ = ["run_cell", "run_grid"]
 

@@ -429,7 +429,7 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
     from cfr.tree.memory import TooLarge
     from gs2.policies.policy_spec import check_policy_spec, policy_from_spec
     from gs2.policies.profile_worth import profile_worth, worth_of_two
-    from gs2.public.computed_policy import computed_policy, is_computed_there
+    from gs2.public.whole_game import computed_policy, is_computed_there
 
     check_policy_spec(policy)  # a misspelt name or a missing file is reported before the work
     opened = None

@@ -1,25 +1,257 @@
-"""What a search came to, as plain data for a page."""
+"""What a search came to, as plain data for a page, and as a page that stands alone."""
 
 from __future__ import annotations
 
+import heapq
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfr.best_response import best_response_values
+from cfr.values import node_values
+from games.game import CHANCE, TERMINAL
+from games.ragged import ranges
+from games.support.files import create
 from gs2.explore.prepared_games import PreparedGame
-from gs2.explore.tree_picture import MOST_NODES, Pictured, histories_tree, seen_tree
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import NO_OPTIONS, SearchOptions
-from gs2.search.explain import explain, solve_infoset
-from gs2.search.pipeline import refine_infoset
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.explain import search_infoset
+from gs2.search.gadget.entry import LIVE
+from gs2.search.histories.enumerated import belief, histories_of
 from gs2.search.result import Refinement, SearchResult
 from gs2.search.strategy import Strategy
 
-__all__ = ["SOLVE_FORMAT", "SearchedGame", "search_game", "solve_picture"]
+__all__ = ["SOLVE_FORMAT", "SearchedGame", "search_game", "solve_picture", "write_explore_page"]
+
+MOST_NODES = 600
+"""Nodes of one tree that a page shows: more than anyone unfolds, and some hundred kilobytes."""
+LISTED_ACTIONS = 3
+"""Different actions that are named where a player cannot tell which was taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pictured:
+    """A game before and after a search of one player.
+
+    before: the strategy of both players on the tree. refined: [slots] float64, the same with what the search
+    replaces. slots: [s] int64, what that is.
+    """
+
+    context: SearchContext
+    player: int
+    before: Strategy
+    refined: NDArray[np.float64]
+    slots: NDArray[np.int64]
+
+    @cached_property
+    def values_after(self) -> NDArray[np.float64]:
+        """Return the expected payoffs at each node after the search, [N, P] float64."""
+        return node_values(self.context.tree, self.refined)
+
+
+@dataclass(eq=False)
+class _Group:
+    """Histories shown as one node: nodes of the tree, and how likely each is before and after, [m] float64.
+
+    shares: probabilities of the step from the group above, before and after; None at the roots.
+    """
+
+    nodes: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    parent: int | None = None
+    depth: int = 0
+    shares: tuple[float, float] | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def seen_tree(pictured: Pictured, infoset: int, most: int = MOST_NODES) -> dict[str, Any]:
+    """Return the game below an infoset as its player sees it: histories that look alike are one node.
+
+    most: nodes at most; the most likely ones are unfolded first.
+    """
+    nodes = histories_of(pictured.context, infoset)
+    share = belief(pictured.before, nodes, pictured.player)
+    grower = _Grower(pictured, most, merge=True)
+    grower.add([_Group(nodes, np.stack([share, share]))])
+    return grower.grown()
+
+
+def histories_tree(
+    pictured: Pictured, roots: NDArray[np.int32], marks: list[dict[str, Any]], most: int = MOST_NODES
+) -> dict[str, Any]:
+    """Return the game below some histories, each of them a root and every history a node.
+
+    roots: [r] int32, nodes of the tree. marks: for each, what its node says besides. most: nodes at most; the
+    most likely roots are shown, and the most likely nodes unfolded first.
+    """
+    share = belief(pictured.before, roots, pictured.player)
+    shown = np.sort(np.argsort(-share, kind="stable")[:most])
+    grower = _Grower(pictured, most, merge=False)
+    groups = [
+        _Group(roots[row : row + 1], np.full((2, 1), share[row]), about={"history": True, **marks[row]})
+        for row in shown
+    ]
+    grower.add(groups)
+    return grower.grown() | {"roots": len(roots)}
+
+
+class _Grower:
+    """Unfolds groups of histories, the most likely first, until the picture is full."""
+
+    def __init__(self, pictured: Pictured, most: int, *, merge: bool) -> None:
+        self.pictured, self.most, self.merge = pictured, most, merge
+        self.tree = pictured.context.tree
+        self.game = pictured.context.game
+        self.replaced = np.zeros(self.tree.n_slots, bool)
+        self.replaced[pictured.slots] = True
+        self.nodes: list[dict[str, Any]] = []
+        self.infosets: dict[int, int] = {}
+        self.named: list[dict[str, Any]] = []
+        self.groups: list[_Group] = []
+
+    def add(self, groups: list[_Group]) -> None:
+        """Show groups as nodes."""
+        for group in groups:
+            self.nodes.append(self._node(group))
+            self.groups.append(group)
+
+    def grown(self) -> dict[str, Any]:
+        """Return the picture, unfolded as far as it may be."""
+        roots = np.concatenate([group.nodes for group in self.groups])
+        waiting = [self._entry(number) for number in range(len(self.groups))]
+        heapq.heapify(waiting)
+        while waiting:
+            number = heapq.heappop(waiting)[-1]
+            children = list(self._children(number))
+            self.nodes[number]["children"] = len(children)
+            if not children or len(self.nodes) + len(children) > self.most:
+                continue
+            first = len(self.nodes)
+            self.nodes[number]["unfolded"] = True
+            self.add(children)
+            for child in range(first, len(self.nodes)):
+                heapq.heappush(waiting, self._entry(child))
+        cut = sum(1 for node in self.nodes if node["children"] and not node["unfolded"])
+        return {
+            "nodes": self.nodes,
+            "infosets": self.named,
+            "most": self.most,
+            "cut": cut,
+            "histories": self.pictured.context.nodes_below(roots),
+        }
+
+    def _entry(self, number: int) -> tuple[float, int, int]:
+        group = self.groups[number]
+        return -float(group.weights.sum(axis=1).max()), group.depth, number
+
+    def _children(self, number: int) -> Iterator[_Group]:
+        tree, group = self.tree, self.groups[number]
+        counts = tree.n_children[group.nodes].astype(np.int64)
+        if not counts.any():
+            return
+        within = ranges(np.zeros_like(counts), counts)
+        above = np.repeat(np.arange(len(counts)), counts)
+        nodes = (tree.first_child[group.nodes][above] + within).astype(np.int32)
+        infoset = tree.infoset[group.nodes][above]
+        slot = np.where(infoset < 0, -1, tree.infoset_offset[infoset] + within)
+        policies = (self.pictured.before.probs, self.pictured.refined)
+        steps = np.stack([np.where(slot < 0, tree.chance_prob[nodes], probs[slot]) for probs in policies])
+        weights = group.weights[:, above] * steps
+        total = group.weights.sum(axis=1)
+        for members in self._parts(nodes, within):
+            shares = [
+                float(weights[when, members].sum() / total[when])
+                if total[when] > LIVE
+                else float(steps[when, members].sum() / len(group.nodes))
+                for when in (0, 1)
+            ]
+            yield _Group(nodes[members], weights[:, members], number, group.depth + 1, (shares[0], shares[1]))
+
+    def _parts(self, nodes: NDArray[np.int32], within: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return positions of the children that are one node each."""
+        if not self.merge:
+            return [np.array([at]) for at in range(len(nodes))]
+        tree, player = self.tree, self.pictured.player
+        keys = self.game.infoset_key(tree.states[nodes], player).astype(np.uint64)
+        acting = tree.player[nodes].astype(np.int64)
+        # Its own move is always seen; who acts next tells a decision of its own from what it waits for.
+        own = np.where(tree.player[tree.parent[nodes]] == player, within, -1)
+        known = np.column_stack([keys, acting.astype(np.uint64), own.astype(np.uint64)])
+        _, first, number = np.unique(known, axis=0, return_index=True, return_inverse=True)
+        number = number.reshape(-1)
+        return [np.flatnonzero(number == kind) for kind in np.argsort(first, kind="stable")]
+
+    def _node(self, group: _Group) -> dict[str, Any]:
+        tree = self.tree
+        first = group.nodes[0]
+        weights = group.weights.sum(axis=1)
+        seat = int(tree.player[first])
+        infosets = np.unique(tree.infoset[group.nodes])
+        seen = self.merge and group.parent is not None
+        made: dict[str, Any] = {
+            "parent": group.parent,
+            "action": self._action(group) if group.parent is not None else None,
+            "probability": None if group.shares is None else [_short(share) for share in group.shares],
+            "reach": [_short(weight) for weight in weights],
+            "value": [self._value(group, when) for when in (0, 1)],
+            "player": {CHANCE: "chance", TERMINAL: "end"}.get(seat, seat),
+            "infoset": self._infoset(int(infosets[0])) if len(infosets) == 1 and seat >= 0 else None,
+            "merged": len(group.nodes),
+            "text": self.game.infoset_text(tree.states[first], self.pictured.player)
+            if self.merge
+            else self.game.state_text(tree.states[first]),
+            "children": 0,
+            "unfolded": False,
+        }
+        if seen:
+            made["opponents"] = len(infosets) if seat >= 0 and seat != self.pictured.player else 0
+        return made | group.about
+
+    def _value(self, group: _Group, when: int) -> float:
+        values = (self.pictured.before.values, self.pictured.values_after)[when][
+            group.nodes, self.pictured.player
+        ]
+        weight = group.weights[when]
+        total = float(weight.sum())
+        return _short(weight @ values / total if total > LIVE else values.mean())
+
+    def _action(self, group: _Group) -> str:
+        tree = self.tree
+        raw = np.ascontiguousarray(tree.action[group.nodes]).view(np.uint8).reshape(len(group.nodes), -1)
+        texts: dict[str, None] = {}
+        for row in np.sort(np.unique(raw, axis=0, return_index=True)[1])[: 4 * LISTED_ACTIONS]:
+            node = group.nodes[row]
+            texts[self.game.action_text(tree.states[tree.parent[node]], tree.action[node])] = None
+        listed = list(texts)
+        return " / ".join(listed[:LISTED_ACTIONS]) + (" / …" if len(listed) > LISTED_ACTIONS else "")
+
+    def _infoset(self, number: int) -> int:
+        """Return the place of an infoset among those named, naming it if it is new."""
+        if number not in self.infosets:
+            slots = self.tree.slots(number)
+            self.infosets[number] = len(self.named)
+            self.named.append(
+                {
+                    "infoset": self.pictured.context.infoset_text(number),
+                    "player": int(self.tree.infoset_player[number]),
+                    "blueprint": [_short(p) for p in self.pictured.before.probs[slots]],
+                    "refined": [_short(p) for p in self.pictured.refined[slots]],
+                    "replaced": bool(self.replaced[slots].all()),
+                }
+            )
+        return self.infosets[number]
+
+
+def _short(value: float) -> float:
+    """Return a number as it is written in a page: seven digits are more than a picture shows."""
+    return float(f"{float(value):.7g}")
+
 
 SOLVE_FORMAT = "gs2 solve"
 """What the data of a page says it is; with its version, so that a page refuses what it cannot read."""
@@ -69,13 +301,9 @@ def search_game(
     options: SearchOptions = NO_OPTIONS,
 ) -> SearchedGame:
     """Return a search at an infoset of a listed game, with what it keeps. Raises as `solve_infoset`."""
-    context = prepared.context
-    if config.histories.source == "sampled":
-        result = solve_infoset(context, strategy, infoset, config, rng, options)
-        return SearchedGame(prepared, strategy, infoset, result, None)
-    refinement = refine_infoset(context, strategy, infoset, config, rng, options)
-    result = explain(context, strategy, refinement, config, most=options.listed)
-    return SearchedGame(prepared, strategy, infoset, result, refinement)
+    result, refinement = search_infoset(prepared.context, strategy, infoset, config, rng, options)
+    drawn = config.histories.source == "sampled"
+    return SearchedGame(prepared, strategy, infoset, result, None if drawn else refinement)
 
 
 def solve_picture(
@@ -169,3 +397,28 @@ def _roots(searched: SearchedGame, refinement: Refinement) -> tuple[NDArray[np.i
         for row in rows.tolist()
     ]
     return considered.nodes[rows].astype(np.int32), marks
+
+
+EXPLORE_MODULES = (
+    "explore.js",
+    "explore-words.js",
+    "explore-plots.js",
+    "explore-tree.js",
+    "explore-form.js",
+    "explore-decision.js",
+)
+"""Modules of the client that show a search."""
+
+
+def write_explore_page(path: Path, picture: dict[str, Any], title: str) -> None:
+    """Write one self-contained HTML file that shows a picture. Raises FileProblem as `create`.
+
+    picture: of `solve_picture`, or of a game's own methods. title: what was searched.
+    """
+    from gs2.web.pages import standalone_page
+
+    page = standalone_page(
+        f"{title} · gs2 solve", "explore.js", picture, modules=EXPLORE_MODULES, styles=("explore.css",)
+    )
+    with create(path) as file:
+        file.write(page)

@@ -1,140 +1,81 @@
-"""GS2 and its relatives at an infoset of a factored game, on the public tree.
-
-The stages are those of `gs2.search.pipeline`: the histories that the player considers, those generated, the
-subgame with its gadget, its solution, the certificate. A history is a pair of private states here, and the
-tree below is shared by all of them: a closure of hundreds of pairs costs what its public tree does.
-"""
+"""A search at an infoset of a factored game, on the public tree: the pipeline over private states."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.public.sweep_kernels import BEST, VALUE
-from cfr.public.sweeper import usable_cores
+from cfr.public.policies.state_index import private_numbers
+from cfr.public.sweep_kernels import VALUE
 from cfr.public.tree import PublicTree
-from cfr.variants import variant
-from gs2.public.certified import certified_mixture
-from gs2.public.pairs import (
-    PublicPlace,
-    PublicSearchError,
-    certified_pairs,
-    chosen_pairs,
-    free_states,
-    generated_pairs,
-    listed_pairs,
-)
+from games.game import CHANCE, Infoset
+from games.infosets.sampling import sample_infoset
+from games.support.array_types import Array
+from gs2.public.public_source import PublicPlace, PublicSearchError, PublicSource
 from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
-from gs2.public.public_subgame import PublicProblem, PublicSolution, solve_problem
 from gs2.search.config.search import SearchConfig
-from gs2.search.config.stages import HistoriesConfig
 from gs2.search.context import NO_OPTIONS, SearchOptions
+from gs2.search.explain import Seen, explain
 from gs2.search.gadget.entry import LIVE
+from gs2.search.pipeline import refine_from
+from gs2.search.result import Refinement, SearchResult
 
-__all__ = ["PublicRefinement", "check_public", "refine_public"]
-
-GADGETS = ("unsafe", "resolve", "maxmargin")
-OF_DRAWS = ("samples", "companions", "belief", "explore")
-"""Fields that a search reads where histories are drawn alone."""
-UNSET = HistoriesConfig()
+__all__ = ["PublicBlueprint", "PublicRefinement", "find_place", "public_action_values", "refine_public"]
 
 
 @dataclass(frozen=True, eq=False)
 class PublicRefinement:
     """What one search came to.
 
-    before: both players' strategies, as they were. place: where. pairs: [own private states, the opponent's]
-        float64, probability by chance of the histories in the subgame.
-    considered: the same of those considered. generated: [opponent's] bool, chosen by the generator.
-    reach: [own], opponent_reach: [opponent's] float64, their own parts in how they come there.
-    alternative, solved: [opponent's] float64, in payoffs; nan where the subgame has none.
-    policy: [rows below, wide] float64, the player's policy. lanes: [own] bool, where it is meant.
-    weight: of the solution in it; 0 leaves all as it was.
-    gap: exploitability of the solution within the gadget, in payoffs.
-    nodes: public states solved. iterations: run. seconds: wall-clock time of each stage.
+    before: both players' strategies, as they were. place: where. found: the refinement; its histories and
+    slots are numbered as by `PublicSource`.
     """
 
     before: PublicStrategy
     place: PublicPlace
-    considered: NDArray[np.float64]
-    pairs: NDArray[np.float64]
-    generated: NDArray[np.bool_]
-    reach: NDArray[np.float64]
-    opponent_reach: NDArray[np.float64]
-    alternative: NDArray[np.float64]
-    solved: NDArray[np.float64]
-    policy: NDArray[np.float64]
-    lanes: NDArray[np.bool_]
-    weight: float
-    gap: float
-    nodes: int
-    iterations: int
-    seconds: dict[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    found: Refinement
 
     @property
-    def player(self) -> int:
-        """Who searched."""
-        return int(self.before.tree.player[self.place.node])
-
-    @property
-    def probs(self) -> NDArray[np.float64]:
-        """The refined policy of the infoset, [actions]."""
-        private = self.place.private
-        at: NDArray[np.float64] = self.before.at(self.place.node)[private]
-        if self.weight == 0 or not self.lanes[private]:
-            return at
-        return np.asarray(self.policy[: len(at), private])
+    def policy(self) -> NDArray[np.float64]:
+        """The player's policy below the public state, [rows, wide], the refined one spliced in."""
+        policy = self.before.below(self.place.node)[self.found.considered.player].copy()
+        policy.reshape(-1)[self.found.slots] = self.found.probs
+        return policy
 
     @property
     def strategy(self) -> PublicStrategy:
         """Both players' strategies, the refined policy spliced in."""
-        if self.weight == 0:
-            return self.before
-        return self.before.spliced(self.place.node, self.player, self.policy, self.lanes)
+        player = self.found.considered.player
+        every = np.ones(self.before.tree.n_private[player], bool)
+        return self.before.spliced(self.place.node, player, self.policy, every)
 
+    @property
+    def seen(self) -> Seen:
+        """The infoset as its player sees it."""
+        before, place, considered = self.before, self.place, self.found.considered
+        game, public, player = before.tree.game, public_states(before.tree, place.node), considered.player
+        own, other = np.divmod(considered.nodes, before.tree.n_private[1 - player])
 
-def check_public(config: SearchConfig) -> None:
-    """Raise PublicSearchError for a configuration whose stages the public form does not have."""
-    refused = (
-        (config.gadget.kind not in GADGETS, "gadget", config.gadget.kind, f"one of {', '.join(GADGETS)}"),
-        (config.gadget.entry_floor > 0, "entry_floor", config.gadget.entry_floor, "0"),
-        (config.subgame.depth is not None, "depth", config.subgame.depth, "none: public trees go to the end"),
-        (config.subgame.branches is not None, "branches", config.subgame.branches, "none"),
-        (_may_summarise(config) and not config.subgame.whole, "whole", 0, "above 0"),
-        (config.solve.solver != "cfr", "solver", config.solve.solver, "cfr"),
-        (config.solve.warm_start > 0, "warm_start", config.solve.warm_start, "0"),
-        (config.solve.target is not None, "target", config.solve.target, "none"),
-        (config.safety.shrink < 1, "shrink", config.safety.shrink, "1"),
-        (config.histories.alternative == "value", "alternative", "value", "best-response or profile"),
-        (config.histories.slip > 0, "slip", config.histories.slip, "0"),
-        (
-            config.safety.certificate not in ("none", "margin", "anchored"),
-            "certificate",
-            config.safety.certificate,
-            "none, margin or anchored",
-        ),
-        (config.safety.scope == "both", "scope", "both", "infoset, subtree or block"),
-        (config.rounds > 1, "rounds", config.rounds, "1"),
-    )
-    for wrong, name, value, instead in refused:
-        if wrong:
-            raise PublicSearchError(f"{name} on a public tree must be {instead}; got {value}")
-    for name in OF_DRAWS if config.histories.source != "sampled" else ():
-        value, unset = getattr(config.histories, name), getattr(UNSET, name)
-        if value != unset:
-            raise PublicSearchError(
-                f"{name} on a public tree must be {unset} where nothing is drawn; got {value}; "
-                "set source = sampled"
-            )
+        def dealt(rows: NDArray[np.int64]) -> Array:
+            pair = (own[rows], other[rows]) if player == 0 else (other[rows], own[rows])
+            return game.deal(np.repeat(public, len(rows)), *pair)
 
-
-def _may_summarise(config: SearchConfig) -> bool:
-    """Return whether a closure of more than `whole` nodes would be kept in summary, were it listed."""
-    return config.subgame.rest == "summary" and config.generation.generator != "all"
+        weights = game.deal_weights(public)[0]
+        met = np.argmax((weights if player == 0 else weights.T)[place.private])
+        pair = np.array([[place.private], [met]])
+        count = before.at(place.node).shape[1]
+        return Seen(
+            game=game,
+            state=game.deal(public, *(pair if player == 0 else pair[::-1]))[0],
+            actions=game.actions(public).values,
+            before=before.at(place.node)[place.private],
+            after=self.policy[:count, place.private],
+            q=public_action_values(before, place),
+            states=dealt,
+        )
 
 
 def refine_public(
@@ -151,143 +92,85 @@ def refine_public(
     config: a preset, `source` "sampled" for histories that are drawn (`samples` of the infoset and
         `companions` of each opponent infoset that they belong to), otherwise all of them are listed.
     options: only its deadline is read; it and `time_limit` end the solution, however little was solved.
-    Raises PublicSearchError for stages that the public form does not have, and for more public states below
-    than the configuration lets be solved whole.
+    Raises what `PublicSource` raises.
     """
-    check_public(config)
-    began = time.perf_counter()
-    ends = [options.deadline, None if config.time_limit is None else began + config.time_limit]
-    deadline = min((end for end in ends if end is not None), default=None)
-    seconds: dict[str, float] = {}
+    source = PublicSource(strategy, place, config, rng, options.within(config), threads=threads)
+    try:
+        return PublicRefinement(strategy, place, refine_from(source, source.solve, rng))
+    finally:
+        source.close()
 
-    def lap(stage: str) -> None:
-        nonlocal began
-        now = time.perf_counter()
-        seconds[stage] = now - began
-        began = now
 
-    tree, player = strategy.tree, int(strategy.tree.player[place.node])
-    below = tree.below(place.node)
-    if _may_summarise(config) and len(below) > config.subgame.whole:
+class PublicBlueprint:
+    """A strategy on a public tree that `gs2.search.explain.solve_infoset` searches with in its own form.
+
+    strategy: both players' policies on the tree of the game that is searched.
+    """
+
+    def __init__(self, strategy: PublicStrategy) -> None:
+        self.strategy = strategy
+
+    def searched(
+        self,
+        infoset: Infoset,
+        config: SearchConfig,
+        rng: np.random.Generator,
+        options: SearchOptions = NO_OPTIONS,
+    ) -> SearchResult:
+        """Return the refined strategy at an infoset and how it was found."""
+        began = time.perf_counter()
+        place = find_place(self.strategy.tree, infoset)
+        prepared = time.perf_counter() - began
+        refined = refine_public(self.strategy, place, config, rng, options)
+        found = explain(refined.seen, refined.found, config, most=options.listed)
+        return replace(found, seconds={"prepare": prepared, **found.seconds})
+
+
+def find_place(tree: PublicTree, infoset: Infoset) -> PublicPlace:
+    """Return where an infoset lies on a game's public tree.
+
+    Raises PublicSearchError if its player has no choice there; GameError if it is no infoset of the game.
+    """
+    game = tree.game
+    line = sample_infoset(game, infoset, 1, np.random.default_rng(0)).lines[0]
+    states, node = game.root(), -1
+    for action in line:
+        if node < 0 and game.player(states)[0] != CHANCE:
+            node = 0
+        actions = game.actions(game.public_state(states) if node >= 0 else states).values
+        if node >= 0 and len(actions) > 1:
+            edge = int(tree.first_edge[node] + np.flatnonzero(actions == action)[0])
+            node = int(tree.child[edge])
+        states = game.step(states, np.zeros(1, np.int64), np.array([action], line.dtype))
+    node = max(node, 0)
+    own = private_numbers(game, game.public_state(states), states, infoset.player)[0]
+    if game.player(states)[0] != infoset.player or len(game.actions(states).values) < 2 or own < 0:
         raise PublicSearchError(
-            f"whole on a public tree must be at least its public states, {len(below):,} here, for nothing is "
-            f"kept in summary; got {config.subgame.whole:,}; raise it, or take maxmargin"
+            f"{game.name}: its player must have a choice at the infoset; {infoset.text!r} leaves none"
         )
-    weights = tree.game.deal_weights(public_states(tree, place.node))[0]
-    pairs = weights if player == 0 else weights.T
-    reach, theirs = strategy.reach(place.node, player), strategy.reach(place.node, 1 - player)
-    unreached = not (reach[place.private] > 0 and pairs[place.private].sum() > LIVE)
-    notes = []
-    if unreached:
-        reach, config = np.ones(len(reach)), config.for_unreached()
-        notes.append("the player's own strategy never leads here: histories are weighed by chance alone")
-    old, reply = strategy.below(place.node)
-    if player == 1:
-        old, reply = reply, old
-    listed = listed_pairs(pairs, reach, theirs, place, config, rng)
-    base = PublicProblem(
-        below,
-        player,
-        pairs * listed,
-        reach,
-        theirs,
-        np.zeros(pairs.shape[1]),
-        free_states(listed, place, config),
-        np.ascontiguousarray(old),
-        config.gadget.kind,
-    )
-    lap("knowledge")
-    sweeper = TreeSweeper(base.masked_tree(weights), threads)
-    policies = (old, reply) if player == 0 else (reply, old)
-    alternative = _alternatives(sweeper, base, policies, config)
-    lap("alternative")
-    kept = generated_pairs(base, alternative, place, config, rng)
-    if not (reach @ (base.pairs * kept)).max(initial=0.0) > LIVE:
+    return PublicPlace(node, int(own))
+
+
+def public_action_values(strategy: PublicStrategy, place: PublicPlace) -> NDArray[np.float64]:
+    """Return the value to the infoset's player of each action when both go on by the strategy, [actions].
+
+    Histories count by the reach of chance and the opponent; all alike where that is zero.
+    """
+    tree, node = strategy.tree, place.node
+    player = int(tree.player[node])
+    weights = tree.game.deal_weights(public_states(tree, node))[0]
+    own = (weights if player == 0 else weights.T)[place.private]
+    theirs = strategy.reach(node, 1 - player)
+    if not own @ theirs > LIVE:
+        theirs = np.ones(len(theirs))
+    found = []
+    for edge in range(int(tree.first_edge[node]), int(tree.first_edge[node + 1])):
+        to = int(tree.child[edge])
+        if to < 0:
+            found.append(float(tree.payoffs.values(-1 - to, player, theirs)[place.private]))
+            continue
+        sweeper = TreeSweeper(tree.below(to))
+        values = sweeper.values(player, VALUE, strategy.below(to), theirs)
         sweeper.close()
-        return _untouched(strategy, base, place, notes)
-    problem = replace(base, pairs=base.pairs * kept, alternative=alternative)
-    problem = replace(problem, tree=problem.masked_tree(weights))
-    lap("generation")
-    v = variant(config.solve.variant, **({} if config.solve.gamma is None else {"gamma": config.solve.gamma}))
-    solution = solve_problem(problem, v, config.solve.iterations, threads or usable_cores(), deadline)
-    lap("solve")
-    lanes = base.free & ((config.safety.scope == "block") | (np.arange(len(reach)) == place.private))
-    new = solution.policy if config.safety.scope != "infoset" else _only_here(below, player, old, solution)
-    judged = replace(base, pairs=certified_pairs(base.pairs, pairs, lanes, config))
-    if not np.array_equal(judged.pairs, base.pairs):
-        sweeper.close()
-        sweeper = TreeSweeper(judged.masked_tree(weights), threads)
-    weight, mixed = certified_mixture(sweeper, judged, (old, new, reply), lanes, config)
-    sweeper.close()
-    if weight == 0:
-        notes.append("no mixture with the old strategy was certified: the strategy is left as it was")
-    lap("safety")
-    return PublicRefinement(
-        before=strategy,
-        place=place,
-        considered=base.pairs,
-        pairs=problem.pairs,
-        generated=chosen_pairs(problem, place, config),
-        reach=reach,
-        opponent_reach=theirs,
-        alternative=np.where(base.mass > LIVE, alternative, np.nan),
-        solved=solution.solved,
-        policy=mixed,
-        lanes=lanes,
-        weight=weight,
-        gap=solution.gap,
-        nodes=len(below),
-        iterations=solution.iterations,
-        seconds=seconds,
-        notes=tuple(notes),
-    )
-
-
-def _untouched(
-    strategy: PublicStrategy, base: PublicProblem, place: PublicPlace, notes: list[str]
-) -> PublicRefinement:
-    """Return a refinement that changes nothing."""
-    nothing = np.full(base.pairs.shape[1], np.nan)
-    notes = [*notes, "no history was generated that chance deals: the strategy is left as it was"]
-    return PublicRefinement(
-        before=strategy,
-        place=place,
-        considered=base.pairs,
-        pairs=np.zeros(base.pairs.shape),
-        generated=np.zeros(base.pairs.shape, bool),
-        reach=base.reach,
-        opponent_reach=base.opponent_reach,
-        alternative=nothing,
-        solved=nothing,
-        policy=base.old,
-        lanes=np.zeros(len(base.reach), bool),
-        weight=0.0,
-        gap=0.0,
-        nodes=0,
-        iterations=0,
-        notes=tuple(notes),
-    )
-
-
-def _alternatives(
-    sweeper: TreeSweeper,
-    base: PublicProblem,
-    policies: tuple[NDArray[np.float64], NDArray[np.float64]],
-    config: SearchConfig,
-) -> NDArray[np.float64]:
-    """Return what each of the opponent's private states is worth to it now, in payoffs; 0 out of reach."""
-    mode = VALUE if config.histories.alternative == "profile" else BEST
-    values = sweeper.values(1 - base.player, mode, policies, base.reach)
-    mass = base.mass
-    return np.where(mass > LIVE, values / np.where(mass > LIVE, mass, 1), 0.0)
-
-
-def _only_here(
-    below: PublicTree, player: int, old: NDArray[np.float64], solution: PublicSolution
-) -> NDArray[np.float64]:
-    """Return the old policy with the solution at the public state itself."""
-    new = old.copy()
-    count = int(below.first_edge[1] - below.first_edge[0])
-    first = int(below.row[0])
-    new[first : first + count] = solution.policy[first : first + count]
-    return new
+        found.append(float(values[place.private]))
+    return np.array(found) / float(own @ theirs)

@@ -1,4 +1,5 @@
-"""A run of CFR on a whole public tree: begun or resumed, saved now and then, its policy written last."""
+"""A run of CFR on a whole public tree: begun or resumed, saved now and then, its policy written last.
+Or computed once, in memory, by its name."""
 
 from __future__ import annotations
 
@@ -6,12 +7,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 import numpy as np
 
 from cfr.policies.policy import PolicyError
 from cfr.public.array_file import is_array_file
 from cfr.public.policies.policy_file import is_public_policy, save_public_policy
+from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.public_size import require_memory, solver_bytes
 from cfr.public.public_solver import PublicSolver
 from cfr.public.saved_run import CHECKPOINT, load_checkpoint, save_checkpoint, saved_dtype
@@ -20,9 +23,18 @@ from cfr.tree.memory import memory_limit
 from cfr.variants import Variant
 from games.game import Game, GameError
 from games.infosets.factored import FactoredGame
+from gs2.policies.policy_spec import computed_by, is_computed
 from gs2.policies.solver_run import SolverRun
 
-__all__ = ["PublicRun", "Settings", "forget_run", "is_public_output", "run_file"]
+__all__ = [
+    "PublicRun",
+    "Settings",
+    "computed_policy",
+    "forget_run",
+    "is_computed_there",
+    "is_public_output",
+    "run_file",
+]
 
 SHARE = 0.05
 """Most of the time that goes into saves on the way."""
@@ -132,3 +144,40 @@ class PublicRun(SolverRun[PublicSolver]):
         save_checkpoint(path, self._solver)
         self._saved_at = time.perf_counter()
         self._saving = self._saved_at - began
+
+
+def is_computed_there(game: Game, spec: str) -> TypeGuard[FactoredGame]:
+    """Return whether a name stands for a strategy that the public tree of this game can compute."""
+    return isinstance(game, FactoredGame) and is_computed(spec)
+
+
+def computed_policy(
+    spec: str, game: FactoredGame, tell: Callable[[str], None] = lambda words: None
+) -> PublicPolicy:
+    """Return the strategy that `uniform`, `VARIANT:ITERATIONS` or `noise:EPSILON` names, in memory.
+
+    Up to rounding it is the strategy that `policy_from_spec` finds on the listed tree. tell: hears of the
+    progress.
+    Raises PolicySpecError for another name, TooLarge if the public tree or its solver does not fit.
+    """
+    wanted = computed_by(spec)
+    tree = grow_public(game)
+    fits = solver_bytes(tree, wanted.variant, np.float64) <= memory_limit()
+    dtype = np.dtype(np.float64 if fits else np.float32)
+    blueprint = "a policy file that `gs2 blueprint --form public --precision 16` wrote, "
+    require_memory(tree, wanted.variant, dtype, blueprint)
+    solver = PublicSolver(tree, wanted.variant, dtype=dtype)
+    uniform = PublicPolicy.of(solver) if wanted.even else None
+    while solver.iteration < wanted.iterations:
+        solver.run(1)
+        tell(
+            f"computing {spec} on the public tree, iteration {solver.iteration:,} of {wanted.iterations:,} …"
+        )
+    policy = PublicPolicy.of(solver)
+    if uniform is None:
+        return policy
+    first, second = (
+        (1 - wanted.even) * ours + wanted.even * even
+        for ours, even in zip(policy.rows, uniform.rows, strict=True)
+    )
+    return PublicPolicy(tree, (first, second), policy.index, note=spec)

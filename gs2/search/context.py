@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,6 +19,7 @@ from cfr.tree import FlatTree, TreeBudget, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES
 from cfr.values import check_policy, check_probabilities, infoset_parent_slot
 from games.game import Game, Infoset
+from games.infosets.trail import Trail, trails_along
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
@@ -35,6 +38,7 @@ __all__ = [
     "SearchContext",
     "SearchOptions",
     "TrialSource",
+    "check_asked",
     "check_two_seats",
 ]
 
@@ -84,6 +88,13 @@ class SearchOptions:
     def alone(self) -> SearchOptions:
         """Return the same for a search that sees what the others of its level came to."""
         return self if self.start is None else replace(self, start=None)
+
+    def within(self, config: SearchConfig) -> SearchOptions:
+        """Return the same for a search that begins now, with its configuration's time limit in `deadline`."""
+        if config.time_limit is None:
+            return self
+        limit = time.perf_counter() + config.time_limit
+        return replace(self, deadline=limit if self.deadline is None else min(self.deadline, limit))
 
     def check_leaf(self, config: SearchConfig) -> None:
         """Raise ConfigError if there is a leaf, and no depth limit at which a search would ask it."""
@@ -250,6 +261,11 @@ class SearchContext:
             node = int(self.tree.parent[node])
         return Ragged.from_counts(np.array([len(way)]), self.tree.action[np.array(way[::-1], np.int64)])
 
+    def trail_to(self, infoset: int) -> Trail:
+        """Return what the player of an infoset sees on the way to the first of its histories."""
+        line = self.line_to(int(self.tree.infoset_first_node()[infoset]))
+        return trails_along(self.game, line, int(self.tree.infoset_player[infoset]))[0]
+
     def parent_slot(self, player: int) -> NDArray[np.int64]:
         """Return the player's own slot before each of its infosets, [I] int64; -1 if there is none."""
         if player not in self._parents:
@@ -274,3 +290,33 @@ class SearchContext:
         """Depth of the shallowest history of each infoset, [I] int64."""
         first = self.tree.infoset_first_node()
         return np.searchsorted(self.tree.level_offsets, first, side="right") - 1
+
+
+KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "game": (
+        lambda given: isinstance(given, SearchContext) or hasattr(given, "num_players"),
+        "a game, as gs2.load_game(name) returns it, or its SearchContext",
+    ),
+    "infoset": (
+        lambda given: isinstance(given, Infoset | Trail | Integral),
+        "an Infoset, as game.parse_infoset(text) returns it, a Trail or a number",
+    ),
+    "config": (
+        lambda given: isinstance(given, SearchConfig),
+        'a SearchConfig, as gs2.preset("gs2+") returns it',
+    ),
+    "rng": (
+        lambda given: isinstance(given, np.random.Generator),
+        "a generator, as np.random.default_rng(seed) returns it",
+    ),
+}
+"""What a search is asked for with: whether a thing is of the kind, and the words for it."""
+
+
+def check_asked(**asked: object) -> None:
+    """Raise ConfigError where a search is asked for with a thing of another kind, by the names of `KINDS`."""
+    for name, given in asked.items():
+        fits, wanted = KINDS[name]
+        if not fits(given):
+            shown = repr(given) if isinstance(given, str | int | float | None) else type(given).__name__
+            raise ConfigError(f"{name} must be {wanted}; got {shown}")

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from cfr.tree import require_states
-from cfr.tree.memory import TooLarge
 from games.game import Game, Infoset
 from games.infosets import infoset_at
-from games.infosets.trail import Trail, trails_along
+from games.infosets.trail import Trail
+from games.infosets.two_seats import TwoSeatView
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import MAX_LISTED, NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
-from gs2.search.histories.sampled_growth import places_among
-from gs2.search.histories.sampled_source import SampledTree, sample_tree
-from gs2.search.histories.seats import seat_views, trail_to
-from gs2.search.pipeline import action_values, check_asked, refine_infoset
-from gs2.search.refine.at import PlayedStrategy
+from gs2.search.context import (
+    MAX_LISTED,
+    NO_OPTIONS,
+    AnyStrategy,
+    SearchContext,
+    SearchOptions,
+    check_asked,
+)
+from gs2.search.histories.enumerated import action_values, histories_of
+from gs2.search.histories.sampled_source import Part
+from gs2.search.histories.seats import seat_views
+from gs2.search.part import part_of, refine_part
 from gs2.search.result import ActionRow, HistoryRow, InfosetRow, Refinement, SearchResult
-from gs2.search.strategy import Strategy
 
-__all__ = ["OwnSearch", "explain", "listed_context", "solve_infoset"]
+__all__ = ["OwnSearch", "Seen", "explain", "search_infoset", "seen_on_tree", "solve_infoset"]
 
 
 def solve_infoset(
@@ -67,31 +73,40 @@ def solve_infoset(
     options.check_leaf(config)
     if isinstance(blueprint, OwnSearch):
         return blueprint.searched(_named(game, infoset), config, rng, options)
-    if not isinstance(game, SearchContext) and game.num_players > 2:
-        return _solve_seats(game, blueprint, infoset, config, rng, options)
-    began = time.perf_counter()
-    context = listed_context(game, config)
-    if context is None:
-        return _solve_sampled(game, blueprint, infoset, config, rng, options)
-    config = config.where_listed()
-    if isinstance(infoset, Trail):
-        infoset = infoset.infoset
-    number = context.infoset_number(infoset)
-    strategy = context.strategy(blueprint)
-    prepared = time.perf_counter() - began
-    refinement = refine_infoset(context, strategy, number, config, rng, options)
-    return explain(context, strategy, refinement, config, prepared, most=options.listed)
+    return search_infoset(game, blueprint, infoset, config, rng, options)[0]
 
 
-def _solve_seats(
-    game: Game,
+def search_infoset(
+    game: Game | SearchContext,
     blueprint: AnyStrategy,
     infoset: Infoset | Trail | int,
     config: SearchConfig,
     rng: np.random.Generator,
-    options: SearchOptions,
-) -> SearchResult:
-    """Return the refined strategy at an infoset of a game of more than two seats."""
+    options: SearchOptions = NO_OPTIONS,
+) -> tuple[SearchResult, Refinement]:
+    """Return `solve_infoset` and the refinement that it explains, on the tree that was searched."""
+    began = time.perf_counter()
+    name, seats = "", None
+    if not isinstance(game, SearchContext) and game.num_players > 2:
+        name = game.name
+        game, blueprint, infoset = _first_two(game, blueprint, infoset, config)
+        seats = game.seats[: 1 + game.decides]
+    part = part_of(game, blueprint, infoset, config, rng, options)
+    prepared = time.perf_counter() - began
+    refinement = refine_part(part, rng, options)
+    found = explain(seen_on_tree(part, refinement), refinement, part.asked, most=options.listed)
+    found = replace(found, seconds={"sampling" if part.size else "prepare": prepared, **refinement.seconds})
+    if part.size is not None:
+        found = _with_unsearched(_with_errors(replace(found, sampled=part.size), part), part)
+    if seats is not None:
+        found = replace(found, game=name, player=seats[0], seats=seats)
+    return found, refinement
+
+
+def _first_two(
+    game: Game, blueprint: AnyStrategy, infoset: Infoset | Trail | int, config: SearchConfig
+) -> tuple[TwoSeatView, Blueprint, Infoset | Trail]:
+    """Return a game of more than two seats, its blueprint and an infoset as two of the seats see them."""
     if isinstance(infoset, int | np.integer) or not isinstance(blueprint, Blueprint):
         raise ValueError(
             f"{game.name}: with {game.num_players} seats the infoset must be an Infoset or a Trail and the "
@@ -104,9 +119,7 @@ def _solve_seats(
         )
     seen = seat_views(game, blueprint, infoset.player, config)[0]
     there = seen.view.trail(infoset) if isinstance(infoset, Trail) else seen.view.infoset(infoset)
-    found = solve_infoset(seen.view, seen, there, config, rng, options)
-    deciding = seen.view.seats[: 1 + seen.view.decides]
-    return replace(found, game=game.name, player=infoset.player, seats=deciding)
+    return seen.view, seen, there
 
 
 @runtime_checkable
@@ -132,60 +145,7 @@ def _named(game: Game | SearchContext, infoset: Infoset | Trail | int) -> Infose
     return infoset_at(game.game, game.tree.states[node : node + 1], int(game.tree.player[node]))
 
 
-def listed_context(game: Game | SearchContext, config: SearchConfig) -> SearchContext | None:
-    """Return the game with its whole tree; None where histories are to be sampled.
-
-    Raises TooLarge for a game that cannot be listed and a configuration that asks for it.
-    """
-    if config.histories.source == "sampled":
-        return None
-    if isinstance(game, SearchContext):
-        return game
-    try:
-        return SearchContext(game)
-    except TooLarge:
-        if config.histories.source == "enumerated":
-            raise
-        return None
-
-
-def _solve_sampled(
-    game: Game | SearchContext,
-    blueprint: AnyStrategy,
-    infoset: Infoset | Trail | int,
-    config: SearchConfig,
-    rng: np.random.Generator,
-    options: SearchOptions,
-) -> SearchResult:
-    """Return the refined strategy at an infoset of which histories are drawn."""
-    began = time.perf_counter()
-    if isinstance(game, SearchContext):
-        if isinstance(infoset, int | np.integer):
-            node = game.tree.infoset_first_node()[game.infoset_number(int(infoset))]
-            infoset = trails_along(game.game, game.line_to(int(node)), int(game.tree.player[node]))[0]
-        if not isinstance(blueprint, Blueprint):
-            blueprint = PlayedStrategy(game, game.strategy(blueprint))
-        game = game.game
-    if isinstance(infoset, int | np.integer) or not isinstance(blueprint, Blueprint):
-        raise ValueError(
-            f"{game.name}: where no tree is grown, the infoset must be an Infoset or a Trail and the "
-            f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}; "
-            "a game that can be listed takes any strategy as gs2.SearchContext(game)"
-        )
-    trail = infoset if isinstance(infoset, Trail) else trail_to(game, infoset, rng)
-    part = sample_tree(game, blueprint, trail, config, rng, options.leaf)
-    prepared = time.perf_counter() - began
-    options = replace(options, trials=part.trials)
-    refinement = refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)
-    found = explain(part.context, part.strategy, refinement, part.config, most=options.listed)
-    found = _with_errors(found, part)
-    seconds = {"sampling": prepared, **found.seconds}
-    del seconds["prepare"]
-    found = replace(found, config=config, sampled=part.size, seconds=seconds)
-    return _with_unsearched(found, part, blueprint)
-
-
-def _with_errors(found: SearchResult, part: SampledTree) -> SearchResult:
+def _with_errors(found: SearchResult, part: Part) -> SearchResult:
     """Return a result with the standard error of every value that hangs on what was drawn or played out."""
     if part.errors is None:
         return found
@@ -196,20 +156,18 @@ def _with_errors(found: SearchResult, part: SampledTree) -> SearchResult:
     return replace(found, actions=tuple(rows), value_error=after, blueprint_value_error=before)
 
 
-def _with_unsearched(found: SearchResult, part: SampledTree, blueprint: Blueprint) -> SearchResult:
+def _with_unsearched(found: SearchResult, part: Part) -> SearchResult:
     """Return a result that lists actions beyond the branches too, with what the blueprint plays of all."""
-    game, tree = part.context.game, require_states(part.context.tree, "solve_infoset")
-    first = int(tree.infoset_first_node()[part.infoset])
-    state = tree.states[first : first + 1]
-    legal, player = game.actions(state), int(tree.infoset_player[part.infoset])
+    game, (state, legal) = part.context.game, part.legal()
     if len(legal.values) == len(found.actions):
         return found
-    before = np.asarray(blueprint.policy(game, state, player, legal), np.float64)
+    blueprint = part.strategy.known_blueprint(game)
+    before = np.asarray(blueprint.policy(game, state, found.player, legal), np.float64)
     rows = [
         ActionRow(game.action_text(state[0], action), float(prob), 0.0, None)
         for action, prob in zip(legal.values, before, strict=True)
     ]
-    searched = places_among(legal.values, tree.slot_actions()[tree.slots(part.infoset)])
+    searched = part.places(legal)
     for place, row in zip(searched.tolist(), found.actions, strict=True):
         rows[place] = replace(row, blueprint=rows[place].blueprint)
     branches = found.config.subgame
@@ -221,32 +179,52 @@ def _with_unsearched(found: SearchResult, part: SampledTree, blueprint: Blueprin
     return replace(found, actions=tuple(rows), cut_off=(note, *found.cut_off))
 
 
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """An infoset before and after a search, as its player sees it; a actions.
+
+    state: a history of it. actions: [a]. before, after: [a] float64, the strategies there. q: [a] float64,
+    their values when both go on as before. states: gives the histories of some rows of `Considered`.
+    """
+
+    game: Game
+    state: Any
+    actions: NDArray[Any]
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    q: NDArray[np.float64]
+    states: Callable[[NDArray[np.int64]], NDArray[Any]]
+
+
+def seen_on_tree(part: Part, refinement: Refinement) -> Seen:
+    """Return the infoset of a refinement made on a part of a game."""
+    context, strategy, tree, infoset = part.context, part.strategy, part.context.tree, part.infoset
+    first = int(histories_of(context, infoset)[0])
+    children = slice(tree.first_child[first], tree.first_child[first] + tree.n_children[first])
+    nodes = refinement.considered.nodes
+    return Seen(
+        game=context.game,
+        state=tree.states[first],
+        actions=tree.action[children],
+        before=strategy.probs[tree.slots(infoset)],
+        after=refinement.here(strategy),
+        q=action_values(context, strategy, infoset),
+        states=lambda rows: tree.states[nodes[rows]],
+    )
+
+
 def explain(
-    context: SearchContext,
-    strategy: Strategy,
+    seen: Seen,
     refinement: Refinement,
     config: SearchConfig,
-    prepared: float = 0.0,
     *,
     most: int | None = MAX_LISTED,
 ) -> SearchResult:
-    """Return a refinement in the game's words; `strategy` must still be the one it was searched with.
-
-    most: histories listed one by one, None for all.
-    """
-    tree, game = context.tree, context.game
-    infoset = refinement.infoset
-    considered = refinement.considered
-    slots = context.tree.slots(infoset)
-    graph = context.graph(considered.player)
-    first = graph.nodes[graph.of_infoset(infoset)[0]]
-    state = tree.states[first]
-    q = action_values(context, strategy, infoset)
-    before = strategy.probs[slots]
-    after = refinement.here(strategy)
+    """Return a refinement in the game's words. most: histories listed one by one, None for all."""
+    game, considered = seen.game, refinement.considered
+    numbers = zip(seen.actions, seen.before, seen.after, seen.q, strict=True)
     actions = tuple(
-        ActionRow(game.action_text(state, tree.action[tree.first_child[first] + k]), *map(float, numbers))
-        for k, numbers in enumerate(zip(before, after, q, strict=True))
+        ActionRow(game.action_text(seen.state, action), *map(float, row)) for action, *row in numbers
     )
     kept, frozen, summary, generated = np.zeros((4, len(considered.nodes)), bool)
     rows = refinement.kept
@@ -258,7 +236,7 @@ def explain(
     listed = np.sort(np.argsort(~kept, kind="stable")[:most])
     histories = tuple(
         HistoryRow(
-            history=game.state_text(tree.states[considered.nodes[row]]),
+            history=game.state_text(state),
             opponent_infoset=int(considered.group[row]),
             reach=float(share[row]),
             opponent_reach=float(considered.opponent_reach[row]),
@@ -268,17 +246,18 @@ def explain(
             frozen=bool(frozen[row]),
             summary=bool(summary[row]),
         )
-        for row in listed
+        for row, state in zip(listed, seen.states(listed), strict=True)
     )
     opponents = []
-    for group in np.unique(considered.group[listed]):
+    groups = np.unique(considered.group[listed])
+    firsts = seen.states(np.searchsorted(considered.group, groups))
+    for group, state in zip(groups, firsts, strict=True):
         alternative, solved = considered.alternative[group], refinement.solved[group]
-        node = considered.nodes[np.searchsorted(considered.group, group)]
         there = bool(np.isfinite(solved))
         opponents.append(
             InfosetRow(
                 number=int(group),
-                infoset=game.infoset_text(tree.states[node], considered.opponent),
+                infoset=game.infoset_text(state, considered.opponent),
                 alternative=float(alternative),
                 solved=float(solved) if there else None,
                 margin=float(alternative - solved) if there else None,
@@ -286,11 +265,11 @@ def explain(
         )
     return SearchResult(
         game=game.name,
-        infoset=game.infoset_text(state, considered.player),
+        infoset=game.infoset_text(seen.state, considered.player),
         player=considered.player,
         actions=actions,
-        value=float(after @ q),
-        blueprint_value=float(before @ q),
+        value=float(seen.after @ seen.q),
+        blueprint_value=float(seen.before @ seen.q),
         histories=histories,
         opponents=tuple(opponents),
         histories_considered=len(considered.nodes),
@@ -305,7 +284,7 @@ def explain(
         cut_off=refinement.cut_off,
         kept_refined=refinement.anchor > 0,
         anchor=refinement.anchor,
-        seconds={"prepare": prepared, **refinement.seconds},
+        seconds=refinement.seconds,
         config=config,
         slots=refinement.slots,
         probs=refinement.probs,

@@ -15,6 +15,7 @@ from gs2.search.safety import Certified
 from gs2.search.strategy import Strategy
 
 __all__ = [
+    "NOTHING",
     "ActionRow",
     "HistoryRow",
     "InfosetRow",
@@ -38,6 +39,10 @@ class Kept:
     frozen: NDArray[np.bool_]
     summary: NDArray[np.bool_]
     generated: NDArray[np.int64]
+
+
+NOTHING = Kept(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool), np.zeros(0, np.int64))
+"""What a search without a subgame keeps."""
 
 
 @dataclass(frozen=True, eq=False)

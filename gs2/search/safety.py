@@ -48,15 +48,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.support.kernel import kernel
-from gs2.search.certificate.listed import sampled_verdict
+from gs2.search.certificate import sampled_verdict
 from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import SafetyConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.path import Arrivals, OpponentPath, opponent_path
+from gs2.search.histories.double_oracle import OpponentResponse
 from gs2.search.histories.enumerated import Considered, weigh_histories
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.double_oracle import OpponentResponse
 
-__all__ = ["Certified", "PlanMixer", "Proposal", "certify", "cover", "splice_slots", "with_certified"]
+__all__ = [
+    "ROUNDING",
+    "Attempt",
+    "Certified",
+    "PlanMixer",
+    "Proposal",
+    "best_attempt",
+    "certify",
+    "cover",
+    "splice_slots",
+    "with_certified",
+]
 
 ROUNDING = 1e-12
 """Gain of the opponent, as a share of the payoff range, that counts as none."""
@@ -182,11 +194,18 @@ class Proposal:
 
     slots, probs: [s] int64 and float64, everything that was solved. solved: [g] float64, what the opponent
         infosets considered are worth against it as the subgame sees it.
+    nodes, decisions, infosets, iterations, gap, complete: as of `gs2.search.result.Refinement`.
     """
 
     slots: NDArray[np.int64]
     probs: NDArray[np.float64]
     solved: NDArray[np.float64]
+    nodes: int
+    decisions: int
+    infosets: int
+    iterations: int
+    gap: float
+    complete: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,16 +255,12 @@ def certify(
     slack = ROUNDING * (context.game.payoff_range[1] - context.game.payoff_range[0])
     most = np.maximum(most, before.values) + slack
 
-    def sound(tried: _Attempt) -> bool:
+    def sound(tried: Attempt) -> bool:
         if config.safety.certificate == "path":
             return tried.root <= before.root + slack
         return bool(np.all(tried.values <= most))
 
-    top = attempt(config.safety.anchor)
-    if config.safety.certificate == "margin":
-        best = top if sound(top) else before
-    else:
-        best = _best_attempt(attempt, sound, before, top, options.deadline)
+    best = best_attempt(attempt, sound, before, config.safety, options.deadline)
     if config.safety.certificate == "shared" and best.weight > 0:
         best = attempt(best.weight / _most_sharers(context, considered))
     if config.safety.shrink < 1 and best.weight > 0:
@@ -264,14 +279,14 @@ def _most_sharers(context: SearchContext, considered: Considered) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Attempt:
+class Attempt:
     """One mixture: its weight, its policy [s], the opponent's values [g], their cost, the root's value."""
 
     weight: float
     mixed: NDArray[np.float64]
     values: NDArray[np.float64]
     cost: float
-    root: float
+    root: float = 0.0
 
 
 def _attempts(
@@ -281,7 +296,7 @@ def _attempts(
     change: _Change,
     config: SearchConfig,
     start: Strategy | None,
-) -> tuple[Callable[[float], _Attempt], NDArray[np.float64]]:
+) -> tuple[Callable[[float], Attempt], NDArray[np.float64]]:
     """Return a function that tries a weight on all that the opponent can notice, and its values at `start`.
 
     The latter are [g] float64, -inf without a start.
@@ -294,11 +309,11 @@ def _attempts(
     mass = np.bincount(considered.group, considered.reach)
     path: OpponentPath | None = None
 
-    def attempt(weight: float) -> _Attempt:
+    def attempt(weight: float) -> Attempt:
         mixed = change.mix(weight) if weight else change.old
         rooted, _ = response.respond(places, mixed[present])
         root = path.root_value(rooted) if path is not None else 0.0
-        return _Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
+        return Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
 
     if config.safety.certificate == "path":
         now = attempt(0.0).values
@@ -311,17 +326,20 @@ def _attempts(
     return attempt, most
 
 
-def _best_attempt(
-    attempt: Callable[[float], _Attempt],
-    sound: Callable[[_Attempt], bool],
-    before: _Attempt,
-    top: _Attempt,
+def best_attempt(
+    attempt: Callable[[float], Attempt],
+    sound: Callable[[Attempt], bool],
+    before: Attempt,
+    config: SafetyConfig,
     deadline: float | None,
-) -> _Attempt:
-    """Return the cheapest sound mixture up to the weight of `top`; `before` if none is better.
+) -> Attempt:
+    """Return the cheapest sound mixture up to the configured weight; `before` if none is better.
 
-    deadline: an instant after which nothing more is tried.
+    config: with `margin` that weight alone is tried. deadline: an instant after which nothing more is tried.
     """
+    top = attempt(config.anchor)
+    if config.certificate == "margin":
+        return top if sound(top) else before
 
     def late() -> bool:
         return deadline is not None and time.perf_counter() >= deadline

@@ -28,10 +28,9 @@ from games.game import Game
 from games.ragged import ranges
 from gs2.policies.tabulate import tabulate
 from gs2.search.continuation_policies import Continuation
-from gs2.search.histories.alternative import best_response_node_values
-from gs2.search.subgame.continuations import continuation_values
+from gs2.search.subgame.alternative import best_response_node_values
+from gs2.search.subgame.continuations import continuation_values, exact_continuation_payoffs
 from gs2.search.subgame.cut import root_numbers
-from gs2.search.subgame.multi_valued import exact_continuation_payoffs
 
 __all__ = ["OpponentValues", "Strategy"]
 

@@ -10,10 +10,10 @@ from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.tree import grow_public
 from games.registry import load_game
 from gs2.policies.policy_spec import policy_from_spec
-from gs2.public.pairs import PublicSearchError
+from gs2.public.public_source import PublicSearchError
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
-from gs2.search.refine import refine_both
+from gs2.search.refine.whole import refine_both
 from studies.public_steps import mixed_strategies, named_strategy, step_everywhere
 from tests.gs2.public.test_public_search import random_strategy
 

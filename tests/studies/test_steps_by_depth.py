@@ -14,7 +14,7 @@ from games.registry import load_game
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
-from gs2.search.refine import refine_both
+from gs2.search.refine.whole import refine_both
 from studies.steps_by_depth import decisions_before, main
 
 

@@ -58,7 +58,7 @@ class GuanDanSolving:
         example = example_positions().get(EXAMPLE if text is None else text)
         title = None if example is None else str(example["title"])
         if asked.page is not None:
-            from gs2.explore.explore_page import write_explore_page
+            from gs2.explore.solve_picture import write_explore_page
 
             picture = {"format": "gs2 solve", "version": 1, "kind": DECISION, "title": title}
             write_explore_page(asked.page, picture | explanation.to_json(), f"{title or 'GuanDan'} · GuanDan")

@@ -233,14 +233,13 @@ def solve(
     from cfr.sequence_form import sequence_form
     from cfr.tree import grow
     from games.support.configuration import ConfigError
-    from gs2.explore.explore_page import write_explore_page
     from gs2.explore.prepared_games import PreparedGame
-    from gs2.explore.solve_picture import search_game, solve_picture
+    from gs2.explore.solve_picture import search_game, solve_picture, write_explore_page
     from gs2.parts import check_leaf_of
     from gs2.play.search_agent import named_search
-    from gs2.public.computed_policy import is_computed_there
+    from gs2.public.whole_game import is_computed_there
     from gs2.search.context import MAX_LISTED, SearchOptions
-    from gs2.search.explain import listed_context
+    from gs2.search.part import listed_context
 
     config = named_search(method, label="method", **given)
     check_leaf_of(config, game)
@@ -310,8 +309,7 @@ def solve(
 
 def _is_public(config: SearchConfig) -> bool:
     """Return whether a search can be made on a public tree."""
-    from gs2.public.pairs import PublicSearchError
-    from gs2.public.public_search import check_public
+    from gs2.public.public_source import PublicSearchError, check_public
 
     try:
         check_public(config)
@@ -327,9 +325,9 @@ def _solve_public(
     import numpy as np
 
     from cfr.public.policies.policy_file import is_public_policy, open_public_policy
-    from gs2.public.computed_policy import computed_policy
-    from gs2.public.public_explain import PublicBlueprint
+    from gs2.public.public_search import PublicBlueprint
     from gs2.public.public_strategy import StoredStrategy
+    from gs2.public.whole_game import computed_policy
     from gs2.search.explain import solve_infoset
 
     with working(f"growing the public tree of {game.name} …") as tell:
@@ -363,7 +361,7 @@ def _asked(game: Game, spec: str, config: SearchConfig, seed: int) -> Blueprint:
     """Return the strategy that a text names: any if the game can be listed, else one without a tree."""
     from gs2.play.agent_names import blueprint_named, load_searched
     from gs2.search.config.search import SearchConfig
-    from gs2.search.explain import listed_context
+    from gs2.search.part import listed_context
 
     if game.num_players == 2:
         drawn = config.histories.source == "sampled"  # or it was found out already that it cannot be listed

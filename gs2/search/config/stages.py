@@ -245,7 +245,7 @@ class SafetyConfig(Configuration):
         nested or sequential, scope = infoset or subtree);
         "path": the best λ for which the opponent's value of the whole game does not rise (the values off
         its path are taken from the strategy refined so far, not from the infoset); "statistical": if paired
-        rollouts prove that the refined strategy gains (`gs2.search.certificate.sampled_gains`).
+        rollouts prove that the refined strategy gains (`gs2.search.certificate`).
     shrink: share in (0, 1] of the certified weight that is used, where the certificate knows only a sample of
         what the opponent may hold.
     confidence: of a statistical certificate, probability in (0, 1) that what gains nothing is not kept.

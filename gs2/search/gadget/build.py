@@ -19,18 +19,18 @@ then close to a sequential one (arXiv 2601.17131).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
+from games.game import CHANCE, TERMINAL
 from gs2.search.gadget.doubled import doubled, from_doubled
-from gs2.search.gadget.entry import LIVE, Entry, GadgetError
-from gs2.search.gadget.graft import Gadget, graft
-from gs2.search.gadget.maxmargin import less_outside, maxmargin_top
+from gs2.search.gadget.entry import LIVE, Entry, GadgetError, forced_by_infoset, forced_deal
+from gs2.search.gadget.graft import Gadget, Top, graft, team_returns
 from gs2.search.gadget.path_gadget import path_top
-from gs2.search.gadget.resolve import resolve_top, unsafe_top
 
 __all__ = [
     "GADGETS",
@@ -42,6 +42,115 @@ __all__ = [
     "GadgetError",
     "build_gadget",
 ]
+
+
+def unsafe_top(forest: FlatTree, entry: Entry) -> Top:
+    """Return the one level in which chance deals the roots as both blueprints reach them.
+
+    Raises GadgetError where they reach none together.
+    """
+    weight = entry.reach * entry.opponent_reach
+    if not weight.sum() > LIVE:
+        raise GadgetError("gadget: unsafe needs a history that both blueprints reach; got none")
+    top = Top(forest)
+    top.roots(np.zeros(len(weight), np.int32), weight / weight.sum())
+    return top
+
+
+def resolve_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
+    """Return the levels in which chance deals a root and each opponent in turn enters or stays out.
+
+    floor: probability with which chance instead deals a forced entry, below which nobody is asked.
+    """
+    r = len(entry.reach)
+    top = Top(forest)
+    deal = entry.reach / entry.reach.sum()
+    every = np.arange(r)
+    if floor:
+        # Chance deals the r histories to the opponents, and once more, forced, straight into the subgame.
+        prior = forced_deal(entry)
+        top.level(
+            np.zeros(2 * r, np.int64),
+            np.concatenate([(1 - floor) * deal, floor * prior]),
+            np.concatenate([np.full(r, entry.seats[0]), np.full(r, CHANCE)]),
+            np.concatenate([entry.group[0], np.full(r, -1)]).astype(np.int32),
+        )
+    else:
+        top.level(np.zeros(r, np.int64), deal, np.full(r, entry.seats[0]), entry.group[0].astype(np.int32))
+    for at, seat in enumerate(entry.seats):
+        count = int(entry.group[at].max()) + 1
+        first = len(top.infoset_player)
+        top.infoset_player += [seat] * count
+        top.infoset_size += [2] * count
+        out = team_returns(forest, seat, entry.alternative[at])
+        # Each opponent's node has two children: out, a terminal, and in. On all but the last opponent's
+        # level the histories in are the next opponent's nodes.
+        position = 2 * every if at == 0 else 2 * every + 1
+        parent = np.repeat(every if at == 0 else position, 2)
+        is_in = np.tile([False, True], r)
+        prob = np.ones(2 * r)
+        if floor:
+            parent = np.concatenate([parent, (r if at == 0 else 2 * r) + every])
+            is_in = np.concatenate([is_in, np.ones(r, bool)])
+            prob = np.concatenate([prob, np.ones(r)])
+        if at == len(entry.seats) - 1:
+            top.roots(parent, prob, is_in, out)
+        else:
+            nxt = entry.seats[at + 1]
+            player = np.where(is_in, nxt, TERMINAL)
+            infoset = np.full(len(parent), -1, np.int32)
+            infoset[: 2 * r][1::2] = entry.group[at + 1] + first + count
+            if floor:
+                player[2 * r :] = CHANCE
+            top.level(parent, prob, player, infoset, out)
+    return top
+
+
+def maxmargin_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
+    """Return the levels in which the opponent chooses an infoset and chance deals a root of it.
+
+    floor: probability with which chance instead deals a forced entry.
+    Raises GadgetError for roots out of order and for infosets that nobody reaches.
+    """
+    group = entry.group[0]
+    if np.any(np.diff(group) < 0):
+        raise GadgetError("gadget: roots must stand in the order of the opponent's infosets for maxmargin")
+    mass = np.bincount(group, entry.reach)
+    g = len(mass)
+    if np.any(mass <= LIVE):
+        raise GadgetError("gadget: maxmargin needs every infoset of the opponent to be reachable")
+    within = entry.reach / mass[group]
+    seat = entry.seats[0]
+    if not floor:
+        top = Top(forest, seat)
+        top.infoset_size.append(g)
+        top.level(np.zeros(g, np.int64), np.ones(g), np.full(g, CHANCE))
+        top.roots(group.astype(np.int64), within)
+        return top
+    top = Top(forest)
+    top.infoset_player.append(seat)
+    top.infoset_size.append(g)
+    top.level(
+        np.zeros(2, np.int64),
+        np.array([1 - floor, floor]),
+        np.array([seat, CHANCE]),
+        np.array([0, -1], np.int32),
+    )
+    share, forced = forced_by_infoset(entry, within)
+    top.level(np.repeat([0, 1], g), np.concatenate([np.ones(g), share]), np.full(2 * g, CHANCE))
+    top.roots(np.concatenate([group, group + g]).astype(np.int64), np.concatenate([within, forced]))
+    return top
+
+
+def less_outside(
+    forest: FlatTree, root_of: NDArray[np.int32], entry: Entry, shift: NDArray[np.float64]
+) -> FlatTree:
+    """Return the forest with `shift` [r] taken from the opponent's payoffs below each root."""
+    if forest.n_roots != len(shift):
+        shift = np.tile(shift, 2)
+    below = shift[root_of[forest.terminal]]
+    return replace(forest, returns=forest.returns - team_returns(forest, entry.seats[0], below))
+
 
 GADGETS = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path")
 OWN_GADGETS: dict[str, GadgetBuilder] = {}

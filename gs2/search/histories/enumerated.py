@@ -14,12 +14,21 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.build import LIVE
 from gs2.search.generation import generator
-from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.cover import Cover
 from gs2.search.strategy import Strategy
+from gs2.search.subgame.alternative import best_response_node_values, group_values
 from gs2.search.subgame.forest import Roots, cut_forest
 
-__all__ = ["Considered", "choose_histories", "consider_histories", "weigh_histories"]
+__all__ = [
+    "Considered",
+    "action_values",
+    "after_each",
+    "belief",
+    "choose_histories",
+    "consider_histories",
+    "histories_of",
+    "weigh_histories",
+]
 
 
 WHOLE_TREE = 8
@@ -191,3 +200,35 @@ def choose_histories(
     touched = np.zeros(len(considered.alternative), bool)
     touched[considered.group[chosen]] = True
     return chosen, np.flatnonzero(touched[considered.group])
+
+
+def histories_of(context: SearchContext, infoset: int) -> NDArray[np.int32]:
+    """Return the histories of an infoset, rising nodes of the tree, [n]."""
+    graph = context.graph(int(context.tree.infoset_player[infoset]))
+    return graph.nodes[graph.of_infoset(infoset)]
+
+
+def belief(strategy: Strategy, nodes: NDArray[np.int32], player: int) -> NDArray[np.float64]:
+    """Return the share of each history by the reach of chance and the other seat, [n]; alike if that is 0."""
+    known = strategy.reach_at(nodes)
+    weight = known.chance * known.players[:, 1 - player]
+    return weight / weight.sum() if weight.sum() > LIVE else np.full(len(nodes), 1 / len(nodes))
+
+
+def after_each(strategy: Strategy, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the value of each action at histories of one infoset to its player, [n, a] float64."""
+    tree = strategy.tree
+    children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
+    found: NDArray[np.float64] = strategy.values[children, int(tree.player[nodes[0]])]
+    return found
+
+
+def action_values(context: SearchContext, strategy: Strategy, infoset: int) -> NDArray[np.float64]:
+    """Return the value to the infoset's player of each action when everyone goes on by the strategy, [a].
+
+    Histories count by the reach of chance and the opponent; all alike where that is zero.
+    """
+    nodes = histories_of(context, infoset)
+    weight = belief(strategy, nodes, int(context.tree.infoset_player[infoset]))
+    found: NDArray[np.float64] = weight @ after_each(strategy, nodes)
+    return found

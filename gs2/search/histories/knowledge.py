@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cfr.tree import FlatTree, require_states
 from games.game import Game
 from games.ragged import Ragged
+from gs2.search.subgame.cut import subtree_sizes
 
 __all__ = [
     "KnowledgeGraph",
@@ -24,7 +25,6 @@ __all__ = [
     "KnowledgeSize",
     "knowledge_graph",
     "knowledge_report",
-    "subtree_sizes",
 ]
 
 
@@ -131,14 +131,6 @@ def knowledge_graph(game: Game, tree: FlatTree, player: int) -> KnowledgeGraph:
     infoset_group[tree.infoset[nodes]] = group[player]
     level = np.searchsorted(tree.level_offsets, nodes, side="right") - 1
     return KnowledgeGraph(player, nodes, group, tuple(members), infoset_group, level.astype(np.int32))
-
-
-def subtree_sizes(tree: FlatTree) -> NDArray[np.int64]:
-    """Return the number of nodes at and below each node, [N] int64."""
-    size = np.ones(tree.n_nodes, np.int64)
-    for start, end in zip(tree.level_offsets[-2:0:-1], tree.level_offsets[:1:-1], strict=True):
-        np.add.at(size, tree.parent[start:end], size[start:end])
-    return size
 
 
 @dataclass(frozen=True)

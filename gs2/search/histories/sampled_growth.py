@@ -21,7 +21,7 @@ from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.continuation_policies import rollout_play
-from gs2.search.gadget.entry import LIVE
+from gs2.search.histories.enumerated import after_each, belief
 from gs2.search.histories.infoset_values import NO_REACH, HistoriesMet, InfosetValues, root_reach
 from gs2.search.histories.seats import played_by_all
 from gs2.search.strategy import Strategy
@@ -294,16 +294,13 @@ def action_errors(strategy: Strategy, infoset: int, playouts: Playouts | None = 
     tree = strategy.tree
     player = int(tree.infoset_player[infoset])
     nodes = np.flatnonzero(tree.infoset == infoset).astype(np.int32)
-    known = strategy.reach_at(nodes)
-    weight = known.chance * known.players[:, 1 - player]
-    weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(nodes), 1 / len(nodes))
-    children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
-    values = strategy.values[children, player]
+    weight, values = belief(strategy, nodes, player), after_each(strategy, nodes)
     means = weight @ values
     apart = (values - means) * weight[:, None]
     drawn: NDArray[np.float64] = apart.T @ apart
     if playouts is None or (games := playouts.payoffs.shape[1]) < 2:
         return ActionErrors(means, drawn, np.zeros_like(drawn))
+    children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
     each = _by_game(strategy, children, player, playouts)
     each = (each - each.mean(axis=2, keepdims=True)) * weight[:, None, None]
     played: NDArray[np.float64] = np.einsum("hak,hbk->ab", each, each) / (games * (games - 1))

@@ -10,13 +10,14 @@ What is drawn is made a tree of its own, which the pipeline then searches as it 
 A root's weight estimates the reach of chance and the searching player: that of the infoset's own histories
 as drawn there, that of the rest of an opponent infoset as its companions say, both without bias. Where
 everything there is to draw was drawn, weights are exact and so is the search. Where a seat may not notice
-that another moved, everything includes what it may later confuse with what lies below (`sealing`).
+that another moved, everything includes what it may later confuse with what lies below (`sealed_groups`).
 Elsewhere a certificate knows only a part of what the opponent may hold, so that some of what was drawn is
 kept out of the subgame for it alone, and less of what it certifies is used (`_trust`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -26,33 +27,236 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from blueprint.tabular import KeyIndex
+from cfr.tree import TreeBudget, grow, require_states
+from cfr.tree.memory import SEARCH_BYTES, TooLarge
 from games.game import Game, payoff_span
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, joined_samples, line_order
 from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, trails_along
+from games.ragged import Ragged
+from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
 from gs2.search.config.search import BY_RESPONSE, SearchConfig, on_tree
 from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
-from gs2.search.histories.alternative import group_values
-from gs2.search.histories.fresh_trials import FreshTrials
 from gs2.search.histories.sampled_growth import (
     ActionErrors,
     action_errors,
     fitting_roots,
     grow_sampled,
+    places_among,
     policy_on_branches,
 )
-from gs2.search.histories.sealing import apart, are_sealed, sealed_groups
 from gs2.search.histories.seats import past_rule
 from gs2.search.result import SampleSize
 from gs2.search.strategy import Strategy
+from gs2.search.subgame.alternative import group_values
+from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator
 
-__all__ = ["SampledTree", "sample_tree"]
+__all__ = ["FreshTrials", "Part", "sample_tree"]
+
+SEALING = TreeBudget(max_nodes=100_000, history_bytes=SEARCH_BYTES)
+"""What may lie below histories where it is searched for what it can be confused with."""
+
+
+def are_sealed(own: HistorySample, groups: list[HistorySample]) -> bool:
+    """Return whether what looks like the infoset or a group leads to it, after equally many moves."""
+    lengths = np.unique(np.concatenate([own.lines.counts, *(group.lines.counts for group in groups)]))
+    return len(lengths) == 1 and own.sealed and all(group.sealed for group in groups)
+
+
+def sealed_groups(
+    game: Game,
+    player: int,
+    own: HistorySample,
+    groups: list[HistorySample],
+    follow: Callable[[list[Trail], int], list[HistorySample]],
+    most: int,
+) -> list[HistorySample] | None:
+    """Return histories that nobody can take for others, at or below them; None if there are more than `most`.
+
+    A search at some histories is exact if no seat, at anything below them, can take itself to be outside.
+    Where all that looks like an infoset to its player leads to its histories, that holds
+    (`HistorySample.sealed`). Where a seat need not notice that another moved, histories of other infosets are
+    added until it does: what `gs2.search.histories.cover` does on a whole tree, without one.
+    own: all histories of the player's infoset. groups: all of the opponent's infosets that they belong to.
+    follow: gives up to n histories of each trail. Every infoset of both seats below is followed to the end of
+    the game, what lies outside is added, and again, until none reaches outside.
+    """
+    if are_sealed(own, groups):
+        return groups
+    seen: set[tuple[int, int, bytes]] = set()
+    while True:
+        every = joined_samples(groups)
+        every = every.take(np.flatnonzero(apart(every.lines, np.zeros(len(every), bool))))
+        if len(every) > most:
+            return None
+        trails = _trails_below(game, player, every, seen)
+        if trails is None or len(trails) > most:
+            return None
+        new = follow(trails, most + 1) if trails else []
+        if not all(sample.complete for sample in new):
+            return None
+        if not new:
+            return [every]
+        groups = [every, *new]
+
+
+def _trails_below(
+    game: Game, player: int, roots: HistorySample, seen: set[tuple[int, int, bytes]]
+) -> list[Trail] | None:
+    """Return a trail to each infoset at or below some histories that is not in `seen`, and add it there.
+
+    Where the player acts, what its opponent knows is an infoset, too. None if the tree is too large.
+    """
+    ones = np.ones(len(roots))
+    try:
+        tree = require_states(grow(game, roots.states, ones, budget=SEALING), "sampling")
+    except TooLarge:
+        return None
+    root_of, trails = root_numbers(tree), []
+    for seat, acting in ((0, 0), (1, 1), (1 - player, player)):
+        nodes = np.flatnonzero(tree.player == acting)
+        keys = game.infoset_key(tree.states[nodes], seat)
+        lines = []
+        for row in np.unique(keys, axis=0, return_index=True)[1].tolist():
+            name = seat, acting, keys[row].tobytes()
+            if name not in seen:
+                seen.add(name)
+                node, way = int(nodes[row]), []
+                root = roots.lines[int(root_of[node])]
+                while tree.parent[node] >= 0:
+                    way.append(tree.action[node])
+                    node = int(tree.parent[node])
+                lines.append(np.concatenate([root, np.array(way[::-1], root.dtype)]) if way else root)
+        if lines:
+            counts = np.array([len(line) for line in lines])
+            trails += trails_along(game, Ragged.from_counts(counts, np.concatenate(lines)), seat)
+    return trails
+
+
+def apart(lines: Ragged, first: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which histories are kept so that none goes on from another, [n] bool.
+
+    first: [n] bool, those that are kept rather than the others.
+    """
+    kept = np.ones(len(lines), bool)
+    names: set[bytes] = set()
+    above: set[bytes] = set()
+    lengths = np.unique(lines.counts).tolist()
+    for row in np.lexsort((lines.counts, ~first)).tolist():
+        line = lines[row]
+        ways = {line[:length].tobytes() for length in lengths if length <= len(line)}
+        kept[row] = not (ways & names) and line.tobytes() not in above
+        if kept[row]:
+            names.add(line.tobytes())
+            above |= ways
+    return kept
+
+
+@dataclass(frozen=True, eq=False)
+class FreshTrials:
+    """Draws histories at the end of a trail, for a certificate: see `gs2.search.context.TrialSource`.
+
+    What a subgame was solved on says nothing of what was not drawn, so the histories that judge its solution
+    are drawn for that alone. Those that the tree lacks, and whatever lies behind a depth limit or a branch
+    that was left out, are played by the blueprint.
+    config: of the search, which says how histories are drawn. start: the blueprint on the tree below those
+    that the subgame stands on. seed: of all that is drawn here.
+    """
+
+    game: Game
+    blueprint: Blueprint
+    trail: Trail
+    config: SearchConfig
+    start: Strategy
+    seed: int
+
+    def draw(self, n: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return n histories of the infoset and their weights, independent of each other.
+
+        Of an infoset that is known wholly they are drawn as likely as they are; elsewhere each trial is a
+        sample of one history, of a weight without bias. Of a game that draws by itself, those that it drew.
+        """
+        rng = np.random.default_rng(self.seed)
+        found = self._follow(1, n, rng)[0]
+        weight = self._weight(found)
+        if found.complete:
+            return found.states[rng.choice(len(found), n, p=weight / weight.sum())], np.ones(n)
+        if found.scaled:
+            ones = self._follow(n, 1, rng)
+            if all(one.scaled for one in ones):
+                every = joined_samples(ones)
+                return every.states, self._weight(every)
+        order = rng.permutation(len(found))
+        return found.states[order], weight[order]
+
+    def _follow(self, samples: int, n: int, rng: np.random.Generator) -> list[HistorySample]:
+        """Return some samples of up to n histories."""
+        past = past_rule(self.blueprint, self.trail.player, self.config)
+        explore = self.config.histories.explore
+        return follow_trails(self.game, [self.trail] * samples, n, rng, policy=past, explore=explore)
+
+    def _weight(self, sample: HistorySample) -> NDArray[np.float64]:
+        """Return how likely chance and the opponent, as far as it is believed, make histories, [n] float64.
+
+        Alike where they never lead here.
+        """
+        theirs = sample.players[:, 1 - self.trail.player] ** self.config.histories.belief
+        weight: NDArray[np.float64] = sample.stands * sample.chance * theirs
+        return weight if weight.sum() > 0 else np.ones(len(sample))
+
+    def plays(self, strategies: tuple[Strategy, ...]) -> tuple[Blueprint, ...]:
+        """Return what plays each of some strategies on the tree where any of them is not the blueprint."""
+        tree = self.start.tree
+        changed = np.any([strategy.raw != self.start.raw for strategy in strategies], axis=0)
+        there = np.unique(tree.slot_infoset[changed & (tree.slot_player == self.trail.player)])
+        return tuple(_ChangedPlay(self.blueprint, self.trail.player, one, there) for one in strategies)
+
+
+class _ChangedPlay:
+    """A blueprint in whose place a player follows a strategy at some infosets of a tree.
+
+    The tree may lack some of the actions there: those are never played.
+    """
+
+    def __init__(
+        self, blueprint: Blueprint, player: int, strategy: Strategy, infosets: NDArray[np.int64]
+    ) -> None:
+        tree = strategy.tree
+        self.name, self._blueprint, self._player = blueprint.name, blueprint, player
+        self._index = KeyIndex(tree.infoset_key[infosets])
+        actions = tree.slot_actions()
+        self._there = [(actions[s], strategy.raw[s]) for s in map(tree.slots, infosets.tolist())]
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64."""
+        probs = np.array(self._blueprint.policy(game, states, player, actions), np.float64)
+        if player != self._player:
+            return probs
+        found = self._index.find(game.infoset_key(states, player))
+        for number in np.unique(found[found >= 0]).tolist():
+            rows = np.flatnonzero(found == number)
+            kept, instead = self._there[number]
+            legal = actions[int(rows[0])]
+            here = np.zeros(len(legal))
+            here[places_among(legal, kept)] = instead
+            probs[actions.offsets[rows][:, None] + np.arange(len(legal))] = here
+        return probs
+
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
+        """Return the blueprint's value of each action, [m] float64."""
+        return self._blueprint.q(game, states, player, actions)
+
+    def value(self, game: Game, states: Array, player: int) -> Array:
+        """Return the blueprint's value of each state, [n] float64."""
+        return self._blueprint.value(game, states, player)
+
 
 SPARE = 2
 """Histories of an opponent infoset that are drawn for each companion asked for."""
@@ -65,22 +269,35 @@ LEAST = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class SampledTree:
-    """The part of a game below histories drawn at one infoset, as a tree that a search starts from.
+class Part:
+    """The part of a game that one search is made on: the whole tree, or what lies below histories drawn.
 
-    context, strategy: the tree, and the blueprint on it. infoset: its number in the tree.
-    config: of the search on this tree, where nothing is left to draw. size: how much was drawn.
-    trials: what a statistical certificate draws, beside all this. errors: of the values of the infoset's
-    actions; None where nothing was left to luck.
+    context, strategy: the tree, and the blueprint on it. infoset: its number in the tree. asked: the
+    configuration as it was asked for; config: of the search on this tree, which lists its histories.
+    size: how much was drawn; None where the game is listed. trials: what a statistical certificate draws,
+    beside all this. errors: of the values of the infoset's actions; None where nothing was left to luck.
     """
 
     context: SearchContext
     strategy: Strategy
     infoset: int
+    asked: SearchConfig
     config: SearchConfig
-    size: SampleSize
-    trials: FreshTrials
-    errors: ActionErrors | None
+    size: SampleSize | None = None
+    trials: FreshTrials | None = None
+    errors: ActionErrors | None = None
+
+    def legal(self) -> tuple[NDArray[Any], Ragged]:
+        """Return a history of the infoset, [1], and its legal actions, of which the tree may lack some."""
+        tree = require_states(self.context.tree, "search")
+        first = int(tree.infoset_first_node()[self.infoset])
+        state = tree.states[first : first + 1]
+        return state, self.context.game.actions(state)
+
+    def places(self, legal: Ragged) -> NDArray[np.int64]:
+        """Return the place of each of the tree's actions among the legal ones of the infoset, [k] int64."""
+        tree = self.context.tree
+        return places_among(legal.values, tree.slot_actions()[tree.slots(self.infoset)])
 
 
 def sample_tree(
@@ -90,7 +307,7 @@ def sample_tree(
     config: SearchConfig,
     rng: np.random.Generator,
     leaf: LeafEvaluator | None = None,
-) -> SampledTree:
+) -> Part:
     """Return the tree below histories drawn at the end of a trail, where its player acts.
 
     leaf: values histories at the depth limit in place of the configured evaluator.
@@ -143,7 +360,7 @@ def sample_tree(
     games = 0 if playouts is None else playouts.payoffs.shape[1]
     exact = roots.size.complete and games == 0
     size = replace(roots.size, games=games)
-    return SampledTree(context, strategy, number, drawn, size, trials, None if exact else errors)
+    return Part(context, strategy, number, config, drawn, size, trials, None if exact else errors)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,11 +19,12 @@ from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import Entry
 from gs2.search.subgame.cut import Subgame
 
-__all__ = ["HistorySource", "LeftAlone", "Log", "Problem"]
+__all__ = ["HistorySource", "LeftAlone", "Log", "Problem", "SubgameSolution"]
 
 ConsideredT = TypeVar("ConsideredT")
 KeptT = TypeVar("KeptT")
-ProblemT_co = TypeVar("ProblemT_co", bound="Problem", covariant=True)
+ProblemT_co = TypeVar("ProblemT_co", covariant=True)
+ForestT = TypeVar("ForestT", bound="Problem")
 
 
 @dataclass
@@ -82,6 +83,23 @@ class Problem(Protocol):
     def full(self) -> bool:
         """Return whether no reply can be added."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class SubgameSolution:
+    """A subgame solved.
+
+    policy: on the forest's slots. iterations: of all solves together; gap: of the last. missed: the most that
+    the opponents gain by replies that the forest lacks, in payoffs; tolerance: how much of that is let pass.
+    """
+
+    subgame: Subgame
+    gadget: Gadget
+    policy: NDArray[np.float64]
+    iterations: int
+    gap: float
+    missed: float
+    tolerance: float
 
 
 class HistorySource(Protocol[ConsideredT, KeptT, ProblemT_co]):

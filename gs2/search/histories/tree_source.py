@@ -13,16 +13,17 @@ from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import LIVE, Entry
 from gs2.search.gadget.path import Arrivals, opponent_path
-from gs2.search.histories.alternative import best_response_node_values, group_values
+from gs2.search.histories.double_oracle import Summary, choose_plans
 from gs2.search.histories.enumerated import Considered, choose_histories, consider_histories
-from gs2.search.histories.source import LeftAlone, Log
+from gs2.search.histories.source import LeftAlone, Log, SubgameSolution
 from gs2.search.result import Kept
+from gs2.search.safety import Certified, Proposal, certify
 from gs2.search.strategy import Strategy
+from gs2.search.subgame.alternative import best_response_node_values, group_values
 from gs2.search.subgame.cut import Subgame
-from gs2.search.subgame.double_oracle import Summary, choose_plans
 from gs2.search.subgame.forest import Roots, cut_forest
 
-__all__ = ["NOTHING", "TreeProblem", "TreeSource"]
+__all__ = ["TreeProblem", "TreeSource", "keep_histories", "with_all"]
 
 SECONDS_PER_NODE = 2e-7
 """What building a subgame and solving it roughly takes at least; a closure with less time is left alone, or
@@ -32,12 +33,9 @@ CERTIFY_SECONDS_PER_NODE = 1e-7
 """What a certificate takes, which a search keeps back from its time: the histories' trees and the opponent's
 answers to a few mixtures, at 13 nanoseconds a node each; with time left it tries more."""
 
-NOTHING = Kept(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool), np.zeros(0, np.int64))
-"""What a search without a subgame keeps."""
-
 
 @lru_cache(maxsize=64)
-def _with_all(config: SearchConfig) -> SearchConfig:
+def with_all(config: SearchConfig) -> SearchConfig:
     """Return the configuration with everything generated; kept, because most small searches ask for it."""
     return config.replace(generator="all")
 
@@ -46,9 +44,9 @@ class TreeSource:
     """The histories of one infoset of a full tree, under one strategy of both players.
 
     config: of the search, as it came to be: with little time, or where the player's own strategy never leads,
-    it is not the one given. seen: the strategy that the search starts from, as `config`. hurried: whether a
-    closure is too large for the time. deadline: until when the subgame must be solved, so that a certificate
-    is made in time.
+    it is not the one given. strategy: that is refined; seen: the one that the search starts from.
+    hurried: whether a closure is too large for the time. deadline: until when the subgame must be solved, so
+    that a certificate is made in time.
     """
 
     def __init__(
@@ -66,8 +64,8 @@ class TreeSource:
         """
         if options.trials is None:  # a tree of drawn histories has been cut at the depth limit already
             options.check_leaf(config)
-        self.context, self.infoset, self.options, self.log = context, infoset, options, log
-        self.config, self.seen, self.deadline = config, strategy, options.deadline
+        self.context, self.strategy, self.infoset, self.options = context, strategy, infoset, options
+        self.log, self.config, self.seen, self.deadline = log, config, strategy, options.deadline
         self.hurried = config.subgame.rest == "summary" and _too_large(
             context, strategy, infoset, options.deadline, log
         )
@@ -106,7 +104,7 @@ class TreeSource:
             if self.hurried:
                 raise LeftAlone("")
             if size <= self.config.subgame.whole:
-                self.config = _with_all(self.config)
+                self.config = with_all(self.config)
         if self.deadline is not None and self.config.safety.certificate != "none":
             self.deadline -= CERTIFY_SECONDS_PER_NODE * size
         if self.hurried:
@@ -118,7 +116,7 @@ class TreeSource:
             self.config, rng = fitting, np.random.default_rng(self.infoset)
             most = fitting.generation.k
             log.notes.append(f"the infoset is searched with at most {most} histories instead")
-        kept = _keep(considered, self.config, rng, log)
+        kept = keep_histories(considered, self.config, rng, log)
         log.lap("generation")
         return kept
 
@@ -134,6 +132,48 @@ class TreeSource:
             raise LeftAlone("the time was up before a subgame could be built, solved and certified")
         kept, entry = _entry(self.context, self.seen, considered, kept, self.config, self.log)
         return kept, TreeProblem(self, considered, kept, entry)
+
+    def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the slots of the infoset, [a] int64, and the strategy refined there, [a] float64."""
+        slots = self.context.tree.slots(self.infoset)
+        return slots, self.strategy.probs[slots]
+
+    def proposal(self, problem: TreeProblem, solution: SubgameSolution) -> Proposal:
+        """Return what the solution proposes to the searching player."""
+        subgame, tree = solution.subgame, solution.gadget.tree
+        if solution.missed > solution.tolerance and problem.summary is not None:
+            self.log.notes.append(
+                f"the opponent has better replies than the {problem.summary.count} plans it was given where "
+                f"its histories stayed in summary, by up to {solution.missed:.3g}"
+            )
+        mine = subgame.tree.slot_player == problem.considered.player
+        return Proposal(
+            slots=subgame.slot_origin[mine],
+            probs=solution.policy[mine],
+            solved=problem.solved,
+            nodes=tree.n_nodes,
+            decisions=int(np.count_nonzero(tree.player >= 0)),
+            infosets=tree.n_infosets,
+            iterations=solution.iterations,
+            gap=solution.gap,
+            complete=solution.missed <= solution.tolerance and not self.hurried,
+        )
+
+    def certify(self, considered: Considered, proposal: Proposal) -> Certified | None:
+        """Return what of a proposal is kept; None where a depth limit comes before the infoset itself."""
+        log, end = self.log, self.options.deadline
+        if not np.any(self.context.tree.slot_infoset[proposal.slots] == self.infoset):
+            block = self.config.safety.scope == "block"
+            log.notes.append(
+                "the depth limit comes before the infoset itself: the strategy "
+                f"{'there ' * block}is left as it was"
+            )
+            if not block or len(proposal.slots) == 0:
+                return None
+        against = self.options if self.hurried else self.options.alone
+        certified = certify(self.context, self.strategy, considered, proposal, self.config, against)
+        log.late = log.late or (end is not None and time.perf_counter() >= end)
+        return certified
 
     def _fitting(self, considered: Considered, seconds: float) -> SearchConfig | None:
         """Return a configuration with the largest k, up to its own, that can be solved in time, or None."""
@@ -241,7 +281,7 @@ def _too_large(
     return True
 
 
-def _keep(considered: Considered, config: SearchConfig, rng: np.random.Generator, log: Log) -> Kept:
+def keep_histories(considered: Considered, config: SearchConfig, rng: np.random.Generator, log: Log) -> Kept:
     """Return the histories that enter the subgame, and in which role."""
     generated, rows = choose_histories(considered, config, rng)
     if config.subgame.rest == "summary" and config.generation.generator == "all":

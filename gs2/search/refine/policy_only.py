@@ -1,4 +1,4 @@
-"""Blueprints that are a policy and nothing else: their values come from playing on."""
+"""Blueprints made of a policy alone: their values come from playing on, or from a tree."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.protocol import Blueprint
+from blueprint.tabular import KeyIndex
 from cfr.policies.policy import Policy
+from cfr.tree import FlatTree
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
+from games.support.configuration import ConfigError
+from gs2.search.context import SearchContext
+from gs2.search.histories.infoset_values import values_histories
+from gs2.search.strategy import Strategy
 from gs2.search.subgame.leaf import rollout_leaf
 from gs2.search.subgame.playing_out import CommonDraws, play_out
 
-__all__ = ["KeyedPlay", "PolicyOnly", "UniformPlay"]
+__all__ = ["KeyedPlay", "PlayedStrategy", "PolicyOnly", "UniformPlay"]
 
 ROLLOUTS = 4
 """Games played from each state to value it."""
@@ -84,3 +91,79 @@ class PolicyOnly:
         payoffs = play_out(game, after, [(self,)] * game.num_players, draws)[:, player]
         mean: NDArray[np.float64] = payoffs.reshape(-1, ROLLOUTS).mean(axis=1)
         return mean
+
+
+class PlayedStrategy:
+    """A strategy on a full tree as a `Blueprint` that may change from search to search.
+
+    name: what to call it. probs: [slots] float64, read whenever it is asked.
+    """
+
+    name = "the strategy refined so far"
+
+    def __init__(self, context: SearchContext, strategy: Strategy) -> None:
+        """Take a tree and the strategy on it; what values histories is the strategy's own blueprint."""
+        self._tree: FlatTree = context.tree
+        self._context, self._strategy = context, strategy
+        self.probs = strategy.probs
+        self._places: dict[int, tuple[KeyIndex, NDArray[np.int64]]] = {}
+        self._slots = Ragged(self._tree.infoset_offset, np.arange(self._tree.n_slots))
+
+    @property
+    def values_histories(self) -> bool:
+        """Return whether the values are those of single histories."""
+        return values_histories(self._valued())
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64."""
+        keys = game.infoset_key(states, player)
+        return self.probs[self._slots.take(self.numbers(keys, player)).values]
+
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the value of each action by the blueprint that values histories, [m] float64."""
+        found: NDArray[np.float64] = self._valued().q(game, states, player, actions)
+        return found
+
+    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
+        """Return the value of each state by the blueprint that values histories, [n] float64."""
+        found: NDArray[np.float64] = self._valued().value(game, states, player)
+        return found
+
+    def numbers(self, keys: NDArray[np.uint64], player: int) -> NDArray[np.int64]:
+        """Return the number in the tree of a player's infosets by their keys, [n] int64.
+
+        Raises ValueError for a key that the tree does not have.
+        """
+        if player not in self._places:
+            mine = np.flatnonzero(self._tree.infoset_player == player)
+            self._places[player] = KeyIndex(self._tree.infoset_key[mine]), mine
+        index, mine = self._places[player]
+        row = index.find(keys)
+        if np.any(row < 0):
+            raise ValueError(
+                f"{self._context.game.name}: the tree must have every infoset asked for; it lacks one"
+            )
+        return mine[row]
+
+    def slots_of(self, part: FlatTree, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the full tree's slots for slots of a tree of the same game, [s] int64, of one player.
+
+        Raises ConfigError where that tree holds only some of the actions.
+        """
+        infoset = part.slot_infoset[slots]
+        if len(slots) == 0:
+            return slots
+        there = np.unique(infoset)
+        number = self.numbers(part.infoset_key[there], int(part.infoset_player[there[0]]))
+        whole = np.diff(self._tree.infoset_offset)[number]
+        if np.any(whole != np.diff(part.infoset_offset)[there]):
+            raise ConfigError(
+                f"{self._context.game.name}: branches must be at least {whole.max()} where a whole strategy "
+                "is refined, for every action to have a probability; got fewer; set branches = None"
+            )
+        at = number[np.searchsorted(there, infoset)]
+        found: NDArray[np.int64] = self._tree.infoset_offset[at] + slots - part.infoset_offset[infoset]
+        return found
+
+    def _valued(self) -> Blueprint:
+        return self._strategy.known_blueprint(self._context.game)

@@ -12,23 +12,31 @@ sequential   one after another: a search sees all that were done before it. An a
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from games.game import Game, Infoset
-from games.infosets.trail import trails_along
 from games.support.configuration import ConfigError
+from games.support.own import load_own_files, own_files
+from games.support.work.engines import executor_at
+from games.support.work.executor import Executor, Task, WorkerLost, in_order
+from games.support.work.where import where_of
+from gs2.parts import PARTS, add_part, chosen_parts
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import AnyStrategy, SearchContext, SearchOptions
-from gs2.search.pipeline import check_asked, refine_infoset
-from gs2.search.refine.at import PlayedStrategy, refine_sampled
-from gs2.search.refine.workers import Workers
+from gs2.search.context import AnyStrategy, SearchContext, SearchOptions, check_asked
+from gs2.search.histories.enumerated import histories_of
+from gs2.search.histories.sampled_source import sample_tree
+from gs2.search.part import refine_part
+from gs2.search.pipeline import refine_infoset
+from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.result import Refinement
 from gs2.search.safety import with_certified
 from gs2.search.strategy import Strategy
@@ -295,48 +303,83 @@ _Found = tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]
 
 def _search_all(context: SearchContext, job: _Job) -> _Found:
     """Return (slots, their refined probabilities, statistics) of the searches of a job."""
-    if job.config.histories.source == "sampled":
-        return _sample_all(context, job)
-    tree = context.tree
-    opponent = 1 - job.player
-    config = job.config
+    tree, player = context.tree, job.player
     strategy = Strategy(tree, job.policy, job.blueprint)
-    given = SearchOptions(luck=_luck(job.seed))
-    if job.mode == "sequential" and context.covers(job.player).turns_are_noticed:
-        # Searches of one depth then share their opponent infosets, and what one gains another may spend.
-        given = replace(given, start=strategy)
-    if (
-        config.histories.alternative == "best-response"
-        and config.subgame.depth is None
-        and job.mode != "sequential"
-    ):
-        strategy = strategy.with_best_response(opponent)
-    graph = context.graph(job.player)
-    mine = strategy.reach.players[:, job.player]
-    slots: list[NDArray[np.int64]] = []
-    probs: list[NDArray[np.float64]] = []
+    search = (_drawing if job.config.histories.source == "sampled" else _listing)(context, job, strategy)
+    mine = strategy.reach.players[:, player]
+    slots, probs = [np.zeros(0, np.int64)], [np.zeros(0)]
     stats: list[RefineStats] = []
     solved = np.zeros(tree.n_infosets, bool)
     for number in job.infosets.tolist():
-        if solved[number]:
+        if solved[number] or (job.skip_unreached and not mine[histories_of(context, number)[0]] > 0):
             continue
-        if job.skip_unreached and not mine[graph.nodes[graph.of_infoset(number)[0]]] > 0:
-            continue
-        rng = np.random.default_rng([job.seed, job.player, number])
-        found = refine_infoset(context, strategy, number, config, rng, given)
-        if _settled(config, found):
-            own = np.unique(found.considered.own_infoset[found.kept.rows])
-            solved[own[own >= 0]] = True
+        found = search(number, np.random.default_rng([job.seed, player, number]))
+        solved[found.settled] = True
         slots.append(found.slots)
         probs.append(found.probs)
-        stats.append(_stats(found))
-        if job.mode == "sequential":
+        stats.append(found.stats)
+    return np.concatenate(slots), np.concatenate(probs), stats
+
+
+@dataclass(frozen=True, eq=False)
+class _One:
+    """One search of a job: the slots that it replaces, their probabilities, and the infosets it settled."""
+
+    slots: NDArray[np.int64]
+    probs: NDArray[np.float64]
+    stats: RefineStats
+    settled: NDArray[np.integer]
+
+
+_Search = Callable[[int, np.random.Generator], _One]
+
+
+def _listing(context: SearchContext, job: _Job, strategy: Strategy) -> _Search:
+    """Return what searches an infoset on the whole tree."""
+    config, sequential = job.config, job.mode == "sequential"
+    given = SearchOptions(luck=_luck(job.seed))
+    if sequential and context.covers(job.player).turns_are_noticed:
+        # Searches of one depth then share their opponent infosets, and what one gains another may spend.
+        given = replace(given, start=strategy)
+    if config.histories.alternative == "best-response" and config.subgame.depth is None and not sequential:
+        strategy = strategy.with_best_response(1 - job.player)
+    now = strategy
+
+    def search(number: int, rng: np.random.Generator) -> _One:
+        nonlocal now
+        found = refine_infoset(context, now, number, config, rng, given)
+        if sequential:
             # The steps of one search take the opponent's values afresh; single ones bring them up to date.
             certified = None if found.steps else found.certified
-            strategy = with_certified(context, strategy, found.slots, found.probs, certified)
-    if not slots:
-        return np.zeros(0, np.int64), np.zeros(0), stats
-    return np.concatenate(slots), np.concatenate(probs), stats
+            now = with_certified(context, now, found.slots, found.probs, certified)
+        return _One(found.slots, found.probs, _stats(found), _settled(config, found))
+
+    return search
+
+
+def _drawing(context: SearchContext, job: _Job, strategy: Strategy) -> _Search:
+    """Return what searches an infoset with histories drawn there; the tree only names infosets."""
+    player, config = job.player, job.config
+    if config.subgame.gap is not None:  # a whole strategy has a probability for every action
+        config = config.replace(gap=None)
+    played = PlayedStrategy(context, strategy)
+    played.probs = strategy.probs.copy()
+
+    def search(number: int, rng: np.random.Generator) -> _One:
+        began = time.perf_counter()
+        part = sample_tree(context.game, played, context.trail_to(number), config, rng)
+        found = refine_part(part, rng)
+        tree, settled = part.context.tree, np.zeros(0, np.int64)
+        if part.size is not None and part.size.complete:
+            there = _settled(part.config, found)
+            settled = played.numbers(tree.infoset_key[there], player) if len(there) else settled
+        slots = played.slots_of(tree, found.slots)
+        if job.mode == "sequential":
+            played.probs[slots] = found.probs
+        stats = replace(_stats(found), infoset=number, seconds=time.perf_counter() - began)
+        return _One(slots, found.probs, stats, settled)
+
+    return search
 
 
 def _luck(seed: int) -> int:
@@ -344,48 +387,15 @@ def _luck(seed: int) -> int:
     return int(np.random.default_rng([seed, SHARED]).integers(1 << 62))
 
 
-def _sample_all(context: SearchContext, job: _Job) -> _Found:
-    """Return what `_search_all` does, with histories drawn at every infoset; the tree only names these."""
-    tree, player, config = context.tree, job.player, job.config
-    if config.subgame.gap is not None:  # a whole strategy has a probability for every action
-        config = config.replace(gap=None)
-    strategy = Strategy(tree, job.policy, job.blueprint)
-    played = PlayedStrategy(context, strategy)
-    played.probs = strategy.probs.copy()
-    graph = context.graph(player)
-    mine = strategy.reach.players[:, player]
-    slots: list[NDArray[np.int64]] = []
-    probs: list[NDArray[np.float64]] = []
-    stats: list[RefineStats] = []
-    solved = np.zeros(tree.n_infosets, bool)
-    for number in job.infosets.tolist():
-        node = int(graph.nodes[graph.of_infoset(number)[0]])
-        if solved[number] or (job.skip_unreached and not mine[node] > 0):
-            continue
-        began = time.perf_counter()
-        rng = np.random.default_rng([job.seed, player, number])
-        trail = trails_along(context.game, context.line_to(node), player)[0]
-        part, found = refine_sampled(context.game, played, trail, config, rng)
-        if part.size.complete and _settled(part.config, found):
-            own = np.unique(found.considered.own_infoset[found.kept.rows])
-            solved[played.numbers(part.context.tree.infoset_key[own[own >= 0]], player)] = True
-        slots.append(played.slots_of(part.context.tree, found.slots))
-        probs.append(found.probs)
-        stats.append(replace(_stats(found), infoset=number, seconds=time.perf_counter() - began))
-        if job.mode == "sequential":
-            played.probs[slots[-1]] = found.probs
-    if not slots:
-        return np.zeros(0, np.int64), np.zeros(0), stats
-    return np.concatenate(slots), np.concatenate(probs), stats
-
-
-def _settled(config: SearchConfig, found: Refinement) -> bool:
-    """Return whether a search solved all there is to solve at every infoset of the player that it touched."""
-    if config.safety.scope != "block" or found.considered.unreached:
-        return False
+def _settled(config: SearchConfig, found: Refinement) -> NDArray[np.integer]:
+    """Return the infosets of the player at which a search solved all there is to solve, of its tree."""
+    every = config.histories.order is None and config.generation.generator == "all"
     if config.subgame.rest == "summary":
-        return found.complete and found.nodes > 0
-    return config.histories.order is None and config.generation.generator == "all"
+        every = found.complete and found.nodes > 0
+    if config.safety.scope != "block" or found.considered.unreached or not every:
+        return np.zeros(0, np.int64)
+    own = np.unique(found.considered.own_infoset[found.kept.rows])
+    return own[own >= 0]
 
 
 def _stats(found: Refinement) -> RefineStats:
@@ -398,3 +408,73 @@ def _stats(found: Refinement) -> RefineStats:
         seconds=sum(found.seconds.values()),
         late=found.late,
     )
+
+
+Job = TypeVar("Job")
+Found = TypeVar("Found")
+
+
+class Workers(Generic[Job, Found]):
+    """Runs jobs in one game here, or in fresh processes that are sent the game and its tree once each.
+
+    search: does one job; a function at the top of a module. count: processes; 1 stays in this one.
+    Raises ConfigError for a game or part of one's own that cannot be sent, and for processes that die.
+    """
+
+    def __init__(
+        self,
+        search: Callable[[SearchContext, Job], Found],
+        context: SearchContext,
+        player: int,
+        config: SearchConfig,
+        count: int,
+    ) -> None:
+        sent = _sent(context, config) if count > 1 else b""
+        task = Task(_received, (sent, player), search)
+        self._executor: Executor[Job, Found] = executor_at(where_of(count), task, here=context)
+
+    def __enter__(self) -> Callable[[list[Job]], Iterator[Found]]:
+        return self._run
+
+    def __exit__(self, *exception: object) -> None:
+        self._executor.close()
+
+    def _run(self, jobs: list[Job]) -> Iterator[Found]:
+        try:
+            yield from in_order(self._executor, jobs)
+        except WorkerLost as error:
+            raise ConfigError(
+                "refine_policy: every process must answer; one ended without. In a script, call it under "
+                '`if __name__ == "__main__":`; where memory is short, use fewer workers'
+            ) from error
+
+
+def _sent(context: SearchContext, config: SearchConfig) -> bytes:
+    """Return what a worker needs to search in a game, pickled.
+
+    Raises ConfigError if a part of it cannot be sent to another process.
+    """
+    parts: dict[str, Any] = {"game": context.game, "tree": context.tree}
+    parts |= chosen_parts(config)
+    for name, part in parts.items():
+        try:
+            pickle.dumps(part)
+        except Exception as error:
+            raise ConfigError(
+                f"refine_policy: with workers > 1 the {name} must be one that pickle can send to a process; "
+                f"got {part!r} ({error}); define it at the top of a module, or use workers=1"
+            ) from error
+    whole = pickle.dumps(parts, protocol=pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps((own_files(), whole), protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def _received(sent: bytes, player: int) -> SearchContext:
+    """Return the game and tree of a worker, with what its searches need."""
+    files, whole = pickle.loads(sent)
+    load_own_files(files)  # before what was made there
+    parts = pickle.loads(whole)
+    for field in PARTS.keys() & parts:
+        add_part(field, *parts[field])
+    context = SearchContext(parts["game"], parts["tree"])
+    context.graph(player)
+    return context

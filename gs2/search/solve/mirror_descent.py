@@ -5,16 +5,37 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.tree import FlatTree
+from games.game import TERMINAL, payoff_span
+from games.ragged import ranges
+from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GenerationConfig, SolveConfig
+from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generate
+from gs2.search.histories.enumerated import Considered, after_each, belief, histories_of
+from gs2.search.histories.source import Log
+from gs2.search.result import NOTHING, Kept
+from gs2.search.strategy import Strategy
 
-__all__ = ["ANSWERS", "KeptValues", "keep", "mirror_descent_step", "plain_size", "step_from", "step_up"]
+__all__ = [
+    "ANSWERS",
+    "SLIP",
+    "TIED",
+    "KeptValues",
+    "keep",
+    "keep_few",
+    "mirror_descent",
+    "mirror_descent_step",
+    "plain_size",
+    "step_from",
+    "step_up",
+]
 
 ANSWERS = 0xA25
 """Seed of the histories from which opponents answer a step."""
@@ -25,6 +46,10 @@ LEAST_DEVIATION = 0.01
 """Least deviation of payoffs that a step reckons with, as a share of the payoff range: where strategies never
 hesitate, nothing deviates."""
 
+SLIP = 0.02
+"""How far a robust step takes the histories to be those of the strategy still, whatever an opponent does."""
+TIED = 1e-10
+"""Actions whose values differ by less, as a share of the payoff range, are equally good to an opponent."""
 LEAST_PROBABILITY = 1e-6
 """What a step takes a probability of zero for, so that an action can come alive."""
 PARTS = 10
@@ -190,3 +215,188 @@ def mirror_descent_step(
     weights: NDArray[np.float64] = np.exp(logits - logits.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
     return weights
+
+
+def _valued(
+    strategy: Strategy,
+    nodes: NDArray[np.int32],
+    carried: NDArray[np.float64],
+    unkept: NDArray[np.float64] | None = None,
+) -> KeptValues:
+    """Return what the actions are worth at histories of one infoset when everyone goes on by the strategy."""
+    squares = strategy.squares[nodes, int(strategy.tree.player[nodes[0]])]
+    none = np.zeros(len(nodes)) if unkept is None else unkept
+    return KeptValues(after_each(strategy, nodes), squares, carried, none)
+
+
+def keep_few(
+    context: SearchContext,
+    strategy: Strategy,
+    considered: Considered,
+    config: SearchConfig,
+    rng: np.random.Generator,
+) -> tuple[Kept, KeptValues, NDArray[np.int32]]:
+    """Return the histories of the infoset that the generator keeps, what they say of actions, and where."""
+    nodes = histories_of(context, considered.infoset)
+    weight = belief(strategy, nodes, considered.player)
+    here = _rows_of(context, nodes, considered)
+    alternative = considered.alternative[considered.group[here]]
+    rows, carried, unkept = keep(alternative, weight, config.generation, rng)
+    none = np.zeros(len(rows), bool)
+    kept = Kept(here[rows], none, none, here[np.sort(rows)])
+    nodes = nodes[rows]
+    return kept, _valued(_answered(context, strategy, config, nodes), nodes, carried, unkept), nodes
+
+
+def _against_others(
+    context: SearchContext,
+    strategy: Strategy,
+    config: SearchConfig,
+    nodes: NDArray[np.int32],
+    carried: NDArray[np.float64],
+) -> list[NDArray[np.float64]]:
+    """Return the action values against the answers that a robust step meets beside the first, [a] each.
+
+    nodes, carried: histories of the infoset, and the share of its reach that each carries.
+    """
+    tree = context.tree
+    seat = 1 - int(tree.player[nodes[0]])
+    below = _infosets_below(tree, nodes, seat)
+    met = np.union1d(below, _infosets_above(tree, nodes, seat))
+    found = []
+    for share, infosets in ((1.0, below), (0.5, met)):
+        answered = strategy.answered(
+            ("best", share, config.generation, seat),
+            infosets,
+            partial(_best, context, strategy, config, share),
+        )
+        weight = carried
+        if share < 1.0:
+            before, after = (one.reach_at(nodes) for one in (strategy, answered))
+            likely = before.chance * before.players[:, seat]
+            # A part of a game does not hold what the opponent did before, which may have been anything.
+            otherwise = after.chance * (after.players[:, seat] if strategy.above is None else 1.0)
+            likelier = (1 - SLIP) * otherwise + SLIP * likely
+            everything = len(nodes) == len(histories_of(context, int(tree.infoset[nodes[0]])))
+            ratio = np.divide(likelier, likely, out=np.ones(len(nodes)), where=likely > 0)
+            weight = likelier if everything else carried * ratio
+            weight = weight / weight.sum() if weight.sum() > LIVE else carried
+        found.append(weight @ after_each(answered, nodes))
+    return found
+
+
+def _best(
+    context: SearchContext, strategy: Strategy, config: SearchConfig, share: float, infoset: int
+) -> NDArray[np.float64]:
+    """Return the policy that plays the best actions at an infoset by a share, else the strategy's, [a]."""
+    value = _seen_by_answers(context, strategy, config, infoset).mean
+    best = value >= value.max() - TIED * payoff_span(context.game)
+    old = strategy.probs[context.tree.slots(infoset)]
+    found: NDArray[np.float64] = share * best / best.sum() + (1 - share) * old
+    return found
+
+
+def _answered(
+    context: SearchContext, strategy: Strategy, config: SearchConfig, nodes: NDArray[np.int32]
+) -> Strategy:
+    """Return the strategy that a step is taken against: the opponent's as it answers below some histories.
+
+    Its answer at an infoset is a step of its own from the strategy, from as many histories. The histories are
+    drawn by the infoset's number, so that all searches of a strategy meet the same answers.
+    """
+    if not config.solve.extragradient:
+        return strategy
+    tree, seat = context.tree, 1 - int(context.tree.player[nodes[0]])
+    below = _infosets_below(tree, nodes, seat)
+    return strategy.answered(
+        (config.solve, config.generation, seat), below, partial(_step, context, strategy, config)
+    )
+
+
+def _step(
+    context: SearchContext, strategy: Strategy, config: SearchConfig, infoset: int
+) -> NDArray[np.float64]:
+    """Return the policy after a step at an infoset when everyone goes on by the strategy, [a]."""
+    seen = _seen_by_answers(context, strategy, config, infoset)
+    return step_from(
+        seen, strategy.probs[context.tree.slots(infoset)], config.solve, payoff_span(context.game)
+    )
+
+
+def _seen_by_answers(
+    context: SearchContext, strategy: Strategy, config: SearchConfig, infoset: int
+) -> KeptValues:
+    """Return what the actions of an opponent that answers are worth when everyone goes on by the strategy."""
+    nodes, seat = histories_of(context, infoset), int(context.tree.infoset_player[infoset])
+    weight = belief(strategy, nodes, seat)
+    rows, unkept = np.arange(len(nodes)), np.zeros(len(nodes))
+    if config.generation.generator != "all":
+        theirs = strategy.values[nodes, 1 - seat]
+        rows, weight, unkept = keep(
+            theirs, weight, config.generation, np.random.default_rng([ANSWERS, infoset])
+        )
+    return _valued(strategy, nodes[rows], weight, unkept)
+
+
+def _infosets_above(tree: FlatTree, nodes: NDArray[np.int32], seat: int) -> NDArray[np.int64]:
+    """Return the infosets of a seat on the way to some nodes, rising, [i]."""
+    found, here = [np.zeros(0, np.int64)], tree.parent[nodes]
+    while len(here := here[here >= 0]):
+        found.append(tree.infoset[here[tree.player[here] == seat]].astype(np.int64))
+        here = tree.parent[here]
+    return np.unique(np.concatenate(found))
+
+
+def _infosets_below(tree: FlatTree, nodes: NDArray[np.int32], seat: int) -> NDArray[np.int64]:
+    """Return the infosets of a seat below some nodes, rising, [i]."""
+    found, here = [np.zeros(0, np.int64)], nodes.astype(np.int64)
+    while len(here):
+        here = ranges(tree.first_child[here], tree.n_children[here])
+        found.append(tree.infoset[here[tree.player[here] == seat]].astype(np.int64))
+        here = here[tree.player[here] != TERMINAL]
+    return np.unique(np.concatenate(found))
+
+
+def _rows_of(context: SearchContext, nodes: NDArray[np.int32], considered: Considered) -> NDArray[np.int64]:
+    """Return the row of each history of the infoset among those considered, [n]; 0 where chance never leads.
+
+    Where a later confusion of the opponent's is considered as well, a history stands for those below it.
+    """
+    order = np.argsort(considered.nodes)
+    there = considered.nodes[order]
+    at, found = nodes.astype(np.int64), np.zeros(len(nodes), np.int64)
+    missing = np.ones(len(nodes), bool)
+    while missing.any():
+        place = np.minimum(np.searchsorted(there, at), len(there) - 1)
+        met = missing & (there[place] == at)
+        found[met] = order[place[met]]
+        missing &= ~met
+        at[missing] = context.tree.parent[at[missing]]
+        missing &= at >= 0
+    return found
+
+
+def mirror_descent(
+    context: SearchContext,
+    strategy: Strategy,
+    config: SearchConfig,
+    considered: Considered,
+    rng: np.random.Generator,
+    log: Log,
+) -> tuple[Kept, NDArray[np.float64]]:
+    """Return the histories of the infoset that say what to do, and the policy there after a step, [a]."""
+    infoset = considered.infoset
+    old = strategy.probs[context.tree.slots(infoset)]
+    span = payoff_span(context.game)
+    if config.generation.generator == "all":
+        nodes = histories_of(context, infoset)
+        weight = belief(strategy, nodes, considered.player)
+        kept, seen = NOTHING, _valued(_answered(context, strategy, config, nodes), nodes, weight)
+    else:
+        kept, seen, nodes = keep_few(context, strategy, considered, config, rng)
+        weight = seen.carried
+    log.lap("generation")
+    others = _against_others(context, strategy, config, nodes, weight) if config.solve.robust else ()
+    probs = step_from(seen, old, config.solve, span, others)
+    log.lap("solve")
+    return kept, probs

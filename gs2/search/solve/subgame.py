@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,35 +11,19 @@ from cfr.anchored import Anchor, solve_anchored
 from cfr.lp import LpTimeout, solve_lp
 from cfr.solver import Start, Stop, solve
 from cfr.tree import FlatTree
-from cfr.variants import variant
+from cfr.variants import Variant, variant
 from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import SolveConfig
 from gs2.search.gadget.build import Gadget, build_gadget
-from gs2.search.histories.source import LeftAlone, Log, Problem
+from gs2.search.histories.source import LeftAlone, Log, Problem, SubgameSolution
 from gs2.search.subgame.cut import Subgame
 
-__all__ = ["MISSED", "SubgameSolution", "solve_subgame"]
+__all__ = ["MISSED", "SubgameSolution", "note_lateness", "solve_subgame", "variant_of"]
 
 MISSED = 1e-4
 """Share of the payoff range by which a summary may underrate the opponent."""
 ROUGH = 1e-3
 """Share of the payoff range to which a subgame is first solved where a summary still lacks plans."""
-
-
-@dataclass(frozen=True, eq=False)
-class SubgameSolution:
-    """A subgame solved.
-
-    policy: on the forest's slots. iterations: of all solves together; gap: of the last. missed: the most that
-    the opponents gain by replies that the forest lacks, in payoffs; tolerance: how much of that is let pass.
-    """
-
-    subgame: Subgame
-    gadget: Gadget
-    policy: NDArray[np.float64]
-    iterations: int
-    gap: float
-    missed: float
-    tolerance: float
 
 
 def solve_subgame(problem: Problem, log: Log) -> SubgameSolution:
@@ -111,20 +94,15 @@ def _solve(
             log.late = True
             raise LeftAlone("the time was up before the LP was solved") from error
         return exact.policy, 0, exact.exploitability
-    row = (
-        variant(config.solve.variant)
-        if config.solve.gamma is None
-        else variant(config.solve.variant, gamma=config.solve.gamma)
-    )
     found = solve(
         tree,
-        variant=row,
+        variant=variant_of(config.solve),
         iterations=config.solve.iterations,
         target=config.solve.target,
         stop=Stop(deadline),
         start=None if start is None else Start(start, config.solve.warm_start),
     )
-    _note_lateness(found.stopped, found.iteration, config, log)
+    note_lateness(found.stopped, found.iteration, config, log)
     return found.policy, found.iteration, found.exploitability
 
 
@@ -151,11 +129,16 @@ def _solve_anchored(
         target=config.solve.target,
         stop=Stop(problem.deadline),
     )
-    _note_lateness(found.stopped, found.iteration, config, log)
+    note_lateness(found.stopped, found.iteration, config, log)
     return found.policy, found.iteration, found.gap
 
 
-def _note_lateness(stopped: str, iteration: int, config: SearchConfig, log: Log) -> None:
+def variant_of(stage: SolveConfig) -> Variant:
+    """Return the row of CFR that a configuration asks for."""
+    return variant(stage.variant) if stage.gamma is None else variant(stage.variant, gamma=stage.gamma)
+
+
+def note_lateness(stopped: str, iteration: int, config: SearchConfig, log: Log) -> None:
     """Note that the time was up, if that ended a run."""
     if stopped == "deadline":
         log.late = True

@@ -17,9 +17,16 @@ from numpy.typing import NDArray
 from cfr.tree import WHOLE, FlatTree, TreeBudget, TreeRules, grow
 from games.game import TERMINAL, Game
 from games.support.kernel import kernel
-from gs2.search.histories.knowledge import subtree_sizes
 
-__all__ = ["DepthLimit", "FixedPlay", "Subgame", "TreeCutter", "grow_subgame", "root_numbers"]
+__all__ = [
+    "DepthLimit",
+    "FixedPlay",
+    "Subgame",
+    "TreeCutter",
+    "grow_subgame",
+    "root_numbers",
+    "subtree_sizes",
+]
 
 NO_LIMIT = 2**30
 
@@ -330,6 +337,14 @@ def _cut(
         terminal[:n_terminal],
         np.array(truncated, np.int32),
     )
+
+
+def subtree_sizes(tree: FlatTree) -> NDArray[np.int64]:
+    """Return the number of nodes at and below each node, [N] int64."""
+    size = np.ones(tree.n_nodes, np.int64)
+    for start, end in zip(tree.level_offsets[-2:0:-1], tree.level_offsets[:1:-1], strict=True):
+        np.add.at(size, tree.parent[start:end], size[start:end])
+    return size
 
 
 def root_numbers(tree: FlatTree) -> NDArray[np.int32]:

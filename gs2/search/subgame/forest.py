@@ -13,10 +13,15 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.continuation_policies import continuation_blueprints, read_continuations
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.continuations import LeafChooser, with_choices, with_continuations
+from gs2.search.subgame.continuations import (
+    LeafChooser,
+    continuation_payoffs,
+    known_at,
+    with_choices,
+    with_continuations,
+)
 from gs2.search.subgame.cut import DepthLimit, FixedPlay, Subgame
 from gs2.search.subgame.leaf import checked_leaf, rollout_leaf, value_leaf
-from gs2.search.subgame.multi_valued import continuation_payoffs, known_at
 
 __all__ = ["Roots", "cut_forest"]
 

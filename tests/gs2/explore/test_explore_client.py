@@ -7,7 +7,7 @@ import json
 import re
 
 from experiments.refinement.rows_page import SCRIPTS
-from gs2.explore.explore_page import EXPLORE_MODULES
+from gs2.explore.solve_picture import EXPLORE_MODULES
 from gs2.search.config.presets import PRESETS
 from gs2.search.config.stages import GADGET_NAMES
 from gs2.web.pages import MODULES, STATIC, standalone_page

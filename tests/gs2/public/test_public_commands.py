@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from cfr.public.policies.policy_file import open_public_policy
 from gs2.cli import main
 from gs2.policies import policy_spec as policy_specs
-from gs2.public.computed_policy import computed_policy
+from gs2.public.whole_game import computed_policy
 from tests.cfr.public.setting import both
 from tests.patience import PATIENCE
 

@@ -15,9 +15,14 @@ from games.game import GameError, Infoset
 from games.registry import load_game
 from games.support.configuration import ConfigError
 from gs2.policies.policy_spec import policy_from_spec
-from gs2.public.pairs import PublicPlace, PublicSearchError
-from gs2.public.public_explain import PublicBlueprint, find_place, public_action_values
-from gs2.public.public_search import refine_public
+from gs2.public.public_search import (
+    PublicBlueprint,
+    PublicRefinement,
+    find_place,
+    public_action_values,
+    refine_public,
+)
+from gs2.public.public_source import PublicPlace, PublicSearchError
 from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
@@ -71,6 +76,15 @@ def random_place(tree: PublicTree, rng: np.random.Generator) -> PublicPlace:
         weights = tree.game.deal_weights(public_states(tree, node))[0]
         if (weights if player == 0 else weights.T)[private].sum() > 0:
             return PublicPlace(node, private)
+
+
+def pairs(refined: PublicRefinement) -> np.ndarray:
+    """Return which pairs of private states were in the subgame, [own, opponent's]."""
+    player, kept = refined.found.considered.player, refined.found.kept.rows
+    tree = refined.before.tree
+    out = np.zeros((tree.n_private[player], tree.n_private[1 - player]), bool)
+    out.reshape(-1)[refined.found.considered.nodes[kept]] = True
+    return out
 
 
 def infosets_of(context: SearchContext) -> list[Infoset]:
@@ -178,7 +192,7 @@ def test_no_accepted_certificate_lets_the_opponent_gain(freeze: str, scope: str,
             found = refine_public(strategy, place, config, rng, threads=1)
             opponent = 1 - int(tree.player[place.node])
             assert found.strategy.best_response(opponent, sweeper) <= before[opponent] + 1e-9
-            changed += found.weight > 0
+            changed += found.found.anchor > 0
     assert changed > 0
 
 
@@ -229,8 +243,9 @@ def test_every_field_changes_a_search_or_is_refused(name: str) -> None:
         other = refine_public(strategy, place, base.replace(**change), np.random.default_rng(1), threads=1)
     except (PublicSearchError, ConfigError):
         return
-    same = np.array_equal(found.policy, other.policy) and np.array_equal(found.pairs, other.pairs)
-    assert not (same and found.weight == other.weight and np.array_equal(found.lanes, other.lanes))
+    same = np.array_equal(found.policy, other.policy) and np.array_equal(pairs(found), pairs(other))
+    told = [(one.found.anchor, one.found.slots.tolist()) for one in (found, other)]
+    assert not (same and told[0] == told[1])
 
 
 def test_the_fields_tried_are_all_that_can_be_set_on_a_public_tree() -> None:
@@ -271,13 +286,14 @@ def test_sampled_histories_are_some_of_the_closure_and_all_of_them_in_the_end() 
     for samples, companions in ((1, 0), (1, 1), (2, 2)):
         config = preset("1-klss", source="sampled", samples=samples, companions=companions, iterations=5)
         found = refine_public(strategy, place, config, rng, threads=1)
-        assert found.pairs[place.private].astype(bool).sum() <= samples
-        assert (found.pairs > 0).sum(0).max() <= companions + 1
+        assert pairs(found)[place.private].sum() <= samples
+        assert pairs(found).sum(0).max() <= companions + 1
     config = preset("1-klss", source="sampled", samples=500, companions=500, iterations=5)
     every = refine_public(strategy, place, config, rng, threads=1)
     listed = refine_public(strategy, place, preset("1-klss", iterations=5), rng, threads=1)
-    assert np.array_equal(every.pairs, listed.pairs)
-    assert np.allclose(every.policy, listed.policy) and np.allclose(every.alternative, listed.alternative)
+    assert np.array_equal(pairs(every), pairs(listed))
+    alternative = [one.found.considered.alternative for one in (every, listed)]
+    assert np.allclose(every.policy, listed.policy) and np.allclose(*alternative)
 
 
 def test_action_values_are_weighed_by_chance_where_the_opponent_never_leads() -> None:

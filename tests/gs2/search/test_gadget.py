@@ -17,9 +17,9 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget
 from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.path import Arrivals, opponent_path
-from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.strategy import Strategy
+from gs2.search.subgame.alternative import best_response_node_values, group_values
 from tests.gs2.search.setting import (
     GAMES,
     GOOFSPIEL,

@@ -14,13 +14,16 @@ from gs2.search.config.presets import preset
 from gs2.search.config.stages import WEIGHTED_GENERATORS
 from gs2.search.context import NO_OPTIONS
 from gs2.search.gadget.entry import LIVE
-from gs2.search.histories.enumerated import consider_histories
-from gs2.search.pipeline import SLIP, TIED, action_values, keep_few, refine_infoset
-from gs2.search.refine import refine_both
+from gs2.search.histories.enumerated import action_values, consider_histories
+from gs2.search.pipeline import refine_infoset
+from gs2.search.refine.whole import refine_both
 from gs2.search.solve.mirror_descent import (
     LEAST_PROBABILITY,
     PARTS,
+    SLIP,
+    TIED,
     KeptValues,
+    keep_few,
     mirror_descent_step,
     step_from,
     step_size,

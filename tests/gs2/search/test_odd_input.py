@@ -15,7 +15,7 @@ from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.context import SearchContext
 from gs2.search.explain import solve_infoset
-from gs2.search.refine import refine_policy
+from gs2.search.refine.whole import refine_policy
 from gs2.search.subgame.leaf import check_leaf_value
 from tests.games.random_games import Node, NodeGame
 from tests.gs2.search.setting import KUHN, blueprint, context

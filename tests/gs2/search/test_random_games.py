@@ -21,10 +21,10 @@ from gs2.search.config.stages import WEIGHTED_GENERATORS
 from gs2.search.context import SearchContext
 from gs2.search.explain import solve_infoset
 from gs2.search.generation import GENERATORS
-from gs2.search.histories.alternative import best_response_policy, group_values
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.strategy import Strategy
+from gs2.search.subgame.alternative import best_response_policy, group_values
 from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import spliced
 from tests.patience import amount

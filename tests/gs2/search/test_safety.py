@@ -8,7 +8,7 @@ import pytest
 from cfr.best_response import best_response_values
 from cfr.values import reach
 from gs2.search.config.presets import preset
-from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.safety import PlanMixer, splice_slots
 from tests.gs2.search.setting import (
     KUHN,

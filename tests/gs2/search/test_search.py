@@ -19,7 +19,7 @@ from gs2.search.config.presets import PRESET_NOTES, PRESETS, preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchOptions
 from gs2.search.explain import solve_infoset
-from gs2.search.refine import RefineOptions, refine_both, refine_policy
+from gs2.search.refine.whole import RefineOptions, refine_both, refine_policy
 from gs2.search.result import SearchResult
 from tests.gs2.search.setting import (
     GOOFSPIEL,

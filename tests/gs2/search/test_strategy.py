@@ -20,7 +20,7 @@ from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import RefineOptions, refine_both, refine_policy
+from gs2.search.refine.whole import RefineOptions, refine_both, refine_policy
 from gs2.search.safety import with_certified
 from gs2.search.strategy import Strategy
 from tests.games.random_games import RandomGame
@@ -165,7 +165,12 @@ STEPS = (
         "histories.tree_source.choose_histories",
         "pipeline.solve_subgame",
     ),
-    *("pipeline.certify", "pipeline.with_certified", "solve.subgame.build_gadget", "solve.subgame.solve"),
+    *(
+        "histories.tree_source.certify",
+        "pipeline.with_certified",
+        "solve.subgame.build_gadget",
+        "solve.subgame.solve",
+    ),
     *("strategy.reach", "strategy.node_values", "strategy.best_response_node_values"),
     *("strategy.counterfactual_values", "safety.cover", "safety.opponent_path", "subgame.forest.DepthLimit"),
 )

@@ -52,7 +52,7 @@ function marks(node) {
 
 /**
  * Return a tree to unfold.
- * @param {{nodes: Array, infosets: Array}} tree as `gs2.explore.tree_picture` makes it.
+ * @param {{nodes: Array, infosets: Array}} tree as `gs2.explore.solve_picture` makes it.
  * @param {number} player who searched. @param {string} label what the tree is called.
  */
 export function treeView(tree, player, label) {

@@ -9,16 +9,15 @@ import pytest
 
 from gs2.search.config.presets import preset
 from gs2.search.explain import solve_infoset
-from gs2.search.histories.fresh_trials import FreshTrials
-from gs2.search.histories.sampled_source import SampledTree, sample_tree
-from gs2.search.pipeline import action_values
-from gs2.search.refine.at import PlayedStrategy
+from gs2.search.histories.enumerated import action_values
+from gs2.search.histories.sampled_source import FreshTrials, Part, sample_tree
+from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import GOOFSPIEL, LEDUC, context, random_policy, rng, trail_to
 from tests.patience import amount
 
 
-def drawn(name: str, infoset: int, policy: np.ndarray, **changes: Any) -> SampledTree:
+def drawn(name: str, infoset: int, policy: np.ndarray, **changes: Any) -> Part:
     """Return the tree of histories drawn at an infoset of a listed game."""
     there = context(name)
     played = PlayedStrategy(there, Strategy(there.tree, policy))

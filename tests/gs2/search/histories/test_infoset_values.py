@@ -15,6 +15,7 @@ from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.continuation_policies import rollout_play
+from gs2.search.histories.enumerated import action_values
 from gs2.search.histories.infoset_values import (
     MOST_ASKED,
     HistoriesMet,
@@ -24,9 +25,7 @@ from gs2.search.histories.infoset_values import (
 )
 from gs2.search.histories.sampled_growth import LikeliestBranches
 from gs2.search.histories.seats import SeatBlueprint, seat_views
-from gs2.search.pipeline import action_values
-from gs2.search.refine.at import PlayedStrategy
-from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
+from gs2.search.refine.policy_only import PlayedStrategy, PolicyOnly, UniformPlay
 from gs2.search.strategy import Strategy
 from tests.games.infosets.seated_games import RandomPlay, SeatedGame
 from tests.gs2.search.setting import LEDUC, LIARS_DICE, context, random_policy, rng

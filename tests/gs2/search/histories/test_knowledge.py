@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gs2.search.histories.knowledge import subtree_sizes
+from gs2.search.subgame.cut import subtree_sizes
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, context
 from tests.reference.knowledge import order_k_by_sets
 

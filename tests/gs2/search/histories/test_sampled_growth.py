@@ -28,6 +28,7 @@ from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.explain import solve_infoset
+from gs2.search.histories.enumerated import action_values
 from gs2.search.histories.sampled_growth import (
     LikeliestBranches,
     action_errors,
@@ -35,9 +36,9 @@ from gs2.search.histories.sampled_growth import (
     play_out_leaves,
 )
 from gs2.search.histories.sampled_source import sample_tree
-from gs2.search.pipeline import action_values
-from gs2.search.refine import refine_policy
-from gs2.search.refine.at import PlayedStrategy, refine_at
+from gs2.search.refine.at import refine_at
+from gs2.search.refine.policy_only import PlayedStrategy
+from gs2.search.refine.whole import refine_policy
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import GOOFSPIEL, LEDUC, LIARS_DICE, context, random_policy, rng, trail_to
 from tests.gs2.search.test_random_games import blueprint as random_blueprint

@@ -20,12 +20,11 @@ from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.explain import solve_infoset
 from gs2.search.histories.sampled_source import sample_tree
-from gs2.search.refine import RefineOptions, refine_policy
-from gs2.search.refine.at import PlayedStrategy, refine_sampled
-from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
+from gs2.search.part import refine_part
+from gs2.search.refine.policy_only import PlayedStrategy, PolicyOnly, UniformPlay
+from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.result import SearchResult
 from gs2.search.strategy import Strategy
-from tests.gs2.search.certificate.test_safe_combinations import rise
 from tests.gs2.search.setting import (
     GAMES,
     GOOFSPIEL,
@@ -38,6 +37,7 @@ from tests.gs2.search.setting import (
     trail_to,
 )
 from tests.gs2.search.test_random_games import BLUEPRINTS, blueprint, prepared
+from tests.gs2.search.test_safe_combinations import rise
 from tests.patience import amount
 
 SAME = 1e-9
@@ -355,7 +355,9 @@ def test_a_step_gains_from_the_opponent_as_believed_and_from_one_that_played_any
         for robust in least:
             config = preset("gs2-s", source="sampled", branches=12, robust=robust)
             played = PlayedStrategy(there, strategy)
-            part, found = refine_sampled(there.game, played, trail, config, rng(seed, 2))
+            draws = rng(seed, 2)
+            part = sample_tree(there.game, played, trail, config, draws)
+            found = refine_part(part, draws)
             mine, player = part.strategy, trail.player
             nodes = np.flatnonzero(mine.tree.infoset == part.infoset)
             children = mine.tree.first_child[nodes][:, None] + np.arange(mine.tree.n_children[nodes[0]])

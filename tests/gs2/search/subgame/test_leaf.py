@@ -15,8 +15,9 @@ from gs2.search.config.presets import preset
 from gs2.search.context import SearchOptions
 from gs2.search.explain import solve_infoset
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import RefineOptions, refine_policy
-from gs2.search.refine.at import PlayedStrategy, refine_at
+from gs2.search.refine.at import refine_at
+from gs2.search.refine.policy_only import PlayedStrategy
+from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuations import continuation_values, with_continuations
 from gs2.search.subgame.cut import DepthLimit

@@ -9,7 +9,7 @@ from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchOptions
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.result import Refinement
 from tests.gs2.search.setting import LEDUC, blueprint, context, random_policy, rng, searched
 

@@ -21,14 +21,15 @@ from gs2.search.continuation_policies import (
     continuation_blueprints,
     read_continuations,
 )
-from gs2.search.subgame.continuations import LeafChooser, with_choices
-from gs2.search.subgame.cut import Subgame, grow_subgame
-from gs2.search.subgame.leaf import rollout_leaf
-from gs2.search.subgame.multi_valued import (
+from gs2.search.subgame.continuations import (
+    LeafChooser,
     continuation_payoffs,
     exact_continuation_payoffs,
     known_at,
+    with_choices,
 )
+from gs2.search.subgame.cut import Subgame, grow_subgame
+from gs2.search.subgame.leaf import rollout_leaf
 from gs2.search.subgame.playing_out import CommonDraws, FreshDraws, play_out
 from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, context, random_policy, rng

@@ -13,7 +13,7 @@ from cfr.best_response import best_response_values
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import FREEZE, GADGET_NAMES, REST, SCOPES
-from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.refine.whole import RefineOptions, refine_policy
 from tests.gs2.search.test_random_games import BLUEPRINTS, ROUNDING, blueprint, prepared
 from tests.patience import amount
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from games.support.configuration import ConfigError
-from gs2.search.certificate.sampled_gains import GainRule, decide, mixture_gains
+from gs2.search.certificate import GainRule, decide, mixture_gains
 from tests.patience import amount
 
 RUNS = amount(200, 80)

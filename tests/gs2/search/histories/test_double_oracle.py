@@ -7,9 +7,9 @@ import pytest
 
 from cfr.sequence_form import sequence_form
 from gs2.search.config.presets import preset
+from gs2.search.histories.double_oracle import choose_plans
 from gs2.search.solve.subgame import MISSED
 from gs2.search.subgame.cut import FixedPlay
-from gs2.search.subgame.double_oracle import choose_plans
 from tests.gs2.search.setting import (
     GAMES,
     KUHN,

@@ -9,13 +9,11 @@ from cfr.tree import grow
 from cfr.values import node_values
 from games.registry import load_game
 from gs2.policies.tabulate import tabulate
-from gs2.search.certificate.paired_rollouts import (
-    action_payoffs,
+from gs2.search.certificate import (
     columns_against,
     strategy_payoffs,
 )
-from gs2.search.continuation_policies import continuation_blueprints, read_continuations
-from gs2.search.subgame.multi_valued import exact_continuation_payoffs
+from gs2.search.continuation_policies import continuation_blueprints
 from tests.cfr.trees import random_policy
 from tests.games.random_games import RandomGame
 
@@ -36,27 +34,6 @@ def an_infoset(tree, seed: int) -> tuple[int, int]:
     wide = np.flatnonzero(np.diff(tree.infoset_offset) > 1)
     infoset = int(np.random.default_rng(seed).choice(wide))
     return infoset, int(tree.infoset_player[infoset])
-
-
-@SEEDS
-def test_payoffs_of_actions_come_near_what_they_are_exactly(seed: int) -> None:
-    game, tree, policy, base = prepared(seed)
-    infoset, player = an_infoset(tree, seed)
-    nodes = np.flatnonzero(tree.infoset == infoset)[:3]
-    columns = columns_against(game, player, base, continuation_blueprints(base, AGAINST))
-    found = action_payoffs(
-        game, tree.states[nodes], player, columns, np.random.default_rng(seed), rollouts=1499
-    )
-    sets = [read_continuations("blueprint"), read_continuations("blueprint")]
-    sets[1 - player] = read_continuations(AGAINST)
-    exact = exact_continuation_payoffs(game, tree, policy, sets)
-    exact = exact.swapaxes(0, player)[0]  # the player has one continuation
-    low, high = game.payoff_range
-    for row, node in enumerate(nodes.tolist()):
-        children = tree.first_child[node] + np.arange(tree.n_children[node])
-        np.testing.assert_allclose(
-            found[row], exact[:, children, player], atol=3 * (high - low) / np.sqrt(1499)
-        )
 
 
 @SEEDS
@@ -110,12 +87,3 @@ def test_partners_play_the_blueprint_in_every_column() -> None:
 
     columns = columns_against(Four(), 2, "base", ("base", "other"))
     assert columns == [["base", "base"], ["base", "other"], ["base", "base"], ["base", "other"]]
-
-
-def test_states_of_another_player_are_refused() -> None:
-    game, tree, _, base = prepared(0, load_game("kuhn_poker"))
-    columns = columns_against(game, 0, base, (base,))
-    for player in (0, 1):
-        wrong = tree.states[np.flatnonzero(tree.player == 1 - player)[:2]]
-        with pytest.raises(ValueError, match="one infoset"):
-            action_payoffs(game, wrong, player, columns, np.random.default_rng(0))

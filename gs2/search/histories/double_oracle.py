@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE
 from gs2.search.context import SearchContext
-from gs2.search.histories.alternative import best_responses, group_values
 from gs2.search.histories.enumerated import Considered
 from gs2.search.strategy import Strategy
+from gs2.search.subgame.alternative import best_responses, group_values
 from gs2.search.subgame.cut import Subgame
 
 __all__ = ["OpponentResponse", "Summary", "choose_plans"]

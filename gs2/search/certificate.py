@@ -26,14 +26,35 @@ approximately the growth-rate optimal size); Berger 1982, intersection-union tes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.protocol import Blueprint
+from games.game import Game, payoff_span
 from games.support.configuration import ConfigError
+from gs2.policies.tabulate import tabulate
+from gs2.search.config.search import SearchConfig
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.continuation_policies import continuation_blueprints
+from gs2.search.histories.enumerated import Considered
+from gs2.search.strategy import Strategy
+from gs2.search.subgame.playing_out import CommonDraws, play_out
 
-__all__ = ["METHODS", "GainRule", "Verdict", "decide", "mixture_gains"]
+__all__ = [
+    "METHODS",
+    "SHARES",
+    "GainRule",
+    "Verdict",
+    "columns_against",
+    "decide",
+    "mixture_gains",
+    "sampled_verdict",
+    "strategy_payoffs",
+]
 
 METHODS = ("betting", "t")
 MOST_STAKED = 0.9
@@ -250,3 +271,87 @@ def _t_bounds(gains: NDArray[np.float64], each: NDArray[np.float64], level: floa
     error *= np.sqrt(effective / (effective - 1))
     bound: NDArray[np.float64] = mean - float(stats.t.ppf(1 - level, effective - 1)) * error
     return bound
+
+
+def columns_against(
+    game: Game, player: int, blueprint: Blueprint, continuations: Sequence[Blueprint]
+) -> list[list[Blueprint]]:
+    """Return for each seat what it plays in each column: opponents a continuation, our team the blueprint.
+
+    continuations: C of them, the blueprint first. The result has C blueprints for each seat.
+    """
+    team = game.teams[player]
+    return [
+        list(continuations) if game.teams[seat] != team else [blueprint] * len(continuations)
+        for seat in range(game.num_players)
+    ]
+
+
+def strategy_payoffs(
+    game: Game,
+    states: NDArray[Any],
+    player: int,
+    strategies: Sequence[Blueprint],
+    columns: Sequence[Sequence[Blueprint]],
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return what a player gets from histories by each of its strategies, [n, S, C] float64, one game each.
+
+    strategies: S of them, for this decision and all later ones of the player; the refined and the old, say.
+    columns: what each seat plays in each of C columns; the player's own are not looked at.
+    All strategies and columns of one history meet the same luck.
+    """
+    n, s, c = len(states), len(strategies), len(columns[0])
+    row = np.repeat(np.arange(n), s * c)
+    own = np.tile(np.repeat(np.arange(s), c), n)
+    column = np.tile(np.arange(c), n * s)
+    draws = CommonDraws(int(rng.integers(1 << 62)), row, np.zeros(len(row), np.int64), 1, game.num_players)
+    chosen = np.repeat(column[:, None], game.num_players, axis=1)
+    chosen[:, player] = own
+    plays = [list(strategies) if seat == player else list(columns[seat]) for seat in range(game.num_players)]
+    payoffs: NDArray[np.float64] = play_out(game, states[row], plays, draws, chosen)[:, player]
+    return payoffs.reshape(n, s, c)
+
+
+SHARES = (1.0, 0.75, 0.5, 0.25)
+"""Shares of the anchor that are tried where a tolerance lets losses pass; without one all pass or none."""
+TRIALS = 1
+"""Word of the luck in trials, which is not that at the leaves of what they judge."""
+
+
+def sampled_verdict(
+    context: SearchContext,
+    strategies: tuple[Strategy, Strategy],
+    considered: Considered,
+    config: SearchConfig,
+    options: SearchOptions = NO_OPTIONS,
+) -> Verdict:
+    """Return whether paired rollouts prove that a refined strategy gains at an infoset, and its weight.
+
+    strategies: the old and the refined one. Histories of the infoset are drawn by the reach of chance and
+    everyone under the old strategy, so that samples count alike.
+    options: `luck` seeds what is drawn and played; `trials` draws the histories in place of that, where the
+        tree is only a part of the game.
+    """
+    game, tree, safety = context.game, context.tree, config.safety
+    player = considered.player
+    rng = options.dice(TRIALS, considered.infoset)
+    importance = None
+    if options.trials is None:
+        plays: tuple[Blueprint, ...] = tuple(tabulate(game, tree, one.raw) for one in strategies)
+        nodes = considered.nodes[considered.own_infoset == considered.infoset]
+        reach = strategies[0].reach_at(nodes)
+        weight = reach.without(player)
+        share = weight / weight.sum() if weight.sum() > 0 else np.full(len(nodes), 1 / len(nodes))
+        states = tree.states[rng.choice(nodes, safety.trials, p=share)]
+    else:
+        states, importance = options.trials.draw(safety.trials)
+        plays = options.trials.plays(strategies)
+    old, refined = plays
+    columns = columns_against(game, player, old, continuation_blueprints(old, safety.against))
+    payoffs = strategy_payoffs(game, states, player, (old, refined), columns, rng)
+    weights = safety.anchor * np.array(SHARES if safety.tolerance > 0 else SHARES[:1])
+    span = payoff_span(game)
+    rule = GainRule(span, safety.confidence, safety.tolerance * span)
+    gains = mixture_gains(payoffs[:, 0], payoffs[:, 1], weights)
+    return decide(gains, weights, rule, importance=importance)

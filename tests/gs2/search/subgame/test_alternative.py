@@ -8,15 +8,15 @@ import pytest
 from cfr.best_response import best_response_values
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.path import Arrivals, opponent_path
-from gs2.search.histories.alternative import (
+from gs2.search.histories.double_oracle import OpponentResponse
+from gs2.search.histories.enumerated import consider_histories
+from gs2.search.strategy import Strategy
+from gs2.search.subgame.alternative import (
     best_response_node_values,
     best_response_policy,
     best_responses,
     group_values,
 )
-from gs2.search.histories.enumerated import consider_histories
-from gs2.search.strategy import Strategy
-from gs2.search.subgame.double_oracle import OpponentResponse
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, context, form, random_policy
 from tests.reference.node_response import best_response_node_values_by_recursion
 

@@ -1,0 +1,360 @@
+"""A source of histories on a public tree: pairs of private states, of which one search keeps some.
+
+The stages are those of `gs2.search.pipeline`. A history is a pair of private states here, numbered row by row
+as (own, opponent's), and the tree below is shared by all of them: a closure of hundreds of pairs costs what
+its public tree does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.public.sweep_kernels import BEST, VALUE
+from cfr.public.sweeper import usable_cores
+from cfr.public.tree import PublicTree
+from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
+from gs2.public.public_subgame import PublicProblem, PublicSolution, solve_problem
+from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import HistoriesConfig
+from gs2.search.context import NO_OPTIONS, SearchOptions
+from gs2.search.gadget.entry import LIVE
+from gs2.search.histories.enumerated import Considered
+from gs2.search.histories.source import LeftAlone, Log
+from gs2.search.histories.tree_source import keep_histories, with_all
+from gs2.search.result import Kept
+from gs2.search.safety import ROUNDING, Attempt, Certified, Proposal, best_attempt
+from gs2.search.solve.subgame import note_lateness, variant_of
+
+__all__ = ["PublicPlace", "PublicSearchError", "PublicSource", "check_public"]
+
+GADGETS = ("unsafe", "resolve", "maxmargin")
+OF_DRAWS = ("samples", "companions", "belief", "explore")
+"""Fields that a search reads where histories are drawn alone."""
+UNSET = HistoriesConfig()
+
+
+class PublicSearchError(ValueError):
+    """A search that the public form does not have: the rule, the value received and the next step."""
+
+
+@dataclass(frozen=True)
+class PublicPlace:
+    """An infoset of a factored game. node: of the public tree. private: the acting player's private state."""
+
+    node: int
+    private: int
+
+
+def check_public(config: SearchConfig) -> None:
+    """Raise PublicSearchError for a configuration whose stages the public form does not have."""
+    refused = (
+        (config.gadget.kind not in GADGETS, "gadget", config.gadget.kind, f"one of {', '.join(GADGETS)}"),
+        (config.gadget.entry_floor > 0, "entry_floor", config.gadget.entry_floor, "0"),
+        (config.subgame.depth is not None, "depth", config.subgame.depth, "none: public trees go to the end"),
+        (config.subgame.branches is not None, "branches", config.subgame.branches, "none"),
+        (_may_summarise(config) and not config.subgame.whole, "whole", 0, "above 0"),
+        (config.solve.solver != "cfr", "solver", config.solve.solver, "cfr"),
+        (config.solve.warm_start > 0, "warm_start", config.solve.warm_start, "0"),
+        (config.solve.target is not None, "target", config.solve.target, "none"),
+        (config.safety.shrink < 1, "shrink", config.safety.shrink, "1"),
+        (config.histories.alternative == "value", "alternative", "value", "best-response or profile"),
+        (config.histories.slip > 0, "slip", config.histories.slip, "0"),
+        (
+            config.safety.certificate not in ("none", "margin", "anchored"),
+            "certificate",
+            config.safety.certificate,
+            "none, margin or anchored",
+        ),
+        (config.safety.scope == "both", "scope", "both", "infoset, subtree or block"),
+        (config.rounds > 1, "rounds", config.rounds, "1"),
+    )
+    for wrong, name, value, instead in refused:
+        if wrong:
+            raise PublicSearchError(f"{name} on a public tree must be {instead}; got {value}")
+    for name in OF_DRAWS if config.histories.source != "sampled" else ():
+        value, unset = getattr(config.histories, name), getattr(UNSET, name)
+        if value != unset:
+            raise PublicSearchError(
+                f"{name} on a public tree must be {unset} where nothing is drawn; got {value}; "
+                "set source = sampled"
+            )
+
+
+def _may_summarise(config: SearchConfig) -> bool:
+    """Return whether a closure of more than `whole` nodes would be kept in summary, were it listed."""
+    return config.subgame.rest == "summary" and config.generation.generator != "all"
+
+
+class PublicSource:
+    """The pairs of private states of one infoset of a public tree, under one strategy of both players.
+
+    Slots are places in the player's policy below the public state, [rows, wide], counted row by row.
+    config: of the search, as it came to be where the player's own strategy never leads. chance: [own private
+    states, the opponent's] float64, probability of each pair. threads: None for all cores.
+    """
+
+    def __init__(
+        self,
+        strategy: PublicStrategy,
+        place: PublicPlace,
+        config: SearchConfig,
+        rng: np.random.Generator,
+        options: SearchOptions = NO_OPTIONS,
+        *,
+        threads: int | None = None,
+    ) -> None:
+        """Take a place where a player has a choice. rng: of the pairs drawn.
+
+        Raises PublicSearchError for stages that the public form does not have, and for more public states
+        below than the configuration lets be solved whole.
+        """
+        check_public(config)
+        self.strategy, self.place, self.config, self.deadline = strategy, place, config, options.deadline
+        self.log, self.threads, self._rng, tree = Log(), threads, rng, strategy.tree
+        self.player = int(tree.player[place.node])
+        self.below = tree.below(place.node)
+        if _may_summarise(config):
+            if len(self.below) > config.subgame.whole:
+                raise PublicSearchError(
+                    f"whole on a public tree must be at least its public states, {len(self.below):,} here, "
+                    f"for nothing is kept in summary; got {config.subgame.whole:,}; raise it, or take "
+                    "maxmargin"
+                )
+            self.config = with_all(config)
+        self._dealt = tree.game.deal_weights(public_states(tree, place.node))[0]
+        self.chance = self._dealt if self.player == 0 else self._dealt.T
+        self.reach = strategy.reach(place.node, self.player)
+        self.opponent_reach = strategy.reach(place.node, 1 - self.player)
+        policies = strategy.below(place.node)
+        self.old, self._reply = np.ascontiguousarray(policies[self.player]), policies[1 - self.player]
+        self._sweeping: tuple[NDArray[np.float64], TreeSweeper] | None = None
+
+    def consider(self) -> Considered:
+        """Return the pairs drawn, or all that the method asks for, with reach and alternative values.
+
+        Raises PublicSearchError for an order between the infoset and the closure.
+        """
+        private, chance = self.place.private, self.chance
+        unreached = not (self.reach[private] > 0 and chance[private].sum() > LIVE)
+        if unreached:
+            self.log.notes.append(
+                "the player's own strategy never leads here: histories are weighed by chance alone, and "
+                "nothing that is played here can be exploited"
+            )
+            self.reach, self.config = np.ones(len(self.reach)), self.config.for_unreached()
+        config = self.config
+        infoset_alone = config.histories.order == 1 and config.subgame.rest != "summary"
+        if config.histories.source == "sampled":
+            listed = self._drawn()
+        else:
+            listed = chance > 0
+            if infoset_alone:
+                # Opponent infosets that the infoset's histories do not belong to are no neighbours of it.
+                listed &= listed[private]
+            self._check_order()
+        self.log.lap("knowledge")
+        problem = self._problem(listed)
+        live = problem.mass > LIVE
+        alternative = np.full(len(live), np.nan)
+        mode = VALUE if config.histories.alternative == "profile" else BEST
+        values = self._sweeper(problem).values(1 - self.player, mode, self._pair(self.old), self.reach)
+        alternative[live] = values[live] / problem.mass[live]
+        other, own = np.nonzero((listed & live).T)
+        self.log.lap("alternative")
+        return Considered(
+            player=self.player,
+            opponent=1 - self.player,
+            infoset=private,
+            nodes=(own * chance.shape[1] + other).astype(np.int32),
+            own_infoset=own.astype(np.int32),
+            in_set=(own == private) | (not infoset_alone),
+            group=other.astype(np.int32),
+            reach=self.reach[own] * chance[own, other],
+            opponent_reach=self.opponent_reach[other],
+            alternative=alternative,
+            dropped=int(np.count_nonzero(listed.any(axis=0) & ~live)),
+            unreached=unreached,
+        )
+
+    def _check_order(self) -> None:
+        """Raise PublicSearchError for a knowledge set between the infoset and the closure: its boundary runs
+        through infosets of the player's, whose policy here is solved whole or not at all."""
+        order, pairs = self.config.histories.order, self.chance > 0
+        if order is None or order == 1:
+            return
+        known = pairs & (np.arange(len(pairs)) == self.place.private)[:, None]
+        for _ in range(order - 1):
+            known = pairs & (known.any(axis=1)[:, None] | known.any(axis=0))
+        if not np.array_equal(known, pairs):
+            raise PublicSearchError(
+                "order on a public tree must be 1, none, or one that reaches the closure; here order "
+                f"{order} holds {known.sum()} of its {pairs.sum()} histories; list the game, or take a "
+                "higher order"
+            )
+
+    def _drawn(self) -> NDArray[np.bool_]:
+        """Return which pairs are drawn: histories of the infoset, and companions of each."""
+        stage, private, pairs = self.config.histories, self.place.private, self.chance
+        chance = pairs[private]
+        belief = chance * self.opponent_reach**stage.belief
+        likely = _shares(belief) * (1 - stage.explore) + _shares(chance) * stage.explore
+        out = np.zeros(pairs.shape, bool)
+        if likely.sum() <= 0:
+            return out
+        others = np.unique(self._rng.choice(len(likely), stage.samples, p=_shares(likely)))
+        for other in others[chance[others] > 0].tolist():
+            out[private, other] = True
+            mine = _shares(self.reach * pairs[:, other])
+            if stage.companions and mine.sum() > 0:
+                out[self._rng.choice(len(mine), stage.companions, p=mine), other] = True
+        drawn: NDArray[np.bool_] = out & (pairs > 0)
+        return drawn
+
+    def generate(self, considered: Considered, rng: np.random.Generator) -> Kept:
+        """Return the pairs that enter the subgame. Raises LeftAlone if chance deals none of them."""
+        if not len(considered.nodes):
+            raise LeftAlone("no history was generated that chance deals")
+        kept = keep_histories(considered, self.config, rng, self.log)
+        self.log.lap("generation")
+        return kept
+
+    def problem(self, considered: Considered, kept: Kept) -> tuple[Kept, PublicProblem]:
+        """Return the pairs kept, and the problem that they make."""
+        problem = self._problem(self._pairs(considered, kept.rows))
+        free = np.zeros(len(self.reach), bool)
+        free[considered.own_infoset[kept.rows[~kept.frozen]]] = True
+        alternative = np.nan_to_num(considered.alternative)
+        tree = problem.masked_tree(self._dealt)
+        return kept, replace(problem, tree=tree, alternative=alternative, free=free)
+
+    def solve(self, problem: PublicProblem, log: Log) -> PublicSolution:
+        """Return the solution of the subgame, after a first iteration as far as the time allows."""
+        stage, threads = self.config.solve, self.threads or usable_cores()
+        found = solve_problem(problem, variant_of(stage), stage.iterations, threads, self.deadline)
+        stopped = "deadline" if found.iterations < stage.iterations else ""
+        note_lateness(stopped, found.iterations, self.config, log)
+        log.lap("solve")
+        return found
+
+    def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the slots of the infoset, [a] int64, and the strategy refined there, [a] float64."""
+        rows = np.arange(self.below.first_edge[0], self.below.first_edge[1]) + int(self.below.row[0])
+        slots = rows * self.old.shape[1] + self.place.private
+        return slots, self.old.reshape(-1)[slots]
+
+    def proposal(self, problem: PublicProblem, solution: PublicSolution) -> Proposal:
+        """Return what the solution proposes to the searching player."""
+        scope, states = self.config.safety.scope, len(self.below)
+        there = problem.free & ((scope == "block") | (np.arange(len(self.reach)) == self.place.private))
+        rows = np.arange(len(self.old))
+        if scope == "infoset":
+            rows = self.here()[0] // self.old.shape[1]
+        slots = (rows[:, None] * self.old.shape[1] + np.flatnonzero(there)).reshape(-1)
+        probs, solved = solution.policy.reshape(-1)[slots], solution.solved
+        return Proposal(slots, probs, solved, states, states, states, solution.iterations, solution.gap)
+
+    def certify(self, considered: Considered, proposal: Proposal) -> Certified:
+        """Return the best mixture by which no private state of the opponent's gains, as far as is known."""
+        config, slots = self.config.safety, proposal.slots
+        before, after = considered.alternative, proposal.solved
+        if config.certificate == "none" and config.anchor == 1:
+            return Certified(1.0, slots, proposal.probs, considered, before, after)
+        judged = self._problem(self._noticed(considered, slots))
+        live, mass = judged.mass > LIVE, judged.mass
+        sweeper = self._sweeper(judged)
+        new = self.old.copy()
+        new.reshape(-1)[slots] = proposal.probs
+        plans = [sweeper.plans(self.player, policy) for policy in (self.old, new)]
+
+        def mix(weight: float) -> NDArray[np.float64]:
+            mixed = (1 - weight) * plans[0] + weight * plans[1]
+            return _as_policy(self.below, self.player, mixed, new)
+
+        def attempt(weight: float) -> Attempt:
+            policy = mix(weight) if weight else self.old
+            found = sweeper.values(1 - self.player, BEST, self._pair(policy), judged.reach)
+            values = np.where(live, found / np.where(live, mass, 1), 0.0)
+            return Attempt(weight, policy.reshape(-1)[slots], values, float(mass @ values))
+
+        if config.certificate == "none":
+            return Certified(
+                config.anchor, slots, mix(config.anchor).reshape(-1)[slots], considered, before, after
+            )
+        start = attempt(0.0)
+        low, high = self.below.game.payoff_range
+        most = start.values + ROUNDING * (high - low)
+        best = best_attempt(
+            attempt, lambda tried: bool(np.all(tried.values <= most)), start, config, self.deadline
+        )
+        return Certified(best.weight, slots, best.mixed, considered, start.values, best.values)
+
+    def _noticed(self, considered: Considered, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return the pairs by which a certificate judges a change at some slots, [own, opponent's].
+
+        Whatever private state of the opponent's may meet one with which the policy changes notices it, also
+        one that the infoset searched rules out. Of histories that were drawn a certificate knows these alone.
+        """
+        pairs = self._pairs(considered, np.arange(len(considered.nodes)))
+        if self.config.histories.source == "sampled" or self.config.safety.certificate == "none":
+            return pairs
+        changed = np.unique(slots % self.old.shape[1])
+        noticed: NDArray[np.bool_] = pairs.any(axis=0) | (self.chance[changed] > 0).any(axis=0)
+        found: NDArray[np.bool_] = (self.chance > 0) & noticed
+        return found
+
+    def _pairs(self, considered: Considered, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return some rows of the pairs considered, [own, opponent's]."""
+        found = np.zeros(self.chance.shape, bool)
+        found[considered.own_infoset[rows], considered.group[rows]] = True
+        return found
+
+    def _problem(self, pairs: NDArray[np.bool_]) -> PublicProblem:
+        """Return the problem of some pairs in which the player follows the strategy refined."""
+        return PublicProblem(
+            tree=self.below,
+            player=self.player,
+            pairs=self.chance * pairs,
+            reach=self.reach,
+            opponent_reach=self.opponent_reach,
+            alternative=np.zeros(self.chance.shape[1]),
+            free=np.zeros(len(self.reach), bool),
+            old=self.old,
+            gadget=self.config.gadget.kind,
+        )
+
+    def _pair(self, policy: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return both players' policies, with this one of the searching player."""
+        return (policy, self._reply) if self.player == 0 else (self._reply, policy)
+
+    def _sweeper(self, problem: PublicProblem) -> TreeSweeper:
+        """Return what sweeps the tree of a problem's pairs; kept while these are asked for."""
+        if self._sweeping is None or not np.array_equal(self._sweeping[0], problem.pairs):
+            self.close()
+            self._sweeping = problem.pairs, TreeSweeper(problem.masked_tree(self._dealt), self.threads)
+        return self._sweeping[1]
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._sweeping is not None:
+            self._sweeping[1].close()
+            self._sweeping = None
+
+
+def _shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = weights.sum()
+    return weights / total if total > 0 else np.zeros(len(weights))
+
+
+def _as_policy(
+    tree: PublicTree, player: int, plans: NDArray[np.float64], instead: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return plans [rows, wide] as a policy, `instead` where they never lead."""
+    nodes = np.flatnonzero(tree.player == player)
+    starts = tree.row[nodes]
+    total = np.add.reduceat(plans, starts, axis=0)
+    counts = np.diff(np.append(starts, len(plans)))
+    total = np.repeat(total, counts, axis=0)
+    return np.where(total > 0, plans / np.where(total > 0, total, 1), instead)

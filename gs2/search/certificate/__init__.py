@@ -1,1 +1,0 @@
-"""Certificates where nothing is exact: paired gains by rollouts, and what they prove."""
