@@ -29,12 +29,12 @@ from games.climbing.big2.table_rows import (
     dealt_rounds,
     first_misfit,
     settle_rounds,
-    table_views,
 )
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.infosets import infoset_at, unknown_infoset
 from games.parameters import Parameter, canonical_name
 from games.ragged import Ragged
+from games.round_rows import one_row, views
 from games.support.array_types import Array, Row, Rows
 
 __all__ = ["Big2"]
@@ -152,7 +152,7 @@ class Big2:
         pass on nothing. That a play beats what lies there is the caller's to know: see `check_play`.
         """
         after = states[rows]
-        words, bytes_ = table_views(after)
+        words, bytes_ = views(after)
         moves = np.array(actions, np.uint64).view(np.int64)
         bad = first_misfit(words, bytes_, moves, self._book)
         if bad >= 0:
@@ -184,8 +184,8 @@ class Big2:
         difference to every seat that is cheaper. Payoffs sum to zero.
         """
         out = np.empty((len(states), self.num_players))
-        views = table_views(np.ascontiguousarray(states))
-        settle_rounds(*views, self.num_players, self.rules.settling == "pairs", self._cost, out)
+        both = views(np.ascontiguousarray(states))
+        settle_rounds(*both, self.num_players, self.rules.settling == "pairs", self._cost, out)
         return out
 
     def infoset_key(self, states: Rows, player: int) -> NDArray[np.uint64]:
@@ -204,15 +204,15 @@ class Big2:
 
     def action_text(self, state: Rows | Row, action: Array) -> str:
         """Return one action as its cards: `D3 C3`; or `pass`, or `deal D3 to P1`."""
-        return self.words.action(_row(state), int(action))
+        return self.words.action(one_row(state), int(action))
 
     def state_text(self, state: Rows | Row) -> str:
         """Return one history in words: all hands as they are, who led, and the line."""
-        return self.words.state(_row(state))
+        return self.words.state(one_row(state))
 
     def infoset_text(self, state: Rows | Row, player: int) -> str:
         """Return what a seat knows in one line: `P1 holds C4 S2 | P0 leads: D3, pass`."""
-        return self.words.infoset(_row(state), player)
+        return self.words.infoset(one_row(state), player)
 
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that `text` names; case, spacing and the order of cards do not matter.
@@ -287,9 +287,3 @@ def _cards_in(masks: NDArray[np.uint64]) -> NDArray[np.int64]:
     bits = np.unpackbits(np.ascontiguousarray(masks, "<u8").view(np.uint8).reshape(*masks.shape, 8), axis=-1)
     count: NDArray[np.int64] = bits.sum(-1, dtype=np.int64)
     return count
-
-
-def _row(records: Rows | Row) -> Row:
-    """Return a single record, given as a row or a batch of one."""
-    row: Row = records if isinstance(records, np.void) else records.ravel()[0]
-    return row

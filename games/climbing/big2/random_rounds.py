@@ -20,9 +20,9 @@ from games.climbing.big2.table_rows import (
     PLAYS,
     apply_one,
     room_left,
-    table_views,
 )
 from games.ragged import Ragged
+from games.round_rows import fill_ragged, play_out, views
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import random_below
@@ -99,7 +99,7 @@ def after_line(states: Rows, line: Sequence[int], book: Book) -> tuple[Rows, NDA
     """
     after = np.array(states, copy=True, ndmin=1)
     done = np.empty(len(after), np.int64)
-    _follow(*table_views(after), np.array(line, np.int64), book, np.empty(MOST_PLAYS, np.int64), done)
+    _follow(*views(after), np.array(line, np.int64), book, np.empty(MOST_PLAYS, np.int64), done)
     return after, done
 
 
@@ -108,18 +108,9 @@ def legal_plays(states: Rows, book: Book) -> Ragged:
 
     states: [n] BIG2_STATE.
     """
-    words, bytes_ = table_views(np.ascontiguousarray(states))
-    n = len(words)
-    counts = np.zeros(n, np.int64)
-    chunks: list[Ints] = []
-    done = 0
-    while done < n or not chunks:
-        out = np.empty(MOST_PLAYS + 24 * (n - done), np.int64)
-        done, used = _legal(words, bytes_, book, done, out, counts)
-        # a view would keep the whole buffer alive; only the touched part was ever real memory
-        chunks.append(out[:used] if used > len(out) // 2 else out[:used].copy())
-    values = chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
-    return Ragged.from_counts(counts, values.view(np.uint64))
+    both = views(np.ascontiguousarray(states))
+    found = fill_ragged(_legal, len(states), *both, book, room=(MOST_PLAYS, 24))
+    return Ragged(found.offsets, found.values.view(np.uint64))
 
 
 def play_randomly(states: Rows, rng: np.random.Generator, book: Book) -> tuple[Rows, NDArray[np.int64]]:
@@ -127,8 +118,5 @@ def play_randomly(states: Rows, rng: np.random.Generator, book: Book) -> tuple[R
 
     states: [n] BIG2_STATE, dealt, unchanged. Each round draws from its own stream, seeded from `rng`.
     """
-    after = np.array(states, copy=True, ndmin=1)
-    seeds = rng.integers(0, 2**64, len(after), np.uint64)
-    decisions = np.zeros(len(after), np.int64)
-    _play_out(*table_views(after), seeds, book, np.empty(MOST_PLAYS, np.int64), decisions)
-    return after, decisions
+    out = np.empty(MOST_PLAYS, np.int64)
+    return play_out(lambda after, seeds, n: _play_out(*views(after), seeds, book, out, n), states, rng)

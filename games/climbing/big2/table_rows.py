@@ -6,12 +6,15 @@ uint8, with the column constants below. Nothing here checks legality; `big2` doe
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from games.climbing.big2.big2_rules import DECK, HAND, LOWEST_LEADS, PLAYERS, STAYS_OUT, SUITS, Book
 from games.climbing.big2.card_masks import ASIDE, DEAL, count_cards, lowest_place
 from games.climbing.big2.combinations import play_head
+from games.round_rows import byte_of, views, word_of
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 
@@ -24,7 +27,6 @@ __all__ = [
     "first_misfit",
     "room_left",
     "settle_rounds",
-    "table_views",
 ]
 
 UNKNOWN = 255
@@ -60,28 +62,12 @@ plays: so far, passes not included. dealt: cards that chance has given away. out
     passed and has to wait for the next lead. low: the lowest card that is held, UNKNOWN until one is dealt.
 """
 
-WORDS = BIG2_STATE.itemsize // 8
-
-
-def _word(name: str) -> int:
-    return int(BIG2_STATE.fields[name][1]) // 8  # type: ignore[index]
-
-
-def _byte(name: str) -> int:
-    return int(BIG2_STATE.fields[name][1])  # type: ignore[index]
-
-
+_word, _byte = partial(word_of, BIG2_STATE), partial(byte_of, BIG2_STATE)
 HELD, PLAYED, BEAT, HEAD = _word("hand"), _word("played"), _word("beat"), _word("head")
 WENT, PLAYER, OWNER, FIRST = _byte("went"), _byte("player"), _byte("owner"), _byte("first")
 PASSES, PLAYS, DEALT, OUT, LOW = _byte("passes"), _byte("plays"), _byte("dealt"), _byte("out"), _byte("low")
 CHANCE_BYTE, OVER = 255, 254
 """CHANCE (-1) and TERMINAL (-2) as bytes."""
-
-
-def table_views(states: Rows) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return contiguous states [n] as (words [n, W] int64, bytes [n, 8 W] uint8), sharing memory."""
-    n = len(states)
-    return states.view(np.int64).reshape(n, WORDS), states.view(np.uint8).reshape(n, 8 * WORDS)
 
 
 def big2_roots(n: int) -> Rows:
@@ -114,7 +100,7 @@ def dealt_rounds(owners: Ints, book: Book) -> Rows:
     owners: [n, cards of the deck] the seat that gets each card, or ASIDE; every seat a whole hand.
     """
     states = big2_roots(len(owners))
-    _deal_all(*table_views(states), np.ascontiguousarray(owners, np.int64), book)
+    _deal_all(*views(states), np.ascontiguousarray(owners, np.int64), book)
     return states
 
 

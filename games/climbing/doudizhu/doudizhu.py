@@ -45,7 +45,8 @@ from games.climbing.doudizhu.sampled_deals import Known, known_from_key, sample_
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.parameters import Bool, Int, OneOf, Parameter, canonical_name
 from games.ragged import Ragged
-from games.support.array_types import Array, Ints, Row, Rows
+from games.round_rows import one_row
+from games.support.array_types import Array, Ints, Rows
 
 __all__ = ["DouDizhu", "rounds_from_hands"]
 
@@ -285,15 +286,15 @@ class DouDizhu:
 
     def action_text(self, state: Array, action: Array) -> str:
         """Return one action in words: `33344456`, `pass`, `call 2`, or what a deal gives of a rank."""
-        return action_words(_row(state), int(np.asarray(action).reshape(())), self.rules)
+        return action_words(one_row(state), int(np.asarray(action).reshape(())), self.rules)
 
     def state_text(self, state: Array) -> str:
         """Return one history with all hands in words."""
-        return history_words(_row(state), self.rules)
+        return history_words(one_row(state), self.rules)
 
     def infoset_text(self, state: Array, player: int) -> str:
         """Return what `player` knows in words: `P1 dealt 34… | bottom 3TR | play 445566 pass`."""
-        return infoset_words(_row(state), player, self.rules)
+        return infoset_words(one_row(state), player, self.rules)
 
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that a line of words names: cards in any order, any case.
@@ -328,9 +329,3 @@ class DouDizhu:
                 raise GameError(f"doudizhu: {refusal_words(state[0], number, action)}") from error
             state = after
         return state
-
-
-def _row(state: Array) -> Row:
-    """Return a single record, given as a row or a batch of one."""
-    row: Row = state if isinstance(state, np.void) else state.ravel()[0]
-    return row

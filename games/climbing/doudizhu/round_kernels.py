@@ -35,6 +35,7 @@ from games.climbing.doudizhu.round_state import (
     start_round,
 )
 from games.ragged import Ragged
+from games.round_rows import fill_ragged, play_out
 from games.support.array_types import Bytes, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, below, mixed_word
@@ -79,17 +80,8 @@ def _list_rounds(
 
 def legal_actions(states: Rows, rules: int) -> Ragged:
     """Return the legal actions of each state, Ragged of int64. rules: of `rule_code`."""
-    states = np.ascontiguousarray(states)
-    counts = np.zeros(len(states), np.int64)
-    chunks: list[Ints] = []
-    done = 0
-    views, tables = round_views(states), move_table().tables
-    while done < len(states) or not chunks:
-        out = np.empty(LIST_ROOM + 64 * (len(states) - done), np.int64)
-        done, used = _list_rounds(*views, rules, tables, done, out, counts)
-        # a view would keep the whole buffer alive; only the touched part was ever real memory
-        chunks.append(out[:used] if used > len(out) // 2 else out[:used].copy())
-    return Ragged.from_counts(counts, chunks[0] if len(chunks) == 1 else np.concatenate(chunks))
+    views, tables = round_views(np.ascontiguousarray(states)), move_table().tables
+    return fill_ragged(_list_rounds, len(states), *views, rules, tables, room=(LIST_ROOM, 64))
 
 
 @kernel(nogil=True)
@@ -225,9 +217,9 @@ def random_endings(states: Rows, rng: np.random.Generator, rules: int) -> tuple[
 
     states: [n] ROUND, dealt, unchanged. Each round draws from its own stream, seeded from `rng`.
     """
-    after = np.array(states, copy=True, ndmin=1)
-    seeds = rng.integers(0, 2**64, len(after), np.uint64)
-    decisions = np.zeros(len(after), np.int64)
-    out = np.empty(LIST_ROOM, np.int64)
-    _play_randomly(*round_views(after), seeds, rules, move_table().tables, out, decisions)
-    return after, decisions
+    tables, out = move_table().tables, np.empty(LIST_ROOM, np.int64)
+
+    def plays(after: Rows, seeds: NDArray[np.uint64], decisions: Ints) -> None:
+        _play_randomly(*round_views(after), seeds, rules, tables, out, decisions)
+
+    return play_out(plays, states, rng)

@@ -8,6 +8,7 @@ Actions are numbers: 0..27471 are moves (see `move_table`), then four calls, the
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from games.climbing.doudizhu.move_lists import beats_head, covers_ranks, list_legal
 from games.climbing.doudizhu.move_table import BOMB, NUM_MOVES, PASS, Tables
+from games.round_rows import byte_of, views
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 
@@ -24,7 +26,6 @@ __all__ = [
     "MOST_CALLS",
     "MOST_PLAYS",
     "NO_SEAT",
-    "NUM_ACTIONS",
     "ROUND",
     "Halves",
     "Views",
@@ -47,7 +48,6 @@ CALLS = NUM_MOVES
 """The call to pass; the calls 1, 2 and 3 follow."""
 DEALS = CALLS + 4
 """A deal of a rank's cards, a to seat 0, b to seat 1 and c to seat 2, is DEALS + a + 5 b + 25 c."""
-NUM_ACTIONS = DEALS + 125
 
 ROUND = np.dtype(
     [
@@ -86,13 +86,7 @@ dealt: ranks dealt. calls: the calls of the auction in order, two bits each. cal
 left: cards that each seat holds. player: who acts: a seat, -1 chance, -2 at the end. spare: always 0.
 """
 
-WORDS = ROUND.itemsize // 8
-
-
-def _at(name: str) -> int:
-    return int(ROUND.fields[name][1])  # type: ignore[index]
-
-
+_at = partial(byte_of, ROUND)
 HAND, PLAYED, BOTTOM, GAPS = _at("hand") // 8, _at("played") // 8, _at("bottom") // 8, _at("gaps") // 8
 RECORD, CALLS_MADE, BEAT = _at("record") // 2, _at("calls") // 2, _at("beat") // 2
 PLAYER, DEALT, CALLED, BID = _at("player"), _at("dealt"), _at("called"), _at("bid")
@@ -109,12 +103,8 @@ Views: TypeAlias = tuple[Ints, Halves, Bytes]
 
 def round_views(states: Rows) -> Views:
     """Return contiguous states [n] as (words, halves, bytes), sharing memory."""
-    n = len(states)
-    return (
-        states.view(np.int64).reshape(n, WORDS),
-        states.view(np.uint16).reshape(n, 4 * WORDS),
-        states.view(np.uint8).reshape(n, 8 * WORDS),
-    )
+    words, bytes_ = views(states)
+    return words, words.view(np.uint16), bytes_
 
 
 def rule_code(ranks: int, by_bid: bool) -> int:
