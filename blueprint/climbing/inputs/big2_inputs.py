@@ -17,9 +17,8 @@ from blueprint.climbing.inputs.big2_rows import (
 from blueprint.climbing.inputs.move_inputs import ActionType, Kept
 from blueprint.climbing.rules.move_pruning import keep_big2_moves, write_big2_turns
 from games.climbing.big2.big2 import Big2
-from games.climbing.big2.random_rounds import legal_plays
-from games.climbing.big2.random_rounds import play_randomly as random_play
-from games.climbing.big2.table_rows import apply_all
+from games.climbing.big2.table_rows import apply_all, legal_plays
+from games.climbing.big2.table_rows import play_randomly as random_play
 from games.game import Game
 from games.ragged import Ragged
 from games.round_rows import views

@@ -31,10 +31,11 @@ from games.guandan.rounds.dealing import (
     deal_step,
     deal_text,
     dealing_text,
+    draw_histories,
     legal_deals,
     parse_dealing,
+    seen_by_record,
 )
-from games.guandan.rounds.drawing import draw_histories, seen_by_record
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.position import parse_position, position_text
 from games.guandan.rounds.state import (
@@ -359,7 +360,7 @@ class GuanDan:
 
         The record is the start (levels, first lead, tribute cards, sizes) and every action in order. Behind
         the two words of the hash stand the initial hand and the last move, so that the keys of a trail spell
-        the record out (`games.guandan.rounds.drawing`).
+        the record out (`games.guandan.rounds.dealing`).
         """
         if player not in range(4):
             raise GameError(f"guandan: a seat is 0..3; got {player}")

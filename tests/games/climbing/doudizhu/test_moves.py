@@ -21,7 +21,7 @@ from games.climbing.doudizhu.move_table import (
     move_table,
 )
 from games.climbing.doudizhu.multiset import pack_ranks, read_multiset
-from games.climbing.doudizhu.round_kernels import empty_rounds
+from games.climbing.doudizhu.round_state import empty_rounds
 from tests.patience import amount
 from tests.reference.doudizhu import PASS, RANKS, all_moves, in_order, legal_moves, whole_deck
 
