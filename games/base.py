@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from games.game import TERMINAL, Game, GameError, Infoset
 from games.infosets import find_infoset, infoset_at, normal_text, unknown_infoset
-from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
+from games.infosets.naming import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
 from games.infosets.waiting import own_sequences, told_on_the_way, waiting_knowledge
 from games.ragged import Ragged
 from games.support.array_types import Array

@@ -21,7 +21,7 @@ from cfr.policies.policy import Policy, PolicyError, require_same_tree, tabular_
 from cfr.tree import EnumeratedTree, FlatTree, grow, require_states
 from games.game import Game
 from games.infosets import normal_text, unknown_infoset
-from games.infosets.infoset_words import joined_lines
+from games.infosets.naming import joined_lines
 from games.openspiel.names import openspiel_actions, openspiel_game
 from games.registry import load_game
 from games.support.files import read_text, write_text

@@ -12,7 +12,7 @@ from fractions import Fraction
 from games.base import ExpandedGame, ExplicitGame
 from games.gambit.reader import FileInfoset, FileNode, GambitFile, read_gambit
 from games.game import CHANCE, TERMINAL, GameError
-from games.infosets.infoset_words import numbered
+from games.infosets.naming import numbered
 from games.support.array_types import Array
 from games.support.files import FileProblem, read_bytes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -13,11 +13,17 @@ from games.size import infosets_met
 from games.support.near import nearest
 
 __all__ = [
+    "ACTS",
+    "OTHER_ACTS",
+    "OVER",
     "decision_infosets",
     "drawn_infoset",
     "find_infoset",
     "infoset_at",
+    "infoset_line",
+    "joined_lines",
     "normal_text",
+    "numbered",
     "unknown_infoset",
 ]
 
@@ -140,3 +146,29 @@ def _words_shared(words: set[str], text: str) -> int:
     """Return how alike two texts are: more words in common, fewer that only one has."""
     others = set(text.split())
     return 3 * len(words & others) - len(words | others)
+
+
+OTHER_ACTS, ACTS, OVER = range(3)
+"""What a player's infoset is: one where somebody else acts, one where it acts, or the end."""
+
+
+def infoset_line(role: int, known: str, player: int) -> str:
+    """Return an infoset in one line of words."""
+    ending = {ACTS: "", OTHER_ACTS: " | waiting", OVER: " | over"}[role]
+    return f"P{player} {joined_lines(known)}".rstrip() + ending
+
+
+def joined_lines(text: str) -> str:
+    """Return the lines of a text as one line."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    return "; ".join(line for line in lines if line)
+
+
+def numbered(texts: Iterable[str]) -> list[str]:
+    """Return the texts, those that would be taken for an earlier one numbered from #2."""
+    counts: dict[str, int] = {}
+    distinct = []
+    for text in texts:
+        number = counts[normal_text(text)] = counts.get(normal_text(text), 0) + 1
+        distinct.append(text if number == 1 else f"{text} #{number}")
+    return distinct

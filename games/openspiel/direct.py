@@ -1,6 +1,6 @@
 """OpenSpiel's games that are too large to expand, played step by step (extra: `openspiel`).
 
-`load_game("openspiel:phantom_ttt")` returns this where `games.openspiel.adapter` would hold too many
+`load_game("openspiel:phantom_ttt")` returns this where `games.openspiel.expansion` would hold too many
 histories. A state is the line of actions that leads to it; OpenSpiel's own states are kept for the lines
 seen last. An infoset key is a hash of 128 bits of what the player knows there (`games.openspiel.telling`) and
 of whether it acts. What a waiting player is told is taken as it is, so a sample of the game is held against
@@ -21,12 +21,21 @@ from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
 from games.check import check_game
-from games.game import CHANCE, TERMINAL, GameError, Infoset, not_zero_sum
+from games.game import TERMINAL, GameError, Infoset, not_zero_sum
 from games.infosets import normal_text, unknown_infoset
-from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
-from games.openspiel.betting_tree import NotPoker
-from games.openspiel.expansion import TooManyHistories, load_openspiel
-from games.openspiel.telling import Observations, Teller, Told, has_observations, teller_of
+from games.infosets.naming import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines
+from games.openspiel.expansion import OpenSpielGame, TooManyHistories, load_openspiel
+from games.openspiel.poker_form import NotPoker
+from games.openspiel.telling import (
+    Observations,
+    Teller,
+    Told,
+    has_observations,
+    mover,
+    outcomes,
+    teller_of,
+    texts_of,
+)
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -134,20 +143,16 @@ class DirectOpenSpielGame(TwoPlayerGame):
         return np.zeros(1, self._dtype)
 
     def player(self, states: Array) -> NDArray[np.int8]:
-        return np.array([_mover(position) for position in self._positions(states)], np.int8)
+        return np.array([mover(position) for position in self._positions(states)], np.int8)
 
     def actions(self, states: Array) -> Ragged:
-        rows = [_legal(position) for position in self._positions(states)]
-        counts = np.array([len(row) for row in rows], np.int64)
-        return Ragged.from_counts(counts, np.array([action for row in rows for action in row], np.int64))
+        ways = [outcomes(position)[1] for position in self._positions(states)]
+        counts = np.array([len(row) for row in ways], np.int64)
+        return Ragged.from_counts(counts, np.array([action for row in ways for action, _ in row], np.int64))
 
     def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
-        probs = np.ones(len(actions.values))
-        for row, position in enumerate(self._positions(states)):
-            if position.is_chance_node():
-                given = [prob for _, prob in position.chance_outcomes() if prob > 0]
-                probs[actions.offsets[row] : actions.offsets[row + 1]] = given
-        return probs
+        ways = [outcomes(position)[1] for position in self._positions(states)]
+        return np.array([prob for row in ways for _, prob in row], np.float64)
 
     def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
         after = states[rows]
@@ -187,10 +192,8 @@ class DirectOpenSpielGame(TwoPlayerGame):
     def action_text(self, state: Array, action: Array) -> str:
         place = self._places(np.asarray(state).reshape(1))[0]
         if not place.words:
-            position = place.position
-            ids, mover = _legal(position), position.current_player()
-            texts = numbered(" ".join(position.action_to_string(mover, a).split()) for a in ids)
-            place.words.update(zip(ids, texts, strict=True))
+            ids = [choice for choice, _ in outcomes(place.position)[1]]
+            place.words.update(zip(ids, texts_of(place.position, ids), strict=True))
         return place.words[int(action)]
 
     def state_text(self, state: Array) -> str:
@@ -255,8 +258,8 @@ class DirectOpenSpielGame(TwoPlayerGame):
 
     def _known_at(self, place: _Place, player: int) -> tuple[int, Told]:
         """Return a player's part (acts, waits, or it is over) and what it knows."""
-        mover = _mover(place.position)
-        role = ACTS if mover == player else OVER if mover == TERMINAL else OTHER_ACTS
+        who = mover(place.position)
+        role = ACTS if who == player else OVER if who == TERMINAL else OTHER_ACTS
         told = place.told[player]
         return role, self._teller.first(place.position, player) if told is None else told
 
@@ -296,7 +299,6 @@ def load_any_openspiel(text: str, *, general_sum: bool = False) -> TwoPlayerGame
     general_sum: if not, a game that says that its payoffs do not sum to zero is refused before the work.
     Raises GameError if it is not installed, has no such game, or the game is not of our kind.
     """
-    from games.openspiel.adapter import OpenSpielGame
     from games.openspiel.poker_game import POKER, OpenSpielPoker
 
     if not general_sum and load_openspiel(text)[0].utility_sum() is None:
@@ -325,20 +327,6 @@ def _names(states: Array) -> list[bytes]:
         line[:length].tobytes()
         for line, length in zip(states["moves"], states["length"].tolist(), strict=True)
     ]
-
-
-def _mover(state: Any) -> int:
-    if state.is_terminal():
-        return TERMINAL
-    return CHANCE if state.is_chance_node() else int(state.current_player())
-
-
-def _legal(state: Any) -> list[int]:
-    if state.is_terminal():
-        return []
-    if state.is_chance_node():
-        return [action for action, prob in state.chance_outcomes() if prob > 0]
-    return list(state.legal_actions())
 
 
 def _hashed(known: list[tuple[int, Told]]) -> NDArray[np.uint64]:

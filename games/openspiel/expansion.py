@@ -1,4 +1,13 @@
-"""OpenSpiel's games expanded: loaded, held against what we can play, and walked from root to end once."""
+"""Any game of OpenSpiel's that can be listed, through the same protocol (extra: `openspiel`).
+
+`load_game("openspiel:leduc_poker")` walks the whole game tree once and keeps it as flat arrays, so a state is
+the number of a node and every function is a table look-up. Simultaneous moves are played one after the other.
+
+OpenSpiel promises that `information_state_string` tells a player what it knows where it *acts*. What it says
+to a player who waits is up to the game, and may be too much: `efg_game` gives it the mover's infoset. So a
+waiting player's strings are checked against what perfect recall asks of them, and where they fail, what it
+knows is derived from its own infosets and actions (`games.infosets.waiting`).
+"""
 
 from __future__ import annotations
 
@@ -8,16 +17,26 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from games.base import ExpandedGame
+from games.base import ExpandedGame, ExplicitGame
 from games.game import CHANCE, TERMINAL, GameError
-from games.infosets.infoset_words import ACTS, infoset_line, joined_lines
+from games.infosets.naming import ACTS, infoset_line, joined_lines
 from games.openspiel.game_strings import game_name, load_parameters, read_parameters
-from games.openspiel.telling import Forgets, Teller, Told, has_observations
+from games.openspiel.telling import (
+    Forgets,
+    Observations,
+    Teller,
+    Told,
+    has_observations,
+    mover,
+    outcomes,
+    teller_of,
+    texts_of,
+)
 from games.ragged import Ragged
 from games.size import estimate_size
 from games.support.array_types import Array
 
-__all__ = ["TooManyHistories", "expanded", "has_more_below", "load_openspiel"]
+__all__ = ["OpenSpielGame", "TooManyHistories", "has_more_below", "load_openspiel"]
 
 SAMPLE = 60
 """Histories kept of each level, in each run, where the size of a game is estimated before it is expanded."""
@@ -137,13 +156,13 @@ class _Positions:
         return states
 
     def player(self, states: Array) -> NDArray[np.int8]:
-        return np.array([_mover(state) for state in states], np.int8)
+        return np.array([mover(state) for state in states], np.int8)
 
     def actions(self, states: Array) -> Ragged:
-        rows = [[action for action, _ in _outcomes(state)[1]] for state in states]
+        rows = [[action for action, _ in outcomes(state)[1]] for state in states]
         if self._one_outcome:
             rows = [
-                row[:1] if _mover(state) == CHANCE else row for row, state in zip(rows, states, strict=True)
+                row[:1] if mover(state) == CHANCE else row for row, state in zip(rows, states, strict=True)
             ]
         return Ragged.from_counts(
             np.array([len(row) for row in rows], np.int64),
@@ -178,18 +197,18 @@ def _expand(game: Any, name: str, max_states: int, teller: Teller) -> ExpandedGa
             tree.child[edge] = node
         tree.parent.append(parent)
         tree.parent_action.append(tree.action[edge] if edge >= 0 else -1)
-        player, outcomes = _outcomes(state)
-        if len({action for action, _ in outcomes}) < len(outcomes):
+        player, ways = outcomes(state)
+        if len({action for action, _ in ways}) < len(ways):
             raise GameError(
                 f"{name}: actions of one history must have different numbers; OpenSpiel gives several one "
                 f"number after {_words(game, tree.line(node))}, as their labels are equal{_instead(name)}"
             )
         tree.player.append(player)
-        tree.count.append(len(outcomes))
+        tree.count.append(len(ways))
         tree.returns.append(state.returns() if player == TERMINAL else [0.0] * len(seats))
         tree.known.append([tree.told[seat].setdefault(told[seat], len(tree.told[seat])) for seat in seats])
         if player >= 0:
-            legal = tuple(action for action, _ in outcomes)
+            legal = tuple(action for action, _ in ways)
             known = tree.known[node][player]
             before = past[player].setdefault(known, (sequences[player], legal, node))
             if before[:2] != (sequences[player], legal):
@@ -206,12 +225,12 @@ def _expand(game: Any, name: str, max_states: int, teller: Teller) -> ExpandedGa
                     f"{two}; choose parameters under which players remember{hint}"
                 )
         first = len(tree.action)
-        for action, prob in outcomes:
+        for action, prob in ways:
             tree.action.append(action)
             tree.prob.append(prob)
             tree.child.append(-1)
-        for position in reversed(range(len(outcomes))):
-            action = outcomes[position][0]
+        for position in reversed(range(len(ways))):
+            action = ways[position][0]
             after = sequences
             if player >= 0:
                 own = (tree.known[node][player], action)
@@ -238,15 +257,75 @@ def _refuse_large(name: str, max_states: int, count: str) -> NoReturn:
     )
 
 
-def _outcomes(state: Any) -> tuple[int, list[tuple[int, float]]]:
-    """Return who acts and what may follow: actions, with probability 1, or chance outcomes with theirs."""
-    mover = _mover(state)
-    if mover == CHANCE:
-        return CHANCE, [(action, prob) for action, prob in state.chance_outcomes() if prob > 0]
-    return mover, [(action, 1.0) for action in state.legal_actions()] if mover >= 0 else []
+MAX_STATES = 3_000_000
+"""Histories after which expanding a game gives up; a game of this size takes about half a minute."""
+TELL_THE_MOVERS = frozenset({"efg_game"})
+"""Games whose strings for a player who waits are about the one who moves: their files say nothing else."""
 
 
-def _mover(state: Any) -> int:
-    if state.is_terminal():
-        return TERMINAL
-    return CHANCE if state.is_chance_node() else int(state.current_player())
+class OpenSpielGame(ExplicitGame):
+    """An OpenSpiel game of perfect recall, fully expanded; constant-sum payoffs are shifted to zero-sum.
+
+    Infosets are OpenSpiel's information states; where it has none, or they forget, they are what players did
+    and observed.
+
+    text: OpenSpiel's own game string, nested games included.
+    max_states: GameError is raised for a game with more histories.
+    not_factored: why it has no public form.
+    Raises GameError if the extra is not installed, OpenSpiel has no such game, or the game has fewer than two
+    players, no explicit chance, says nothing to its players, or forgets (imperfect recall) and has no
+    observations either; the last names two histories that share a string and should not.
+    """
+
+    not_factored = ""
+
+    def __init__(self, text: str, *, max_states: int = MAX_STATES) -> None:
+        self._game, name = load_openspiel(text)
+        self._teller = teller_of(self._game)
+        try:
+            tree = expanded(self._game, name, max_states, self._teller)
+        except Forgets:
+            if not has_observations(self._game):
+                raise
+            self._teller = Observations()
+            tree = expanded(self._game, name, max_states, self._teller)
+        trusted = self._game.get_type().short_name not in TELL_THE_MOVERS
+        super().__init__(name, tree, trusted=trusted)
+
+    @property
+    def by_observations(self) -> bool:
+        """Return whether infosets are what players did and observed, not OpenSpiel's information states."""
+        return self._teller.remembers
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything but OpenSpiel's game, which may not know its own name."""
+        names = tuple(
+            [(role, what if isinstance(what, int) else str(what)) for role, what in of] for of in self._names
+        )
+        return {**self.__dict__, "_game": None, "_names": names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Load OpenSpiel's game again."""
+        self.__dict__ |= state
+        self._game = load_openspiel(self.name.partition(":")[2])[0]
+
+    def action_text(self, state: Array, action: Array) -> str:
+        position = self._history(state)
+        ids = self._actions[int(state)].tolist()
+        texts = texts_of(position, ids)
+        at: int = ids.index(int(action))
+        return texts[at]
+
+    def state_text(self, state: Array) -> str:
+        return joined_lines(str(self._history(state))) or "the start"
+
+    def openspiel_game(self) -> Any:
+        """Return OpenSpiel's own game, in which players move one after the other."""
+        return self._game
+
+    def _history(self, state: Array) -> Any:
+        """Return OpenSpiel's own state at a node, by playing the actions that lead there."""
+        position = self._game.new_initial_state()
+        for action in self._line(int(state)):
+            position.apply_action(action)
+        return position

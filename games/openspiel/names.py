@@ -24,8 +24,8 @@ def openspiel_game(game: Game, *, by_strings: bool = False) -> Any:
         raise GameError(
             f"{game.name}: needs OpenSpiel, which is not installed; pip install 'gs2[openspiel]'"
         ) from None
-    from games.openspiel.adapter import OpenSpielGame
     from games.openspiel.direct import DirectOpenSpielGame
+    from games.openspiel.expansion import OpenSpielGame
     from games.openspiel.poker_game import OpenSpielPoker
 
     if isinstance(game, OpenSpielGame | DirectOpenSpielGame | OpenSpielPoker):

@@ -8,6 +8,9 @@ actions are OpenSpiel's own; elsewhere `openspiel_actions` takes them apart.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,18 +18,212 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
-from games.game import CHANCE, GameError, Infoset
+from games.game import CHANCE, TERMINAL, Infoset
 from games.infosets import normal_text, unknown_infoset
-from games.openspiel.betting_tree import CARDS, NotPoker
+from games.infosets.naming import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
 from games.openspiel.expansion import load_openspiel
-from games.openspiel.poker_check import check_form
-from games.openspiel.poker_form import poker_form
-from games.openspiel.poker_tables import DEAL_0, DEAL_1, FIRST, STATE, PokerTables
-from games.openspiel.poker_words import PokerWords
-from games.ragged import Ragged
+from games.openspiel.poker_form import CARDS, NotPoker, PokerForm, check_form, poker_form
+from games.openspiel.telling import texts_of
+from games.ragged import Ragged, ranges
 from games.support.array_types import Array
 
 __all__ = ["POKER", "OpenSpielPoker"]
+
+STATE = np.dtype([("bet", "i4"), ("hand0", "i4"), ("hand1", "i4"), ("board", "i4")])
+"""A history: betting node, hands and board. Hands and boards count from 1, 0 is none."""
+DEAL_0, DEAL_1, FIRST = 0, 1, 2
+"""Values of `bet`: chance deals to a player, and the first node of the betting."""
+
+
+@dataclass(frozen=True, eq=False)
+class PokerTables:
+    """What follows on what; betting nodes count from FIRST, the two of the dealing come before them.
+
+    player: [n] int8. open: the actions and outcomes of each row, `row` says which is a state's; of a public
+    state at which the board is shown they are those of all hands. probs: of the outcomes, 1 for actions.
+    dealt: [n] int32, what follows a chance node. edges, child: sorted (node, action), and where they lead; an
+    edge is `node * span + action`. fought, stake: as of `BettingTree`. pays: [n] int64, equal where both are.
+    """
+
+    player: NDArray[np.int8]
+    open: Ragged
+    probs: Ragged
+    dealt: NDArray[np.int32]
+    edges: NDArray[np.int64]
+    child: NDArray[np.int32]
+    span: int
+    fought: NDArray[np.bool_]
+    stake: NDArray[np.float64]
+    pays: NDArray[np.int64]
+    hands: tuple[int, int]
+
+    @classmethod
+    def of(cls, form: PokerForm) -> PokerTables:
+        """Return the tables of a game."""
+        betting, n = form.betting, len(form.betting) + FIRST
+        player = np.concatenate([[CHANCE, CHANCE], betting.player]).astype(np.int8)
+        parent, action = betting.parent.astype(np.int64) + FIRST, betting.action
+        shown = np.flatnonzero(action[1:] == CARDS) + 1
+        dealt = np.zeros(n, np.int32)
+        dealt[[DEAL_0, DEAL_1]] = DEAL_1, FIRST
+        dealt[parent[shown]] = shown + FIRST
+        moves = np.flatnonzero(action[1:] != CARDS) + 1
+        moves = moves[np.lexsort((action[moves], parent[moves]))]
+        span = int(action.max(initial=0)) + 1
+        fought, stake = (
+            np.concatenate([np.zeros(FIRST), column]) for column in (betting.fought, betting.stake)
+        )
+
+        prior = form.hands.prior
+        first = prior.sum(axis=1)
+        second = prior / np.maximum(first, np.finfo(float).tiny)[:, None]
+        boards = np.moveaxis(form.board_probs, 0, -1)
+        some = np.einsum("ij,ijb->b", prior, boards)
+        chance = np.concatenate([second.reshape(-1), some, (boards * (prior > 0)[..., None]).reshape(-1)])
+        sizes = np.concatenate([np.full(len(second), prior.shape[1]), np.full(1 + prior.size, len(some))])
+        places = ranges(np.zeros_like(sizes), sizes)
+        rows = np.repeat(np.arange(len(sizes)), sizes)
+        possible = chance > 0
+        counts = np.concatenate(
+            [
+                [len(first), 0],
+                np.bincount(parent[moves] - FIRST, minlength=n - FIRST),
+                np.bincount(rows[possible], minlength=len(sizes)),
+            ]
+        )
+        values = np.concatenate([np.arange(len(first)), action[moves], places[possible]])
+        probs = np.concatenate([first, np.ones(len(moves)), chance[possible]])
+        return cls(
+            player=player,
+            open=Ragged.from_counts(counts, values),
+            probs=Ragged.from_counts(counts, probs),
+            dealt=dealt,
+            edges=parent[moves] * span + action[moves],
+            child=(moves + FIRST).astype(np.int32),
+            span=span,
+            fought=fought > 0,
+            stake=stake,
+            pays=np.unique(np.stack([fought, stake], axis=1), axis=0, return_inverse=True)[1].reshape(-1),
+            hands=form.hands.counts,
+        )
+
+    def row(self, states: Array) -> NDArray[np.int64]:
+        """Return where in `open` the actions of states are, [n]."""
+        rows = states["bet"].astype(np.int64)
+        n, first = len(self.player), states["hand0"].astype(np.int64)
+        pairs = (first - 1) * self.hands[1] + states["hand1"]
+        board = np.where(first == 0, 0, pairs) + n + self.hands[0]
+        shown = (self.player[rows] == CHANCE) & (rows >= FIRST)
+        return np.where(rows == DEAL_1, n + first - 1, np.where(shown, board, rows))
+
+    def follow(self, bet: NDArray[np.int64], actions: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the betting nodes after actions, [n]; at chance nodes whatever is dealt."""
+        at = np.searchsorted(self.edges, bet * self.span + actions)
+        moved = self.child[np.minimum(at, len(self.child) - 1)]
+        return np.where(self.player[bet] == CHANCE, self.dealt[bet], moved)
+
+
+class PokerWords:
+    """What can be said of a poker game's histories and infosets.
+
+    An infoset is (betting node, own hand, board, player) here, the hand and the board counted from 1.
+    """
+
+    def __init__(self, game: Any, form: PokerForm, tables: PokerTables) -> None:
+        self._game, self._form, self._tables = game, form, tables
+
+    def position(self, state: Array) -> Any:
+        """Return OpenSpiel's own state at a history, its dealing over."""
+        held = int(state["hand0"]) - 1, int(state["hand1"]) - 1
+        return self._played(int(state["bet"]), held, int(state["board"]))
+
+    def action(self, state: Array, action: int) -> str:
+        """Return an action, or what chance deals."""
+        bet = int(state["bet"])
+        if self._tables.player[bet] < 0:
+            return self._dealt[min(bet, FIRST)][action]
+        ids = self._tables.open[bet].tolist()
+        at: int = ids.index(action)
+        return texts_of(self.position(state), ids)[at]
+
+    def history(self, state: Array) -> str:
+        """Return a history."""
+        if state["bet"] == DEAL_0:
+            return "the start"
+        if state["bet"] == DEAL_1:
+            return f"P0 {self._dealt[DEAL_0][int(state['hand0']) - 1]}"
+        return joined_lines(str(self.position(state)))
+
+    def infoset(self, bet: int, own: int, board: int, player: int) -> str:
+        """Return an infoset in one line."""
+        if bet < FIRST:
+            held = f"{self._dealt[DEAL_0][own - 1]} | " if own else ""
+            return f"P{player} {held}dealing to P{bet}"
+        return infoset_line(*self.told(bet, own, board, player), player)
+
+    def told(self, bet: int, own: int, board: int, player: int) -> tuple[int, str]:
+        """Return a player's part at an infoset of the betting, and what OpenSpiel tells it."""
+        share = self._form.hands.prior.take(own - 1, axis=player)
+        if board:
+            share = share * self._form.board_probs[board - 1].take(own - 1, axis=player)
+        other = int(np.argmax(share))
+        held = (own - 1, other) if player == 0 else (other, own - 1)
+        who = int(self._tables.player[bet])
+        role = OVER if who == TERMINAL else ACTS if who == player else OTHER_ACTS
+        return role, str(self._played(bet, held, board).information_state_string(player))
+
+    def named(self, wanted: str, player: int) -> tuple[int, int, int] | None:
+        """Return the infoset of a player that a normalised text names, None if there is none."""
+        for bet, own, board in self._likely(wanted, player):
+            if normal_text(self.infoset(bet, own, board, player)) == wanted:
+                return bet, own, board
+        return None
+
+    def _likely(self, wanted: str, player: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the infosets that a text may name: of the hands and boards whose words it has, if any's."""
+        betting, hands = self._form.betting, range(self._tables.hands[player])
+        yield from ((bet, 0, 0) for bet in range(DEAL_0, DEAL_1 + (player == 1)))
+        yield from ((DEAL_1, own + 1, 0) for own in hands if player == 0)
+        likely = _fitting(wanted, [self.infoset(FIRST, own + 1, 0, player) for own in hands])
+        before, after = (np.flatnonzero(betting.stage == stage) + FIRST for stage in (0, 1))
+        for own in likely:
+            yield from ((bet, own + 1, 0) for bet in before.tolist())
+        for own in likely if len(after) else ():
+            with_it = self._form.board_probs.take(own, axis=1 + player)
+            boards = (np.flatnonzero(np.asarray(with_it).any(axis=1)) + 1).tolist()
+            texts = [self.infoset(int(after[0]), own + 1, board, player) for board in boards]
+            for at in _fitting(wanted, texts):
+                yield from ((bet, own + 1, boards[at]) for bet in after.tolist())
+
+    def _played(self, bet: int, held: tuple[int, int], board: int) -> Any:
+        position = self._game.new_initial_state()
+        for action in self._form.line(bet - FIRST, held, board - 1):
+            position.apply_action(action)
+        return position
+
+    @cached_property
+    def _dealt(self) -> tuple[list[str], ...]:
+        """The words for every hand of both players and for every board."""
+        start = self._game.new_initial_state()
+
+        def words(cards: tuple[int, ...]) -> str:
+            said = (joined_lines(start.action_to_string(start.current_player(), card)) for card in cards)
+            return " and ".join(said) or "nothing"
+
+        hands = self._form.hands.cards
+        return tuple(numbered(map(words, lines)) for lines in (*hands, self._form.boards))
+
+
+def _fitting(wanted: str, texts: list[str]) -> list[int]:
+    """Return which texts have no part of their own that a wanted text lacks; all if there is none such.
+
+    Parts are what stands between brackets; a part of all texts is nobody's own.
+    """
+    parts = [set(re.split(r"[\[\]]", normal_text(text))) for text in texts]
+    common = set.intersection(*parts) if parts else set()
+    found = [at for at, own in enumerate(parts) if own - common and all(p in wanted for p in own - common)]
+    return found or list(range(len(texts)))
+
 
 POKER = frozenset({"universal_poker", "leduc_poker", "kuhn_poker"})
 """OpenSpiel's names of the games that are tried in this form."""
@@ -194,16 +391,6 @@ class OpenSpielPoker(TwoPlayerGame):
             line += self._form.boards[action] if self._tables.player[bet] == CHANCE else [action]
             bet = int(self._tables.follow(np.array([bet]), np.array([action]))[0])
         return line
-
-    def openspiel_string(self, key: int, player: int) -> str:
-        """Return OpenSpiel's information state string of an infoset where the player acts.
-
-        Raises GameError if it is not one.
-        """
-        bet, own, board = _unpacked(key)
-        if self._tables.player[bet] != player:
-            raise GameError(f"{self.name}: player {player} must act at the infoset; it waits at {key}")
-        return self._words.told(bet, own, board, player)[1]
 
     def action_text(self, state: Array, action: Array) -> str:
         return self._words.action(state, int(action))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias
 
-from games.game import GameError
+from games.game import CHANCE, TERMINAL, GameError
+from games.infosets.naming import numbered
 
 __all__ = [
     "Forgets",
@@ -21,7 +22,10 @@ __all__ = [
     "Teller",
     "Told",
     "has_observations",
+    "mover",
+    "outcomes",
     "teller_of",
+    "texts_of",
 ]
 
 
@@ -107,7 +111,7 @@ class Observations:
 
     def after(self, before: Remembered, above: Any, action: int, state: Any, seat: int) -> Remembered:
         seen = _asked(state, seat, state.observation_string)
-        acted = not above.is_terminal() and not above.is_chance_node() and above.current_player() == seat
+        acted = mover(above) == seat
         if not acted and seen == before.seen:
             return before
         changed = [seen] if seen != before.seen else []
@@ -131,12 +135,33 @@ def teller_of(game: Any) -> Teller:
     return InfoStates() if game.get_type().provides_information_state_string else Observations()
 
 
+def mover(state: Any) -> int:
+    """Return who acts at a state of OpenSpiel's: a seat, CHANCE or TERMINAL."""
+    if state.is_terminal():
+        return TERMINAL
+    return CHANCE if state.is_chance_node() else int(state.current_player())
+
+
+def outcomes(state: Any) -> tuple[int, list[tuple[int, float]]]:
+    """Return who acts and what may follow: actions, with probability 1, or chance outcomes with theirs."""
+    who = mover(state)
+    if who == CHANCE:
+        return CHANCE, [(action, prob) for action, prob in state.chance_outcomes() if prob > 0]
+    return who, [(action, 1.0) for action in state.legal_actions()] if who >= 0 else []
+
+
+def texts_of(state: Any, actions: list[int]) -> list[str]:
+    """Return the actions of whoever acts at a state in OpenSpiel's words, equal ones numbered."""
+    who = state.current_player()
+    return numbered(" ".join(state.action_to_string(who, action).split()) for action in actions)
+
+
 def _asked(state: Any, seat: int, string: Any) -> str:
     """Return a string of the game's for a seat, "" where the game has none for one that does not act."""
     try:
         return str(string(seat))
     except RuntimeError:
-        if not state.is_terminal() and not state.is_chance_node() and state.current_player() == seat:
+        if mover(state) == seat:
             raise
         return ""
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
 from games.game import TERMINAL
-from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER
+from games.infosets.naming import ACTS, OTHER_ACTS, OVER
 from games.infosets.private_moves import Placements
 from games.parameters import Bool, Int, canonical_name
 from games.ragged import Ragged

@@ -18,9 +18,10 @@ from games.climbing.big2.big2 import Big2
 from games.climbing.big2.big2_rules import PLAYERS, Book
 from games.climbing.big2.card_masks import count_cards, lowest_place
 from games.climbing.big2.combinations import play_head
-from games.climbing.big2.table_rows import BIG2_STATE, HELD, table_views
+from games.climbing.big2.table_rows import BIG2_STATE, HELD
 from games.game import Game, GameError
 from games.ragged import Ragged
+from games.round_rows import views
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
@@ -86,7 +87,7 @@ class Big2SheddingAgent:
         """
         if not isinstance(game, Big2):
             raise GameError(f"{self.name}: this agent plays big2 alone; got {game.name}")
-        words, _ = table_views(np.ascontiguousarray(states, BIG2_STATE))
+        words, _ = views(np.ascontiguousarray(states, BIG2_STATE))
         chosen = np.empty(len(states), np.int64)
         moves = np.ascontiguousarray(actions.values, np.uint64).view(np.int64)
         _choose(words, player, actions.offsets, moves, game.rules.book(), chosen)

@@ -146,13 +146,13 @@ def broken(function: str, change: Callable) -> KuhnPoker:
 
 def forget_passing(key: np.ndarray, states: np.ndarray, player: int) -> np.ndarray:
     """Return keys by which player 0, facing a bet, does not know that it has passed before."""
-    facing = states["stage"] == BETTING + LINES.index("pb")
+    facing = states["node"] == BETTING + LINES.index("pb")
     return key - np.uint64(LINES.index("pb") << 4) * facing[:, None].astype(np.uint64)
 
 
 def hint(text: str, state: np.ndarray, player: int) -> str:
     """Return texts that let player 1, while it waits, see the other card, though the keys do not."""
-    return f"{text} or {state['card0']}" if player == 1 and state["stage"] == BETTING else text
+    return f"{text} or {state['card0']}" if player == 1 and state["node"] == BETTING else text
 
 
 def one_more_at_the_end(actions: Ragged, states: np.ndarray) -> Ragged:
@@ -172,7 +172,7 @@ def reveal(key: np.ndarray, states: np.ndarray, player: int) -> np.ndarray:
 def change_given_states(
     after: np.ndarray, states: np.ndarray, rows: np.ndarray, taken: np.ndarray
 ) -> np.ndarray:
-    states["stage"] = 0
+    states["node"] = 0
     return after
 
 

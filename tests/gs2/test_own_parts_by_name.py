@@ -34,6 +34,7 @@ import numpy as np
 import cfr
 from cfr.values import node_values
 from games import Ragged
+from games.infosets.payoff_forms import FormBuilder
 from games.research.kuhn_poker import KuhnPoker
 from gs2.search.gadget.build import build_gadget
 
@@ -84,14 +85,17 @@ class Decided(KuhnPoker):
     payoff_range = (0.0, 0.0)
 
     def player(self, states):
-        return np.where(states["stage"] < 2, -1, -2).astype(np.int8)
+        return np.where(states["node"] < 2, -1, -2).astype(np.int8)
 
     def actions(self, states):
-        found, dealing = super().actions(states), states["stage"] < 2
+        found, dealing = super().actions(states), states["node"] < 2
         return Ragged.from_counts(np.where(dealing, found.counts, 0), found.values[dealing[found.rows]])
 
     def returns(self, states):
         return np.zeros((len(states), 2))
+
+    def payoff_forms(self, states):
+        return FormBuilder(self.private_states()).build(len(states))
 
 
 @cache

@@ -17,11 +17,11 @@ from blueprint.climbing.inputs.big2_rows import (
 from blueprint.climbing.inputs.move_inputs import ActionType, Kept
 from blueprint.climbing.rules.move_pruning import keep_big2_moves, write_big2_turns
 from games.climbing.big2.big2 import Big2
-from games.climbing.big2.random_rounds import legal_plays
-from games.climbing.big2.random_rounds import play_randomly as random_play
-from games.climbing.big2.table_rows import apply_all, table_views
+from games.climbing.big2.table_rows import apply_all, legal_plays
+from games.climbing.big2.table_rows import play_randomly as random_play
 from games.game import Game
 from games.ragged import Ragged
+from games.round_rows import views
 from games.support.array_types import Array, Bytes, Ints
 
 __all__ = ["Big2Inputs"]
@@ -46,30 +46,30 @@ class Big2Inputs:
         return Ragged(found.offsets, found.values.view(np.int64))
 
     def act(self, states: Array, actions: Ints) -> None:
-        apply_all(*table_views(states), actions, self._book)
+        apply_all(*views(states), actions, self._book)
 
     def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
         return random_play(states, rng, self._book)[0]
 
     def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        write_big2_seats(*table_views(states), rows, seats, self._deck, self._book, out)
+        write_big2_seats(*views(states), rows, seats, self._deck, self._book, out)
 
     def write_moves(
         self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
     ) -> None:
-        write_big2_moves(table_views(states)[0], rows, seats, offsets, words, self._deck, self._book, out)
+        write_big2_moves(views(states)[0], rows, seats, offsets, words, self._deck, self._book, out)
 
     def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        write_big2_hidden(table_views(states)[0], rows, seats, self._players, out)
+        write_big2_hidden(views(states)[0], rows, seats, self._players, out)
 
     def keep_moves(self, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int) -> Kept:
         kept = np.ones(len(words), np.bool_)
-        keep_big2_moves(table_views(states)[0], seats, offsets, words, margin, self._book, kept)
+        keep_big2_moves(views(states)[0], seats, offsets, words, margin, self._book, kept)
         return kept
 
     def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
         out = np.empty(len(words), np.int64)
-        write_big2_turns(table_views(states)[0], seats, offsets, words, self._book, out)
+        write_big2_turns(views(states)[0], seats, offsets, words, self._book, out)
         return out
 
     def cards_left(self, states: Array) -> Ints:

@@ -18,8 +18,7 @@ from blueprint.climbing.rules.move_pruning import keep_doudizhu_moves, write_dou
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import move_table
 from games.climbing.doudizhu.multiset import DECK_COPIES, NUM_PLAIN
-from games.climbing.doudizhu.round_kernels import act_all, legal_actions, random_endings
-from games.climbing.doudizhu.round_state import round_views
+from games.climbing.doudizhu.round_state import act_all, legal_actions, random_endings, round_views
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array, Bytes, Ints

@@ -2,7 +2,7 @@
 
 Counts of cards are thermometers: bit k of a rank is set where more than k are held, 54 bits a multiset. Seats
 count from the one who sees: itself, the next, the one after. Beyond the round's own features
-(`games.climbing.doudizhu.round_features`) there are the cards that the landlord is known to hold still, and
+(`games.climbing.doudizhu.doudizhu`) there are the cards that the landlord is known to hold still, and
 what the others passed on; a move is told with the hand that it leaves behind.
 Source: the kinds of inputs are those of Zha et al. 2021 (DouZero), table 4; the layout is ours.
 """

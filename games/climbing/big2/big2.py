@@ -17,24 +17,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from games.climbing.big2.big2_rules import PARAMETERS, Big2Rules
 from games.climbing.big2.big2_words import NO_LEAD, Big2Words
-from games.climbing.big2.card_masks import ASIDE, DEAL
+from games.climbing.big2.card_masks import ASIDE, DEAL, card_bits
 from games.climbing.big2.combinations import play_kinds
 from games.climbing.big2.hidden_hands import draw_deals
-from games.climbing.big2.net_features import big2_features
-from games.climbing.big2.random_rounds import after_line, legal_plays, play_randomly
 from games.climbing.big2.record_keys import KnownRecord, TurnOrder, record_keys, record_of_key, record_width
 from games.climbing.big2.table_rows import (
+    after_line,
     apply_all,
     big2_roots,
     dealt_rounds,
     first_misfit,
+    legal_plays,
+    play_randomly,
     settle_rounds,
-    table_views,
 )
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.infosets import infoset_at, unknown_infoset
 from games.parameters import Parameter, canonical_name
 from games.ragged import Ragged
+from games.round_rows import one_row, views
 from games.support.array_types import Array, Row, Rows
 
 __all__ = ["Big2"]
@@ -152,7 +153,7 @@ class Big2:
         pass on nothing. That a play beats what lies there is the caller's to know: see `check_play`.
         """
         after = states[rows]
-        words, bytes_ = table_views(after)
+        words, bytes_ = views(after)
         moves = np.array(actions, np.uint64).view(np.int64)
         bad = first_misfit(words, bytes_, moves, self._book)
         if bad >= 0:
@@ -184,8 +185,8 @@ class Big2:
         difference to every seat that is cheaper. Payoffs sum to zero.
         """
         out = np.empty((len(states), self.num_players))
-        views = table_views(np.ascontiguousarray(states))
-        settle_rounds(*views, self.num_players, self.rules.settling == "pairs", self._cost, out)
+        both = views(np.ascontiguousarray(states))
+        settle_rounds(*both, self.num_players, self.rules.settling == "pairs", self._cost, out)
         return out
 
     def infoset_key(self, states: Rows, player: int) -> NDArray[np.uint64]:
@@ -204,15 +205,15 @@ class Big2:
 
     def action_text(self, state: Rows | Row, action: Array) -> str:
         """Return one action as its cards: `D3 C3`; or `pass`, or `deal D3 to P1`."""
-        return self.words.action(_row(state), int(action))
+        return self.words.action(one_row(state), int(action))
 
     def state_text(self, state: Rows | Row) -> str:
         """Return one history in words: all hands as they are, who led, and the line."""
-        return self.words.state(_row(state))
+        return self.words.state(one_row(state))
 
     def infoset_text(self, state: Rows | Row, player: int) -> str:
         """Return what a seat knows in one line: `P1 holds C4 S2 | P0 leads: D3, pass`."""
-        return self.words.infoset(_row(state), player)
+        return self.words.infoset(one_row(state), player)
 
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that `text` names; case, spacing and the order of cards do not matter.
@@ -289,7 +290,50 @@ def _cards_in(masks: NDArray[np.uint64]) -> NDArray[np.int64]:
     return count
 
 
-def _row(records: Rows | Row) -> Row:
-    """Return a single record, given as a row or a batch of one."""
-    row: Row = records if isinstance(records, np.void) else records.ravel()[0]
-    return row
+RECENT = 8
+"""Last plays whose cards and seats are told; the cards that each seat has played are told in any case."""
+
+
+def big2_features(rules: Big2Rules, states: Rows, player: int) -> NDArray[np.uint8]:
+    """Return what a seat knows as bits, [n, width] uint8; seats are counted from the looker's own.
+
+    Each of the following as bits, cards by place in the deck: own hand; cards unseen; cards that each seat
+    has played; how many each has left, in unary; the play to beat, and whose it is; who acts; passes since,
+    in unary; who waits for the next lead; cards and seat of the last RECENT plays.
+    What is left out is the order of earlier plays: infosets that differ in it alone look alike.
+    states: [n] BIG2_STATE. The width follows from the rules.
+    """
+    n, deck, seats = len(states), rules.deck, rules.players
+    order = (player + np.arange(seats)) % seats
+    own = states["hand"][:, player]
+    played = states["played"][:, order]
+    whole = np.uint64(sum(1 << int(card) for card in deck))
+    gone = np.bitwise_or.reduce(played, axis=1)
+    left = rules.hand - card_bits(played, deck).sum(2, dtype=np.int64)
+
+    def seat_bits(seat: NDArray[np.int64], known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return one bit for each seat from the looker's own, [n, seats]; none where it is not known."""
+        found: NDArray[np.bool_] = (seat[:, None] - player) % seats == np.arange(seats)
+        return found & known[:, None]
+
+    acting = states["player"].astype(np.int64)
+    owner = states["owner"].astype(np.int64)
+    parts = [
+        card_bits(own, deck),
+        card_bits(whole & ~(own | gone), deck),
+        card_bits(played, deck).reshape(n, seats * len(deck)),
+        (left[:, :, None] > np.arange(rules.hand)).reshape(n, seats * rules.hand),
+        card_bits(states["beat"], deck),
+        seat_bits(owner, states["beat"] != 0),
+        seat_bits(acting, acting >= 0),
+        states["passes"][:, None] > np.arange(seats - 1),
+        states["out"].astype(np.int64)[:, None] >> order & 1,
+    ]
+    went = states["went"][:, deck].astype(np.int64)
+    plays = states["plays"].astype(np.int64)
+    for back in range(RECENT):
+        wanted = plays - back
+        cards = (went & 63 == wanted[:, None]) & (wanted > 0)[:, None]
+        # every card of a play has the same seat in its upper bits
+        parts += [cards, seat_bits((went * cards).max(1, initial=0) >> 6, wanted > 0)]
+    return np.concatenate([part.astype(np.uint8) for part in parts], axis=1)

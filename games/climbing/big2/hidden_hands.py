@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from games.climbing.big2.big2_rules import Big2Rules
 from games.climbing.big2.card_masks import ASIDE, lowest_place
-from games.climbing.big2.random_rounds import after_line
 from games.climbing.big2.record_keys import KnownRecord
-from games.climbing.big2.table_rows import dealt_rounds
+from games.climbing.big2.table_rows import after_line, dealt_rounds
 from games.game import GameError
 from games.support.array_types import Ints
 

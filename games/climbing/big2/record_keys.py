@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from games.climbing.big2.table_rows import DEALT, FIRST, HELD, PASSES, PLAYED, WENT, table_views
+from games.climbing.big2.table_rows import DEALT, FIRST, HELD, PASSES, PLAYED, WENT
 from games.game import GameError
+from games.round_rows import views
 from games.support.array_types import Bytes, Ints, Rows
 from games.support.kernel import kernel
 
@@ -50,7 +51,7 @@ def record_keys(states: Rows, player: int, deck: int, width: int) -> NDArray[np.
     states: [n] BIG2_STATE. deck: cards in it. width: of `record_width`.
     """
     out = np.empty((len(states), width), np.uint64)
-    _keys(*table_views(np.ascontiguousarray(states)), player, deck, out)
+    _keys(*views(np.ascontiguousarray(states)), player, deck, out)
     return out
 
 

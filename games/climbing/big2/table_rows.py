@@ -6,25 +6,41 @@ uint8, with the column constants below. Nothing here checks legality; `big2` doe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
-from games.climbing.big2.big2_rules import DECK, HAND, LOWEST_LEADS, PLAYERS, STAYS_OUT, SUITS, Book
+from games.climbing.big2.big2_rules import (
+    DECK,
+    HAND,
+    IN_FIRST_PLAY,
+    LOWEST_LEADS,
+    PLAYERS,
+    STAYS_OUT,
+    SUITS,
+    Book,
+)
+from games.climbing.big2.candidates import MOST_PLAYS, list_plays
 from games.climbing.big2.card_masks import ASIDE, DEAL, count_cards, lowest_place
 from games.climbing.big2.combinations import play_head
+from games.ragged import Ragged
+from games.round_rows import byte_of, fill_ragged, play_out, views, word_of
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
+from games.support.splitmix import random_below
 
 __all__ = [
     "BIG2_STATE",
+    "after_line",
     "apply_all",
-    "apply_one",
     "big2_roots",
     "dealt_rounds",
     "first_misfit",
-    "room_left",
+    "legal_plays",
+    "play_randomly",
     "settle_rounds",
-    "table_views",
 ]
 
 UNKNOWN = 255
@@ -60,28 +76,12 @@ plays: so far, passes not included. dealt: cards that chance has given away. out
     passed and has to wait for the next lead. low: the lowest card that is held, UNKNOWN until one is dealt.
 """
 
-WORDS = BIG2_STATE.itemsize // 8
-
-
-def _word(name: str) -> int:
-    return int(BIG2_STATE.fields[name][1]) // 8  # type: ignore[index]
-
-
-def _byte(name: str) -> int:
-    return int(BIG2_STATE.fields[name][1])  # type: ignore[index]
-
-
+_word, _byte = partial(word_of, BIG2_STATE), partial(byte_of, BIG2_STATE)
 HELD, PLAYED, BEAT, HEAD = _word("hand"), _word("played"), _word("beat"), _word("head")
 WENT, PLAYER, OWNER, FIRST = _byte("went"), _byte("player"), _byte("owner"), _byte("first")
 PASSES, PLAYS, DEALT, OUT, LOW = _byte("passes"), _byte("plays"), _byte("dealt"), _byte("out"), _byte("low")
 CHANCE_BYTE, OVER = 255, 254
 """CHANCE (-1) and TERMINAL (-2) as bytes."""
-
-
-def table_views(states: Rows) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return contiguous states [n] as (words [n, W] int64, bytes [n, 8 W] uint8), sharing memory."""
-    n = len(states)
-    return states.view(np.int64).reshape(n, WORDS), states.view(np.uint8).reshape(n, 8 * WORDS)
 
 
 def big2_roots(n: int) -> Rows:
@@ -114,7 +114,7 @@ def dealt_rounds(owners: Ints, book: Book) -> Rows:
     owners: [n, cards of the deck] the seat that gets each card, or ASIDE; every seat a whole hand.
     """
     states = big2_roots(len(owners))
-    _deal_all(*table_views(states), np.ascontiguousarray(owners, np.int64), book)
+    _deal_all(*views(states), np.ascontiguousarray(owners, np.int64), book)
     return states
 
 
@@ -242,3 +242,95 @@ def settle_rounds(
                 out[i, s] = total
             else:
                 out[i, s] = -out[i, s]
+
+
+@kernel
+def _list_state(words: Ints, bytes_: Bytes, i: int, book: Book, out: Ints, begin: Int) -> int:
+    """Write the actions of state i from row `begin` on; return the row after the last."""
+    options = book[0]
+    m = int(begin)
+    p = np.int64(bytes_[i, PLAYER])
+    if p == OVER:
+        return m
+    if p == CHANCE_BYTE:
+        for seat in range(ASIDE + 1):
+            if (seat < options[PLAYERS] or seat == ASIDE) and room_left(words, bytes_, i, seat, options) > 0:
+                out[m] = np.int64(1) << DEAL + seat
+                m += 1
+        return m
+    opens = bytes_[i, PLAYS] == 0 and options[IN_FIRST_PLAY]
+    within = 1 << int(bytes_[i, LOW]) if opens else 0
+    return list_plays(words[i, HELD + p], words[i, HEAD], within, book, out, m)
+
+
+@kernel(nogil=True)
+def _legal(words: Ints, bytes_: Bytes, book: Book, begin: int, out: Ints, counts: Ints) -> tuple[int, int]:
+    """List the states from `begin` on until `out` may be too full; return (next state, rows used)."""
+    m = 0
+    for i in range(begin, len(words)):
+        if m + MOST_PLAYS > len(out):
+            return i, m
+        before = m
+        m = _list_state(words, bytes_, i, book, out, m)
+        counts[i] = m - before
+    return len(words), m
+
+
+@kernel(nogil=True)
+def _play_out(
+    words: Ints, bytes_: Bytes, seeds: NDArray[np.uint64], book: Book, out: Ints, decisions: Ints
+) -> None:
+    """Play every state to the end of its round in place, each with its own random stream."""
+    for i in range(len(words)):
+        rng = seeds[i]
+        while bytes_[i, PLAYER] < 4:
+            m = _list_state(words, bytes_, i, book, out, np.int64(0))
+            rng, j = random_below(rng, m)
+            apply_one(words, bytes_, i, out[j], book)
+            decisions[i] += 1
+
+
+@kernel(nogil=True)
+def _follow(words: Ints, bytes_: Bytes, line: Ints, book: Book, out: Ints, done: Ints) -> None:
+    """Play a line at each state in place, as far as it is legal; count its actions up to there."""
+    for i in range(len(words)):
+        done[i] = 0
+        for action in line:
+            m = _list_state(words, bytes_, i, book, out, np.int64(0))
+            found = False
+            for j in range(m):
+                found = found or out[j] == action
+            if not found:
+                break
+            apply_one(words, bytes_, i, action, book)
+            done[i] += 1
+
+
+def after_line(states: Rows, line: Sequence[int], book: Book) -> tuple[Rows, NDArray[np.int64]]:
+    """Return the states after one line of actions, as far as it is legal, and how many of them were, [n].
+
+    states: [n] BIG2_STATE, unchanged. line: masks, passes (0) included.
+    """
+    after = np.array(states, copy=True, ndmin=1)
+    done = np.empty(len(after), np.int64)
+    _follow(*views(after), np.array(line, np.int64), book, np.empty(MOST_PLAYS, np.int64), done)
+    return after, done
+
+
+def legal_plays(states: Rows, book: Book) -> Ragged:
+    """Return the actions of each state, Ragged of uint64 masks; none where the round is over.
+
+    states: [n] BIG2_STATE.
+    """
+    both = views(np.ascontiguousarray(states))
+    found = fill_ragged(_legal, len(states), *both, book, room=(MOST_PLAYS, 24))
+    return Ragged(found.offsets, found.values.view(np.uint64))
+
+
+def play_randomly(states: Rows, rng: np.random.Generator, book: Book) -> tuple[Rows, NDArray[np.int64]]:
+    """Return the states after uniformly random play to the end of the round, and decisions taken, [n] int64.
+
+    states: [n] BIG2_STATE, dealt, unchanged. Each round draws from its own stream, seeded from `rng`.
+    """
+    out = np.empty(MOST_PLAYS, np.int64)
+    return play_out(lambda after, seeds, n: _play_out(*views(after), seeds, book, out, n), states, rng)

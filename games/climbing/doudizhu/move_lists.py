@@ -7,13 +7,11 @@ move in its own kind, then bombs and the rocket. When leading there is no pass.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from games.climbing.doudizhu.move_table import (
     BOMB,
     FOUR_PAIR,
     FOUR_SOLO,
-    MOST_CARDS,
     NUM_MOVES,
     PASS,
     PLANE_PAIR,
@@ -22,15 +20,11 @@ from games.climbing.doudizhu.move_table import (
     TRIO_PAIR,
     TRIO_SOLO,
     Tables,
-    move_table,
 )
-from games.climbing.doudizhu.multiset import DECK_COPIES, count_ranks
-from games.game import GameError
-from games.ragged import Ragged
 from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
-__all__ = ["LIST_ROOM", "beats_head", "covers_ranks", "list_legal", "moves_of_hands"]
+__all__ = ["LIST_ROOM", "beats_head", "covers_ranks", "list_legal"]
 
 LIST_ROOM = NUM_MOVES + 1
 """Rows that no list of moves is longer than."""
@@ -251,47 +245,3 @@ def beats_head(head: Int, other: Int) -> bool:
     if kind != last:
         return bool(kind >= BOMB and kind > last)
     return bool((head ^ other) >> 16 & 255 == 0 and (head >> 8 & 255) > (other >> 8 & 255))
-
-
-@kernel(nogil=True)
-def _lists(hands: Ints, heads: Ints, tables: Tables, begin: int, out: Ints, counts: Ints) -> tuple[int, int]:
-    """List the hands from `begin` on until `out` is too full for one more; return (next hand, rows used)."""
-    work = np.empty(64, np.int64)
-    m = 0
-    for i in range(begin, len(hands)):
-        if m + LIST_ROOM > len(out):
-            return i, m
-        before = m
-        m = list_legal(hands[i], heads[i], tables, out, m, work)
-        counts[i] = m - before
-    return len(hands), m
-
-
-def moves_of_hands(hands: ArrayLike, to_beat: ArrayLike = PASS) -> Ragged:
-    """Return the legal moves of each hand, Ragged of int64 (see `move_table`).
-
-    hands: [n] uint64, packed, of at most 20 cards each. to_beat: the move to beat, one for all or [n]; PASS
-        where the hand leads.
-    Raises GameError at a hand or a move that is none.
-    """
-    packed: NDArray[np.uint64] = np.ascontiguousarray(np.atleast_1d(hands), np.uint64)
-    counts = count_ranks(packed)
-    if packed.size and (np.any(counts > DECK_COPIES) or packed.max() >> np.uint64(60)):
-        raise GameError("doudizhu: a hand holds at most four of a rank and one of each joker; one holds more")
-    if packed.size and (most := int(counts.sum(-1).max())) > MOST_CARDS:
-        raise GameError(
-            f"doudizhu: a hand has at most {MOST_CARDS} cards; got {most}; split it, or take some out"
-        )
-    moves = np.broadcast_to(np.asarray(to_beat, np.int64), packed.shape)
-    if moves.size and not 0 <= moves.min() <= moves.max() < NUM_MOVES:
-        raise GameError(f"doudizhu: a move is 0..{NUM_MOVES - 1}; got {moves.min()}..{moves.max()}")
-    table = move_table()
-    heads = table.heads[moves]
-    lengths = np.zeros(len(packed), np.int64)
-    chunks: list[Ints] = []
-    done = 0
-    while done < len(packed) or not chunks:
-        out = np.empty(LIST_ROOM + 64 * (len(packed) - done), np.int64)
-        done, used = _lists(packed.view(np.int64), heads, table.tables, done, out, lengths)
-        chunks.append(out[:used].copy())
-    return Ragged.from_counts(lengths, np.concatenate(chunks))

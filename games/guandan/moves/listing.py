@@ -19,6 +19,7 @@ from games.guandan.moves.canonical import canonical_moves
 from games.guandan.moves.full import HALF, full_moves
 from games.guandan.moves.packed import OPEN_HAND, open_hand
 from games.ragged import Ragged
+from games.round_rows import fill_ragged
 from games.support.array_types import Int, Ints, Rows
 from games.support.kernel import kernel
 
@@ -109,22 +110,10 @@ def legal_moves(
         if n and (kind.max() > FOUR_KINGS or rank.max() > 14 or size.max() > 10):
             raise GameError("guandan: the action to beat has no such type, rank or size; take it from a list")
         heads = kind | rank << 8 | size << 16
-    return fill_ragged(_legal, n, hands.view(np.int64), levels, heads, CANONICAL if canonical else FULL)
+    return lists_of(_legal, n, hands.view(np.int64), levels, heads, CANONICAL if canonical else FULL)
 
 
-def fill_ragged(lists: Callable[..., tuple[int, int]], n: int, *arguments: Any) -> Ragged:
-    """Return what a listing kernel finds for n rows, Ragged of ACTION, with new room whenever it runs out.
-
-    lists: takes the arguments, the row to begin at, room [.., 3] and counts [n]; returns the next row and
-        the room used.
-    """
-    counts = np.zeros(n, np.int64)
-    chunks: list[Ints] = []
-    done = 0
-    while done < n or not chunks:
-        out = np.empty((RESERVE + 128 * (n - done), 3), np.int64)
-        done, used = lists(*arguments, done, out, counts)
-        # a view would keep the whole buffer alive; only the touched part was ever real memory
-        chunks.append(out[:used] if used > len(out) // 2 else out[:used].copy())
-    values = chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
-    return Ragged.from_counts(counts, values.view(ACTION)[:, 0])
+def lists_of(lists: Callable[..., tuple[int, int]], n: int, *arguments: Any) -> Ragged:
+    """Return what a listing kernel finds for n rows (see `fill_ragged`), Ragged of ACTION."""
+    found = fill_ragged(lists, n, *arguments, room=(RESERVE, 128), width=3)
+    return Ragged(found.offsets, found.values.view(ACTION)[:, 0])

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from games.guandan.moves.listing import CANONICAL, FULL, RESERVE, Which, list_moves, moves_scratch
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, play_move, views
+from games.round_rows import play_out
 from games.support.array_types import Bytes, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import random_below
@@ -61,9 +62,7 @@ def random_playouts(
     states: [n] STATE, unchanged. Each round draws from its own stream, seeded from `rng`.
     canonical: choose among canonical moves rather than all.
     """
-    after = np.array(states, copy=True, ndmin=1)
-    seeds = rng.integers(0, 2**64, len(after), np.uint64)
-    decisions = np.zeros(len(after), np.int64)
-    out = np.empty((RESERVE, 3), np.int64)
-    _random_playouts(*views(after), seeds, CANONICAL if canonical else FULL, out, decisions)
-    return after, decisions
+    which, out = CANONICAL if canonical else FULL, np.empty((RESERVE, 3), np.int64)
+    return play_out(
+        lambda after, seeds, n: _random_playouts(*views(after), seeds, which, out, n), states, rng
+    )

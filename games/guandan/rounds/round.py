@@ -23,7 +23,7 @@ from games.guandan.cards import (
     pack,
     unpack,
 )
-from games.guandan.moves.listing import CANONICAL, FULL, fill_ragged
+from games.guandan.moves.listing import CANONICAL, FULL, lists_of
 from games.guandan.notation import action_text
 from games.guandan.rounds.dealing import (
     DEAL,
@@ -31,10 +31,11 @@ from games.guandan.rounds.dealing import (
     deal_step,
     deal_text,
     dealing_text,
+    draw_histories,
     legal_deals,
     parse_dealing,
+    seen_by_record,
 )
-from games.guandan.rounds.drawing import draw_histories, seen_by_record
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.position import parse_position, position_text
 from games.guandan.rounds.state import (
@@ -58,6 +59,7 @@ from games.guandan.rounds.state import (
 from games.infosets import infoset_at
 from games.parameters import OneOf, Parameter
 from games.ragged import Ragged
+from games.round_rows import one_row
 from games.support.array_types import Array, Bytes, Ints, Row, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import mix_hash
@@ -223,7 +225,7 @@ def legal(states: Rows, *, canonical: bool = False) -> Ragged:
     """Return the legal moves at each state, Ragged of ACTION; none where the round is over."""
     states = np.ascontiguousarray(np.atleast_1d(states))
     words, bytes_ = views(states)
-    return fill_ragged(legal_states, len(states), words, bytes_, CANONICAL if canonical else FULL)
+    return lists_of(legal_states, len(states), words, bytes_, CANONICAL if canonical else FULL)
 
 
 def advance(states: Rows, actions: Rows) -> None:
@@ -358,7 +360,7 @@ class GuanDan:
 
         The record is the start (levels, first lead, tribute cards, sizes) and every action in order. Behind
         the two words of the hash stand the initial hand and the last move, so that the keys of a trail spell
-        the record out (`games.guandan.rounds.drawing`).
+        the record out (`games.guandan.rounds.dealing`).
         """
         if player not in range(4):
             raise GameError(f"guandan: a seat is 0..3; got {player}")
@@ -373,18 +375,22 @@ class GuanDan:
 
     def action_text(self, state: Rows | Row, action: Rows | Row) -> str:
         """Return one action as type, rank and cards: `["Pair","6",["S6","D6"]]`."""
-        if _row(action)["type"] == DEAL:
-            return deal_text(_row(state), _row(action))
-        return action_text(_row(action), int(_row(state)["level"]))
+        if one_row(action)["type"] == DEAL:
+            return deal_text(one_row(state), one_row(action))
+        return action_text(one_row(action), int(one_row(state)["level"]))
 
     def state_text(self, state: Rows | Row) -> str:
         """Return one state with all hands, as a line of JSON (see `position`)."""
-        return dealing_text(_row(state)) if _row(state)["player"] == CHANCE else position_text(_row(state))
+        return (
+            dealing_text(one_row(state))
+            if one_row(state)["player"] == CHANCE
+            else position_text(one_row(state))
+        )
 
     def infoset_text(self, state: Rows | Row, player: int) -> str:
         """Return what `player` knows at one state, as a line of JSON (see `position`)."""
-        words = dealing_text if _row(state)["player"] == CHANCE else position_text
-        return words(_row(state), player)
+        words = dealing_text if one_row(state)["player"] == CHANCE else position_text
+        return words(one_row(state), player)
 
     def parse_state(self, text: str) -> Rows:
         """Return the state that a line of JSON names, [1] STATE: `state_text`, or all hands by hand.
@@ -415,9 +421,3 @@ class GuanDan:
         None among canonical moves: which of several equal ones is listed depends on cards that are hidden.
         """
         return None if self.canonical else partial(draw_histories, self.root())
-
-
-def _row(records: Rows | Row) -> Row:
-    """Return a single record, given as a row or a batch of one."""
-    row: Row = records if isinstance(records, np.void) else records.ravel()[0]
-    return row

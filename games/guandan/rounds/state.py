@@ -6,11 +6,14 @@ uint8, with the column constants below. Nothing here checks legality; `round` do
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, NO_ACTION, PASS
 from games.guandan.combos import combo_strength
+from games.round_rows import byte_of, views, word_of
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import mix_hash, random_below
@@ -27,6 +30,7 @@ __all__ = [
     "first_unplayable",
     "play_all",
     "play_move",
+    "views",
 ]
 
 NOBODY = 255
@@ -90,16 +94,7 @@ hash: running 128-bit hash of the whole public record.
 """
 
 WORDS = STATE.itemsize // 8
-
-
-def _word(name: str) -> int:
-    return int(STATE.fields[name][1]) // 8  # type: ignore[index]
-
-
-def _byte(name: str) -> int:
-    return int(STATE.fields[name][1])  # type: ignore[index]
-
-
+_word, _byte = partial(word_of, STATE), partial(byte_of, STATE)
 HAND, PLAYED, KNOWN = _word("hand"), _word("played"), _word("known")
 ACTS, ACT_WORDS = _word("acts"), ACTS_SEEN // 64
 TRICK, LAST, BEAT, HASH, PLAYS = _word("trick"), _word("last"), _word("beat"), _word("hash"), _word("plays")
@@ -108,13 +103,6 @@ LEFT, ORDER_OUT, FINISHED, LEVEL = _byte("left"), _byte("order"), _byte("finishe
 LEVELS, OWNER, CAP, TRICKS = _byte("levels"), _byte("owner"), _byte("cap"), _byte("tricks")
 OVER = 254
 """TERMINAL (-2) as a byte."""
-
-
-def views(states: Rows) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return contiguous states [n] as (words [n, W] int64, bytes [n, 8 W] uint8), sharing memory."""
-    return states.view(np.int64).reshape(len(states), WORDS), states.view(np.uint8).reshape(
-        len(states), 8 * WORDS
-    )
 
 
 def action_words(actions: Rows) -> NDArray[np.int64]:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from games.support.work.where import WorkError
 
@@ -26,6 +27,8 @@ Piece = TypeVar("Piece")
 Found = TypeVar("Found")
 Key = TypeVar("Key", bound=Hashable)
 Stop = Callable[[], bool]
+AHEAD = 2
+"""Pieces taken on for each process or core, so that none waits for the next one."""
 
 
 class WorkerLost(WorkError):
@@ -46,55 +49,65 @@ class Task(Generic[State, Piece, Found]):
     work: Callable[[State, Piece], Found]
 
 
-class Executor(Protocol[Piece, Found]):
+class Executor(ABC, Generic[Piece, Found]):
     """Does pieces of work, several at a time; use it in a `with` block."""
 
+    def __init__(self) -> None:
+        self._busy: dict[Any, Any] = {}
+        """By its key, what was handed out for each piece whose result was not collected yet."""
+
     @property
+    @abstractmethod
     def size(self) -> int:
         """Return how many pieces are done at a time."""
-        ...
 
     @property
     def waiting(self) -> int:
         """Return how many pieces were submitted whose results were not collected yet."""
-        ...
+        return len(self._busy)
 
     @property
     def room(self) -> int:
         """Return how many more pieces keep everybody busy; 0 or less where there are enough."""
-        ...
+        return AHEAD * self.size - len(self._busy)
 
     def submit(self, key: Hashable, piece: Piece, names: tuple[str, ...] = ()) -> None:
         """Take on a piece under a key that no other piece has.
 
         names: those of agents, games and policies that the piece loads; a file in one of them (a checkpoint,
-        FILE.py:NAME) is sent along where the piece is done on another machine.
+        FILE.py:NAME) is read now and sent along where the piece is done on another machine.
         """
-        ...
+        if key in self._busy:
+            raise WorkError(f"a piece of work must have its own key; got {key!r} twice")
+        self._busy[key] = self._begun(key, piece, names)
 
+    @abstractmethod
+    def _begun(self, key: Hashable, piece: Piece, names: tuple[str, ...]) -> Any:
+        """Begin a piece; return what is kept of it until it is collected."""
+
+    @abstractmethod
     def collect(self, stop: Stop) -> list[tuple[Any, Found]]:
         """Return what was done since, with its keys; wait a moment for the first one.
 
         stop: work in this very process is dropped when it is an Interruption and a signal comes.
         Raises what a piece raised, and WorkerLost.
         """
-        ...
 
+    @abstractmethod
     def cancel(self) -> None:
         """Drop every piece that was not collected yet, whatever it is doing."""
-        ...
 
     def close(self) -> None:
-        """End the processes, whatever they are doing."""
-        ...
+        """End the work, whatever it is doing, and what was started for it."""
+        self.cancel()
 
-    def __enter__(self) -> Executor[Piece, Found]:
+    def __enter__(self) -> Self:
         """Return the executor."""
-        ...
+        return self
 
     def __exit__(self, *exception: object) -> None:
         """Close it."""
-        ...
+        self.close()
 
 
 def available_cores() -> int:

@@ -2,45 +2,65 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pickle
+import sys
+import tempfile
 import time
+import traceback
 import uuid
 from collections.abc import Callable, Hashable
-from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
-from games.support.work.carried import files_seen, parcel_of
-from games.support.work.executor import Task, WorkerLost
+from games.support.work.carried import Parcel, files_seen, parcel_of, unpack_parcels
+from games.support.work.executor import Executor, Stop, Task, WorkerLost
 from games.support.work.ray_cluster import Cluster, connected, refuse
-from games.support.work.remote import ENVIRONMENT, Sent
 from games.support.work.where import Place, WorkError
 
-__all__ = ["RayExecutor"]
+__all__ = ["RayExecutor", "Sent", "do_piece"]
 
 State = TypeVar("State")
 Piece = TypeVar("Piece")
 Found = TypeVar("Found")
-AHEAD = 2
-"""Pieces taken on for each core, so that none waits for the next one."""
 TRIES = 5
 """Times that a piece is begun; one whose machine is lost each time may be what ends the machines."""
 LOOK = 2.0
 """Seconds between looks at how many cores the cluster has; machines come and go."""
+ENVIRONMENT = "GS2_"
+"""Environment variables that begin like this come along: how much memory a tree may take, and so on."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a process needs before its first piece.
+
+    token: of the executor. task: where to fetch a pickled Task. environment: variables to set. parcels: by
+    name, a token that changes with its files and where to fetch the pickled Parcel.
+    """
+
+    token: str
+    task: Any
+    environment: dict[str, str]
+    parcels: dict[str, tuple[str, Any]]
 
 
 @dataclass
 class _Taken:
-    """A piece that was taken on, with the files of its names. tries: times that it was begun."""
+    """A piece that was taken on, with the files of its names. answer: Ray's reference to its result.
 
-    key: Hashable
+    tries: times that it was begun.
+    """
+
     piece: bytes
     parcels: dict[str, tuple[str, Any]]
+    answer: Any = None
     tries: int = 0
 
 
-class RayExecutor(Generic[State, Piece, Found]):
-    """Does pieces on the cores of a cluster; see `Executor`.
+class RayExecutor(Executor[Piece, Found]):
+    """Does pieces on the cores of a cluster.
 
     A lost machine or process costs the pieces that it was doing: they are done again. Machines that join get
     pieces too.
@@ -51,7 +71,8 @@ class RayExecutor(Generic[State, Piece, Found]):
 
         Raises WorkError where that cannot be.
         """
-        self._open = ExitStack()
+        super().__init__()
+        self._open = contextlib.ExitStack()
         self._cluster: Cluster = self._open.enter_context(connected(where))
         ray = self._cluster.ray
         self._count = where.count
@@ -60,8 +81,6 @@ class RayExecutor(Generic[State, Piece, Found]):
         environment = {name: text for name, text in os.environ.items() if name.startswith(ENVIRONMENT)}
         self._sent = Sent(uuid.uuid4().hex, ray.put(ray.cloudpickle.dumps(task)), environment, {})
         self._parcels: dict[str, tuple[object, tuple[str, Any]]] = {}
-        self._busy: dict[Any, _Taken] = {}
-        self._keys: set[Hashable] = set()
         self.lost = 0
         """Pieces that were begun again so far."""
 
@@ -77,21 +96,13 @@ class RayExecutor(Generic[State, Piece, Found]):
         return cores
 
     @property
-    def waiting(self) -> int:
-        """Return how many pieces are under way."""
-        return len(self._busy)
-
-    @property
     def room(self) -> int:
         """Return how many more pieces keep every core busy, or as many as were asked for."""
-        return (1 if self._count is not None else AHEAD) * self.size - len(self._busy)
+        return super().room if self._count is None else self._count - len(self._busy)
 
-    def submit(self, key: Hashable, piece: Piece, names: tuple[str, ...] = ()) -> None:
-        """Take on a piece; files that its names hold are read now and sent."""
-        if key in self._keys:
-            raise WorkError(f"a piece of work must have its own key; got {key!r} twice")
+    def _begun(self, key: Hashable, piece: Piece, names: tuple[str, ...]) -> _Taken:
         parcels = {name: self._packed(name) for name in names}
-        self._begin(_Taken(key, self._cluster.ray.cloudpickle.dumps(piece), parcels))
+        return self._begin(_Taken(self._cluster.ray.cloudpickle.dumps(piece), parcels))
 
     def _packed(self, name: str) -> tuple[str, Any]:
         """Return the token and reference of what a name needs; packed anew when one of its files changes."""
@@ -103,38 +114,37 @@ class RayExecutor(Generic[State, Piece, Found]):
             self._parcels[name] = packed
         return packed[1]
 
-    def _begin(self, taken: _Taken) -> None:
+    def _begin(self, taken: _Taken) -> _Taken:
         taken.tries += 1
-        sent = Sent(self._sent.token, self._sent.task, self._sent.environment, taken.parcels)
         # as a dictionary: a machine without this module must be able to read it
-        self._busy[self._run.remote(vars(sent), taken.piece)] = taken
-        self._keys.add(taken.key)
+        taken.answer = self._run.remote(vars(replace(self._sent, parcels=taken.parcels)), taken.piece)
+        return taken
 
-    def collect(self, stop: Callable[[], bool]) -> list[tuple[Any, Found]]:
+    def collect(self, stop: Stop) -> list[tuple[Any, Found]]:
         """Return what was done since, in the order in which it was taken on."""
-        ray = self._cluster.ray
-        ready, _ = ray.wait(list(self._busy), num_returns=1, timeout=0.2)
-        if not ready:
+        ray, answers = self._cluster.ray, [taken.answer for taken in self._busy.values()]
+        if not ray.wait(answers, num_returns=1, timeout=0.2)[0]:
             return []
-        ready, _ = ray.wait(list(self._busy), num_returns=len(self._busy), timeout=0)
+        ready = set(ray.wait(answers, num_returns=len(answers), timeout=0)[0])
         found = []
-        for answer in ready:
-            taken = self._busy.pop(answer)
-            self._keys.discard(taken.key)
-            told = self._answer(answer, taken)
-            if told is not None:
-                found.append((taken.key, told[0]))
+        for key, taken in [(key, taken) for key, taken in self._busy.items() if taken.answer in ready]:
+            del self._busy[key]
+            told = self._answer(taken)
+            if told is None:
+                self._busy[key] = self._begin(taken)
+            else:
+                found.append((key, told[0]))
         return found
 
-    def _answer(self, answer: Any, taken: _Taken) -> tuple[Found] | None:
-        """Return a piece's result; None if its machine was lost and it was begun again."""
+    def _answer(self, taken: _Taken) -> tuple[Found] | None:
+        """Return a piece's result; None if its machine was lost and it is to be begun again."""
         ray = self._cluster.ray
         lost = (
             *(ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError),
             *(ray.exceptions.ObjectLostError, ray.exceptions.OutOfMemoryError),
         )
         try:
-            how, what, told = ray.get(answer)
+            how, what, told = ray.get(taken.answer)
         except lost as error:
             if taken.tries >= TRIES:
                 raise WorkerLost(
@@ -142,7 +152,6 @@ class RayExecutor(Generic[State, Piece, Found]):
                     "look at the memory it needs"
                 ) from error
             self.lost += 1
-            self._begin(taken)
             return None
         except ray.exceptions.RayError as error:
             cause = getattr(error, "cause", None) or error
@@ -158,24 +167,15 @@ class RayExecutor(Generic[State, Piece, Found]):
 
     def cancel(self) -> None:
         """End the tasks under way, wherever they run."""
-        for answer in self._busy:
-            self._cluster.ray.cancel(answer, force=True)
+        for taken in self._busy.values():
+            self._cluster.ray.cancel(taken.answer, force=True)
         self._busy.clear()
-        self._keys.clear()
 
     def close(self) -> None:
         """End the tasks under way and the connection."""
         if self._cluster.ray.is_initialized():
             self.cancel()
         self._open.close()
-
-    def __enter__(self) -> RayExecutor[State, Piece, Found]:
-        """Return the executor."""
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """End the tasks under way and the connection."""
-        self.close()
 
 
 def _runner(
@@ -189,9 +189,64 @@ def _runner(
             return "refused", wrong, ""
         import ray
 
-        from games.support.work.remote import Sent, do_piece
+        from games.support.work.ray_executor import Sent, do_piece
 
         return do_piece(ray.get, Sent(**sent), piece)
 
     run.__name__ = "gs2_piece"
     return run
+
+
+_token = ""
+_state: Any = None
+_work: Callable[[Any, Any], Any] | None = None
+_known: dict[str, str] = {}
+
+
+def do_piece(fetch: Callable[[Any], bytes], sent: Sent, piece: bytes) -> tuple[str, Any, str]:
+    """Return ("done", result, ""), or ("failed", exception, where it came from).
+
+    fetch: returns the bytes behind a reference. What is printed goes to the standard error output of the
+    machine that sent the piece.
+    """
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return "done", _done(fetch, sent, piece), ""
+    except Exception as error:
+        told = traceback.format_exc()
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            return "failed", None, told
+        return "failed", error, told
+
+
+def _done(fetch: Callable[[Any], bytes], sent: Sent, piece: bytes) -> Any:
+    global _token, _state, _work
+    if sent.token != _token:
+        _begin_anew(sent.environment)
+    new = {name: packed for name, packed in sent.parcels.items() if _known.get(name) != packed[0]}
+    parcels: list[Parcel] = [pickle.loads(fetch(where)) for _, where in new.values()]
+    unpack_parcels(parcels)
+    _known.update({name: token for name, (token, _) in new.items()})
+    if sent.token != _token:
+        task = pickle.loads(fetch(sent.task))
+        _state, _work = task.prepare(*task.arguments), task.work
+        _token = sent.token
+    assert _work is not None
+    return _work(_state, pickle.loads(piece))
+
+
+def _begin_anew(environment: dict[str, str]) -> None:
+    """Forget the work of before; stand in an empty folder, so that no relative path finds a file."""
+    global _token, _state, _work
+    _token, _state, _work = "", None, None
+    _known.clear()
+    for name in [name for name in os.environ if name.startswith(ENVIRONMENT)]:
+        del os.environ[name]
+    os.environ.update(environment)
+    folder = os.path.join(
+        tempfile.gettempdir(), f"gs2-nothing-{os.getuid() if hasattr(os, 'getuid') else ''}"
+    )
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    os.chdir(folder)

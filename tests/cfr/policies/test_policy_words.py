@@ -141,7 +141,7 @@ class LetterKuhn(KuhnPoker):
     """Kuhn poker whose names differ in case alone: of two actions, and of player 0's first and last card."""
 
     def action_text(self, state: np.ndarray, action: np.ndarray) -> str:
-        return "aA"[int(action)] if state["stage"] >= 2 else super().action_text(state, action)
+        return "aA"[int(action)] if state["node"] >= 2 else super().action_text(state, action)
 
     def infoset_text(self, state: np.ndarray, player: int) -> str:
         return super().infoset_text(state, player).replace("P0 holds K", "P0 holds j")

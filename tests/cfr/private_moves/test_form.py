@@ -15,7 +15,7 @@ from cfr.solver import Solver
 from cfr.tree import FlatTree, grow
 from cfr.variants import VARIANTS
 from games import GameError, load_game
-from games.infosets.infoset_words import ACTS
+from games.infosets.naming import ACTS
 from games.infosets.private_moves import Placements
 from games.research.phantom import PhantomGame
 

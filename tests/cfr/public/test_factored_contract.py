@@ -56,9 +56,7 @@ def public(states: np.ndarray) -> np.ndarray:
 
 def one_less(actions: Ragged, states: np.ndarray) -> Ragged:
     """Return actions of which histories with player 0's first card lack one that the public state has."""
-    cut = (
-        (states["card0"] == 1) & (states["card1"] > 0) & (actions.counts == 2) & (states["stage"] >= BETTING)
-    )
+    cut = (states["card0"] == 1) & (states["card1"] > 0) & (actions.counts == 2) & (states["node"] >= BETTING)
     keep = np.ones(len(actions.values), bool)
     keep[actions.offsets[:-1][cut]] = False
     return Ragged.from_counts(actions.counts - cut, actions.values[keep])
@@ -82,7 +80,7 @@ def told(key: np.ndarray, states: np.ndarray, player: int) -> np.ndarray:
 
 
 def forgotten(key: np.ndarray, states: np.ndarray, player: int) -> np.ndarray:
-    late = (states["stage"] > BETTING)[:, None]
+    late = (states["node"] > BETTING)[:, None]
     return np.where(late, key >> np.uint64(4) << np.uint64(4), key)
 
 
@@ -106,7 +104,7 @@ BROKEN = {
 
 
 def root_at(root: np.ndarray, stage: int) -> np.ndarray:
-    root["stage"] = stage
+    root["node"] = stage
     return root
 
 

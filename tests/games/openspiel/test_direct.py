@@ -9,8 +9,8 @@ import pytest
 
 from games import TERMINAL, GameError, load_game
 from games.game import Game
-from games.openspiel.adapter import OpenSpielGame
 from games.openspiel.direct import DirectOpenSpielGame
+from games.openspiel.expansion import OpenSpielGame
 from games.size import RUNS, SLOW_WIDTH, estimate_size
 from games.support.array_types import Array
 from tests.games.random_games import check_quickly

@@ -25,11 +25,11 @@ from tests.patience import amount
 
 pyspiel = pytest.importorskip("pyspiel")
 
+from games.infosets.naming import ACTS, infoset_line  # noqa: E402
 from games.openspiel import poker_form as forms  # noqa: E402
-from games.openspiel.adapter import OpenSpielGame  # noqa: E402
-from games.openspiel.betting_tree import NotPoker  # noqa: E402
+from games.openspiel.expansion import OpenSpielGame  # noqa: E402
 from games.openspiel.names import openspiel_actions, openspiel_game  # noqa: E402
-from games.openspiel.poker_check import check_form  # noqa: E402
+from games.openspiel.poker_form import NotPoker, check_form  # noqa: E402
 from games.openspiel.poker_game import OpenSpielPoker  # noqa: E402
 
 AGREEMENT = 1e-9
@@ -113,7 +113,7 @@ def test_histories_are_openspiels(text: str) -> None:
             key = game.infoset_key(states, who)[0]
             told = theirs.information_state_string(who)
             assert named[who].setdefault(told, key.tobytes()) == key.tobytes()
-            assert game.openspiel_string(int(key[0]), who) == told
+            assert game.infoset_text(states[0], who) == infoset_line(ACTS, told, who)
             line.append(taken)
 
 
@@ -171,7 +171,7 @@ def test_games_beyond_the_walk_are_expanded_and_say_why(monkeypatch: pytest.Monk
     with pytest.raises(NotPoker, match="at most 5 pairs of hands"):
         OpenSpielPoker("kuhn_poker")
     monkeypatch.setattr("games.openspiel.poker_form.MOST_PAIRS", 6)
-    monkeypatch.setattr("games.openspiel.betting_tree.MOST_NODES", 8)
+    monkeypatch.setattr("games.openspiel.poker_form.MOST_NODES", 8)
     with pytest.raises(NotPoker, match="at most 8 ways to bet"):
         OpenSpielPoker("kuhn_poker")
     whole = load_game("openspiel:matrix_rps")

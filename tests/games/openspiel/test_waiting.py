@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from games import CHANCE, TERMINAL, GameError, load_game
 from games.infosets.waiting import own_sequences, told_on_the_way, waiting_knowledge
-from games.openspiel.adapter import OpenSpielGame
+from games.openspiel.expansion import OpenSpielGame
 from tests.games.openspiel.efg import HIDDEN_MOVE, efg_of, saved
 from tests.games.random_games import Node, RandomGame, check_quickly
 from tests.patience import amount

@@ -11,7 +11,7 @@ import pytest
 
 import games.climbing.doudizhu
 from games import GameError
-from games.climbing.doudizhu.move_lists import moves_of_hands
+from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
 from games.climbing.doudizhu.move_table import (
     KIND_NAMES,
     MOST_CARDS,
@@ -21,6 +21,7 @@ from games.climbing.doudizhu.move_table import (
     move_table,
 )
 from games.climbing.doudizhu.multiset import pack_ranks, read_multiset
+from games.climbing.doudizhu.round_state import empty_rounds
 from tests.patience import amount
 from tests.reference.doudizhu import PASS, RANKS, all_moves, in_order, legal_moves, whole_deck
 
@@ -71,7 +72,10 @@ def some_position(rng: random.Random) -> tuple[str, str | None]:
 def compared(positions: list[tuple[str, str | None]]) -> None:
     hands = np.array([read_multiset(hand) for hand, _ in positions], np.uint64)
     beats = np.array([move_number(move or PASS) for _, move in positions])
-    lists = moves_of_hands(hands, beats)
+    states = empty_rounds(len(hands))
+    states["hand"][:, 0], states["beat"] = hands, beats
+    states["player"] = states["landlord"] = 0
+    lists = DouDizhu().actions(states)
     for row, (hand, beat) in enumerate(positions):
         ours = [move_letters(move) for move in lists[row].tolist()]
         assert len(set(ours)) == len(ours)
@@ -95,9 +99,9 @@ def test_hands_of_every_size_that_a_seat_can_hold_are_listed_and_larger_ones_ref
     rng = random.Random(3)
     compared([(in_order("".join(rng.sample(whole_deck(), size))), None) for size in range(1, MOST_CARDS + 1)])
     for size in range(MOST_CARDS + 1, len(whole_deck()) + 1):
-        hand = read_multiset(in_order("".join(rng.sample(whole_deck(), size))))
-        with pytest.raises(GameError, match=f"at most 20 cards; got {size}"):
-            moves_of_hands(np.array([hand], np.uint64))
+        hand = in_order("".join(rng.sample(whole_deck(), size)))
+        with pytest.raises(GameError, match=rf"1\.\.20 cards; got 0\.\.{size}"):
+            rounds_from_hands([hand, "", ""])
 
 
 def test_cards_that_make_no_move_are_refused() -> None:
@@ -116,14 +120,9 @@ def test_a_move_may_be_written_in_any_order_and_case() -> None:
         assert move_number(move_letters(move)) == move
 
 
-def test_hands_that_are_none_are_refused() -> None:
-    for hands, beat, message in (
-        ([5], 0, "four of a rank"),
-        ([read_multiset("3"), read_multiset(whole_deck())], 0, "at most 20 cards; got 54"),
-        ([1], NUM_MOVES, "a move is 0"),
-    ):
-        with pytest.raises(GameError, match=message):
-            moves_of_hands(np.array(hands, np.uint64), beat)
+def test_hands_and_counts_that_are_none_are_refused() -> None:
+    with pytest.raises(GameError, match="four of a rank"):
+        rounds_from_hands(np.array([5, 1 << 4, 1 << 8], np.uint64))
     for counts, message in (([5] + [0] * 14, r"0\.\.4 times"), ([1], "15 entries")):
         with pytest.raises(GameError, match=message):
             pack_ranks(counts)

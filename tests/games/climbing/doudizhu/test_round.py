@@ -13,8 +13,7 @@ from games import TERMINAL, GameError
 from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
 from games.climbing.doudizhu.move_table import BOMB, NUM_MOVES, move_letters, move_number, move_table
 from games.climbing.doudizhu.multiset import DECK_COPIES, cards_text, count_ranks, read_multiset
-from games.climbing.doudizhu.round_kernels import empty_rounds
-from games.climbing.doudizhu.round_state import CALLS, NUM_ACTIONS, first_forbidden, round_views
+from games.climbing.doudizhu.round_state import CALLS, DEALS, empty_rounds, first_forbidden, round_views
 from games.support.array_types import Rows
 from tests.games.random_games import check_quickly
 from tests.patience import amount
@@ -207,7 +206,7 @@ def test_a_step_takes_what_is_listed_and_nothing_else(landlord: str) -> None:
     state, tables = game.root(), move_table().tables
     for _ in range(30):
         legal = game.actions(state)[0]
-        tried = np.unique(np.concatenate([legal, rng.integers(-2, NUM_ACTIONS + 2, 400), np.arange(60)]))
+        tried = np.unique(np.concatenate([legal, rng.integers(-2, DEALS + 127, 400), np.arange(60)]))
         accepted = [
             action
             for action in tried.tolist()

@@ -16,9 +16,8 @@ from games.guandan.cards import ACTION, CARD_NAMES, NUM_RANKS, RANKS, unpack
 from games.guandan.combos import beats
 from games.guandan.matches.match import Match
 from games.guandan.notation import action_list
-from games.guandan.rounds.acts import act_bits, acts_of_bits, acts_text
 from games.guandan.rounds.belief import determinise
-from games.guandan.rounds.position import parse_position, position_text
+from games.guandan.rounds.position import act_bits, acts_of_bits, acts_text, parse_position, position_text
 from games.guandan.rounds.round import GuanDan, advance, deal, from_hands, legal
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS, as_rules

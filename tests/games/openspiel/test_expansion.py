@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from games import GameError, decision_infosets, load_game
-from games.openspiel.adapter import OpenSpielGame
+from games.openspiel.expansion import OpenSpielGame
 from tests.games.random_games import check_quickly
 from tests.games.trees import levels, sizes
 
