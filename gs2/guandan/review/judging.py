@@ -11,23 +11,27 @@ Random draws follow from the position alone, so a decision is judged the same wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from games.game import GameError
+from games.guandan.notation import action_list
 from games.guandan.rounds.round import legal
 from games.ragged import Ragged
-from games.support.array_types import Array
+from games.support.array_types import Array, Row
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
 from gs2.guandan.agent.deals.determinize import list_worlds
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.explanation import EVEN
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review.recorded_rounds import RecordedRound
+from gs2.guandan.review.review_data import JudgedMove, ReviewedDecision
 from gs2.guandan.review.review_presets import verdict_of
 
 __all__ = ["Judge", "Judgement", "TakenDecision", "choices_of", "seen_by"]
@@ -40,8 +44,9 @@ SPREAD, SPREAD_WEIGHT = 0.4, 4.0
 many deals that expectation counts for."""
 NOISE = 0.05
 """Standard deviation in levels that more deals do not take away: values at the depth limit are not exact."""
-EVEN = 0.05
-"""Levels within which two moves are called equally good in one deal."""
+Compared = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Moves compared, the best first, [k]; levels of each over the move played; the errors of these; what each is
+worth to the seat's side in levels, nan where it was not played on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,39 +70,60 @@ class Judgement:
     """What the search says of a decision; moves are numbered as in `choice.actions`.
 
     q: [m], the blueprint's score of each in levels. network: its best move. best: the search's.
-    loss: levels that the move played lies behind the best, 0 if it is the best, and error, its standard
-    error. behind_network: levels that it lies behind the blueprint's own move, below 0 where it is better.
-    stage: "endgame", "search", "clear" (nothing else came close) or "unknown" (no deal agrees with what was
-    seen; nothing is judged). moves: [k], those compared, the best first; gains: [k], levels of each over the
-    move played, and errors. values: [k], what each is worth to the seat's side, in levels.
-    deals: in how many they were compared; better, worse: in how many of them, by their weight, the best move
-    did better and worse than the one played. likely: [1] STATE, a deal that the seat had to reckon with, None
-    where the search drew none.
+    decision: as a review shows it, its stage "endgame", "search", "clear" (nothing else came close) or
+    "unknown" (no deal agrees with what was seen; nothing is judged); its line is still missing.
+    likely: [1] STATE, a deal that the seat had to reckon with, None where the search drew none.
     """
 
     choice: TakenDecision
     q: NDArray[np.float64]
     network: int
     best: int
-    loss: float
-    error: float
-    behind_network: float
-    stage: str
-    moves: NDArray[np.int64]
-    gains: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    values: NDArray[np.float64]
-    deals: int = 0
-    better: int = 0
-    worse: int = 0
+    decision: ReviewedDecision
     likely: Array | None = None
 
-    @property
-    def verdict(self) -> str:
-        """One of `VERDICTS`, or "unknown"."""
-        if self.stage == "unknown":
-            return "unknown"
-        return verdict_of(self.loss, self.error, best=self.best == self.choice.played)
+    @classmethod
+    def of(
+        cls,
+        choice: TakenDecision,
+        q: NDArray[np.float64],
+        stage: str,
+        compared: Compared,
+        likely: Array | None = None,
+        **numbers: float,
+    ) -> Judgement:
+        """Return the judgement of the moves compared, the best of them first.
+
+        numbers: what a `ReviewedDecision` tells of the comparison, the rest at 0.
+        """
+        network, level = int(np.argmax(q)), int(choice.state["level"][0])
+
+        def words(index: int) -> list[Any]:
+            action: Row = choice.actions[index]
+            return action_list(action, level)
+
+        moves, *columns = compared
+        best = int(moves[0])
+        judged = tuple(
+            JudgedMove(
+                words(int(move)), gain, error, None if np.isnan(value) else value, float(q[move] - q[network])
+            )
+            for move, gain, error, value in zip(moves, *(column.tolist() for column in columns), strict=True)
+        )
+        told: dict[str, Any] = {"loss": 0.0, "error": 0.0, "behind_network": 0.0} | numbers
+        verdict = verdict_of(told["loss"], told["error"], best=best == choice.played)
+        decision = ReviewedDecision(
+            play=choice.play,
+            seat=choice.seat,
+            verdict="unknown" if stage == "unknown" else verdict,
+            best=words(best),
+            network=words(network),
+            choices=len(choice.actions),
+            stage=stage,
+            moves=judged,
+            **told,
+        )
+        return cls(choice, q, network, best, decision, likely)
 
 
 def seen_by(state: Array, seat: int) -> Array:
@@ -218,35 +244,26 @@ class Judge:
         order = np.concatenate([[best], order[order != best]])
         kept = [int(move) for move in order if solved.known[move]][: self.config.moves.candidates]
         if choice.played not in kept:
-            kept[-1] = choice.played
+            kept = [*kept[: max(1, len(kept) - 1)], choice.played]
         moves = np.array(kept, np.int64)
-        told = Judgement(
+        loss = float(values[best]) - mine
+        return Judgement.of(
             choice,
             q,
-            network,
-            best,
-            float(values[best]) - mine,
-            0.0,
-            float(values[network]) - mine if solved.known[network] else 0.0,
             "endgame",
-            moves,
-            values[moves] - mine,
-            np.zeros(len(moves)),
-            values[moves],
+            (moves, values[moves] - mine, np.zeros(len(moves)), values[moves]),
+            worlds.states,
+            loss=loss,
+            behind_network=float(values[network]) - mine if solved.known[network] else 0.0,
             deals=1,
-            likely=worlds.states,
+            better=int(loss > 0),
         )
-        return told if told.loss <= 0 else replace(told, better=1)
 
 
 def _unsearched(choice: TakenDecision, q: NDArray[np.float64], stage: str) -> Judgement:
     """Return the judgement of a decision that no deal was played for."""
-    network = int(np.argmax(q))
     none = np.zeros(1)
-    moves = np.array([choice.played], np.int64)
-    return Judgement(
-        choice, q, network, choice.played, 0.0, 0.0, 0.0, stage, moves, none, none, np.full(1, np.nan)
-    )
+    return Judgement.of(choice, q, stage, (np.array([choice.played]), none, none, np.full(1, np.nan)))
 
 
 def _weighted(weights: NDArray[np.float64], each: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -282,21 +299,16 @@ def _compared(
     order = np.concatenate([[first], order[order != first]])
     network = int(np.argmax(q))
     swing = difference[:, first]
-    return Judgement(
+    return Judgement.of(
         choice,
         q,
-        network,
-        int(moves[first]),
-        float(gains[first]),
-        float(errors[first]),
-        float(gains[np.flatnonzero(moves == network)[0]]),
         "search",
-        moves[order],
-        gains[order],
-        errors[order],
-        _weighted(weights, payoffs)[order],
+        (moves[order], gains[order], errors[order], _weighted(weights, payoffs)[order]),
+        comparison.worlds.states[[int(np.argmax(comparison.worlds.weights))]],
+        loss=float(gains[first]),
+        error=float(errors[first]),
+        behind_network=float(gains[np.flatnonzero(moves == network)[0]]),
         deals=len(payoffs),
         better=round(float(weights[swing > EVEN].sum()) * len(payoffs)),
         worse=round(float(weights[swing < -EVEN].sum()) * len(payoffs)),
-        likely=comparison.worlds.states[[int(np.argmax(comparison.worlds.weights))]],
     )

@@ -20,24 +20,9 @@ from games.guandan.matches.tribute import return_options, tribute_options
 from games.support.array_types import Array
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.review.recorded_rounds import CardGiven, RecordedRound
+from gs2.guandan.review.review_data import ReviewedCard
 
-__all__ = ["JudgedCard", "judge_cards"]
-
-
-@dataclass(frozen=True)
-class JudgedCard:
-    """A card given. seat: the giver. back: whether it was a return. given, best: card indices.
-
-    loss: levels by which the network values the hand after the best card above that after the one given.
-    choices: cards that might have been given.
-    """
-
-    seat: int
-    back: bool
-    given: int
-    best: int
-    loss: float
-    choices: int
+__all__ = ["judge_cards"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +35,7 @@ class _Views:
         return self.evaluator.views(states, rows, seats)
 
 
-def judge_cards(played: RecordedRound, evaluator: Evaluator) -> list[JudgedCard]:
+def judge_cards(played: RecordedRound, evaluator: Evaluator) -> list[ReviewedCard]:
     """Return the judgement of each tribute and return card by a seat whose hand is known and had a choice."""
     tribute = NetworkTribute(_Views(evaluator))
     found = []
@@ -62,9 +47,8 @@ def judge_cards(played: RecordedRound, evaluator: Evaluator) -> list[JudgedCard]
         value = tribute.option_values(decision)[0]
         best = given if value[given] >= value.max() else int(value.argmax())
         seat, back = int(decision.seats[0]), bool(decision.back[0])
-        found.append(
-            JudgedCard(seat, back, given, best, float(value[best] - value[given]), int(options.sum()))
-        )
+        loss, names = float(value[best] - value[given]), (CARD_NAMES[given], CARD_NAMES[best])
+        found.append(ReviewedCard(seat, back, *names, loss, int(options.sum())))
     return found
 
 

@@ -17,7 +17,6 @@ from games.support.work.engines import executor_at
 from games.support.work.executor import Task, WorkerLost, results
 from games.support.work.where import Place
 from gs2.guandan.review.game_files import ReviewError, parse_game
-from gs2.guandan.review.recorded_rounds import printable
 from gs2.guandan.review.review_cache import keep_review, kept_review
 from gs2.guandan.review.reviewing import key_of_review, review_text
 
@@ -59,19 +58,17 @@ def review_records(
     left = []
     keys = [key_of_review(record.text, how.preset, how.rounds) for record in records]
     for number, (record, key) in enumerate(zip(records, keys, strict=True)):
-        found = None if how.cache is None else kept_review(how.cache, key)
+        found = kept_review(how.cache, key, record.name)
         if found is None:
             left.append((number, record))
         else:
-            plain = {name: value for name, value in found.items() if name != "key"}
-            yield number, {**plain, "name": printable(record.name) or "record"}
+            yield number, found
     if not left:
         return
     with executor_at(where, Task(ManyReviews, (how.preset, how.rounds), _judge)) as executor:
         try:
             for number, review in results(executor, left, stop=stop):
-                if how.cache is not None:
-                    keep_review(how.cache, keys[number], review)
+                keep_review(how.cache, keys[number], review)
                 yield number, review
         except WorkerLost as error:
             raise ReviewError(f"review: {error}; use fewer --processes") from error

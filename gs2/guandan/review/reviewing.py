@@ -7,17 +7,17 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from games.guandan.cards import CARD_NAMES, RANKS, hand_text, unpack
+from games.guandan.cards import RANKS, hand_text, unpack
 from games.guandan.notation import action_list
 from games.guandan.rounds.state import NOBODY
-from games.support.array_types import Array, Bytes, Row
+from games.support.array_types import Array, Bytes
 from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.review.game_files import ReviewError, parse_game
@@ -26,12 +26,9 @@ from gs2.guandan.review.judging_cards import judge_cards
 from gs2.guandan.review.recorded_rounds import RecordedGame, RecordedRound, printable
 from gs2.guandan.review.review_cache import keep_review, kept_review, review_key
 from gs2.guandan.review.review_data import (
-    JudgedMove,
     LineMove,
     PlayerSummary,
     Review,
-    ReviewedCard,
-    ReviewedDecision,
     ReviewedPlay,
     ReviewedRound,
 )
@@ -74,14 +71,12 @@ def review_text(
     """
     config = review_preset(preset)
     key = key_of_review(text, preset, rounds)
-    if cache is not None:
-        found = kept_review(cache, key)
-        if found is not None:
-            return {**{k: v for k, v in found.items() if k != "key"}, "name": printable(name) or "record"}
+    found = kept_review(cache, key, name)
+    if found is not None:
+        return found
     game = parse_game(text, name=name)
     review = load_reviewer(config).review(game, name=name, progress=progress, rounds=rounds).to_json()
-    if cache is not None:
-        keep_review(cache, key, review)
+    keep_review(cache, key, review)
     return review
 
 
@@ -178,21 +173,11 @@ class Reviewer:
             tuple(float(value) for value in curve),
             viewer,
             tuple(
-                _decision(found, lines.get(j, ((), None)), lay[j], level)
+                replace(found.decision, as_it_lay=lay[j], **lines.get(j, {}))
                 for j, found in enumerate(judgements)
             ),
             _result(played),
-            tuple(
-                ReviewedCard(
-                    card.seat,
-                    card.back,
-                    CARD_NAMES[card.given],
-                    CARD_NAMES[card.best],
-                    card.loss,
-                    card.choices,
-                )
-                for card in judge_cards(played, self.networks.evaluator)
-            ),
+            tuple(judge_cards(played, self.networks.evaluator)),
             played.notes,
         )
 
@@ -212,14 +197,12 @@ class Reviewer:
                 out[j] = float(loss)
         return out
 
-    def _lines(
-        self, played: RecordedRound, judgements: list[Judgement]
-    ) -> dict[int, tuple[tuple[LineMove, ...], str | None]]:
-        """Return the line after the best move, by decision, where another one was played at a cost."""
+    def _lines(self, played: RecordedRound, judgements: list[Judgement]) -> dict[int, dict[str, Any]]:
+        """Return what decisions tell of the line after the best move, where another was played at a cost."""
         wanted = [
             j
             for j, found in enumerate(judgements)
-            if found.verdict in VERDICTS[2:] and found.likely is not None
+            if found.decision.verdict in VERDICTS[2:] and found.likely is not None
         ]
         if not wanted:
             return {}
@@ -233,7 +216,10 @@ class Reviewer:
         level = int(played.start["level"][0])
         told = "actual" if actual else "likely"
         return {
-            j: (tuple(LineMove(seat, action_list(action[0], level)) for seat, action in line), told)
+            j: {
+                "line": tuple(LineMove(seat, action_list(one[0], level)) for seat, one in line),
+                "line_deal": told,
+            }
             for j, line in zip(wanted, lines, strict=True)
         }
 
@@ -261,43 +247,6 @@ def _some(state: Array | None) -> Array:
 def _cards(counts: Bytes, level: int) -> list[str]:
     """Return the names of a hand's cards in the level-aware order."""
     return hand_text(counts, level).split()
-
-
-def _decision(
-    found: Judgement, line: tuple[tuple[LineMove, ...], str | None], as_it_lay: float | None, level: int
-) -> ReviewedDecision:
-    def move(index: int) -> list[Any]:
-        action: Row = found.choice.actions[index]
-        return action_list(action, level)
-
-    top = float(found.q.max())
-    return ReviewedDecision(
-        found.choice.play,
-        found.choice.seat,
-        found.verdict,
-        found.loss,
-        found.error,
-        found.behind_network,
-        as_it_lay,
-        move(found.best),
-        move(found.network),
-        len(found.choice.actions),
-        found.stage,
-        found.deals,
-        found.better,
-        found.worse,
-        tuple(
-            JudgedMove(
-                move(int(index)),
-                float(found.gains[k]),
-                float(found.errors[k]),
-                None if np.isnan(found.values[k]) else float(found.values[k]),
-                float(found.q[index]) - top,
-            )
-            for k, index in enumerate(found.moves)
-        ),
-        *line,
-    )
 
 
 def _result(played: RecordedRound) -> dict[str, Any] | None:

@@ -139,7 +139,7 @@ def test_a_review_that_was_made_before_is_read_and_a_damaged_one_made_anew(small
     review_text(text, name="one", cache=folder, rounds=[1])
     assert len(small) == 4 + len(damages)
     assert len(list(folder.iterdir())) == 4
-    assert kept_review(folder, "0" * 40) is None
+    assert kept_review(folder, "0" * 40, "mine") is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_cache() == tmp_path / "gs2" / "reviews", "where the user keeps caches"
 
