@@ -192,13 +192,6 @@ def is_endgame(state: Array) -> bool:
     return int(np.count_nonzero(state["left"][0])) == 2
 
 
-def complete(state: Array, seat: int) -> Array:
-    """Return the state with the other hand filled in, [1] STATE: every card neither held nor played."""
-    from gs2.guandan.agent.deals.determinize import sample_worlds
-
-    return sample_worlds(state, seat, 1, np.random.default_rng(0)).states
-
-
 def _values(state: Array, seat: int) -> tuple[float, float]:
     """Return the payoffs to `seat`'s team if it is out before its opponent, and if not."""
     row = state[0]

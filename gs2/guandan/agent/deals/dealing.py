@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import PlayedMoves
 from games.support.array_types import Array
-from gs2.guandan.agent.deals.determinize import CardOdds, Worlds, sample_worlds
+from gs2.guandan.agent.deals.determinize import Worlds, card_odds, sample_worlds
 from gs2.guandan.agent.deals.reach import SoftPolicy, drawn_worlds, likely_worlds, supported
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.guandan_config import DealsConfig
@@ -50,7 +50,7 @@ class Dealer:
         self.seat = int(state["player"][0])
         self.odds: NDArray[np.float64] | None = None
         if networks.beliefs is not None:
-            self.odds = CardOdds(networks.beliefs, config.belief).of(state, self.seat)
+            self.odds = card_odds(networks.beliefs, state, self.seat, config.belief)
 
     def draw(self, n: int, most: int, *, listing: bool = True) -> Worlds:
         """Return n deals, drawn from their share of the pool where whole deals are weighed.

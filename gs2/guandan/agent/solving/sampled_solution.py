@@ -1,8 +1,8 @@
-"""Generative subgame solving at GuanDan as published: the search pipeline, over sampled deals."""
+"""A solved subgame of GuanDan; generative subgame solving as published: the pipeline over sampled deals."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from gs2.guandan.agent.deals.determinize import Worlds
-from gs2.guandan.agent.solving.branches import action_keys
-from gs2.guandan.agent.solving.deal_source import DealProblem, DealSource, DecisionPoint
+from gs2.guandan.agent.solving.deal_source import DealSource, action_keys
 from gs2.search.pipeline import search
-from gs2.search.solve.subgame import SubgameSolution
 
 __all__ = ["SampledSolution", "solve_deals"]
 
@@ -25,10 +23,9 @@ class SampledSolution:
     worlds: the r deals in it. opponents: the seats that may decline. alternative: [q, r] float64, what each
     gets by that, in levels; solved: [q, r], what it gets in the subgame.
     moves: [a] indices of the candidate moves kept; policy: [a], refined probabilities.
-    nodes, infosets, leaves: size of the tree. depth: its limit. iterations: of CFR. gap: exploitability
-    within the gadget, in levels. thinned: levels at which moves were left out to save nodes.
+    nodes, infosets, leaves: size of the tree. depth: its limit. iterations: of the solver. gap:
+    exploitability within the gadget, in levels.
     later: what it plays further down, (moves [a] ACTION, probabilities [a]) by own infoset key.
-    seconds: of each stage. notes: what was left out, and why.
     """
 
     worlds: Worlds
@@ -43,10 +40,7 @@ class SampledSolution:
     depth: int
     iterations: int
     gap: float
-    thinned: int
-    later: dict[bytes, tuple[NDArray[np.void], NDArray[np.float64]]]
-    seconds: dict[str, float]
-    notes: tuple[str, ...]
+    later: dict[bytes, tuple[NDArray[np.void], NDArray[np.float64]]] = field(default_factory=dict)
 
 
 def solve_deals(source: DealSource, rng: np.random.Generator) -> SampledSolution:
@@ -57,15 +51,10 @@ def solve_deals(source: DealSource, rng: np.random.Generator) -> SampledSolution
     found = search(source, rng, source.log)
     assert found.solved is not None  # deals are never left alone: the pipeline solves or raises
     problem, solution = found.solved
-    return _answer(source.point, problem, solution, source)
-
-
-def _answer(
-    point: DecisionPoint, problem: DealProblem, solution: SubgameSolution, source: DealSource
-) -> SampledSolution:
+    decision = source.decision
     tree, policy, whole = solution.subgame.tree, solution.policy, solution.gadget.tree
-    wanted = action_keys(point.actions[point.candidates])
-    place = {bytes(key): i for i, key in zip(point.candidates, wanted, strict=True)}
+    wanted = action_keys(decision.actions[decision.candidates])
+    place = {bytes(key): i for i, key in zip(decision.candidates, wanted, strict=True)}
     kept = tree.action[tree.first_child[0] : tree.first_child[0] + tree.n_children[0]]
     return SampledSolution(
         worlds=problem.deals,
@@ -80,10 +69,7 @@ def _answer(
         depth=problem.config.subgame.depth or 0,
         iterations=solution.iterations,
         gap=float(solution.gap),
-        thinned=problem.branches.thinned,
-        later=_own_policies(tree, policy, point.seat),
-        seconds=source.log.seconds,
-        notes=tuple(source.log.notes),
+        later=_own_policies(tree, policy, decision.seat),
     )
 
 
