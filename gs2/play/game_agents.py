@@ -21,7 +21,7 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.contract import ContractError
 
-__all__ = ["AnswerFault", "SeatTrail", "Trails", "UniformAgent", "answers", "asks_trails"]
+__all__ = ["AnswerFault", "SeatTrail", "Trails", "answers", "asks_trails"]
 
 SUM_TOLERANCE = 1e-5
 """How far the probabilities of a row may sum from 1: float32 softmaxes over some hundred actions."""
@@ -62,17 +62,6 @@ Trails = Sequence[SeatTrail] | None
 def asks_trails(agent: GameAgent) -> bool:
     """Return whether an agent is to be told how each game came to where it stands."""
     return bool(getattr(agent, "asks_trails", False))
-
-
-class UniformAgent:
-    """Plays every legal action with the same probability."""
-
-    name = "uniform"
-
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the probability of each action, [m] float64."""
-        counts = actions.counts
-        return np.repeat(1.0 / np.maximum(counts, 1), counts)
 
 
 def answers(

@@ -20,8 +20,7 @@ from games.infosets.two_seats import TwoSeatView
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
-from games.support.spec import read_settings, split_spec
-from games.support.staged import staged_types
+from games.support.spec import split_spec
 from gs2.play.game_agents import SeatTrail, Trails
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
@@ -67,12 +66,10 @@ def named_search(words: str, *, label: str = "search", **options: object) -> Sea
     label: what errors call it. options: fields that count instead of those in the words.
     Raises ConfigError for an unknown preset or field, a value out of range, or a contradiction.
     """
-    from gs2.parts import named_parts
+    from gs2.parts import configured
 
     name, settings = split_spec(words)
-    changes = read_settings(settings, staged_types(SearchConfig), label=f"{label} {name}") | options
-    named_parts(changes)
-    return preset(name, **changes)
+    return configured(preset(name), settings, label=f"{label} {name}", **options)
 
 
 def refiner(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
