@@ -70,13 +70,11 @@ class _SearchingAgents:
         return make_agent(spec.file, self.config(spec), rng)
 
     def fingerprint(self, spec: AgentName) -> str:
-        from gs2.guandan.agent.evaluator import quick_file
-        from gs2.guandan.beliefs.belief_network import DEFAULT
-        from gs2.guandan.beliefs.deal_network import DEALS
+        from gs2.guandan.agent.deals.dealing import network_files
 
         config = json.dumps(_as_written(spec, self.config(spec)), sort_keys=True).encode()
-        network = network_path(spec)
-        beside = [path.read_bytes() for path in (DEFAULT, DEALS, quick_file(network)) if path.is_file()]
+        network, quick, *beliefs = network_files(network_path(spec))
+        beside = [path.read_bytes() for path in (*beliefs, quick) if path.is_file()]
         return digest(network.read_bytes(), config, *beside)
 
     def deals_at_once(self, spec: AgentName) -> int:

@@ -110,8 +110,8 @@ def _review_many(
                 f"{option} shows one record; got {len(files)} files; review them one by one, without --on"
             )
     from gs2.guandan.review.game_files import read_game_text
-    from gs2.guandan.review.many_records import ManyReviews, RecordText, review_records
     from gs2.guandan.review.review_cache import default_cache
+    from gs2.guandan.review.reviewing import ManyReviews, RecordText, review_records
 
     records = [RecordText(file.name, read_game_text(file)) for file in files]
     rounds = None if how["number"] is None else (how["number"],)

@@ -24,7 +24,7 @@ from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.guandan.agent.agent_presets import agent_preset
-from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
+from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks, load_networks
 from gs2.guandan.agent.deals.determinize import Worlds, list_worlds
 from gs2.guandan.agent.deals.particles import Memories, RoundMemory
 from gs2.guandan.agent.decision import Decision, noted_faults
@@ -37,10 +37,10 @@ from gs2.guandan.agent.solving.deal_source import (
     Deals,
     DealSource,
     renewed,
+    solve_deals,
     valued,
 )
 from gs2.guandan.agent.solving.decision_game import Contest
-from gs2.guandan.agent.solving.sampled_solution import solve_deals
 from gs2.guandan.beliefs.belief_network import Beliefs
 from gs2.guandan.beliefs.deal_network import DealNetwork
 
@@ -90,9 +90,7 @@ class Gs2Agent:
         self.rng = np.random.default_rng() if rng is None else rng
         self.beliefs, self.deals = beliefs, deals
         self._memories = Memories()
-        plays = self.config.plays_out and self.config.comparison.playing == "quick"
-        quick: Evaluator | None = getattr(self.evaluator, "quick", None) if plays else None
-        self.rollouts = Rollouts(self.evaluator, quick)
+        self.rollouts = Rollouts.of(self.evaluator, self.config)
         self.watch = watch
         self.name = f"gs2-{self.config.name}"
 
@@ -380,16 +378,6 @@ def make_agent(
     config: GuanDanConfig | str = "standard",
     rng: np.random.Generator | None = None,
 ) -> Gs2Agent:
-    """Return the agent on a checkpoint, by default the shipped one, with the shipped beliefs.
-
-    Its quick network is the one beside the checkpoint, if there is one (`load_quick`).
-    Raises CheckpointError if the checkpoint is damaged or foreign.
-    """
-    from gs2.guandan.agent.evaluator import load_evaluator
-    from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
-    from gs2.guandan.beliefs.deal_network import DEALS, load_deal_network
-
-    beliefs = load_beliefs() if DEFAULT.is_file() else None
-    deals = load_deal_network() if DEALS.is_file() else None
-    evaluator = load_evaluator(blueprint, quick=True)
-    return Gs2Agent(evaluator, config, rng, beliefs=beliefs, deals=deals)
+    """Return the agent on the networks of a checkpoint (`load_networks`), by default the shipped one."""
+    found = load_networks(blueprint)
+    return Gs2Agent(found.evaluator, config, rng, beliefs=found.beliefs, deals=found.deals)

@@ -15,9 +15,35 @@ from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame
 from gs2.guandan.agent.racing import MoveComparison
-from gs2.guandan.agent.solving.sampled_solution import SampledSolution
 
-__all__ = ["Decision", "noted_faults"]
+__all__ = ["Decision", "SampledSolution", "noted_faults"]
+
+
+@dataclass(frozen=True, eq=False)
+class SampledSolution:
+    """A solved subgame.
+
+    worlds: the r deals in it. opponents: the seats that may decline. alternative: [q, r] float64, what each
+    gets by that, in levels; solved: [q, r], what it gets in the subgame.
+    moves: [a] indices of the candidate moves kept; policy: [a], refined probabilities.
+    nodes, infosets, leaves: size of the tree. depth: its limit. iterations: of the solver. gap:
+    exploitability within the gadget, in levels.
+    later: what it plays further down, (moves [a] ACTION, probabilities [a]) by own infoset key.
+    """
+
+    worlds: Worlds
+    opponents: tuple[int, ...]
+    alternative: NDArray[np.float64]
+    solved: NDArray[np.float64]
+    moves: NDArray[np.int64]
+    policy: NDArray[np.float64]
+    nodes: int
+    infosets: int
+    leaves: int
+    depth: int
+    iterations: int
+    gap: float
+    later: dict[bytes, tuple[NDArray[np.void], NDArray[np.float64]]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

@@ -20,6 +20,7 @@ from blueprint.guandan.network.input_layout import FEATURE_HASH, PAST_WIDTH, STA
 from blueprint.guandan.network.inputs import encode_past, encode_states
 from blueprint.layers.bfloat import native_half
 from blueprint.layers.half_rows import FastLayer, sum_rows
+from games.guandan.rounds.belief import held_copies
 from games.guandan.rounds.state import HAND, views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
@@ -43,10 +44,7 @@ def _deal_inputs(words: Ints, seat: Int, out: Bytes) -> None:
             s = (seat + 1 + j) & 3
             base = j * HAND_WIDTH
             for card in range(54):
-                if card < 28:
-                    held = words[i, HAND + 2 * s] >> 2 * card & 3
-                else:
-                    held = words[i, HAND + 2 * s + 1] >> 2 * (card - 28) & 3
+                held = held_copies(words, i, HAND + 2 * s, card)
                 rank = card // 4 if card < 52 else card - 39
                 for copy in range(held):
                     out[i, base + 2 * card + copy] = 1

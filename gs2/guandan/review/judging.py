@@ -1,4 +1,4 @@
-"""Decisions of a round judged by search, each from what its own seat knew.
+"""Decisions of a round judged by search, and its cards given by the network, each from what its seat knew.
 
 Before a decision is looked at, the cards that its seat could not see are taken out of the state. Then the
 blueprint says what it thinks of every move, and the move played is compared with those that it thinks close
@@ -6,18 +6,26 @@ to the best: all of them are played on in the same deals, such as the seat had t
 blueprint thinks best by far, and that was played, needs no search. Two seats' endgames are solved.
 
 Random draws follow from the position alone, so a decision is judged the same whatever is judged beside it.
+
+There is no search behind cards given: the network values the own hand as the round begins, after each card
+that might have been given, with what the giver could not know averaged over (`NetworkTribute`). A card that
+the options of the ruling do not hold is shown and not judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.play.network_tribute import NetworkTribute
 from games.game import GameError
+from games.guandan.cards import CARD_NAMES, pack, unpack
+from games.guandan.matches.lockstep import CardDecisions
+from games.guandan.matches.tribute import return_options, tribute_options
 from games.guandan.notation import action_list
 from games.guandan.rounds.round import legal
 from games.ragged import Ragged
@@ -30,11 +38,11 @@ from gs2.guandan.agent.explanation import EVEN
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.review.recorded_rounds import RecordedRound
-from gs2.guandan.review.review_data import JudgedMove, ReviewedDecision
+from gs2.guandan.review.recorded_rounds import CardGiven, RecordedRound
+from gs2.guandan.review.review_data import JudgedMove, ReviewedCard, ReviewedDecision
 from gs2.guandan.review.review_presets import verdict_of
 
-__all__ = ["Judge", "Judgement", "TakenDecision", "choices_of", "seen_by"]
+__all__ = ["Judge", "Judgement", "TakenDecision", "choices_of", "judge_cards", "seen_by"]
 
 TRUST, SHARE = 0.05, 0.5
 """Standard deviation in levels of the blueprint's error in comparing two moves: of moves that it thinks
@@ -163,9 +171,7 @@ class Judge:
 
     def __init__(self, networks: DealNetworks, config: GuanDanConfig) -> None:
         self.networks, self.config = networks, config
-        evaluator = networks.evaluator
-        quick: Evaluator | None = getattr(evaluator, "quick", None)
-        self.rollouts = Rollouts(evaluator, quick if config.comparison.playing == "quick" else None)
+        self.rollouts = Rollouts.of(networks.evaluator, config)
 
     def judge(self, choices: Sequence[TakenDecision]) -> list[Judgement]:
         """Return the judgement of each decision; their rollouts run together."""
@@ -311,4 +317,81 @@ def _compared(
         deals=len(payoffs),
         better=round(float(weights[swing > EVEN].sum()) * len(payoffs)),
         worse=round(float(weights[swing < -EVEN].sum()) * len(payoffs)),
+    )
+
+
+@dataclass(frozen=True)
+class _Views:
+    """An evaluator's value of what one seat sees, under the name that tribute asks for."""
+
+    evaluator: Evaluator
+
+    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.evaluator.views(states, rows, seats)
+
+
+def judge_cards(played: RecordedRound, evaluator: Evaluator) -> list[ReviewedCard]:
+    """Return the judgement of each tribute and return card by a seat whose hand is known and had a choice."""
+    tribute = NetworkTribute(_Views(evaluator))
+    found = []
+    for decision, given in _cards_given(played):
+        options = decision.options[0]
+        if options.sum() < 2 or not options[given]:
+            continue
+        # one at a time: what a payer imagines to come back must not hang on what is judged beside it
+        value = tribute.option_values(decision)[0]
+        best = given if value[given] >= value.max() else int(value.argmax())
+        seat, back = int(decision.seats[0]), bool(decision.back[0])
+        loss, names = float(value[best] - value[given]), (CARD_NAMES[given], CARD_NAMES[best])
+        found.append(ReviewedCard(seat, back, *names, loss, int(options.sum())))
+    return found
+
+
+def _cards_given(played: RecordedRound) -> Iterator[tuple[CardDecisions, int]]:
+    """Yield each card that was chosen as its decision, with the index of the card given."""
+    hands = unpack(played.start["hand"][0]).astype(np.int64)
+    for back, given in ((False, played.tributes), (True, played.returns)):
+        for giver, taker, name in given:
+            if not played.known[giver]:
+                continue
+            card = CARD_NAMES.index(name)
+            hand = hands[giver].copy()
+            hand[card] += 1
+            received: int | None = None
+            if back:
+                received = _card(played.tributes, taker, giver)
+            else:
+                returned = _card(played.returns, taker, giver)
+                if returned is not None:
+                    hand[returned] -= 1
+            if hand.min() < 0 or hand.max() > 2 or (back and received is None):
+                continue  # what was seen of this exchange does not fit together
+            yield _card_decision(played, giver, hand, received), card
+
+
+def _card(given: tuple[CardGiven, ...], giver: int, taker: int) -> int | None:
+    """Return the card that went from one seat to another, None if none did."""
+    return next(
+        (CARD_NAMES.index(name) for one, other, name in given if (one, other) == (giver, taker)), None
+    )
+
+
+def _card_decision(
+    played: RecordedRound, seat: int, hand: NDArray[np.int64], received: int | None
+) -> CardDecisions:
+    """Return the decision of a seat; received: the tribute card that it returns one for, None for a payer."""
+    packed = pack(hand[None].astype(np.uint8))
+    level = played.start["level"].astype(np.uint8)
+    if received is None:
+        options = tribute_options(packed, level)
+    else:
+        options = return_options(packed, level, np.array([received], np.uint8))
+    return CardDecisions(
+        np.zeros(1, np.int64),
+        np.array([seat], np.uint8),
+        np.zeros(1, np.uint8),
+        np.array([received is not None]),
+        level,
+        packed,
+        options,
     )

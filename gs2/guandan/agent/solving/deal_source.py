@@ -13,12 +13,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree import TreeRules
+from cfr.tree import FlatTree, TreeRules
 from cfr.values import node_values
 from cfr.variants import DEFAULT_VARIANT
 from games.game import TERMINAL, Game
@@ -28,6 +28,7 @@ from games.guandan.rounds.state import action_words
 from games.ragged import Ragged
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.deals.particles import top_up
+from gs2.guandan.agent.decision import Decision, SampledSolution
 from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
@@ -36,10 +37,8 @@ from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import Entry
 from gs2.search.generation import generator
 from gs2.search.histories.source import Log
+from gs2.search.pipeline import search
 from gs2.search.subgame.cut import Subgame, grow_subgame
-
-if TYPE_CHECKING:
-    from gs2.guandan.agent.decision import Decision
 
 __all__ = [
     "Branches",
@@ -53,6 +52,7 @@ __all__ = [
     "opponents_of",
     "renewed",
     "search_config",
+    "solve_deals",
     "valued",
 ]
 
@@ -376,3 +376,45 @@ def _even(alternative: NDArray[np.float64], group: NDArray[np.int32]) -> NDArray
     """Return alternative values averaged within each opponent's infosets."""
     pairs = zip(alternative, group, strict=True)
     return np.array([(np.bincount(at, row) / np.bincount(at))[at] for row, at in pairs])
+
+
+def solve_deals(source: DealSource, rng: np.random.Generator) -> SampledSolution:
+    """Return the refined policy at one decision.
+
+    Raises TimeoutError if the tree could not be grown in time, MemoryError if it became too large.
+    """
+    found = search(source, rng, source.log)
+    assert found.solved is not None  # deals are never left alone: the pipeline solves or raises
+    problem, solution = found.solved
+    decision = source.decision
+    tree, policy, whole = solution.subgame.tree, solution.policy, solution.gadget.tree
+    wanted = action_keys(decision.actions[decision.candidates])
+    place = {bytes(key): i for i, key in zip(decision.candidates, wanted, strict=True)}
+    kept = tree.action[tree.first_child[0] : tree.first_child[0] + tree.n_children[0]]
+    return SampledSolution(
+        worlds=problem.deals,
+        opponents=problem.entry.seats,
+        alternative=problem.values,
+        solved=problem.solved,
+        moves=np.array([place[bytes(key)] for key in action_keys(kept)], np.int64),
+        policy=policy[tree.slots(int(tree.infoset[0]))],
+        nodes=whole.n_nodes,
+        infosets=whole.n_infosets,
+        leaves=tree.n_truncated,
+        depth=problem.config.subgame.depth or 0,
+        iterations=solution.iterations,
+        gap=float(solution.gap),
+        later=_own_policies(tree, policy, decision.seat),
+    )
+
+
+def _own_policies(
+    tree: FlatTree, policy: NDArray[np.float64], seat: int
+) -> dict[bytes, tuple[NDArray[Any], NDArray[np.float64]]]:
+    """Return the moves and probabilities of every infoset of `seat` but the first, by its key."""
+    first = tree.infoset_first_node()
+    out = {}
+    for i in np.flatnonzero(tree.infoset_player == seat)[1:].tolist():
+        child, size = tree.first_child[first[i]], tree.n_children[first[i]]
+        out[tree.infoset_key[i].tobytes()] = (tree.action[child : child + size], policy[tree.slots(i)])
+    return out

@@ -24,12 +24,14 @@ from games.guandan.cards import unpack
 from games.guandan.combos import ORDER
 from games.guandan.rounds.round import advance
 from games.support.array_types import Array
+from gs2.guandan.agent.decision import SampledSolution
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, difference_noise
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent.solving.sampled_solution import SampledSolution
 from gs2.guandan.agent.styles import Styles, style_table
 from gs2.search.subgame.buckets import cluster_rows
+from gs2.search.subgame.continuations import LeafChooser, with_choices
+from gs2.search.subgame.cut import Subgame
 
 __all__ = ["Contest", "DecisionGame", "SolvedDecision", "decision_tree", "solve_decision", "style_payoffs"]
 
@@ -116,70 +118,34 @@ def style_payoffs(
 
 def decision_tree(game: DecisionGame) -> FlatTree:
     """Return the game as a tree: deals, our move, our style, theirs; choices of one are left out."""
-    n, a, ours, theirs = game.payoffs.shape
+    n, a, *styles = game.payoffs.shape
     me, them = game.seat, (game.seat + 1) & 3
-    buckets = int(game.bucket.max()) + 1
-    none = np.zeros((n, 1), np.int64)
-    move = np.broadcast_to(np.arange(a), (n, a))
-    levels: list[tuple[int, int, Array]] = [(me, a, none)]
-    if ours > 1:
-        levels.append((me, ours, move))
-    if theirs > 1:
-        seen = (
-            np.repeat(move * buckets + game.bucket[:, None], ours, axis=1)
-            if ours > 1
-            else (move * buckets + game.bucket[:, None])
-        )
-        levels.append((them, theirs, seen))
-    widths = [n]
-    for _, size, _ in levels:
-        widths.append(widths[-1] * size)
-    offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    total, ends = int(offsets[-1]), widths[-1]
-    parent = np.full(total, -1, np.int32)
-    first = np.zeros(total, np.int32)
-    children = np.zeros(total, np.int32)
-    player = np.full(total, TERMINAL, np.int8)
-    infoset = np.full(total, -1, np.int32)
-    action = np.zeros(total, np.int64)
-    seats: list[NDArray[np.int8]] = []
-    sizes: list[NDArray[np.int64]] = []
-    count = 0
-    for level, (seat, size, known) in enumerate(levels):
-        low, high = int(offsets[level]), int(offsets[level + 1])
-        at = np.arange(low, high)
-        first[at] = high + size * np.arange(high - low)
-        children[at], player[at] = size, seat
-        number = np.unique(known.reshape(-1), return_inverse=True)[1].reshape(-1)
-        infoset[at] = count + number
-        kinds = int(number.max()) + 1
-        seats.append(np.full(kinds, seat, np.int8))
-        sizes.append(np.full(kinds, size, np.int64))
-        count += kinds
-        below = np.arange(high, high + size * (high - low))
-        parent[below] = np.repeat(at, size)
-        action[below] = np.tile(np.arange(size), high - low)
-    chance = np.ones(total)
-    chance[:n] = game.weights / game.weights.sum()
-    gain = game.payoffs.reshape(-1)
+    deal, none = np.arange(n), np.zeros(n * a, np.int64)
     share = np.where(np.arange(4) % 2 == me % 2, 1.0, -1.0)
-    return FlatTree(
-        parent=parent,
-        first_child=first,
-        n_children=children,
-        player=player,
-        infoset=infoset,
-        chance_prob=chance,
-        level_offsets=offsets,
-        terminal=np.arange(total - ends, total, dtype=np.int32),
-        returns=gain[:, None] * share,
-        infoset_player=np.concatenate(seats),
-        infoset_offset=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64),
-        infoset_key=np.zeros((count, 1), np.uint64),
-        action=action,
+    moves = FlatTree(
+        parent=np.concatenate([np.full(n, -1), np.repeat(deal, a)]).astype(np.int32),
+        first_child=np.concatenate([n + a * deal, none]).astype(np.int32),
+        n_children=np.concatenate([np.full(n, a), none]).astype(np.int32),
+        player=np.concatenate([np.full(n, me), none + TERMINAL]).astype(np.int8),
+        infoset=np.concatenate([np.zeros(n), none - 1]).astype(np.int32),
+        chance_prob=np.concatenate([game.weights / game.weights.sum(), np.ones(n * a)]),
+        level_offsets=np.array([0, n, n + n * a], np.int64),
+        terminal=np.arange(n, n + n * a, dtype=np.int32),
+        returns=np.zeros((n * a, 4)),
+        infoset_player=np.array([me], np.int8),
+        infoset_offset=np.array([0, a], np.int64),
+        infoset_key=np.zeros((1, 1), np.uint64),
+        action=np.concatenate([np.zeros(n, np.int64), np.tile(np.arange(a), n)]),
         states=None,
         teams=TEAMS,
     )
+    root_of = np.concatenate([deal, np.repeat(deal, a)]).astype(np.int32)
+    nowhere = np.full(a, -1)
+    subgame = Subgame(moves, root_of, root_of[:0], nowhere[:1].astype(np.int32), nowhere, moves.terminal)
+    move = np.tile(np.arange(a), n)
+    seen = move * (int(game.bucket.max()) + 1) + np.repeat(game.bucket, a)
+    values = game.payoffs.reshape(n * a, *styles)[..., None] * share
+    return with_choices(subgame, (LeafChooser(me, move), LeafChooser(them, seen)), values).tree
 
 
 def solve_decision(game: DecisionGame) -> SolvedDecision:

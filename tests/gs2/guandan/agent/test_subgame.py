@@ -23,9 +23,9 @@ from gs2.guandan.agent.solving.deal_source import (
     Deals,
     DealSource,
     opponents_of,
+    solve_deals,
     valued,
 )
-from gs2.guandan.agent.solving.sampled_solution import solve_deals
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.gs2.guandan.test_endgame import endgames
 from tests.patience import amount

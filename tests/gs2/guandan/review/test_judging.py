@@ -17,8 +17,7 @@ from games.guandan.rounds.round import advance, legal
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.review.game_files import parse_game
-from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of, seen_by
-from gs2.guandan.review.judging_cards import judge_cards
+from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of, judge_cards, seen_by
 from gs2.guandan.review.recorded_rounds import RecordedRound
 from gs2.guandan.review.review_data import ReviewedDecision
 from gs2.guandan.review.review_presets import BLUNDER, INACCURACY, MISTAKE, REVIEW_PRESETS, verdict_of

@@ -20,10 +20,9 @@ from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review import reviewing
 from gs2.guandan.review.game_files import ReviewError, parse_game
-from gs2.guandan.review.many_records import ManyReviews, RecordText, review_records
 from gs2.guandan.review.review_cache import default_cache, kept_review
 from gs2.guandan.review.review_presets import VERDICTS
-from gs2.guandan.review.reviewing import Reviewer, review_text
+from gs2.guandan.review.reviewing import ManyReviews, RecordText, Reviewer, review_records, review_text
 from gs2.web.pages import standalone_page
 from tests.gs2.guandan.blueprints import CountEvaluator
 from tests.gs2.guandan.review.spoken import bare, heard_of, played_events, record_text
@@ -217,9 +216,11 @@ def test_what_was_judged_before_is_not_judged_again(
 ) -> None:
     first = run(*records[:2], "--json")
     judged: list[str] = []
-    really = reviewing.parse_game
+    really = reviewing.review_text
     monkeypatch.setattr(
-        reviewing, "parse_game", lambda text, name: judged.append(name) or really(text, name=name)
+        reviewing,
+        "review_text",
+        lambda text, name, **how: judged.append(name) or really(text, name=name, **how),
     )
     second = run(*records, "--json")
     assert judged == ["c.jsonl"]
