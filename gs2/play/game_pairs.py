@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from blueprint.game_lockstep import GameLockstep
 from blueprint.protocol import GameAgent
 from games.game import CHANCE, Game, GameError
+from games.infosets.trail import SeatTrail
 from games.ragged import Ragged, pick_by
 from games.record import RoundNotes, RoundRecord, winners
 from games.support.array_types import Array
 from games.support.bootstrap import Estimate, bootstrap_interval, estimate
-from gs2.play.game_agents import SeatTrail, answers, asks_trails
+from gs2.play.game_agents import answers, asks_trails
 
 __all__ = [
     "NumberedGames",
