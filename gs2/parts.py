@@ -6,7 +6,8 @@ A registered name works wherever a configuration takes one, in this process:
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from games.game import Game
 from games.support.configuration import ConfigError
 from games.support.contract import ContractError
 from games.support.own import entry_point, is_own, own_object
+from games.support.spec import read_settings
+from games.support.staged import StagedConfiguration, staged_types
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES, LEAF_NAMES
 from gs2.search.gadget.build import OWN_GADGETS, GadgetBuilder
@@ -25,6 +28,7 @@ __all__ = [
     "add_part",
     "check_leaf_of",
     "chosen_parts",
+    "configured",
     "named_part",
     "named_parts",
     "register_gadget",
@@ -33,6 +37,7 @@ __all__ = [
 ]
 
 
+Staged = TypeVar("Staged", bound=StagedConfiguration)
 PARTS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "generator": (GENERATORS, GENERATOR_NAMES),
     "gadget": (OWN_GADGETS, GADGET_NAMES),
@@ -60,6 +65,19 @@ def named_parts(changes: dict[str, Any]) -> None:
     for field in PARTS.keys() & changes:
         if changes[field] is not None:
             changes[field] = named_part(field, changes[field])
+
+
+def configured(preset: Staged, settings: Iterable[str], *, label: str, **options: Any) -> Staged:
+    """Return a preset with settings FIELD=VALUE; options count instead of those.
+
+    label: what errors call it. Raises ConfigError for a field or value that does not exist.
+    """
+    known = staged_types(type(preset))
+    for field in options.keys() - known.keys():
+        raise ConfigError(f"{label} has no field {field!r}; leave it out, or choose another method")
+    changes = read_settings(settings, known, label=label) | options
+    named_parts(changes)
+    return preset.replace(**changes) if changes else preset
 
 
 def named_part(field: str, name: str) -> str:

@@ -7,8 +7,8 @@ may differ: it need not notice that somebody else moved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from games.infosets.naming import normal_text
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["Trail", "Watcher", "find_trail", "same_actions", "trails_along", "walk"]
+__all__ = ["SeatTrail", "Trail", "Watcher", "find_trail", "same_actions", "trails_along", "walk"]
 
 MAX_SEARCHED = 200_000
 """Histories that a search for one of an infoset looks at before it gives up."""
@@ -47,27 +47,6 @@ class Trail:
         """Return how many different things the player saw."""
         return len(self.keys)
 
-    @classmethod
-    def of(
-        cls,
-        player: int,
-        acting: int,
-        seen: Sequence[NDArray[np.uint64]],
-        own: Sequence[int],
-        taken: Sequence[Any],
-    ) -> Trail:
-        """Return the trail of a player that noted for itself what it saw and did.
-
-        seen: its infoset keys, each as often as it changed. own: the places in `seen` at which it acted.
-        taken: the action that it took at each of these.
-        """
-        acted = np.zeros(len(seen), bool)
-        acted[list(own)] = True
-        known = np.asarray(taken) if len(taken) else np.zeros(1, np.int64)
-        place = np.zeros(len(seen), np.int64)
-        place[acted] = np.arange(len(own))
-        return cls(player, acting, np.array(seen, np.uint64), acted, known[place])
-
     @property
     def infoset(self) -> Infoset:
         """The infoset at the end of the trail, without words."""
@@ -80,6 +59,40 @@ class Trail:
         return replace(self, keys=self.keys[kept], acted=self.acted[kept], action=self.action[kept])
 
 
+@dataclass(eq=False)
+class SeatTrail:
+    """What one seat saw and did in one game so far.
+
+    seen: its infoset keys in the order of play, [key_width] uint64 each, those where others or chance act
+        included; keys that follow each other differ. The last is the present one.
+    own: the places in `seen` at which it has acted. taken: the actions that it took there.
+    """
+
+    seen: list[NDArray[np.uint64]] = field(default_factory=list)
+    own: list[int] = field(default_factory=list)
+    taken: list[Array] = field(default_factory=list)
+
+    def see(self, key: NDArray[np.uint64]) -> None:
+        """Add an infoset key, unless nothing has changed."""
+        if not self.seen or not np.array_equal(self.seen[-1], key):
+            self.seen.append(key)
+
+    def act(self, action: Array) -> None:
+        """Add an action of the seat's own at the present infoset."""
+        self.own.append(len(self.seen) - 1)
+        self.taken.append(action)
+
+    def of(self, player: int, acting: int | None = None) -> Trail:
+        """Return the trail of the seat. acting: who is to act now, None for the seat itself."""
+        acted = np.zeros(len(self.seen), bool)
+        acted[self.own] = True
+        known = np.asarray(self.taken) if len(self.taken) else np.zeros(1, np.int64)
+        place = np.zeros(len(self.seen), np.int64)
+        place[acted] = np.arange(len(self.own))
+        keys = np.array(self.seen, np.uint64)
+        return Trail(player, player if acting is None else acting, keys, acted, known[place])
+
+
 class Watcher:
     """Makes the trail of one player while a game is played.
 
@@ -90,21 +103,17 @@ class Watcher:
     def __init__(self, game: Game, player: int) -> None:
         """Start before the first state."""
         self.game, self.player = game, player
-        self._keys: list[NDArray[np.uint64]] = []
-        self._actions: list[Array | None] = []
+        self._noted = SeatTrail()
         self._acting = TERMINAL
 
     def see(self, state: Array) -> None:
         """Take the state that the game is in now, a batch of one; only what the player knows is kept."""
-        key = self.game.infoset_key(state, self.player)[0]
         self._acting = int(self.game.player(state)[0])
-        if not self._keys or not np.array_equal(key, self._keys[-1]):
-            self._keys.append(key)
-            self._actions.append(None)
+        self._noted.see(self.game.infoset_key(state, self.player)[0])
 
     def act(self, action: Array) -> None:
         """Take the action that the player chose at the state seen last, one of the game's actions."""
-        self._actions[-1] = action
+        self._noted.act(action)
 
     @property
     def trail(self) -> Trail:
@@ -112,10 +121,9 @@ class Watcher:
 
         Raises GameError before the first one.
         """
-        if not self._keys:
+        if not self._noted.seen:
             raise GameError(f"{self.game.name}: a trail needs a state; got none; call Watcher.see first")
-        own = [place for place, action in enumerate(self._actions) if action is not None]
-        return Trail.of(self.player, self._acting, self._keys, own, [self._actions[place] for place in own])
+        return self._noted.of(self.player, self._acting)
 
 
 def walk(game: Game, lines: Ragged) -> Iterator[tuple[NDArray[np.int64], Array, NDArray[np.int64], Array]]:

@@ -18,6 +18,8 @@ from games.support.counts import MOST
 from games.support.interruption import Interruption
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from games.game import Game
     from games.support.work.where import Place
 
@@ -48,6 +50,7 @@ __all__ = [
     "html_option",
     "memory_option",
     "number",
+    "number_table",
     "print_json",
     "stderr",
     "stdout",
@@ -302,3 +305,13 @@ def number(value: float, digits: int = 4, *, signed: bool = False) -> str:
     if value != 0 and abs(value) < 10**-digits:
         return f"{value:{sign}.1e}"
     return f"{value:{sign}.{digits}f}"
+
+
+def number_table(*headings: str, words: int = 1) -> Table:
+    """Return a table without lines, words in its first columns and numbers, to the right, in the others."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if index < words else "right")
+    return table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +24,6 @@ from blueprint.guandan.play.quick_agents import (
     network_path,
 )
 from blueprint.protocol import UnknownAgent
-from games.support.configuration import ConfigError
-from games.support.spec import read_settings
-from games.support.staged import staged_types
 from gs2.play.agent_names import parse_agent
 
 if TYPE_CHECKING:
@@ -36,7 +33,6 @@ __all__ = [
     "FAMILIES",
     "GuanDanAgents",
     "check_agent",
-    "configured",
     "deals_at_once",
     "fingerprint",
     "is_batched",
@@ -74,13 +70,11 @@ class _SearchingAgents:
         return make_agent(spec.file, self.config(spec), rng)
 
     def fingerprint(self, spec: AgentName) -> str:
-        from gs2.guandan.agent.evaluator import quick_file
-        from gs2.guandan.beliefs.belief_network import DEFAULT
-        from gs2.guandan.beliefs.deal_network import DEALS
+        from gs2.guandan.agent.deals.dealing import network_files
 
         config = json.dumps(_as_written(spec, self.config(spec)), sort_keys=True).encode()
-        network = network_path(spec)
-        beside = [path.read_bytes() for path in (DEFAULT, DEALS, quick_file(network)) if path.is_file()]
+        network, quick, *beliefs = network_files(network_path(spec))
+        beside = [path.read_bytes() for path in (*beliefs, quick) if path.is_file()]
         return digest(network.read_bytes(), config, *beside)
 
     def deals_at_once(self, spec: AgentName) -> int:
@@ -91,6 +85,8 @@ class _SearchingAgents:
 
     def config(self, spec: AgentName) -> GuanDanConfig:
         """Return the configuration that a name and its settings ask for."""
+        from gs2.parts import configured
+
         return configured(self._preset(spec), spec.settings, label=f"agent {spec.name}")
 
     def _preset(self, spec: AgentName) -> GuanDanConfig:
@@ -103,24 +99,6 @@ class _SearchingAgents:
                 f"agent {spec.name}: the preset must be one of {', '.join(PRESETS)}; got {name!r}"
             )
         return PRESETS[name]
-
-
-def configured(
-    preset: GuanDanConfig, settings: Iterable[str], *, label: str, **options: Any
-) -> GuanDanConfig:
-    """Return a preset with settings FIELD=VALUE; options count instead of those.
-
-    label: what errors call it. Raises ConfigError for a field or value that does not exist.
-    """
-    from gs2.parts import named_part
-
-    known = staged_types(type(preset))
-    for field in options.keys() - known.keys():
-        raise ConfigError(f"{label} has no field {field!r}; leave it out, or choose another method")
-    changes = read_settings(settings, known, label=label) | options
-    if "generator" in changes:
-        changes["generator"] = named_part("generator", changes["generator"])
-    return preset.replace(**changes)
 
 
 class _OwnAgents:

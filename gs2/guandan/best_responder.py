@@ -140,7 +140,7 @@ def exploit_guandan(
     directory = check_folder(directory)
     _claim(directory, {"agent": agent, "model": model, "model_is": fingerprint(model), "seed": config.seed})
     place = where_of(config.processes) if on is None else on
-    run = _Run(agent, model, config, directory, _Company(tell, asked, place))
+    run = _Run(agent, model, config, directory, tell, asked, place)
     bounds: list[LowerBound] = []
     for method in methods:
         if run.stopped:
@@ -173,25 +173,21 @@ def _claim(directory: Path, words: dict[str, Any]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Company:
-    """Who is told of a run, who may end it, and where its deals are played."""
+@dataclass(eq=False)
+class _Run:
+    """A run in its directory: who is told of it, who may end it, and where its deals are played."""
 
+    agent: str
+    model: str
+    config: Hunt
+    directory: Path
     tell: Callable[[str], None]
     asked: Interruption | None
     place: Place
 
-
-class _Run:
-    """A run in its directory. stopped: whether it was interrupted."""
-
-    def __init__(self, agent: str, model: str, config: Hunt, directory: Path, company: _Company) -> None:
-        self.agent, self.model, self.config = agent, model, config
-        self.directory, self.place = directory, company.place
-        self.tell, self.asked = company.tell, company.asked
-
     @property
     def stopped(self) -> bool:
+        """Whether it was interrupted."""
         return self.asked is not None and self.asked.stop
 
     def trained(self) -> tuple[str, float, dict[str, Any]]:

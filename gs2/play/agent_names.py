@@ -29,7 +29,6 @@ from games.support.configuration import ConfigError
 from games.support.counts import count_in
 from games.support.near import near
 from games.support.spec import field_types, read_settings
-from gs2.play.game_agents import UniformAgent
 from gs2.play.search_agent import SearchAgent, named_search, search_names
 from gs2.policies.policy_spec import PolicySpecError, is_policy_spec, policy_from_spec
 from gs2.search.refine.policy_only import KeyedPlay, PolicyOnly, UniformPlay
@@ -71,7 +70,7 @@ def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
         base = load_searched(game, name.text, seed=seed)
         return SearchAgent(game, base, config, name=text.strip(), seed=seed)
     if name.text.lower() == "uniform":
-        return UniformAgent()
+        return UniformPlay()
     path = network_file(game.name, name)
     if path is not None:
         return _network_agent(game, path, name.settings)

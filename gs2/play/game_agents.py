@@ -9,7 +9,6 @@ and its `policy` gets `trails` as well, a `SeatTrail` for each state.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,12 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import GameAgent
 from games.game import Game
+from games.infosets.trail import SeatTrail
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.contract import ContractError
 
-__all__ = ["AnswerFault", "SeatTrail", "Trails", "UniformAgent", "answers", "asks_trails"]
+__all__ = ["AnswerFault", "Trails", "answers", "asks_trails"]
 
 SUM_TOLERANCE = 1e-5
 """How far the probabilities of a row may sum from 1: float32 softmaxes over some hundred actions."""
@@ -31,30 +31,6 @@ class AnswerFault(ContractError):
     """An agent whose answer is no policy."""
 
 
-@dataclass(eq=False)
-class SeatTrail:
-    """What one seat saw and did in one game so far.
-
-    seen: its infoset keys in the order of play, [key_width] uint64 each, those where others or chance act
-        included; keys that follow each other differ. The last is the present one.
-    own: the places in `seen` at which it has acted. taken: the actions that it took there.
-    """
-
-    seen: list[NDArray[np.uint64]] = field(default_factory=list)
-    own: list[int] = field(default_factory=list)
-    taken: list[Array] = field(default_factory=list)
-
-    def see(self, key: NDArray[np.uint64]) -> None:
-        """Add an infoset key, unless nothing has changed."""
-        if not self.seen or not np.array_equal(self.seen[-1], key):
-            self.seen.append(key)
-
-    def act(self, action: Array) -> None:
-        """Add an action of the seat's own at the present infoset."""
-        self.own.append(len(self.seen) - 1)
-        self.taken.append(action)
-
-
 Trails = Sequence[SeatTrail] | None
 """Of one player, one for each state; None where nobody keeps them."""
 
@@ -62,17 +38,6 @@ Trails = Sequence[SeatTrail] | None
 def asks_trails(agent: GameAgent) -> bool:
     """Return whether an agent is to be told how each game came to where it stands."""
     return bool(getattr(agent, "asks_trails", False))
-
-
-class UniformAgent:
-    """Plays every legal action with the same probability."""
-
-    name = "uniform"
-
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the probability of each action, [m] float64."""
-        counts = actions.counts
-        return np.repeat(1.0 / np.maximum(counts, 1), counts)
 
 
 def answers(

@@ -21,15 +21,25 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.game_lockstep import GameLockstep
 from blueprint.protocol import GameAgent
-from games.game import CHANCE, TERMINAL, Game, GameError
+from games.game import CHANCE, Game, GameError
+from games.infosets.trail import SeatTrail
 from games.ragged import Ragged, pick_by
 from games.record import RoundNotes, RoundRecord, winners
 from games.support.array_types import Array
 from games.support.bootstrap import Estimate, bootstrap_interval, estimate
-from gs2.play.game_agents import SeatTrail, answers, asks_trails
+from gs2.play.game_agents import answers, asks_trails
 
-__all__ = ["Pace", "PlayedGames", "numbered_draws", "play_agents", "play_numbered", "playing_teams"]
+__all__ = [
+    "NumberedGames",
+    "Pace",
+    "PlayedGames",
+    "numbered_draws",
+    "play_agents",
+    "play_numbered",
+    "playing_teams",
+]
 
 TOLERANCE = 1e-9
 """How far payoffs of all seats may sum from zero."""
@@ -128,37 +138,54 @@ def play_numbered(
     if recorded is not None:
         table.notes = [RoundNotes() for _ in table.side]
     while table.go_on():
-        pass
+        table.take_turns()
     n = len(numbers)
-    payoffs, won = table.payoff.reshape(-1, n).T.copy(), table.won.reshape(-1, n).T.copy()
+    payoffs, won = (found.reshape(-1, n).T.copy() for found in table.settled())
     rounds = () if recorded is None else table.rounds(np.tile(numbers, len(table.side) // n), recorded)
     return PlayedGames(numbers, payoffs, won, table.paces, rounds)
 
 
-class _Table:
-    """All games of a match that still go on, both of each pair.
+class NumberedGames(GameLockstep):
+    """Games whose every random number has a name: its stream, whose it is and how many of that came before.
 
-    side: [games], the team of the first agent; the second has all others. count: [games, seats + 1] random
-    numbers that each seat, and last chance, has used. paid: [games, seats]. notes: of each game, if any.
+    stream: [all] int64; games of one stream draw the same numbers as far as they go on alike. seed: of all.
+    """
+
+    def __init__(self, game: Game, states: Array, stream: NDArray[np.int64], seed: int) -> None:
+        """Take the states that the games go on from."""
+        super().__init__(game, states)
+        self.stream, self.seed = stream, seed
+        self.count = np.zeros((len(states), game.num_players + 1), np.int64)
+
+    def pick(
+        self, seat: int, rows: NDArray[np.int64], legal: Ragged, probs: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Return the place of the action that a seat takes in some of the games that go on, [rows] int64.
+
+        seat: CHANCE for chance. legal: the actions there; probs: [m] float64 of each.
+        """
+        which = self.running[rows]
+        number = self.count[which, seat]
+        self.count[which, seat] += 1
+        return pick_by(legal, probs, numbered_draws(self.seed, self.stream[which], seat + 1, number))
+
+
+class _Table(NumberedGames):
+    """All games of a match, both of each pair.
+
+    side: [games], the team of the first agent; the second has all others. notes: of each game, if any.
     """
 
     def __init__(
         self, game: Game, agents: Pairing, numbers: NDArray[np.int64], seed: int, duplicate: bool
     ) -> None:
-        self.game, self.agents, self.seed = game, agents, seed
-        n = len(numbers)
-        self.teams = playing_teams(game)
+        self.agents, self.teams = agents, playing_teams(game)
         sides = max(self.teams) + 1
-        self.side = np.repeat(np.arange(sides), n)
+        self.side = np.repeat(np.arange(sides), len(numbers))
         # what names a game's random numbers: those of a pair share it if they are duplicates
-        self.stream = np.tile(numbers, sides) * sides + (0 if duplicate else self.side)
-        games = sides * n
-        self.paid = np.zeros((games, game.num_players))
-        self.payoff, self.won = np.zeros(games), np.zeros(games)
+        stream = np.tile(numbers, sides) * sides + (0 if duplicate else self.side)
+        super().__init__(game, np.repeat(game.root(), len(stream), axis=0), stream, seed)
         self.notes: list[RoundNotes] = []
-        self.states: Array = np.repeat(game.root(), games, axis=0)
-        self.running = np.arange(games)
-        self.count = np.zeros((games, game.num_players + 1), np.int64)
         self.paces = (Pace(), Pace())
         asks = [asks_trails(agent) for agent in agents]
         self.trails: list[dict[int, SeatTrail]] = [{} for _ in range(game.num_players)]
@@ -167,52 +194,38 @@ class _Table:
                 self.trails[seat][int(which)] = SeatTrail()
         self._look()
 
-    def go_on(self) -> bool:
-        """Take one step in every game; return whether any goes on."""
-        players = self.game.player(self.states)
-        ended = players == TERMINAL
-        if ended.any():
-            done = self.running[ended]
-            self._settle(done, self.game.returns(self.states[ended]))
-            for trails in self.trails:
-                for which in done.tolist():
-                    trails.pop(which, None)
-            self.states, self.running, players = self.states[~ended], self.running[~ended], players[~ended]
-        if len(self.running) == 0:
-            return False
-        actions = self.game.actions(self.states)
+    def take_turns(self) -> None:
+        """Take one step in every game that goes on."""
+        players, actions = self.players, self.actions
         pick = np.zeros(len(self.states), np.int64)
-        chance = np.flatnonzero(players == CHANCE)
-        if len(chance):
-            outcomes = actions.take(chance)
-            probs = self.game.chance_probs(self.states[chance], outcomes)
-            pick[chance] = pick_by(outcomes, probs, self._draws(self.running[chance], -1))
-        for seat, team in enumerate(self.teams):
+        for seat in np.unique(players).tolist():
             mine = np.flatnonzero(players == seat)
+            if seat == CHANCE:
+                outcomes = actions.take(mine)
+                probs = self.game.chance_probs(self.states[mine], outcomes)
+                pick[mine] = self.pick(CHANCE, mine, outcomes, probs)
+                continue
             for k in (0, 1):
-                rows = mine[(team != self.side[self.running[mine]]) == k]
+                rows = mine[(self.teams[seat] != self.side[self.running[mine]]) == k]
                 if len(rows):
                     pick[rows] = self._decided(k, seat, rows, actions.take(rows))
         taken = actions.values[actions.offsets[:-1] + pick]
         for k, which in enumerate(self.running.tolist() if self.notes else ()):
             self.notes[which].take(self.game, self.states[k], int(players[k]), taken[k])
-        self.states = self.game.step(self.states, np.arange(len(self.states)), taken)
+        self.step(pick)
         self._look()
-        return True
 
-    def _settle(self, done: NDArray[np.int64], paid: NDArray[np.float64]) -> None:
-        """Note what games that ended paid, [done, seats]."""
-        teams, rows, side = self.teams, np.arange(len(done)), self.side[done]
-        off = np.abs(paid.sum(1)).max(initial=0)
+    def settled(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what the first agent was paid in each game, and its share of a win, [games] each."""
+        teams, rows = self.teams, np.arange(len(self.side))
+        off = np.abs(self.payoff.sum(1)).max(initial=0)
         if off > TOLERANCE and not getattr(self.game, "zero_sum", True):
             raise GameError(
                 f"{self.game.name}: payoffs of all seats must sum to zero for agents to be compared; in one "
                 f"game they sum to {off:g}; choose other returns"
             )
         first = np.array([teams.index(team) for team in range(max(teams) + 1)])
-        self.paid[done] = paid
-        self.payoff[done] = paid[rows, first[side]]
-        self.won[done] = winners(paid, teams)[rows, side]
+        return self.payoff[rows, first[self.side]], winners(self.payoff, teams)[rows, self.side]
 
     def rounds(self, pairs: NDArray[np.int64], names: tuple[str, str]) -> tuple[RoundRecord, ...]:
         """Return the records of all games. pairs: [games], their numbers; names: of both agents."""
@@ -220,7 +233,7 @@ class _Table:
         for which, notes in enumerate(self.notes):
             side = int(self.side[which])
             agents = tuple(names[0 if team == side else 1] for team in self.teams)
-            words = (tuple(notes.chance), tuple(notes.play), tuple(self.paid[which].tolist()), notes.start)
+            words = (tuple(notes.chance), tuple(notes.play), tuple(self.payoff[which].tolist()), notes.start)
             records.append(RoundRecord(self.game.name, agents, *words, self.seed, int(pairs[which]), side))
         return tuple(sorted(records, key=lambda record: (record.pair, record.team)))
 
@@ -231,16 +244,10 @@ class _Table:
         began = time.perf_counter()
         probs = answers(self.agents[k], self.game, self.states[rows], seat, legal, trails)
         self.paces[k].add(Pace(len(rows), time.perf_counter() - began))
-        found = pick_by(legal, probs, self._draws(which, seat))
+        found = self.pick(seat, rows, legal, probs)
         for trail, action in zip(trails or (), legal.values[legal.offsets[:-1] + found], strict=bool(trails)):
             trail.act(action)
         return found
-
-    def _draws(self, which: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
-        """Return the next random number of a seat, or with -1 of chance, in each game, [which] float64."""
-        number = self.count[which, seat]
-        self.count[which, seat] += 1
-        return numbered_draws(self.seed, self.stream[which], seat + 1, number)
 
     def _look(self) -> None:
         """Let the seats that remember see where their games are."""

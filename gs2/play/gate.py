@@ -73,33 +73,24 @@ def gate(
     `Arena.play`; a result that was stopped has the pairs of the looks so far.
     Raises what `Arena.play` raises.
     """
-    with Arena() if arena is None else nullcontext(arena) as place:
-        return _decided(place, challenge, output, progress or (lambda found: None), stop)
-
-
-def _decided(
-    arena: Arena,
-    challenge: Challenge,
-    output: Path,
-    progress: Callable[[GateResult], None],
-    stop: Callable[[], bool],
-) -> GateResult:
     meeting = challenge.meeting
     rng = np.random.default_rng([meeting.seed, 0x6A7E])
-    found = GateResult("undecided", 0.0, *arena.contest(meeting).payoff_range, 0)
-    while found.verdict == "undecided" and found.pairs < meeting.pairs:
-        pairs = min(meeting.pairs, found.pairs + challenge.batch)
-        played = arena.play(replace(meeting, pairs=pairs), output=output, stop=stop)
-        if not played.complete:
-            return replace(found, verdict="stopped")
-        net = played.games.net
-        try:
-            with breaking(stop):
-                verdict, low, high = verdict_at_a_look(
-                    net, rng, looks=-(-meeting.pairs // challenge.batch), confidence=challenge.confidence
-                )
-        except Interrupted:
-            return replace(found, verdict="stopped")
-        found = GateResult(verdict, float(net.mean()), low, high, pairs)
-        progress(found)
-    return found
+    with Arena() if arena is None else nullcontext(arena) as place:
+        found = GateResult("undecided", 0.0, *place.contest(meeting).payoff_range, 0)
+        while found.verdict == "undecided" and found.pairs < meeting.pairs:
+            pairs = min(meeting.pairs, found.pairs + challenge.batch)
+            played = place.play(replace(meeting, pairs=pairs), output=output, stop=stop)
+            if not played.complete:
+                return replace(found, verdict="stopped")
+            net = played.games.net
+            try:
+                with breaking(stop):
+                    verdict, low, high = verdict_at_a_look(
+                        net, rng, looks=-(-meeting.pairs // challenge.batch), confidence=challenge.confidence
+                    )
+            except Interrupted:
+                return replace(found, verdict="stopped")
+            found = GateResult(verdict, float(net.mean()), low, high, pairs)
+            if progress is not None:
+                progress(found)
+        return found

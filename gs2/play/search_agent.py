@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from games.game import Game, Infoset
+from games.infosets.trail import SeatTrail
 from games.infosets.two_seats import TwoSeatView
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
-from games.support.spec import read_settings, split_spec
-from games.support.staged import staged_types
-from gs2.play.game_agents import SeatTrail, Trails
+from games.support.spec import split_spec
+from gs2.play.game_agents import Trails
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 
@@ -67,12 +67,10 @@ def named_search(words: str, *, label: str = "search", **options: object) -> Sea
     label: what errors call it. options: fields that count instead of those in the words.
     Raises ConfigError for an unknown preset or field, a value out of range, or a contradiction.
     """
-    from gs2.parts import named_parts
+    from gs2.parts import configured
 
     name, settings = split_spec(words)
-    changes = read_settings(settings, staged_types(SearchConfig), label=f"{label} {name}") | options
-    named_parts(changes)
-    return preset(name, **changes)
+    return configured(preset(name), settings, label=f"{label} {name}", **options)
 
 
 def refiner(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
@@ -122,7 +120,6 @@ def _by_seat(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
 
 def _sampling(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
     """Return what searches a decision of a game that is not listed."""
-    from games.infosets.trail import Trail
     from gs2.search.histories.infoset_values import values_histories
     from gs2.search.histories.sampled_growth import kept_actions
     from gs2.search.histories.seats import trail_to
@@ -142,7 +139,7 @@ def _sampling(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner
             words = game.infoset_text(situation.state[0], player)
             trail = trail_to(game, Infoset(player, situation.key, words), rng)
         else:
-            trail = Trail.of(player, player, seen.seen, seen.own, seen.taken)
+            trail = seen.of(player)
         return refine_at(game, blueprint, trail, config, rng)
 
     return refine
@@ -187,7 +184,6 @@ class SearchAgent:
         In payoffs, NaN for actions that the search leaves out; the error is the standard error. None where
         the game is listed and nothing is drawn. The search is the one that answers the situation.
         """
-        from games.infosets.trail import Trail
         from gs2.search.part import listed_context
         from gs2.search.refine.at import refine_and_judge
 
@@ -195,9 +191,8 @@ class SearchAgent:
         if seen is None or (game.num_players == 2 and listed_context(game, self.config) is not None):
             return None
         name = (player, *situation.key)
-        trail = Trail.of(player, player, seen.seen, seen.own, seen.taken)
         rows = refine_and_judge(
-            game, self.blueprint, trail, self.config, np.random.default_rng([self.seed, *name])
+            game, self.blueprint, seen.of(player), self.config, np.random.default_rng([self.seed, *name])
         )
         self._known.setdefault(name, rows[0])
         return rows[1:]

@@ -102,8 +102,8 @@ def reviewed_losses(
             place += [k] * len(mine)
         found = judge.judge(choices)
         for k, judgement in zip(place, found, strict=True):
-            wrong = judgement.verdict in VERDICTS[2:]
-            lost[:, k] += judgement.loss if wrong else 0.0, judgement.behind_network
+            wrong = judgement.decision.verdict in VERDICTS[2:]
+            lost[:, k] += judgement.decision.loss if wrong else 0.0, judgement.decision.behind_network
         told += found
     return lost, told
 
@@ -155,7 +155,8 @@ def review_accuracy(agent: str, deals: int, preset: str, changes: tuple[str, ...
     seconds = time.perf_counter() - began
     verdicts: dict[str, int] = {}
     for judgement in told:
-        verdicts[judgement.verdict] = verdicts.get(judgement.verdict, 0) + 1
+        verdict = judgement.decision.verdict
+        verdicts[verdict] = verdicts.get(verdict, 0) + 1
     row = {
         "agent": agent,
         "rounds": len(rounds),

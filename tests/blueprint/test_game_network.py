@@ -34,10 +34,10 @@ from cfr.tree import grow
 from games import TERMINAL, Ragged, load_game
 from games.game import Game, GameError
 from games.support.array_types import Array
-from gs2.play.game_agents import UniformAgent
 from gs2.play.game_pairs import play_agents
 from gs2.policies.private_moves import exact_exploitability
 from gs2.policies.tabulate import policy_of
+from gs2.search.refine.policy_only import UniformPlay
 from tests.games.random_games import RandomGame
 from tests.patience import PATIENCE, amount
 
@@ -145,7 +145,7 @@ def test_a_network_of_a_large_game_is_a_blueprint_and_beats_uniform_play(name: s
     )
     assert isinstance(network, Blueprint) and isinstance(network, GameAgent)
     check_blueprint(network, game, rng(1), plays=30)
-    played = play_agents(game, (network, UniformAgent()), rng(2), 300)
+    played = play_agents(game, (network, UniformPlay()), rng(2), 300)
     assert played.interval()[0] > 0
     read = load_network(path, game)
     for states in decisions(game, 20, seed=3)[:4]:

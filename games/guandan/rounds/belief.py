@@ -8,26 +8,26 @@ from numpy.typing import ArrayLike, NDArray
 from games.game import GameError
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import CAP, HAND, KNOWN, LEFT, LEVEL, PLAYED, views
-from games.support.array_types import Bytes, Ints, Rows
+from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import random_below
 
-__all__ = ["determinise"]
+__all__ = ["determinise", "give_copies", "held_copies"]
 
 
-@kernel
-def _copies(words: Ints, i: int, base: int, card: int) -> int:
+@kernel(nogil=True)
+def held_copies(words: Ints, i: Int, base: Int, card: Int) -> Int:
     """Return how many copies of a card the packed multiset at column `base` holds."""
     if card < 28:
-        held: int = words[i, base] >> 2 * card & 3
+        held: Int = words[i, base] >> 2 * card & 3
     else:
         held = words[i, base + 1] >> 2 * (card - 28) & 3
     return held
 
 
-@kernel
-def _give(words: Ints, i: int, seat: int, card: int, copies: int) -> None:
-    """Add copies of a card to the hand of a seat."""
+@kernel(nogil=True)
+def give_copies(words: Ints, i: Int, seat: Int, card: Int, copies: Int) -> None:
+    """Add copies of a card to the hand of a seat, or with a number below 0 take them."""
     if card < 28:
         words[i, HAND + 2 * seat] += copies << 2 * card
     else:
@@ -45,9 +45,9 @@ def _determinise(words: Ints, bytes_: Bytes, seats: Ints, seeds: NDArray[np.uint
         rng = seeds[i]
         pool = 0
         for card in range(54):
-            unseen[card] = 2 - _copies(words, i, HAND + 2 * me, card)
+            unseen[card] = 2 - held_copies(words, i, HAND + 2 * me, card)
             for s in range(4):
-                unseen[card] -= _copies(words, i, PLAYED + 2 * s, card)
+                unseen[card] -= held_copies(words, i, PLAYED + 2 * s, card)
             if unseen[card] < 0:
                 return i
             pool += unseen[card]
@@ -60,10 +60,12 @@ def _determinise(words: Ints, bytes_: Bytes, seats: Ints, seeds: NDArray[np.uint
             free[s] = np.int64(bytes_[i, LEFT + s])
             # cards that everybody knows of, as far as they have not been played
             for card in range(54):
-                rest = _copies(words, i, KNOWN + 2 * s, card) - _copies(words, i, PLAYED + 2 * s, card)
+                rest = held_copies(words, i, KNOWN + 2 * s, card) - held_copies(
+                    words, i, PLAYED + 2 * s, card
+                )
                 if rest > 0:
                     rest = min(rest, unseen[card])
-                    _give(words, i, s, card, rest)
+                    give_copies(words, i, s, card, rest)
                     unseen[card] -= rest
                     free[s] -= rest
                     pool -= rest
@@ -98,7 +100,7 @@ def _determinise(words: Ints, bytes_: Bytes, seats: Ints, seeds: NDArray[np.uint
                         s += 1
                     free[s] -= 1
                     if s < 4:
-                        _give(words, i, s, card, 1)
+                        give_copies(words, i, s, card, 1)
     return -1
 
 

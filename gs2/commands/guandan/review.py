@@ -7,9 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from gs2.commands.common import CORES, COUNT, NEW_FILE, ON, CountType, print_json, stderr, stdout
-from gs2.commands.guandan.review_many import of_seat, review_many
+from gs2.commands.common import (
+    CORES,
+    COUNT,
+    NEW_FILE,
+    ON,
+    CountType,
+    Interruption,
+    number_table,
+    print_json,
+    stderr,
+    stdout,
+)
 from gs2.commands.progress import working
 
 __all__ = ["review"]
@@ -19,6 +30,7 @@ WIDTH = 48
 """Characters of a round's curve at most."""
 CARD_LOSS = 0.05
 """Levels from which a tribute or return card is worth a word."""
+WRONG = ("inaccuracies", "mistakes", "blunders")
 STYLES = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}
 
 
@@ -52,7 +64,7 @@ def review(
     that after Ctrl-C the same command goes on.
     """
     if len(files) > 1 or not how["on"].is_local:
-        review_many(files, seat, as_json, html, how)
+        _review_many(files, seat, as_json, html, how)
         return
     (file,) = files
     from games.support.files import create
@@ -75,7 +87,7 @@ def review(
             rounds=None if how["number"] is None else [how["number"]],
         )
     if seat is not None:
-        found = of_seat(found, seat)
+        found = _of_seat(found, seat)
     if html is not None:
         with create(html) as page:
             page.write(_page(found))
@@ -85,6 +97,73 @@ def review(
     _render(found, rows)
     if html is not None:
         stderr().print(f"written: {html}", markup=False, soft_wrap=True)
+
+
+def _review_many(
+    files: tuple[Path, ...], seat: int | None, as_json: bool, html: Path | None, how: dict[str, Any]
+) -> None:
+    """Judge many records; print a line for each player of each, or the reviews as JSON, in order."""
+    rows = click.get_current_context().get_parameter_source("rows") == ParameterSource.COMMANDLINE
+    for option, given in (("--html", html is not None), ("--rows", rows)):
+        if given:
+            raise click.UsageError(
+                f"{option} shows one record; got {len(files)} files; review them one by one, without --on"
+            )
+    from gs2.guandan.review.game_files import read_game_text
+    from gs2.guandan.review.review_cache import default_cache
+    from gs2.guandan.review.reviewing import ManyReviews, RecordText, review_records
+
+    records = [RecordText(file.name, read_game_text(file)) for file in files]
+    rounds = None if how["number"] is None else (how["number"],)
+    many = ManyReviews(how["preset"], rounds, default_cache() if how["cache"] else None)
+    on, found = how["on"], {}
+    place = on.with_count(how["processes"] or (1 if on.is_local else None))
+    with Interruption() as asked, working(f"records judged: 0 of {len(files)} …") as say:
+        for number, review in review_records(records, many, place, stop=asked):
+            found[number] = review if seat is None else _of_seat(review, seat)
+            say(f"records judged: {len(found)} of {len(files)} …")
+    reviews = [found[number] for number in sorted(found)]
+    if as_json:
+        print_json({"reviews": reviews, "complete": len(found) == len(files)})
+    elif reviews:
+        _print_players(reviews)
+    if len(found) < len(files):
+        hint = "; the same command continues from there" if how["cache"] else ""
+        stderr().print(f"interrupted after {len(found)} of {len(files)} records{hint}")
+        raise SystemExit(asked.exit_code)
+
+
+def _of_seat(found: dict[str, Any], seat: int) -> dict[str, Any]:
+    """Return a review with one seat's decisions alone."""
+    rounds = []
+    for played in found["rounds"]:
+        kept = [j for j, decision in enumerate(played["decisions"]) if decision["seat"] == seat]
+        place = {old: new for new, old in enumerate(kept)}
+        plays = [{**play, "decision": place.get(play["decision"])} for play in played["plays"]]
+        cards = [card for card in played["cards"] if card["seat"] == seat]
+        judged = [played["decisions"][j] for j in kept]
+        rounds.append({**played, "decisions": judged, "plays": plays, "cards": cards})
+    players = [player for player in found["players"] if player["seat"] == seat]
+    return {**found, "rounds": rounds, "players": players}
+
+
+def _print_players(reviews: list[dict[str, Any]]) -> None:
+    from rich.markup import escape
+
+    table = number_table("record", "player", "rounds", "judged", *WRONG, "lost a round", words=2)
+    for review in reviews:
+        for place, player in enumerate(review["players"]):
+            counts = player["verdicts"]
+            table.add_row(
+                escape(review["name"]) if place == 0 else "",
+                escape(f"{player['name']} ({player['seat']})"),
+                str(len(review["rounds"])) if place == 0 else "",
+                str(player["decisions"]),
+                *(str(counts[name]) for name in reversed(STYLES)),
+                f"{player['lost_a_round']:.2f}",
+            )
+    stdout().print(table)
+    stdout().print("[dim]lost a round: levels behind the best moves found; one file alone shows them[/dim]")
 
 
 def _page(found: dict[str, Any]) -> str:
@@ -103,7 +182,6 @@ def _page(found: dict[str, Any]) -> str:
 def _render(found: dict[str, Any], rows: int) -> None:
     """Print a review for people."""
     from rich.markup import escape
-    from rich.table import Table
 
     out = stdout()
     rounds = f"{len(found['rounds'])} round{'s' * (len(found['rounds']) != 1)}"
@@ -113,15 +191,7 @@ def _render(found: dict[str, Any], rows: int) -> None:
         out.print(f"- {note}", soft_wrap=True, markup=False)
     out.print()
 
-    def table(*headings: str) -> Table:
-        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for index, heading in enumerate(headings):
-            made.add_column(heading, justify="left" if index == 0 else "right")
-        return made
-
-    curves = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("round", "level", "value to seats 0 and 2", "from", "won by"):
-        curves.add_column(heading)
+    curves = number_table("round", "level", "value to seats 0 and 2", "from", "won by", words=5)
     for place, played in enumerate(found["rounds"], 1):
         curve = played["curve"]
         curves.add_row(
@@ -136,17 +206,15 @@ def _render(found: dict[str, Any], rows: int) -> None:
         "[dim]value in levels, as the cards lay, move by move: ▁ is -3, █ is +3; from: before the first "
         "lead[/dim]\n"
     )
-    players = table(
-        *("player", "judged", "best or level", "inaccuracies", "mistakes", "blunders"),
-        *("lost", "a round", "as it lay"),
-    )
+    shown = ("judged", "best or level", *WRONG, "lost", "a round", "as it lay")
+    players = number_table("player", *shown)
     for player in found["players"]:
         counts, share = player["verdicts"], player["accuracy"]
         players.add_row(
             escape(f"{player['name']} ({player['seat']})"),
             str(player["decisions"]),
             "–" if share is None else f"{share:.0%}",
-            *(str(counts[name]) for name in ("inaccuracy", "mistake", "blunder")),
+            *(str(counts[name]) for name in reversed(STYLES)),
             f"{player['lost']:.2f} ± {player['error']:.2f}",
             f"{player['lost_a_round']:.2f}",
             "–" if player["as_it_lay"] is None else f"{player['as_it_lay']:.1f}",

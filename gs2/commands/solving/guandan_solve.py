@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from games.support.spec import split_spec
-from gs2.commands.common import print_json, stdout
+from gs2.commands.common import number_table, print_json, stdout
 from gs2.commands.progress import working
 from gs2.guandan.agent.agent_presets import PRESETS
-from gs2.guandan.agent_families import configured
 from gs2.guandan.position_solver import example_positions, read_position, solve_position
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ class GuanDanSolving:
         Raises GameError for what is no position, ConfigError for fields that the method does not have.
         """
         from gs2.guandan.agent.agent import make_agent
+        from gs2.parts import configured
 
         name, settings = split_spec(asked.method)
         options = {CALLED.get(field, field): value for field, value in changes.items()}
@@ -74,15 +74,7 @@ SOLVING = GuanDanSolving()
 
 def render(told: Explanation, title: str | None = None) -> None:
     """Print an explanation for people."""
-    from rich.table import Table
-
     out = stdout()
-
-    def table(*headings: str) -> Table:
-        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for index, heading in enumerate(headings):
-            made.add_column(heading, justify="left" if index == 0 else "right")
-        return made
 
     seats = [("you", "next", "partner", "previous")[(s - told.seat) % 4] for s in range(4)]
     if title:
@@ -95,7 +87,7 @@ def render(told: Explanation, title: str | None = None) -> None:
     out.print(f"[bold]Play {told.play}[/bold]", soft_wrap=True)
     out.print(f"{told.reason}\n", soft_wrap=True)
 
-    moves = table("move", "blueprint", "its share", "by search", "chosen", "deals", "")
+    moves = number_table("move", "blueprint", "its share", "by search", "chosen", "deals", "")
     for row in told.moves:
         found = "" if row.gain is None or row.error is None else f"{row.gain:+.2f} ± {row.error:.2f}"
         moves.add_row(

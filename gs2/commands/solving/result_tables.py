@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gs2.commands.common import number, stdout
+from gs2.commands.common import number, number_table, stdout
 
 if TYPE_CHECKING:
     from gs2.search.config.search import SearchConfig
@@ -24,19 +24,11 @@ def print_result(
     best: the opponent's best-response value in the whole game against the blueprint, and against it with all
     that the search replaces. replaced: at how many infosets. limit: most rows of a table; None shows all.
     """
-    from rich.table import Table
-
     out = stdout()
-
-    def table(*headings: str) -> Table:
-        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for index, heading in enumerate(headings):
-            made.add_column(heading, justify="left" if index == 0 else "right")
-        return made
 
     config = result.config
     out.print(f"[bold]{result.game}[/bold]   {result.infoset}   [dim]player {result.player} to act[/dim]\n")
-    actions = table("action", "blueprint", "refined", "", "value")
+    actions = number_table("action", "blueprint", "refined", "", "value")
     for row in result.actions:
         change = row.refined - row.blueprint
         actions.add_row(
@@ -59,7 +51,7 @@ def print_result(
         f"[bold]Histories[/bold]: {result.histories_considered:,} considered, "
         f"{result.histories_generated:,} generated, {result.histories_kept:,} kept"
     )
-    histories = table("history", "reach", "opponent's", "alternative", "kept")
+    histories = number_table("history", "reach", "opponent's", "alternative", "kept")
     for told in sorted(result.histories, key=lambda told: (not told.generated, not told.kept))[:limit]:
         how = "generated" if told.generated else "completes" if told.kept else ""
         histories.add_row(
@@ -74,7 +66,7 @@ def print_result(
 
     if result.margins:
         out.print("\n[bold]Opponent infosets[/bold]: value to the opponent, before (alternative) and after")
-        opponents = table("infoset", "alternative", "solved", "margin")
+        opponents = number_table("infoset", "alternative", "solved", "margin")
         there = [row for row in result.opponents if row.margin is not None]
         for seen in there[:limit]:
             assert seen.solved is not None and seen.margin is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,27 +24,25 @@ from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.guandan.agent.agent_presets import agent_preset
-from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
+from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks, load_networks
 from gs2.guandan.agent.deals.determinize import Worlds, list_worlds
 from gs2.guandan.agent.deals.particles import Memories, RoundMemory
-from gs2.guandan.agent.decision import Decision, DecisionProgress, noted_faults
+from gs2.guandan.agent.decision import Decision, noted_faults
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent.solving.contest import Contest
 from gs2.guandan.agent.solving.deal_source import (
     Deals,
     DealSource,
-    DecisionPoint,
     renewed,
+    solve_deals,
     valued,
 )
-from gs2.guandan.agent.solving.sampled_solution import solve_deals
+from gs2.guandan.agent.solving.decision_game import Contest
 from gs2.guandan.beliefs.belief_network import Beliefs
 from gs2.guandan.beliefs.deal_network import DealNetwork
-from gs2.search.histories.source import Log
 
 __all__ = ["Gs2Agent", "make_agent"]
 
@@ -91,9 +90,7 @@ class Gs2Agent:
         self.rng = np.random.default_rng() if rng is None else rng
         self.beliefs, self.deals = beliefs, deals
         self._memories = Memories()
-        plays = self.config.plays_out and self.config.comparison.playing == "quick"
-        quick: Evaluator | None = getattr(self.evaluator, "quick", None) if plays else None
-        self.rollouts = Rollouts(self.evaluator, quick)
+        self.rollouts = Rollouts.of(self.evaluator, self.config)
         self.watch = watch
         self.name = f"gs2-{self.config.name}"
 
@@ -138,9 +135,7 @@ class Gs2Agent:
                 actions = legal(state, canonical=True).values
             if self.config.objective == "levels":
                 state = rounds_alone(state)
-            progress = DecisionProgress(state, np.array(actions, ACTION), moves)
-            progress.began = began
-            group.append(progress)
+            group.append(Decision(state, np.array(actions, ACTION), moves))
         thinking = [progress for progress in group if len(progress.actions) > 1]
         deadline = began + len(thinking) * self.config.deadline * (1 - RESERVE)
         questions = []
@@ -150,11 +145,10 @@ class Gs2Agent:
                 if question is not None:
                     questions.append((progress, question))
         self._compare(questions, deadline)
-        decisions = [progress.decision() for progress in group]
         if self.watch is not None:
-            for decision in decisions:
+            for decision in group:
                 self.watch(decision)
-        return decisions
+        return group
 
     def warm_up(self, at: Array | None = None) -> list[str]:
         """Search on the time of no decision: kernels compile at first use.
@@ -188,7 +182,7 @@ class Gs2Agent:
             advance(state, move.action)
         return stages
 
-    def _ask(self, group: list[DecisionProgress]) -> list[DecisionProgress]:
+    def _ask(self, group: list[Decision]) -> list[Decision]:
         """Ask the blueprint for its moves, for all together if it can; return those it answered."""
         if not group:
             return []
@@ -212,15 +206,14 @@ class Gs2Agent:
             return group
         return [] if len(group) == 1 else [p for progress in group for p in self._ask([progress])]
 
-    def _think(self, progress: DecisionProgress, deadline: float) -> Question | None:
+    def _think(self, progress: Decision, deadline: float) -> Question | None:
         """Settle the choice in `progress`, or return the question that rollouts should settle."""
         config = self.config
         if config.method == "none":
             return None
         if config.endgame and self._settle_endgame(progress, deadline):
             return None
-        seat = int(progress.state["player"][0])
-        if np.delete(progress.state["left"][0], seat).sum() > config.most_cards:
+        if np.delete(progress.state["left"][0], progress.seat).sum() > config.most_cards:
             return None
         progress.candidates = candidate_moves(progress.q, progress.actions["type"], config)
         if len(progress.candidates) == 1:
@@ -240,7 +233,7 @@ class Gs2Agent:
         progress.lap("sampling")
         return Question(progress.state, progress.actions[chosen], progress.q[chosen], worlds, more)
 
-    def _compare(self, questions: list[tuple[DecisionProgress, Question]], deadline: float) -> None:
+    def _compare(self, questions: list[tuple[Decision, Question]], deadline: float) -> None:
         """Choose by rollouts of the candidates in common deals."""
         if not questions:
             return
@@ -270,7 +263,7 @@ class Gs2Agent:
                 self._compare([pair], deadline)
 
     def _play_on(
-        self, progress: DecisionProgress, question: Question, comparison: MoveComparison, deadline: float
+        self, progress: Decision, question: Question, comparison: MoveComparison, deadline: float
     ) -> None:
         """Choose among the moves that stood the comparison by the game of how everybody plays on."""
         contest = Contest.of(question, comparison, self.config)
@@ -279,18 +272,18 @@ class Gs2Agent:
         if time.perf_counter() >= deadline:
             progress.notes.append("the time was up before anybody could play on otherwise: rollouts decide")
             return
-        solution = contest.solve(self.rollouts, self.config, deadline)
-        progress.solution = solution.told(progress.candidates)
-        progress.choice = int(progress.candidates[solution.moves[np.argmax(solution.policy)]])
+        found = contest.solve(self.rollouts, self.config, deadline)
+        progress.solution = solution = replace(found, moves=progress.candidates[found.moves])
+        progress.choice = int(solution.moves[np.argmax(solution.policy)])
         progress.stage = "subgame"
         progress.lap("subgame")
 
-    def _solve(self, progress: DecisionProgress, deadline: float) -> None:
+    def _solve(self, progress: Decision, deadline: float) -> None:
         """Choose by generative subgame solving as published."""
         state, config = progress.state, self.config
-        memory = self._memories.of(state, int(state["player"][0]))
-        point = DecisionPoint(state, progress.actions, progress.candidates, deadline)
-        source = DealSource(point, lambda: self._deals(memory, progress), self.rollouts, config, Log())
+        memory = self._memories.of(state, progress.seat)
+        draw = partial(self._deals, memory, progress)
+        source = DealSource(progress, deadline, draw, self.rollouts, config)
         try:
             solution = solve_deals(source, self._draws(state))
         except (TimeoutError, MemoryError) as error:
@@ -299,16 +292,16 @@ class Gs2Agent:
         finally:
             if source.chosen is not None:
                 progress.worlds = source.chosen
-                memory.particles.remember(source.chosen.states)
+                memory.remember(source.chosen.states)
             progress.lap("subgame", source.log.seconds)
         progress.solution = solution
         memory.later = solution.later
         soft = np.exp((progress.q[solution.moves] - progress.q.max()) / config.deals.temperature)
-        policy = config.solution.anchor * solution.policy + (1 - config.solution.anchor) * soft / soft.sum()
+        policy = config.subgame.anchor * solution.policy + (1 - config.subgame.anchor) * soft / soft.sum()
         progress.choice = int(solution.moves[np.argmax(policy)])
         progress.stage = "subgame"
 
-    def _dealer(self, progress: DecisionProgress) -> Dealer:
+    def _dealer(self, progress: Decision) -> Dealer:
         """Return what draws deals that the player to act considers possible."""
         networks = DealNetworks(self.evaluator, self.beliefs, self.deals)
         rng = self._draws(progress.state)
@@ -322,22 +315,22 @@ class Gs2Agent:
         told = _GAME.infoset_key(state, int(state["player"][0]))[0, :2]  # the hash says all
         return np.random.default_rng([seed, *told.tolist()])
 
-    def _deals(self, memory: RoundMemory, progress: DecisionProgress) -> Deals:
+    def _deals(self, memory: RoundMemory, progress: Decision) -> Deals:
         """Return deals for a subgame: sampled, or kept from before and topped up by new ones."""
         state, config, dealer = progress.state, self.config, self._dealer(progress)
         most = config.deals.sample
         new = valued(dealer.draw(most, most), self.evaluator, config)
-        old = memory.particles.survivors(state, int(state["player"][0]))
+        old = memory.survivors(state, progress.seat)
         if not config.deals.nested or new.worlds.exact or not len(old):
             return new
         weight = 1.0 if config.deals.greedy else float(new.worlds.weights.mean())
         kept = dealer.weighed(Worlds(old, np.full(len(old), weight), False))
         return renewed(valued(kept, self.evaluator, config), new, config, dealer.rng)
 
-    def _reuse(self, progress: DecisionProgress, memory: RoundMemory, why: str) -> None:
+    def _reuse(self, progress: Decision, memory: RoundMemory, why: str) -> None:
         """Play what an earlier subgame of the round says here, if the line stayed inside it."""
         state = progress.state
-        key = _GAME.infoset_key(state, int(state["player"][0]))[0].tobytes()
+        key = _GAME.infoset_key(state, progress.seat)[0].tobytes()
         found = memory.later.get(key)
         if found is not None:
             wanted = found[0][int(np.argmax(found[1]))]
@@ -348,10 +341,9 @@ class Gs2Agent:
                 return
         progress.notes.append(f"{why}: the blueprint's move is played")
 
-    def _settle_endgame(self, progress: DecisionProgress, deadline: float) -> bool:
+    def _settle_endgame(self, progress: Decision, deadline: float) -> bool:
         """Decide an endgame of two exactly; return whether that settled the choice."""
-        state = progress.state
-        seat = int(state["player"][0])
+        state, seat = progress.state, progress.seat
         if not is_endgame(state):
             return False
         worlds = list_worlds(state[0], seat, 1)
@@ -386,16 +378,6 @@ def make_agent(
     config: GuanDanConfig | str = "standard",
     rng: np.random.Generator | None = None,
 ) -> Gs2Agent:
-    """Return the agent on a checkpoint, by default the shipped one, with the shipped beliefs.
-
-    Its quick network is the one beside the checkpoint, if there is one (`load_quick`).
-    Raises CheckpointError if the checkpoint is damaged or foreign.
-    """
-    from gs2.guandan.agent.evaluator import load_evaluator
-    from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
-    from gs2.guandan.beliefs.deal_network import DEALS, load_deal_network
-
-    beliefs = load_beliefs() if DEFAULT.is_file() else None
-    deals = load_deal_network() if DEALS.is_file() else None
-    evaluator = load_evaluator(blueprint, quick=True)
-    return Gs2Agent(evaluator, config, rng, beliefs=beliefs, deals=deals)
+    """Return the agent on the networks of a checkpoint (`load_networks`), by default the shipped one."""
+    found = load_networks(blueprint)
+    return Gs2Agent(found.evaluator, config, rng, beliefs=found.beliefs, deals=found.deals)

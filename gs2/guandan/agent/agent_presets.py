@@ -33,27 +33,30 @@ _DEEP = _ROLLOUT.replace(
 )
 
 PRESETS: dict[str, GuanDanConfig] = {
-    "standard": _ROLLOUT.replace(name="standard", method="subgame"),
-    "fast": _FAST.replace(name="fast", method="subgame"),
-    "deep": _DEEP.replace(name="deep", method="subgame"),
-    "rollout": _ROLLOUT,
-    "rollout-fast": _FAST,
-    "rollout-deep": _DEEP,
-    "paper": GuanDanConfig.of(
-        name="paper",
-        method="subgame",
-        leaf="rollout",
-        deadline=3.0,
-        belief=0.0,
-        greedy=True,
-        temperature=0.06,
-        playing="blueprint",
-        candidates=64,
-        gap=100.0,
-        per_type=2,
-        endgame=0,
-    ),
-    "blueprint": GuanDanConfig.of(name="blueprint", method="none"),
+    config.name: config
+    for config in (
+        _ROLLOUT.replace(name="standard", method="subgame"),
+        _FAST.replace(name="fast", method="subgame"),
+        _DEEP.replace(name="deep", method="subgame"),
+        _ROLLOUT,
+        _FAST,
+        _DEEP,
+        GuanDanConfig.of(
+            name="paper",
+            method="subgame",
+            leaf="rollout",
+            deadline=3.0,
+            belief=0.0,
+            greedy=True,
+            temperature=0.06,
+            playing="blueprint",
+            candidates=64,
+            gap=100.0,
+            per_type=2,
+            endgame=0,
+        ),
+        GuanDanConfig.of(name="blueprint", method="none"),
+    )
 }
 
 

@@ -15,19 +15,46 @@ from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame
 from gs2.guandan.agent.racing import MoveComparison
-from gs2.guandan.agent.solving.sampled_solution import SampledSolution
 
-__all__ = ["Decision", "DecisionProgress", "noted_faults"]
+__all__ = ["Decision", "SampledSolution", "noted_faults"]
 
 
 @dataclass(frozen=True, eq=False)
-class Decision:
-    """One decision and how it came about.
+class SampledSolution:
+    """A solved subgame.
 
-    state: [1] STATE, hidden hands included as given (search does not look at them). seat: who decides.
-    actions: [m] ACTION, canonical moves. q: [m], the blueprint's score of each in levels, nan if it failed.
+    worlds: the r deals in it. opponents: the seats that may decline. alternative: [q, r] float64, what each
+    gets by that, in levels; solved: [q, r], what it gets in the subgame.
+    moves: [a] indices of the candidate moves kept; policy: [a], refined probabilities.
+    nodes, infosets, leaves: size of the tree. depth: its limit. iterations: of the solver. gap:
+    exploitability within the gadget, in levels.
+    later: what it plays further down, (moves [a] ACTION, probabilities [a]) by own infoset key.
+    """
+
+    worlds: Worlds
+    opponents: tuple[int, ...]
+    alternative: NDArray[np.float64]
+    solved: NDArray[np.float64]
+    moves: NDArray[np.int64]
+    policy: NDArray[np.float64]
+    nodes: int
+    infosets: int
+    leaves: int
+    depth: int
+    iterations: int
+    gap: float
+    later: dict[bytes, tuple[NDArray[np.void], NDArray[np.float64]]] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Decision:
+    """One decision and how it came about, filled in while it is being made.
+
+    state: [1] STATE, hidden hands included as given (search does not look at them).
+    actions: [m] ACTION, canonical moves. moves: of the round so far, None where they are not known.
+    q: [m], the blueprint's score of each action in levels, nan until it has answered.
     choice: index of the move played. blueprint: index of the blueprint's move.
-    stage: what decided: "forced", "blueprint", "clear", "endgame", "rollout", "subgame".
+    stage: what decided: "forced", "first", "blueprint", "clear", "endgame", "rollout", "subgame".
     candidates: [k] indices of the moves compared; comparison: of them, None if there was none.
     worlds: the deals it used. endgame: the exact solution if two seats were left.
     solution: of the subgame, None if there was none.
@@ -35,19 +62,29 @@ class Decision:
     """
 
     state: Array
-    seat: int
     actions: Array
-    q: NDArray[np.float64]
-    choice: int
-    blueprint: int
-    stage: str
-    candidates: NDArray[np.int64]
+    moves: PlayedMoves | None = None
+    q: NDArray[np.float64] = field(init=False)
+    choice: int = 0
+    blueprint: int = 0
+    stage: str = "forced"
+    candidates: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     comparison: MoveComparison | None = None
     worlds: Worlds | None = None
     endgame: Endgame | None = None
     solution: SampledSolution | None = None
-    notes: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    last: float = field(default_factory=time.perf_counter)
+    """When the last stage ended, an instant of `time.perf_counter()`."""
+
+    def __post_init__(self) -> None:
+        self.q = np.full(len(self.actions), np.nan)
+
+    @property
+    def seat(self) -> int:
+        """Who decides."""
+        return int(self.state["player"][0])
 
     @property
     def action(self) -> Array:
@@ -58,25 +95,6 @@ class Decision:
     def changed(self) -> bool:
         """Whether search played another move than the blueprint's."""
         return self.choice != self.blueprint
-
-
-class DecisionProgress:
-    """What is known so far while a decision is being made."""
-
-    def __init__(self, state: Array, actions: Array, moves: PlayedMoves | None = None) -> None:
-        self.began = self.last = time.perf_counter()
-        self.state = state
-        self.actions, self.moves = actions, moves
-        self.q = np.full(len(actions), np.nan)
-        self.choice = self.blueprint = 0
-        self.stage = "forced"
-        self.candidates = np.zeros(0, np.int64)
-        self.comparison: MoveComparison | None = None
-        self.worlds: Worlds | None = None
-        self.endgame: Endgame | None = None
-        self.solution: SampledSolution | None = None
-        self.notes: list[str] = []
-        self.seconds: dict[str, float] = {}
 
     def lap(self, stage: str, within: Mapping[str, float] | None = None) -> None:
         """Count the time since the last lap for a stage.
@@ -90,24 +108,6 @@ class DecisionProgress:
                 self.seconds[name] = self.seconds.get(name, 0.0) + spent
         self.last = now
 
-    def decision(self) -> Decision:
-        return Decision(
-            self.state,
-            int(self.state["player"][0]),
-            self.actions,
-            self.q,
-            self.choice,
-            self.blueprint,
-            self.stage,
-            self.candidates,
-            self.comparison,
-            self.worlds,
-            self.endgame,
-            self.solution,
-            tuple(self.notes),
-            self.seconds,
-        )
-
 
 _FALLBACK = {
     "first": "the blueprint failed, the first legal move is played",
@@ -116,7 +116,7 @@ _FALLBACK = {
 
 
 @contextmanager
-def noted_faults(*group: DecisionProgress) -> Iterator[list[Exception]]:
+def noted_faults(*group: Decision) -> Iterator[list[Exception]]:
     """Catch what goes wrong; the list says what. If one decision was being made, it takes note."""
     faults: list[Exception] = []
     try:

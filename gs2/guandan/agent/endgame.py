@@ -82,6 +82,16 @@ def _key(words: Ints, bytes_: Bytes, i: Int) -> np.uint64:
 
 
 @kernel
+def _slot(keys: NDArray[np.uint64], key: np.uint64) -> np.uint64:
+    """Place of a key in the transposition table, or the free one where it would stand."""
+    mask = np.uint64(len(keys) - 1)
+    slot = key & mask
+    while keys[slot] != 0 and keys[slot] != key:
+        slot = slot + np.uint64(1) & mask
+    return slot
+
+
+@kernel
 def _order(moves: Ints, start: Int, end: Int, lead: bool) -> None:
     """Sort moves[start:end] by promise, bombs last: long ones first on a lead, the pass late in reply."""
     n = end - start
@@ -115,7 +125,6 @@ def _wins(
     frames: [DEPTH, 3] first, next and last move of each state on the stack.
     """
     scratch = moves_scratch()
-    mask = np.uint64(len(keys) - 1)
     top, visited = 0, 0
     fresh = True
     answer = UNKNOWN
@@ -124,9 +133,7 @@ def _wins(
             # a state just put on the stack: known, won at once, or to be opened
             p = np.int64(bytes_[top, PLAYER])
             key = _key(words, bytes_, top)
-            slot = key & mask
-            while keys[slot] != 0 and keys[slot] != key:
-                slot = slot + np.uint64(1) & mask
+            slot = _slot(keys, key)
             if keys[slot] == key:
                 answer = int(marks[slot])
             else:
@@ -165,9 +172,7 @@ def _wins(
                 fresh = True
                 continue
             key = _key(words, bytes_, top)
-            slot = key & mask
-            while keys[slot] != 0 and keys[slot] != key:
-                slot = slot + np.uint64(1) & mask
+            slot = _slot(keys, key)
             keys[slot] = key
             marks[slot] = LOST
         # the state on top is settled: tell its parent
@@ -177,9 +182,7 @@ def _wins(
         top -= 1
         if (answer == WON) == same:
             key = _key(words, bytes_, top)
-            slot = key & mask
-            while keys[slot] != 0 and keys[slot] != key:
-                slot = slot + np.uint64(1) & mask
+            slot = _slot(keys, key)
             keys[slot] = key
             marks[slot] = WON
             answer = WON
@@ -190,13 +193,6 @@ def _wins(
 def is_endgame(state: Array) -> bool:
     """Return whether exactly two seats still hold cards at one state, [1] STATE."""
     return int(np.count_nonzero(state["left"][0])) == 2
-
-
-def complete(state: Array, seat: int) -> Array:
-    """Return the state with the other hand filled in, [1] STATE: every card neither held nor played."""
-    from gs2.guandan.agent.deals.determinize import sample_worlds
-
-    return sample_worlds(state, seat, 1, np.random.default_rng(0)).states
 
 
 def _values(state: Array, seat: int) -> tuple[float, float]:

@@ -163,7 +163,7 @@ def explain_decision(decision: Decision, config: GuanDanConfig, *, listed: int =
         deals_sampled=0 if decision.worlds is None else len(decision.worlds),
         exact=decision.worlds is not None and decision.worlds.exact,
         subgame={k: float(v) for k, v in subgame.items()},
-        notes=decision.notes,
+        notes=tuple(decision.notes),
         seconds=dict(decision.seconds),
         config=config.to_json(),
     )

@@ -1,6 +1,6 @@
 """How the GuanDan agent searches: one small configuration for each stage; every method is a choice of fields.
 
-deals → moves → comparison → subgame → gadget → solve, around which stand the method and the limits.
+deals → moves → comparison → subgame, around which stand the method and the limits.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ __all__ = [
     "ComparisonConfig",
     "DealSubgameConfig",
     "DealsConfig",
-    "EntryConfig",
     "GuanDanConfig",
     "MovesConfig",
-    "SolutionConfig",
 ]
 
 METHODS = ("none", "rollout", "subgame")
@@ -110,19 +108,25 @@ class ComparisonConfig(Configuration):
 
 @attrs.frozen(slots=False)
 class DealSubgameConfig(Configuration):
-    """Which subgame grows below which deals.
+    """Which subgame grows below which deals, how it is solved, and what of the solution is kept.
 
     leaf: "styles": nothing but our moves grows, and below them everybody chooses how to play on (multi-valued
         leaves, `gs2.guandan.agent.solving.decision_game`); greedy "rollout" (published) or the evaluator's
-        "value": several plies grow, which all the fields but the next five are about.
+        "value": several plies grow, which the other fields are about.
     ours, theirs: styles that the player and the opponents may choose, the blueprint's first, with plus signs
         between. leaf_worlds: most deals in which they are compared. buckets: of the opponents' hands.
+    opponent_price: what the opponents pay for leaving the blueprint's style, in levels for each nat; what we
+        pay follows from the rollouts' noise. These five are about the leaf "styles".
     k: deals kept of those sampled; generator: which, "diverse", "clusters" or "random".
     alternative: what an opponent gets that declines: "best", the largest Q at its next decision, reached by
         everybody's best move (published), or "value", V of what it sees now.
     subgame_depth: depth limit; crowd_depth: the one when the opponents hold more than 27 cards.
     actions_per_type: moves of each type kept in the tree. room: moves kept on one level of the tree before it
         is thinned (not published; bounds time).
+    gadget: by which the opponents come into a subgame of several plies; "auto" is resolve against two and
+        maxmargin against one. entry_floor: probability of a forced entry.
+    iterations: of CFR (not published). anchor: weight in (0, 1] of the solved policy against the blueprint's
+        soft one.
     """
 
     leaf: str = attrs.field(default="styles", validator=one_of(LEAVES))
@@ -137,29 +141,8 @@ class DealSubgameConfig(Configuration):
     crowd_depth: int = attrs.field(default=8, validator=integer(1))
     actions_per_type: int = attrs.field(default=2, validator=integer(1))
     room: int = attrs.field(default=2000, validator=integer(1))
-
-
-@attrs.frozen(slots=False)
-class EntryConfig(Configuration):
-    """How the opponents come into a subgame of several plies.
-
-    gadget: "auto" is resolve against two opponents and maxmargin against one. entry_floor: probability of a
-        forced entry.
-    """
-
     gadget: str = attrs.field(default="auto", validator=one_of(GADGETS))
     entry_floor: float = attrs.field(default=0.0, validator=real(0, 0.999))
-
-
-@attrs.frozen(slots=False)
-class SolutionConfig(Configuration):
-    """How a subgame is solved, and what of the solution is kept.
-
-    iterations: of CFR (not published). anchor: weight in (0, 1] of the solved policy against the blueprint's
-        soft one. opponent_price: what the opponents pay for leaving the blueprint's style, in levels for each
-        nat; what we pay follows from the rollouts' noise.
-    """
-
     iterations: int = attrs.field(default=200, validator=integer(1))
     anchor: float = attrs.field(default=1.0, validator=real(1e-6, 1))
     opponent_price: float = attrs.field(default=0.2, validator=real(0, 100))
@@ -195,8 +178,6 @@ class GuanDanConfig(StagedConfiguration):
     moves: MovesConfig = attrs.field(factory=MovesConfig)
     comparison: ComparisonConfig = attrs.field(factory=ComparisonConfig)
     subgame: DealSubgameConfig = attrs.field(factory=DealSubgameConfig)
-    entry: EntryConfig = attrs.field(factory=EntryConfig)
-    solution: SolutionConfig = attrs.field(factory=SolutionConfig)
 
     @property
     def compares(self) -> bool:

@@ -23,6 +23,7 @@ from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, 
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 from gs2.guandan.agent.evaluator import BATCH, Evaluator, evaluator_worth
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.styles import Styles
 
 __all__ = ["Rollouts", "play_best"]
@@ -94,8 +95,8 @@ def play_best(decisions: Decisions, values: Array) -> None:
 class Rollouts:
     """Plays states on; holds the buffers and counts the work.
 
-    evaluator: values the states where play stops. player: chooses the moves on the way; None has the
-        evaluator choose.
+    evaluator: values the states where play stops. player: chooses the moves on the way, by default the
+        evaluator.
     decisions: network decisions taken so far; leaves: states valued so far.
     """
 
@@ -108,6 +109,12 @@ class Rollouts:
         self._rows = np.empty(BATCH, np.int64)
         self._seats = np.empty(BATCH, np.int64)
         self._offsets = np.empty(BATCH + 1, np.int64)
+
+    @classmethod
+    def of(cls, evaluator: Evaluator, config: GuanDanConfig) -> Rollouts:
+        """Return rollouts by an evaluator, or by its quick one where the search has that play."""
+        quick = config.plays_out and config.comparison.playing == "quick"
+        return cls(evaluator, getattr(evaluator, "quick", None) if quick else None)
 
     def payoffs(
         self,

@@ -21,6 +21,7 @@ from blueprint.guandan.network.input_layout import FEATURE_HASH, PAST_WIDTH, STA
 from blueprint.guandan.network.inputs import encode_past, encode_states
 from blueprint.layers.half_rows import FastLayer, sum_rows
 from games.guandan.combos import ORDER
+from games.guandan.rounds.belief import give_copies, held_copies
 from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
@@ -119,11 +120,6 @@ def load_beliefs(path: str | Path | None = None) -> BeliefNetwork:
 
 
 @kernel(nogil=True)
-def _copies(lo: Int, hi: Int, card: Int) -> Int:
-    return lo >> 2 * card & 3 if card < 28 else hi >> 2 * (card - 28) & 3
-
-
-@kernel(nogil=True)
 def _steer(
     words: Ints,
     bytes_: Bytes,
@@ -142,12 +138,11 @@ def _steer(
         n = 0
         for j in range(3):
             s = (me + 1 + j) & 3
-            lo, hi = words[i, HAND + 2 * s], words[i, HAND + 2 * s + 1]
             for card in range(54):
-                free = _copies(lo, hi, card)
+                free = held_copies(words, i, HAND + 2 * s, card)
                 if free:
-                    known = _copies(words[i, KNOWN + 2 * s], words[i, KNOWN + 2 * s + 1], card)
-                    gone = _copies(words[i, PLAYED + 2 * s], words[i, PLAYED + 2 * s + 1], card)
+                    known = held_copies(words, i, KNOWN + 2 * s, card)
+                    gone = held_copies(words, i, PLAYED + 2 * s, card)
                     if known > gone:
                         free -= known - gone
                     for _ in range(free):
@@ -179,20 +174,14 @@ def _steer(
         for j in range(3):
             s = (me + 1 + j) & 3
             for card in range(54):
-                known = _copies(words[i, KNOWN + 2 * s], words[i, KNOWN + 2 * s + 1], card)
-                gone = _copies(words[i, PLAYED + 2 * s], words[i, PLAYED + 2 * s + 1], card)
-                held = _copies(words[i, HAND + 2 * s], words[i, HAND + 2 * s + 1], card)
+                known = held_copies(words, i, KNOWN + 2 * s, card)
+                gone = held_copies(words, i, PLAYED + 2 * s, card)
+                held = held_copies(words, i, HAND + 2 * s, card)
                 keep = min(held, max(0, known - gone))
-                if card < 28:
-                    words[i, HAND + 2 * s] -= (held - keep) << 2 * card
-                else:
-                    words[i, HAND + 2 * s + 1] -= (held - keep) << 2 * (card - 28)
+                give_copies(words, i, s, card, keep - held)
         for t in range(n):
             s = (me + 1 + owner[t]) & 3
-            if cards[t] < 28:
-                words[i, HAND + 2 * s] += 1 << 2 * cards[t]
-            else:
-                words[i, HAND + 2 * s + 1] += 1 << 2 * (cards[t] - 28)
+            give_copies(words, i, s, cards[t], 1)
 
 
 def steer(

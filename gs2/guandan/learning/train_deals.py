@@ -22,8 +22,7 @@ from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.beliefs.belief_network import Beliefs, steer
-from gs2.guandan.beliefs.deal_inputs import DEAL_WIDTH, deal_inputs
-from gs2.guandan.beliefs.deal_network import DealNetwork
+from gs2.guandan.beliefs.deal_network import DEAL_WIDTH, DealNetwork, deal_inputs
 from gs2.guandan.learning.train_beliefs import BeliefConfig, collect_positions
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from games.guandan.matches.match_game import parse_matches
 from games.record import RECORDS_FORMAT
 from games.support.files import FileProblem, open_regular
-from gs2.guandan.review.recorded_rounds import RecordedGame, record_rounds
+from gs2.guandan.review.recorded_rounds import RecordedGame, is_json, record_rounds
 from gs2.guandan.review.wire_transcripts import transcript_rounds
 
 __all__ = ["MOST_BYTES", "ReviewError", "parse_game", "read_game_text"]
@@ -61,7 +61,7 @@ def parse_game(text: str, *, name: str = "record", most: int = MOST_BYTES) -> Re
     except (ValueError, RecursionError):
         head = None
     if isinstance(head, dict) and ("gs2" in head or head.get("format") == RECORDS_FORMAT):
-        if not text.endswith("\n") and _is_json(text.rsplit("\n", 1)[-1]):
+        if not text.endswith("\n") and is_json(text.rsplit("\n", 1)[-1]):
             text += "\n"
         game = record_rounds(parse_matches(text, name, repair=True), name)
     else:
@@ -69,14 +69,6 @@ def parse_game(text: str, *, name: str = "record", most: int = MOST_BYTES) -> Re
     if not any(len(found.actions) for found in game.rounds):
         raise ReviewError(f"{name}: nobody has played yet; come back when a move was made")
     return game
-
-
-def _is_json(line: str) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _check_size(size: int, most: int, name: str) -> None:

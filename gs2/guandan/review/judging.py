@@ -1,4 +1,4 @@
-"""Decisions of a round judged by search, each from what its own seat knew.
+"""Decisions of a round judged by search, and its cards given by the network, each from what its seat knew.
 
 Before a decision is looked at, the cards that its seat could not see are taken out of the state. Then the
 blueprint says what it thinks of every move, and the move played is compared with those that it thinks close
@@ -6,31 +6,43 @@ to the best: all of them are played on in the same deals, such as the seat had t
 blueprint thinks best by far, and that was played, needs no search. Two seats' endgames are solved.
 
 Random draws follow from the position alone, so a decision is judged the same whatever is judged beside it.
+
+There is no search behind cards given: the network values the own hand as the round begins, after each card
+that might have been given, with what the giver could not know averaged over (`NetworkTribute`). A card that
+the options of the ruling do not hold is shown and not judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.play.network_tribute import NetworkTribute
 from games.game import GameError
+from games.guandan.cards import CARD_NAMES, pack, unpack
+from games.guandan.matches.lockstep import CardDecisions
+from games.guandan.matches.tribute import return_options, tribute_options
+from games.guandan.notation import action_list
 from games.guandan.rounds.round import legal
 from games.ragged import Ragged
-from games.support.array_types import Array
+from games.support.array_types import Array, Row
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
 from gs2.guandan.agent.deals.determinize import list_worlds
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.explanation import EVEN
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.review.recorded_rounds import RecordedRound
+from gs2.guandan.review.recorded_rounds import CardGiven, RecordedRound
+from gs2.guandan.review.review_data import JudgedMove, ReviewedCard, ReviewedDecision
 from gs2.guandan.review.review_presets import verdict_of
 
-__all__ = ["Judge", "Judgement", "TakenDecision", "choices_of", "seen_by"]
+__all__ = ["Judge", "Judgement", "TakenDecision", "choices_of", "judge_cards", "seen_by"]
 
 TRUST, SHARE = 0.05, 0.5
 """Standard deviation in levels of the blueprint's error in comparing two moves: of moves that it thinks
@@ -40,8 +52,9 @@ SPREAD, SPREAD_WEIGHT = 0.4, 4.0
 many deals that expectation counts for."""
 NOISE = 0.05
 """Standard deviation in levels that more deals do not take away: values at the depth limit are not exact."""
-EVEN = 0.05
-"""Levels within which two moves are called equally good in one deal."""
+Compared = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Moves compared, the best first, [k]; levels of each over the move played; the errors of these; what each is
+worth to the seat's side in levels, nan where it was not played on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,39 +78,60 @@ class Judgement:
     """What the search says of a decision; moves are numbered as in `choice.actions`.
 
     q: [m], the blueprint's score of each in levels. network: its best move. best: the search's.
-    loss: levels that the move played lies behind the best, 0 if it is the best, and error, its standard
-    error. behind_network: levels that it lies behind the blueprint's own move, below 0 where it is better.
-    stage: "endgame", "search", "clear" (nothing else came close) or "unknown" (no deal agrees with what was
-    seen; nothing is judged). moves: [k], those compared, the best first; gains: [k], levels of each over the
-    move played, and errors. values: [k], what each is worth to the seat's side, in levels.
-    deals: in how many they were compared; better, worse: in how many of them, by their weight, the best move
-    did better and worse than the one played. likely: [1] STATE, a deal that the seat had to reckon with, None
-    where the search drew none.
+    decision: as a review shows it, its stage "endgame", "search", "clear" (nothing else came close) or
+    "unknown" (no deal agrees with what was seen; nothing is judged); its line is still missing.
+    likely: [1] STATE, a deal that the seat had to reckon with, None where the search drew none.
     """
 
     choice: TakenDecision
     q: NDArray[np.float64]
     network: int
     best: int
-    loss: float
-    error: float
-    behind_network: float
-    stage: str
-    moves: NDArray[np.int64]
-    gains: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    values: NDArray[np.float64]
-    deals: int = 0
-    better: int = 0
-    worse: int = 0
+    decision: ReviewedDecision
     likely: Array | None = None
 
-    @property
-    def verdict(self) -> str:
-        """One of `VERDICTS`, or "unknown"."""
-        if self.stage == "unknown":
-            return "unknown"
-        return verdict_of(self.loss, self.error, best=self.best == self.choice.played)
+    @classmethod
+    def of(
+        cls,
+        choice: TakenDecision,
+        q: NDArray[np.float64],
+        stage: str,
+        compared: Compared,
+        likely: Array | None = None,
+        **numbers: float,
+    ) -> Judgement:
+        """Return the judgement of the moves compared, the best of them first.
+
+        numbers: what a `ReviewedDecision` tells of the comparison, the rest at 0.
+        """
+        network, level = int(np.argmax(q)), int(choice.state["level"][0])
+
+        def words(index: int) -> list[Any]:
+            action: Row = choice.actions[index]
+            return action_list(action, level)
+
+        moves, *columns = compared
+        best = int(moves[0])
+        judged = tuple(
+            JudgedMove(
+                words(int(move)), gain, error, None if np.isnan(value) else value, float(q[move] - q[network])
+            )
+            for move, gain, error, value in zip(moves, *(column.tolist() for column in columns), strict=True)
+        )
+        told: dict[str, Any] = {"loss": 0.0, "error": 0.0, "behind_network": 0.0} | numbers
+        verdict = verdict_of(told["loss"], told["error"], best=best == choice.played)
+        decision = ReviewedDecision(
+            play=choice.play,
+            seat=choice.seat,
+            verdict="unknown" if stage == "unknown" else verdict,
+            best=words(best),
+            network=words(network),
+            choices=len(choice.actions),
+            stage=stage,
+            moves=judged,
+            **told,
+        )
+        return cls(choice, q, network, best, decision, likely)
 
 
 def seen_by(state: Array, seat: int) -> Array:
@@ -137,9 +171,7 @@ class Judge:
 
     def __init__(self, networks: DealNetworks, config: GuanDanConfig) -> None:
         self.networks, self.config = networks, config
-        evaluator = networks.evaluator
-        quick: Evaluator | None = getattr(evaluator, "quick", None)
-        self.rollouts = Rollouts(evaluator, quick if config.comparison.playing == "quick" else None)
+        self.rollouts = Rollouts.of(networks.evaluator, config)
 
     def judge(self, choices: Sequence[TakenDecision]) -> list[Judgement]:
         """Return the judgement of each decision; their rollouts run together."""
@@ -218,35 +250,26 @@ class Judge:
         order = np.concatenate([[best], order[order != best]])
         kept = [int(move) for move in order if solved.known[move]][: self.config.moves.candidates]
         if choice.played not in kept:
-            kept[-1] = choice.played
+            kept = [*kept[: max(1, len(kept) - 1)], choice.played]
         moves = np.array(kept, np.int64)
-        told = Judgement(
+        loss = float(values[best]) - mine
+        return Judgement.of(
             choice,
             q,
-            network,
-            best,
-            float(values[best]) - mine,
-            0.0,
-            float(values[network]) - mine if solved.known[network] else 0.0,
             "endgame",
-            moves,
-            values[moves] - mine,
-            np.zeros(len(moves)),
-            values[moves],
+            (moves, values[moves] - mine, np.zeros(len(moves)), values[moves]),
+            worlds.states,
+            loss=loss,
+            behind_network=float(values[network]) - mine if solved.known[network] else 0.0,
             deals=1,
-            likely=worlds.states,
+            better=int(loss > 0),
         )
-        return told if told.loss <= 0 else replace(told, better=1)
 
 
 def _unsearched(choice: TakenDecision, q: NDArray[np.float64], stage: str) -> Judgement:
     """Return the judgement of a decision that no deal was played for."""
-    network = int(np.argmax(q))
     none = np.zeros(1)
-    moves = np.array([choice.played], np.int64)
-    return Judgement(
-        choice, q, network, choice.played, 0.0, 0.0, 0.0, stage, moves, none, none, np.full(1, np.nan)
-    )
+    return Judgement.of(choice, q, stage, (np.array([choice.played]), none, none, np.full(1, np.nan)))
 
 
 def _weighted(weights: NDArray[np.float64], each: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -282,21 +305,93 @@ def _compared(
     order = np.concatenate([[first], order[order != first]])
     network = int(np.argmax(q))
     swing = difference[:, first]
-    return Judgement(
+    return Judgement.of(
         choice,
         q,
-        network,
-        int(moves[first]),
-        float(gains[first]),
-        float(errors[first]),
-        float(gains[np.flatnonzero(moves == network)[0]]),
         "search",
-        moves[order],
-        gains[order],
-        errors[order],
-        _weighted(weights, payoffs)[order],
+        (moves[order], gains[order], errors[order], _weighted(weights, payoffs)[order]),
+        comparison.worlds.states[[int(np.argmax(comparison.worlds.weights))]],
+        loss=float(gains[first]),
+        error=float(errors[first]),
+        behind_network=float(gains[np.flatnonzero(moves == network)[0]]),
         deals=len(payoffs),
         better=round(float(weights[swing > EVEN].sum()) * len(payoffs)),
         worse=round(float(weights[swing < -EVEN].sum()) * len(payoffs)),
-        likely=comparison.worlds.states[[int(np.argmax(comparison.worlds.weights))]],
+    )
+
+
+@dataclass(frozen=True)
+class _Views:
+    """An evaluator's value of what one seat sees, under the name that tribute asks for."""
+
+    evaluator: Evaluator
+
+    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.evaluator.views(states, rows, seats)
+
+
+def judge_cards(played: RecordedRound, evaluator: Evaluator) -> list[ReviewedCard]:
+    """Return the judgement of each tribute and return card by a seat whose hand is known and had a choice."""
+    tribute = NetworkTribute(_Views(evaluator))
+    found = []
+    for decision, given in _cards_given(played):
+        options = decision.options[0]
+        if options.sum() < 2 or not options[given]:
+            continue
+        # one at a time: what a payer imagines to come back must not hang on what is judged beside it
+        value = tribute.option_values(decision)[0]
+        best = given if value[given] >= value.max() else int(value.argmax())
+        seat, back = int(decision.seats[0]), bool(decision.back[0])
+        loss, names = float(value[best] - value[given]), (CARD_NAMES[given], CARD_NAMES[best])
+        found.append(ReviewedCard(seat, back, *names, loss, int(options.sum())))
+    return found
+
+
+def _cards_given(played: RecordedRound) -> Iterator[tuple[CardDecisions, int]]:
+    """Yield each card that was chosen as its decision, with the index of the card given."""
+    hands = unpack(played.start["hand"][0]).astype(np.int64)
+    for back, given in ((False, played.tributes), (True, played.returns)):
+        for giver, taker, name in given:
+            if not played.known[giver]:
+                continue
+            card = CARD_NAMES.index(name)
+            hand = hands[giver].copy()
+            hand[card] += 1
+            received: int | None = None
+            if back:
+                received = _card(played.tributes, taker, giver)
+            else:
+                returned = _card(played.returns, taker, giver)
+                if returned is not None:
+                    hand[returned] -= 1
+            if hand.min() < 0 or hand.max() > 2 or (back and received is None):
+                continue  # what was seen of this exchange does not fit together
+            yield _card_decision(played, giver, hand, received), card
+
+
+def _card(given: tuple[CardGiven, ...], giver: int, taker: int) -> int | None:
+    """Return the card that went from one seat to another, None if none did."""
+    return next(
+        (CARD_NAMES.index(name) for one, other, name in given if (one, other) == (giver, taker)), None
+    )
+
+
+def _card_decision(
+    played: RecordedRound, seat: int, hand: NDArray[np.int64], received: int | None
+) -> CardDecisions:
+    """Return the decision of a seat; received: the tribute card that it returns one for, None for a payer."""
+    packed = pack(hand[None].astype(np.uint8))
+    level = played.start["level"].astype(np.uint8)
+    if received is None:
+        options = tribute_options(packed, level)
+    else:
+        options = return_options(packed, level, np.array([received], np.uint8))
+    return CardDecisions(
+        np.zeros(1, np.int64),
+        np.array([seat], np.uint8),
+        np.zeros(1, np.uint8),
+        np.array([received is not None]),
+        level,
+        packed,
+        options,
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,7 @@ from games.guandan.cards import ACTION, CARD_NAMES
 from games.guandan.matches.events import (
     AntiTribute,
     Dealt,
-    Event,
     Leads,
-    MatchOver,
     Played,
     Returned,
     RoundOver,
@@ -28,7 +27,15 @@ from games.guandan.rounds.state import STATE
 from games.record import RoundRecord
 from games.support.array_types import Array, Row
 
-__all__ = ["CardGiven", "RecordedEnd", "RecordedGame", "RecordedRound", "printable", "record_rounds"]
+__all__ = [
+    "CardGiven",
+    "RecordedEnd",
+    "RecordedGame",
+    "RecordedRound",
+    "is_json",
+    "printable",
+    "record_rounds",
+]
 
 CardGiven = tuple[int, int, str]
 """(from seat, to seat, card name): a tribute or return card."""
@@ -97,41 +104,6 @@ class RecordedGame:
     notes: tuple[str, ...] = ()
 
 
-@dataclass
-class _Open:
-    """A round of a record that is being read."""
-
-    game: int
-    number: int
-    start: Array | None = None
-    plays: list[tuple[int, Row]] = field(default_factory=list)
-    tributes: tuple[CardGiven, ...] = ()
-    returns: tuple[CardGiven, ...] = ()
-    anti: tuple[int, ...] = ()
-    end: RecordedEnd | None = None
-
-    def closed(self) -> RecordedRound | None:
-        """Return the round; None if it was cut off before the first lead."""
-        if self.start is None:
-            return None
-        seats, actions = (
-            np.array([s for s, _ in self.plays], np.uint8),
-            np.array([a for _, a in self.plays], ACTION),
-        )
-        return RecordedRound(
-            self.game,
-            self.number,
-            self.start,
-            (True,) * 4,
-            seats,
-            actions,
-            self.tributes,
-            self.returns,
-            self.anti,
-            self.end,
-        )
-
-
 def _given(transfers: Sequence[Transfer]) -> tuple[CardGiven, ...]:
     return tuple((giver, taker, CARD_NAMES[card]) for giver, taker, card in transfers)
 
@@ -148,42 +120,38 @@ def record_rounds(records: Sequence[RoundRecord], name: str = "record") -> Recor
 
 
 def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRound]:
-    rounds: list[RecordedRound] = []
-    now: _Open | None = None
+    """Return the rounds of one match; one that was cut off before its first lead is left out."""
+    told: list[dict[str, Any]] = []
+    plays: list[list[tuple[int, Row]]] = []
     for match, event in match_events(record, name):
-        if isinstance(event, Dealt):
-            _keep(rounds, now)
-            now = _Open(game, event.round)
-        elif isinstance(event, Leads):
-            assert now is not None  # replay begins with a deal
-            now.start = match.state.copy()
-        elif now is not None:
-            _take(now, event)
-    _keep(rounds, now)
-    return rounds
-
-
-def _keep(rounds: list[RecordedRound], now: _Open | None) -> None:
-    found = None if now is None else now.closed()
-    if found is not None:
-        rounds.append(found)
-
-
-def _take(now: _Open, event: Event) -> None:
-    match event:
-        case Played():
-            now.plays.append((event.seat, event.action))
-        case Tribute():
-            now.tributes = _given(event.transfers)
-        case Returned():
-            now.returns = _given(event.transfers)
-        case AntiTribute():
-            now.anti = event.seats
-        case RoundOver():
-            left = tuple((seat, tuple(CARD_NAMES[card] for card in cards)) for seat, cards in event.rest)
-            now.end = RecordedEnd(event.order, event.payoffs, event.levels, left)
-        case MatchOver():
-            pass
+        match event:
+            case Dealt():
+                told.append({"number": event.round})
+                plays.append([])
+            case Leads():
+                told[-1]["start"] = match.state.copy()
+            case Played():
+                plays[-1].append((event.seat, event.action))
+            case Tribute():
+                told[-1]["tributes"] = _given(event.transfers)
+            case Returned():
+                told[-1]["returns"] = _given(event.transfers)
+            case AntiTribute():
+                told[-1]["anti"] = event.seats
+            case RoundOver():
+                left = tuple((seat, tuple(CARD_NAMES[card] for card in cards)) for seat, cards in event.rest)
+                told[-1]["end"] = RecordedEnd(event.order, event.payoffs, event.levels, left)
+    return [
+        RecordedRound(
+            game,
+            known=(True,) * 4,
+            seats=np.array([seat for seat, _ in made], np.uint8),
+            actions=np.array([action for _, action in made], ACTION),
+            **words,
+        )
+        for words, made in zip(told, plays, strict=True)
+        if "start" in words
+    ]
 
 
 def _names(found: Sequence[str]) -> tuple[str, ...]:
@@ -194,3 +162,12 @@ def _names(found: Sequence[str]) -> tuple[str, ...]:
 def printable(name: Any) -> str:
     """Return a stranger's name as it may be shown: on one line, no control characters, not at any length."""
     return "".join(letter for letter in str(name)[:200] if letter.isprintable()).strip()[:80]
+
+
+def is_json(line: str) -> bool:
+    """Return whether a line is JSON; one that was cut off is not."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True

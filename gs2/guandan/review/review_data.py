@@ -51,7 +51,7 @@ class LineMove:
     move: Move
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ReviewedDecision:
     """A decision that was judged.
 
@@ -72,14 +72,14 @@ class ReviewedDecision:
     loss: float
     error: float
     behind_network: float
-    as_it_lay: float | None
+    as_it_lay: float | None = None
     best: Move
     network: Move
     choices: int
     stage: str
-    deals: int
-    better: int
-    worse: int
+    deals: int = 0
+    better: int = 0
+    worse: int = 0
     moves: tuple[JudgedMove, ...]
     line: tuple[LineMove, ...] = ()
     line_deal: str | None = None

@@ -1,4 +1,10 @@
-"""From a record's text to its review: read, judge every decision, sum up."""
+"""From a record's text to its review: read, judge every decision, sum up.
+
+    for number, review in review_records(records, ManyReviews("fast"), where_of(4)): ...
+
+Many records are each a piece of work of its own, on this machine or on a cluster. Reviews that were made
+before come first; new ones are kept as soon as they are made, by the process that asks for them.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +13,45 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from games.guandan.cards import CARD_NAMES, RANKS, hand_text, unpack
+from games.guandan.cards import RANKS, hand_text, unpack
 from games.guandan.notation import action_list
 from games.guandan.rounds.state import NOBODY
-from games.support.array_types import Array, Bytes, Row
-from gs2.guandan.agent.deals.dealing import DealNetworks
+from games.support.array_types import Array, Bytes
+from games.support.work.engines import executor_at
+from games.support.work.executor import Task, WorkerLost, results
+from games.support.work.where import Place
+from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks, network_files
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.review.game_files import ReviewError, parse_game
-from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of
-from gs2.guandan.review.judging_cards import judge_cards
+from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of, judge_cards
 from gs2.guandan.review.recorded_rounds import RecordedGame, RecordedRound, printable
 from gs2.guandan.review.review_cache import keep_review, kept_review, review_key
 from gs2.guandan.review.review_data import (
-    JudgedMove,
     LineMove,
     PlayerSummary,
     Review,
-    ReviewedCard,
-    ReviewedDecision,
     ReviewedPlay,
     ReviewedRound,
 )
 from gs2.guandan.review.review_presets import BLUNDER, INACCURACY, MISTAKE, SURE, VERDICTS, review_preset
 from gs2.guandan.review.value_curve import better_lines, losses_as_it_lay, value_curve
 
-__all__ = ["MOST_ROUNDS", "Reviewer", "key_of_review", "load_reviewer", "review_text"]
+__all__ = [
+    "MOST_ROUNDS",
+    "ManyReviews",
+    "RecordText",
+    "Reviewer",
+    "load_reviewer",
+    "review_records",
+    "review_text",
+]
 
 MOST_ROUNDS = 200
 """Rounds that one review judges."""
@@ -49,7 +62,7 @@ WORKERS = 2
 Progress = Callable[[int, int], None]
 
 
-def key_of_review(text: str, preset: str, rounds: Sequence[int] | None) -> str:
+def _key_of(text: str, preset: str, rounds: Sequence[int] | None) -> str:
     """Return the name under which a review by the shipped network is kept."""
     config = review_preset(preset)
     settings = {"search": config.to_json(), "rounds": None if rounds is None else list(rounds)}
@@ -73,15 +86,13 @@ def review_text(
     Raises ReviewError, RoundRecordError or TranscriptError, saying where, if the text cannot be reviewed.
     """
     config = review_preset(preset)
-    key = key_of_review(text, preset, rounds)
-    if cache is not None:
-        found = kept_review(cache, key)
-        if found is not None:
-            return {**{k: v for k, v in found.items() if k != "key"}, "name": printable(name) or "record"}
+    key = _key_of(text, preset, rounds)
+    found = kept_review(cache, key, name)
+    if found is not None:
+        return found
     game = parse_game(text, name=name)
     review = load_reviewer(config).review(game, name=name, progress=progress, rounds=rounds).to_json()
-    if cache is not None:
-        keep_review(cache, key, review)
+    keep_review(cache, key, review)
     return review
 
 
@@ -178,21 +189,11 @@ class Reviewer:
             tuple(float(value) for value in curve),
             viewer,
             tuple(
-                _decision(found, lines.get(j, ((), None)), lay[j], level)
+                replace(found.decision, as_it_lay=lay[j], **lines.get(j, {}))
                 for j, found in enumerate(judgements)
             ),
             _result(played),
-            tuple(
-                ReviewedCard(
-                    card.seat,
-                    card.back,
-                    CARD_NAMES[card.given],
-                    CARD_NAMES[card.best],
-                    card.loss,
-                    card.choices,
-                )
-                for card in judge_cards(played, self.networks.evaluator)
-            ),
+            tuple(judge_cards(played, self.networks.evaluator)),
             played.notes,
         )
 
@@ -212,14 +213,12 @@ class Reviewer:
                 out[j] = float(loss)
         return out
 
-    def _lines(
-        self, played: RecordedRound, judgements: list[Judgement]
-    ) -> dict[int, tuple[tuple[LineMove, ...], str | None]]:
-        """Return the line after the best move, by decision, where another one was played at a cost."""
+    def _lines(self, played: RecordedRound, judgements: list[Judgement]) -> dict[int, dict[str, Any]]:
+        """Return what decisions tell of the line after the best move, where another was played at a cost."""
         wanted = [
             j
             for j, found in enumerate(judgements)
-            if found.verdict in VERDICTS[2:] and found.likely is not None
+            if found.decision.verdict in VERDICTS[2:] and found.likely is not None
         ]
         if not wanted:
             return {}
@@ -233,7 +232,10 @@ class Reviewer:
         level = int(played.start["level"][0])
         told = "actual" if actual else "likely"
         return {
-            j: (tuple(LineMove(seat, action_list(action[0], level)) for seat, action in line), told)
+            j: {
+                "line": tuple(LineMove(seat, action_list(one[0], level)) for seat, one in line),
+                "line_deal": told,
+            }
             for j, line in zip(wanted, lines, strict=True)
         }
 
@@ -261,43 +263,6 @@ def _some(state: Array | None) -> Array:
 def _cards(counts: Bytes, level: int) -> list[str]:
     """Return the names of a hand's cards in the level-aware order."""
     return hand_text(counts, level).split()
-
-
-def _decision(
-    found: Judgement, line: tuple[tuple[LineMove, ...], str | None], as_it_lay: float | None, level: int
-) -> ReviewedDecision:
-    def move(index: int) -> list[Any]:
-        action: Row = found.choice.actions[index]
-        return action_list(action, level)
-
-    top = float(found.q.max())
-    return ReviewedDecision(
-        found.choice.play,
-        found.choice.seat,
-        found.verdict,
-        found.loss,
-        found.error,
-        found.behind_network,
-        as_it_lay,
-        move(found.best),
-        move(found.network),
-        len(found.choice.actions),
-        found.stage,
-        found.deals,
-        found.better,
-        found.worse,
-        tuple(
-            JudgedMove(
-                move(int(index)),
-                float(found.gains[k]),
-                float(found.errors[k]),
-                None if np.isnan(found.values[k]) else float(found.values[k]),
-                float(found.q[index]) - top,
-            )
-            for k, index in enumerate(found.moves)
-        ),
-        *line,
-    )
 
 
 def _result(played: RecordedRound) -> dict[str, Any] | None:
@@ -344,23 +309,14 @@ def _summary(seat: int, name: str, rounds: Sequence[ReviewedRound]) -> PlayerSum
     )
 
 
-@lru_cache(maxsize=1)
-def _networks() -> DealNetworks:
-    from gs2.guandan.agent.agent import make_agent
-
-    agent = make_agent()
-    return DealNetworks(agent.evaluator, agent.beliefs, agent.deals)
+_networks = lru_cache(maxsize=1)(load_networks)
 
 
 @lru_cache(maxsize=1)
 def _fingerprint() -> str:
     """Return what changes when one of the networks that judge does."""
-    from gs2.guandan.agent.evaluator import SHIPPED, quick_file
-    from gs2.guandan.beliefs.belief_network import DEFAULT
-    from gs2.guandan.beliefs.deal_network import DEALS
-
     told = hashlib.blake2b(digest_size=8)
-    for path in (SHIPPED, quick_file(), DEFAULT, DEALS):
+    for path in network_files():
         told.update(path.read_bytes() if path.is_file() else b"none")
     return told.hexdigest()
 
@@ -372,3 +328,58 @@ def load_reviewer(config: GuanDanConfig | str = "fast") -> Reviewer:
     """
     found = review_preset(config) if isinstance(config, str) else config
     return Reviewer(_networks(), found, _fingerprint())
+
+
+@dataclass(frozen=True)
+class RecordText:
+    """A record's text, and the name of its file for messages and headings."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ManyReviews:
+    """How records are reviewed: as in `review_text`, whose words these are."""
+
+    preset: str = "fast"
+    rounds: tuple[int, ...] | None = None
+    cache: Path | None = None
+
+
+def review_records(
+    records: Sequence[RecordText],
+    how: ManyReviews,
+    where: Place,
+    *,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the place of each record and its review, as plain data, as they are made.
+
+    where: the processes that judge. stop: asked now and then; once it says so, what is under way is dropped.
+    Raises what `review_text` raises, at a record that cannot be read before any is judged, and ReviewError if
+    a process dies.
+    """
+    for record in records:
+        parse_game(record.text, name=record.name)
+    left = []
+    keys = [_key_of(record.text, how.preset, how.rounds) for record in records]
+    for number, (record, key) in enumerate(zip(records, keys, strict=True)):
+        found = kept_review(how.cache, key, record.name)
+        if found is None:
+            left.append((number, record))
+        else:
+            yield number, found
+    if not left:
+        return
+    with executor_at(where, Task(ManyReviews, (how.preset, how.rounds), _judge)) as executor:
+        try:
+            for number, review in results(executor, left, stop=stop):
+                keep_review(how.cache, keys[number], review)
+                yield number, review
+        except WorkerLost as error:
+            raise ReviewError(f"review: {error}; use fewer --processes") from error
+
+
+def _judge(how: ManyReviews, record: RecordText) -> dict[str, Any]:
+    return review_text(record.text, name=record.name, preset=how.preset, rounds=how.rounds)

@@ -11,7 +11,7 @@ from blueprint.guandan.objective import result_worth
 from games.game import TERMINAL
 from games.guandan.rounds.round import GuanDan, advance, legal
 from games.support.array_types import Array
-from gs2.guandan.agent.evaluator import Evaluator, evaluator_values, evaluator_worth
+from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_values, evaluator_worth
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review.recorded_rounds import RecordedRound
 
@@ -84,10 +84,6 @@ def better_lines(
             break
         part = np.ascontiguousarray(now[live])
         listed = legal(part, canonical=True)
-        q = evaluator_values(evaluator, part, listed)
-        best = [
-            int(listed.offsets[j] + np.argmax(q[listed.offsets[j] : listed.offsets[j + 1]]))
-            for j in range(len(live))
-        ]
+        best = best_actions(evaluator_values(evaluator, part, listed), listed)
         chosen = np.ascontiguousarray(listed.values[best])
     return lines

@@ -22,7 +22,14 @@ from games.guandan.matches.tribute import card_place
 from games.guandan.rounds.round import GuanDan, Shown, advance, from_hands, legal
 from games.guandan.rounds.state import NOBODY
 from games.support.array_types import Array, Bytes
-from gs2.guandan.review.recorded_rounds import CardGiven, RecordedEnd, RecordedGame, RecordedRound, printable
+from gs2.guandan.review.recorded_rounds import (
+    CardGiven,
+    RecordedEnd,
+    RecordedGame,
+    RecordedRound,
+    is_json,
+    printable,
+)
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.decode import find_move, read_move
 
@@ -242,7 +249,7 @@ def transcript_rounds(text: str, *, name: str = "transcript") -> RecordedGame:
         try:
             reader.take(k + 1, line)
         except TranscriptError:
-            if k < last or text.endswith("\n") or _whole(line):
+            if k < last or text.endswith("\n") or is_json(line):
                 raise
             notes.append(f"line {k + 1} is cut off and was left out")
     if not reader.rounds:
@@ -262,14 +269,6 @@ def transcript_rounds(text: str, *, name: str = "transcript") -> RecordedGame:
     names = tuple(reader.names.get(seat, f"seat {seat}") for seat in range(4))
     complete = bool(reader.ended) and reader.ended[-1] == len(reader.rounds)
     return RecordedGame(reader.kind, names, tuple(rounds), complete, tuple(notes))
-
-
-def _whole(line: str) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _round(told: _Told, before: _Told | None, name: str) -> RecordedRound:

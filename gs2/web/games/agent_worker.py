@@ -16,11 +16,12 @@ import numpy as np
 
 from blueprint.protocol import Blueprint, GameAgent
 from games.game import Game
+from games.infosets.trail import SeatTrail
 from games.ragged import Ragged, pick_by
 from games.registry import load_game
 from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_agents import SeatTrail, answers, asks_trails
+from gs2.play.game_agents import answers, asks_trails
 from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games.fixed_landlord import fixed_history
 from gs2.web.games.seen_cards import points_of_payoff

@@ -18,9 +18,10 @@ from games import Ragged, load_game
 from games.game import Game, GameError
 from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_agents import AnswerFault, Trails, UniformAgent, answers, asks_trails
+from gs2.play.game_agents import AnswerFault, Trails, answers, asks_trails
 from gs2.play.game_pairs import numbered_draws, play_agents, play_numbered, playing_teams
 from gs2.policies.tabulate import tabulate
+from gs2.search.refine.policy_only import UniformPlay
 from tests.games.random_games import RandomGame
 from tests.patience import amount
 
@@ -82,7 +83,7 @@ def test_two_agents_of_one_policy_are_even_in_every_pair_of_random_games(seed: i
     alone = play_agents(game, (KeyedAgent(seed), KeyedAgent(seed)), rng(seed), 100, duplicate=False)
     assert alone.net.std() > 0
     # trails tell what a seat saw, and change nothing
-    assert asks_trails(witness) and not asks_trails(UniformAgent())
+    assert asks_trails(witness) and not asks_trails(UniformPlay())
     told, untold = (
         play_agents(game, (one, KeyedAgent(9)), rng(seed), 60) for one in (Witness(seed), KeyedAgent(seed))
     )
@@ -92,7 +93,7 @@ def test_two_agents_of_one_policy_are_even_in_every_pair_of_random_games(seed: i
 
 @pytest.mark.parametrize("name", LARGE)
 def test_two_agents_of_one_policy_are_even_in_large_games(name: str) -> None:
-    played = play_agents(load_game(name), (UniformAgent(), UniformAgent()), rng(3), 20)
+    played = play_agents(load_game(name), (UniformPlay(), UniformPlay()), rng(3), 20)
     assert np.array_equal(played.net, np.zeros(20)) and np.any(played.payoffs != 0)
 
 
@@ -126,7 +127,7 @@ def test_games_depend_on_their_numbers_alone() -> None:
 
 
 def test_an_answer_that_is_no_policy_is_refused() -> None:
-    class Bad(UniformAgent):
+    class Bad(UniformPlay):
         name = "bad"
         row: ClassVar[list[float]] = []
 
@@ -173,7 +174,7 @@ def test_where_each_seat_is_a_team_the_first_agent_sits_on_every_seat_once() -> 
     assert np.abs(even.payoffs).max() > 0
     # against others it scores what the tree says of each seating
     tree, games = grow(game), amount(4000, 600)
-    agents = (agent, UniformAgent())
+    agents = (agent, UniformPlay())
     played = play_agents(game, agents, rng(2), games, duplicate=False)
     sizes = np.diff(tree.infoset_offset)
     others = np.repeat(1 / sizes, sizes)
@@ -201,14 +202,14 @@ def test_where_no_teams_are_true_each_seat_is_one() -> None:
     assert not even.net.any()
     points = load_game("goofspiel(cards=3,returns=total_points)", general_sum=True)
     with pytest.raises(GameError, match="payoffs of all seats must sum to zero"):
-        play_numbered(points, (UniformAgent(), UniformAgent()), np.arange(5), 0)
+        play_numbered(points, (UniformPlay(), UniformPlay()), np.arange(5), 0)
 
 
 def test_guandan_is_played_as_any_other_game_and_its_network_beats_uniform_play() -> None:
     game = load_game("guandan(moves=canonical)")
     network = load_game_agent(game, "network")
     assert isinstance(network, Blueprint)
-    games = play_agents(game, (network, UniformAgent()), rng(), 3)
+    games = play_agents(game, (network, UniformPlay()), rng(), 3)
     assert games.net.tolist() == [3.0, 3.0, 3.0]  # levels a round, each deal from both sides
     with pytest.raises(CheckpointError, match="must be a network for kuhn_poker"):
         load_game_agent(load_game("kuhn_poker"), str(SHIPPED))

@@ -13,9 +13,9 @@ from cfr.best_response import exploitability
 from cfr.private_moves.form import list_private_moves
 from cfr.tree import grow
 from games import load_game
-from gs2.play.game_agents import UniformAgent
 from gs2.policies.private_moves import exact_exploitability, measured_privately, policy_on
 from gs2.policies.tabulate import policy_of
+from gs2.search.refine.policy_only import UniformPlay
 
 GAMES = ("dark_hex(size=2)", "dark_hex(size=2,abrupt=true)")
 
@@ -52,7 +52,7 @@ def test_a_network_is_as_exploitable_there_as_on_the_tree(name: str, seed: int) 
 
 def test_uniform_play_is_uniform_at_every_slot() -> None:
     form = list_private_moves(load_game(GAMES[0]))
-    for asked, even in zip(policy_on(form, UniformAgent()), form.uniform(), strict=True):
+    for asked, even in zip(policy_on(form, UniformPlay()), form.uniform(), strict=True):
         assert np.array_equal(asked, even)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from games.infosets.trail import SeatTrail
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_agents import SeatTrail, answers
+from gs2.play.game_agents import answers
 from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games import agent_worker, game_tables
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view

@@ -7,20 +7,21 @@ deals of a decision (what was seen, the odds of every card) is worked out once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import PlayedMoves
 from games.support.array_types import Array
-from gs2.guandan.agent.deals.determinize import CardOdds, Worlds, sample_worlds
+from gs2.guandan.agent.deals.determinize import Worlds, card_odds, sample_worlds
 from gs2.guandan.agent.deals.reach import SoftPolicy, drawn_worlds, likely_worlds, supported
-from gs2.guandan.agent.evaluator import Evaluator
+from gs2.guandan.agent.evaluator import SHIPPED, Evaluator, load_evaluator, quick_file
 from gs2.guandan.agent.guandan_config import DealsConfig
-from gs2.guandan.beliefs.belief_network import Beliefs
-from gs2.guandan.beliefs.deal_network import DealNetwork
+from gs2.guandan.beliefs.belief_network import DEFAULT, Beliefs, load_beliefs
+from gs2.guandan.beliefs.deal_network import DEALS, DealNetwork, load_deal_network
 
-__all__ = ["DealNetworks", "Dealer"]
+__all__ = ["DealNetworks", "Dealer", "load_networks", "network_files"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,28 @@ class DealNetworks:
     evaluator: Evaluator
     beliefs: Beliefs | None = None
     deals: DealNetwork | None = None
+
+
+def load_networks(blueprint: str | Path | None = None) -> DealNetworks:
+    """Return the networks of a checkpoint, by default the shipped one, with the shipped beliefs.
+
+    Its quick network is the one beside the checkpoint, if there is one (`load_quick`).
+    Raises CheckpointError if the checkpoint is damaged or foreign.
+    """
+    *_, beliefs, deals = network_files()
+    return DealNetworks(
+        load_evaluator(blueprint, quick=True),
+        load_beliefs() if beliefs.is_file() else None,
+        load_deal_network() if deals.is_file() else None,
+    )
+
+
+def network_files(blueprint: Path = SHIPPED) -> tuple[Path, Path, Path, Path]:
+    """Return a blueprint's file and those of the quick network, of beliefs and of whole deals beside it.
+
+    Any of them may be missing.
+    """
+    return blueprint, quick_file(blueprint), DEFAULT, DEALS
 
 
 class Dealer:
@@ -50,7 +73,7 @@ class Dealer:
         self.seat = int(state["player"][0])
         self.odds: NDArray[np.float64] | None = None
         if networks.beliefs is not None:
-            self.odds = CardOdds(networks.beliefs, config.belief).of(state, self.seat)
+            self.odds = card_odds(networks.beliefs, state, self.seat, config.belief)
 
     def draw(self, n: int, most: int, *, listing: bool = True) -> Worlds:
         """Return n deals, drawn from their share of the pool where whole deals are weighed.

@@ -14,7 +14,7 @@ from games.guandan.rounds.belief import determinise
 from games.support.array_types import Array
 from gs2.guandan.beliefs.belief_network import Beliefs, steer
 
-__all__ = ["CardOdds", "Worlds", "count_bound", "list_worlds", "sample_worlds"]
+__all__ = ["Worlds", "card_odds", "count_bound", "list_worlds", "sample_worlds"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,25 +129,18 @@ def list_worlds(state: Array, seat: int, limit: int) -> Worlds | None:
     return Worlds(states, np.array([weight for _, weight in found]), True)
 
 
-@dataclass(frozen=True, eq=False)
-class CardOdds:
-    """By what odds hidden cards are dealt.
+def card_odds(beliefs: Beliefs, state: Array, seat: int, strength: float = 1.0) -> NDArray[np.float64] | None:
+    """Return log odds of who holds each hidden card at one state, [3, 54]; None where all are the same.
 
-    beliefs: who is likely to hold which card. strength: exponent of their odds.
+    strength: exponent of the odds.
     """
-
-    beliefs: Beliefs
-    strength: float = 1.0
-
-    def of(self, state: Array, seat: int) -> NDArray[np.float64] | None:
-        """Return log odds at one state, [3, 54], or None where they are all the same."""
-        if self.strength <= 0:
-            return None
-        found = np.asarray(self.beliefs.log_odds(state, np.array([seat])), np.float64)
-        odds: NDArray[np.float64] = found[0] * self.strength
-        if odds.shape != (3, NUM_CARDS) or not np.isfinite(odds).all():
-            raise ValueError(f"beliefs: log odds must be finite, [3, 54] a state; got shape {odds.shape}")
-        return odds
+    if strength <= 0:
+        return None
+    found = np.asarray(beliefs.log_odds(state, np.array([seat])), np.float64)
+    odds: NDArray[np.float64] = found[0] * strength
+    if odds.shape != (3, NUM_CARDS) or not np.isfinite(odds).all():
+        raise ValueError(f"beliefs: log odds must be finite, [3, 54] a state; got shape {odds.shape}")
+    return odds
 
 
 def sample_worlds(
@@ -161,7 +154,7 @@ def sample_worlds(
 ) -> Worlds:
     """Return n deals that `seat` considers possible; all of them, weighted, if there are few; shuffled.
 
-    state: [1] STATE. odds: [3, 54] log odds by which hidden cards are dealt (`CardOdds.of`), None for uniform
+    state: [1] STATE. odds: [3, 54] log odds by which hidden cards are dealt (`card_odds`), None for uniform
         deals. listed: up to how many are listed, by default n.
     Raises GameError if no deal is consistent.
     """

@@ -16,34 +16,33 @@ from games.guandan.cards import NUM_CARDS, unpack
 from games.guandan.combos import ORDER
 from games.support.array_types import Array
 
-__all__ = ["Memories", "Particles", "RoundMemory", "top_up"]
+__all__ = ["Memories", "RoundMemory", "top_up"]
 
 REMEMBERED = 64
 """Rounds of which an agent keeps deals and subgames."""
 
 
-class Particles:
-    """Deals remembered for a seat, and whose round they belong to."""
+@dataclass
+class RoundMemory:
+    """What a seat keeps of one round: deals, and what solved subgames play further down.
 
-    def __init__(self) -> None:
-        self._round: bytes | None = None
-        self._initial = np.zeros((0, 4, 2), np.uint64)
+    deals: [n, 4, 2], hands at the start of the round. later: (moves, probabilities) by own infoset key.
+    """
+
+    deals: Array = field(default_factory=lambda: np.zeros((0, 4, 2), np.uint64))
+    later: dict[bytes, tuple[Array, NDArray[np.float64]]] = field(default_factory=dict)
 
     def remember(self, states: Array) -> None:
-        """Keep the deals of some states of one round, [n] STATE, instead of those kept before."""
-        self._round = _round_of(states[:1]) if len(states) else None
-        self._initial = states["hand"] + states["played"]
+        """Keep the deals of some states of the round, [n] STATE, instead of those kept before."""
+        self.deals = states["hand"] + states["played"]
 
     def survivors(self, state: Array, seat: int) -> Array:
         """Return the deals that still agree with what `seat` knows at a later state, [n] STATE.
 
-        state: [1] STATE. Kept deals do not survive into another round.
+        state: [1] STATE.
         """
-        none = np.repeat(state, 0)
-        if not len(self._initial) or self._round != _round_of(state):
-            return none
         mine = state["hand"][0, seat] + state["played"][0, seat]
-        initial = unpack(self._initial).astype(np.int64)
+        initial = unpack(self.deals).astype(np.int64)
         played = unpack(state["played"][0]).astype(np.int64)
         hands = initial - played
         known = np.maximum(unpack(state["known"][0]).astype(np.int64) - played, 0)
@@ -54,22 +53,14 @@ class Particles:
         high[:, 4 * level] = False
         high[seat] = False
         alive = (
-            np.all(self._initial[:, seat] == mine, axis=1)
+            np.all(self.deals[:, seat] == mine, axis=1)
             & np.all(hands >= known, axis=(1, 2))
             & np.all(hands.sum(2) == state["left"][0], axis=1)
             & ~np.any((hands > known) & high, axis=(1, 2))
         )
         out = np.repeat(state, np.count_nonzero(alive))
-        out["hand"] = self._initial[alive] - state["played"][0]
+        out["hand"] = self.deals[alive] - state["played"][0]
         return out
-
-
-@dataclass
-class RoundMemory:
-    """What is kept of one round: own decisions, deals, and what solved subgames play further down."""
-
-    particles: Particles = field(default_factory=Particles)
-    later: dict[bytes, tuple[Array, NDArray[np.float64]]] = field(default_factory=dict)
 
 
 class Memories:
@@ -79,21 +70,16 @@ class Memories:
         self._kept: dict[bytes, RoundMemory] = {}
 
     def of(self, state: Array, seat: int) -> RoundMemory:
-        """Return what is remembered of a seat's round; state: [1] STATE."""
+        """Return what is remembered of a seat's round, which is told by how it began; state: [1] STATE."""
         row = state[0]
         start = row["hand"][seat] + row["played"][seat]
-        key = bytes([seat, int(row["level"]), int(row["first"])]) + start.tobytes()
+        told = [seat, *(int(row[name]) for name in ("level", "first", "owner")), *row["levels"].tolist()]
+        key = bytes(told) + start.tobytes()
         memory = self._kept.pop(key, None) or RoundMemory()
         self._kept[key] = memory
         while len(self._kept) > REMEMBERED:
             del self._kept[next(iter(self._kept))]
         return memory
-
-
-def _round_of(state: Array) -> bytes:
-    """Return what names a round to a seat: its start, not what has been played."""
-    row = state[0]
-    return bytes([int(row["level"]), int(row["first"]), int(row["owner"]), *row["levels"].tolist()])
 
 
 def top_up(kept: NDArray[np.float64], offered: NDArray[np.float64], count: int) -> NDArray[np.int64]:

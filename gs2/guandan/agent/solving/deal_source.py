@@ -10,6 +10,7 @@ the tree is held to a number of nodes by thinning the moves of crowded levels, i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,36 +18,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree import TreeRules
+from cfr.tree import FlatTree, TreeRules
 from cfr.values import node_values
 from cfr.variants import DEFAULT_VARIANT
 from games.game import TERMINAL, Game
+from games.guandan.cards import PASS
 from games.guandan.rounds.round import GuanDan, advance, legal
+from games.guandan.rounds.state import action_words
 from games.ragged import Ragged
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.deals.particles import top_up
+from gs2.guandan.agent.decision import Decision, SampledSolution
 from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent.solving.branches import Branches, action_keys
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import Entry
 from gs2.search.generation import generator
 from gs2.search.histories.source import Log
+from gs2.search.pipeline import search
 from gs2.search.subgame.cut import Subgame, grow_subgame
 
 __all__ = [
+    "Branches",
     "DealProblem",
     "DealSource",
     "Deals",
-    "DecisionPoint",
+    "action_keys",
     "alternative_values",
     "best_values",
     "choose_worlds",
     "opponents_of",
     "renewed",
     "search_config",
+    "solve_deals",
     "valued",
 ]
 
@@ -55,25 +61,6 @@ CROWD = 27
 """Opponents' cards beyond which the smaller depth limit holds (GS2 supplement, C.3)."""
 PARTNERS = np.array([1.0, -1.0, 1.0, -1.0])
 """Share of each seat in the gain of seats 0 and 2."""
-
-
-@dataclass(frozen=True, eq=False)
-class DecisionPoint:
-    """One decision: the state as the player to act sees it, and the moves that it considers.
-
-    state: [1] STATE; hidden hands are not looked at. actions: [m] ACTION, canonical moves.
-    candidates: [c] int64, those the policy is over. deadline: an instant of `time.perf_counter()`.
-    """
-
-    state: NDArray[np.void]
-    actions: NDArray[np.void]
-    candidates: NDArray[np.int64]
-    deadline: float
-
-    @property
-    def seat(self) -> int:
-        """Return who is to act."""
-        return int(self.state["player"][0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +171,7 @@ def renewed(old: Deals, new: Deals, config: GuanDanConfig, rng: np.random.Genera
 def search_config(config: GuanDanConfig, state: NDArray[np.void]) -> SearchConfig:
     """Return the stages of a search at one decision: gadget and depth depend on who is left."""
     opponents = opponents_of(state)
-    kind = config.entry.gadget
+    kind = config.subgame.gadget
     if kind in ("auto", "maxmargin"):
         kind = "resolve" if len(opponents) == 2 else "maxmargin"
     cards = int(state["left"][0, list(opponents)].sum())
@@ -196,10 +183,10 @@ def search_config(config: GuanDanConfig, state: NDArray[np.void]) -> SearchConfi
         depth=config.subgame.crowd_depth if cards > CROWD else config.subgame.subgame_depth,
         leaf=config.subgame.leaf,
         gadget=kind,
-        entry_floor=0.0 if kind == "unsafe" else config.entry.entry_floor,
+        entry_floor=0.0 if kind == "unsafe" else config.subgame.entry_floor,
         variant=DEFAULT_VARIANT,
         gamma=None,
-        iterations=config.solution.iterations,
+        iterations=config.subgame.iterations,
     )
 
 
@@ -211,14 +198,15 @@ class DealSource:
 
     def __init__(
         self,
-        point: DecisionPoint,
+        decision: Decision,
+        deadline: float,
         draw: Callable[[], Deals],
         rollouts: Rollouts,
         config: GuanDanConfig,
-        log: Log,
     ) -> None:
-        """Take a decision and what samples deals there."""
-        self.point, self.draw, self.rollouts, self.config, self.log = point, draw, rollouts, config, log
+        """Take a decision with its candidates, an instant of `time.perf_counter()` and what samples deals."""
+        self.decision, self.deadline, self.draw = decision, deadline, draw
+        self.rollouts, self.config, self.log = rollouts, config, Log()
         self.chosen: Worlds | None = None
 
     def consider(self) -> Deals:
@@ -236,7 +224,7 @@ class DealSource:
     def problem(self, considered: Deals, kept: NDArray[np.int64]) -> tuple[NDArray[np.int64], DealProblem]:
         """Return the rows kept, and the problem that these deals make."""
         assert self.chosen is not None  # generate came first
-        opponents = opponents_of(self.point.state)
+        opponents = opponents_of(self.decision.state)
         # What nobody reaches counts for nothing, except where the opponent chooses among its infosets.
         reach = _chance(self.chosen, opponents)
         live = np.flatnonzero(reach > 0)
@@ -265,13 +253,14 @@ class DealProblem:
 
     def __init__(self, source: DealSource, deals: Worlds, values: NDArray[np.float64], entry: Entry) -> None:
         """Take the deals and how the opponents come to them."""
-        self.point, self.rollouts, self.room = source.point, source.rollouts, source.config.subgame.room
-        self.config = search_config(source.config, source.point.state)
-        self.deadline: float | None = source.point.deadline
+        self.decision, self.rollouts = source.decision, source.rollouts
+        self.room = source.config.subgame.room
+        self.config = search_config(source.config, source.decision.state)
+        self.deadline: float | None = source.deadline
         self.deals, self.values, self.entry = deals, values, entry
         self.solved = np.full_like(values, np.nan)
         per_type = source.config.subgame.actions_per_type
-        self.branches = Branches(source.rollouts.evaluator, per_type, self.room, source.point.deadline)
+        self.branches = Branches(source.rollouts.evaluator, per_type, self.room, source.deadline)
 
     @property
     def partial(self) -> bool:
@@ -280,8 +269,8 @@ class DealProblem:
 
     def grow(self) -> Subgame:
         """Return the forest below the deals. Raises TimeoutError if the time is up before it is grown."""
-        point, config = self.point, self.config
-        wanted = action_keys(point.actions[point.candidates])
+        decision, config = self.decision, self.config
+        wanted = action_keys(decision.actions[decision.candidates])
         first = True
 
         def branch(game: Game, states: NDArray[Any], player: int, legal: Ragged) -> NDArray[np.bool_]:
@@ -293,12 +282,12 @@ class DealProblem:
 
         def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
             plies = None if config.subgame.leaf == "rollout" else 0
-            gain = self.rollouts.payoffs(states.copy(), plies, point.deadline)
+            gain = self.rollouts.payoffs(states.copy(), plies, self.deadline)
             shared: NDArray[np.float64] = gain[:, None] * PARTNERS
             return shared
 
         frozen = np.zeros(4, bool)
-        frozen[point.seat + 2 & 3] = True
+        frozen[decision.seat + 2 & 3] = True
         rules = TreeRules(
             depth_limit=config.subgame.depth, leaf=leaf, branch_limit=branch, policy=self._partner
         )
@@ -334,6 +323,44 @@ class DealProblem:
         return True
 
 
+class Branches:
+    """The moves worth growing: the best few of each type by the blueprint, fewer where a level is crowded."""
+
+    def __init__(self, evaluator: Evaluator, per_type: int, room: int, deadline: float) -> None:
+        self.evaluator, self.per_type, self.room, self.deadline = evaluator, per_type, room, deadline
+        self.thinned = 0
+
+    def __call__(self, game: Game, states: NDArray[Any], player: int, actions: Ragged) -> NDArray[np.bool_]:
+        """Return which actions to keep, [m] bool."""
+        if time.perf_counter() >= self.deadline:
+            raise TimeoutError("the subgame could not be grown in time")
+        q = evaluator_values(self.evaluator, states, actions)
+        rows, kinds = actions.rows, actions.values["type"].astype(np.int64)
+        # rank of each action within its row, and within its row and type, by falling Q
+        order = np.lexsort((-q, rows))
+        place = np.empty(len(q), np.int64)
+        place[order] = np.arange(len(q)) - actions.offsets[:-1][rows[order]]
+        order = np.lexsort((-q, kinds, rows))
+        group = rows[order] * 16 + kinds[order]
+        start = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+        within = np.empty(len(q), np.int64)
+        within[order] = np.arange(len(q)) - np.repeat(start, np.diff([*start, len(q)]))
+        keep: NDArray[np.bool_] = (within < self.per_type) | (kinds == PASS)
+        for most in (12, 6, 4, 3, 2, 1):
+            if np.count_nonzero(keep) <= self.room:
+                break
+            keep &= place < most
+            self.thinned += most == 12
+        return keep
+
+
+def action_keys(actions: NDArray[Any]) -> NDArray[Any]:
+    """Return actions as one comparable value each; the bytes between their fields hold anything."""
+    words = action_words(actions).copy()
+    words[:, 0] &= 0xFFFFFF
+    return words.view("V24").reshape(-1)
+
+
 def _chance(deals: Worlds, opponents: tuple[int, ...]) -> NDArray[np.float64]:
     """Return how likely chance makes each deal, [n], alike where all weigh nothing: all of an infoset where
     the only opponent chooses one, reached or not."""
@@ -349,3 +376,45 @@ def _even(alternative: NDArray[np.float64], group: NDArray[np.int32]) -> NDArray
     """Return alternative values averaged within each opponent's infosets."""
     pairs = zip(alternative, group, strict=True)
     return np.array([(np.bincount(at, row) / np.bincount(at))[at] for row, at in pairs])
+
+
+def solve_deals(source: DealSource, rng: np.random.Generator) -> SampledSolution:
+    """Return the refined policy at one decision.
+
+    Raises TimeoutError if the tree could not be grown in time, MemoryError if it became too large.
+    """
+    found = search(source, rng, source.log)
+    assert found.solved is not None  # deals are never left alone: the pipeline solves or raises
+    problem, solution = found.solved
+    decision = source.decision
+    tree, policy, whole = solution.subgame.tree, solution.policy, solution.gadget.tree
+    wanted = action_keys(decision.actions[decision.candidates])
+    place = {bytes(key): i for i, key in zip(decision.candidates, wanted, strict=True)}
+    kept = tree.action[tree.first_child[0] : tree.first_child[0] + tree.n_children[0]]
+    return SampledSolution(
+        worlds=problem.deals,
+        opponents=problem.entry.seats,
+        alternative=problem.values,
+        solved=problem.solved,
+        moves=np.array([place[bytes(key)] for key in action_keys(kept)], np.int64),
+        policy=policy[tree.slots(int(tree.infoset[0]))],
+        nodes=whole.n_nodes,
+        infosets=whole.n_infosets,
+        leaves=tree.n_truncated,
+        depth=problem.config.subgame.depth or 0,
+        iterations=solution.iterations,
+        gap=float(solution.gap),
+        later=_own_policies(tree, policy, decision.seat),
+    )
+
+
+def _own_policies(
+    tree: FlatTree, policy: NDArray[np.float64], seat: int
+) -> dict[bytes, tuple[NDArray[Any], NDArray[np.float64]]]:
+    """Return the moves and probabilities of every infoset of `seat` but the first, by its key."""
+    first = tree.infoset_first_node()
+    out = {}
+    for i in np.flatnonzero(tree.infoset_player == seat)[1:].tolist():
+        child, size = tree.first_child[first[i]], tree.n_children[first[i]]
+        out[tree.infoset_key[i].tobytes()] = (tree.action[child : child + size], policy[tree.slots(i)])
+    return out

@@ -12,7 +12,7 @@ Source: Brown, Sandholm and Amos 2018 (multi-valued states); Sokota et al. 2023 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,33 +20,26 @@ from numpy.typing import NDArray
 from cfr.anchored import Anchor, solve_anchored
 from cfr.tree import FlatTree
 from games.game import TERMINAL
+from games.guandan.cards import unpack
+from games.guandan.combos import ORDER
 from games.guandan.rounds.round import advance
 from games.support.array_types import Array
-from gs2.guandan.agent.racing import Question
+from gs2.guandan.agent.decision import SampledSolution
+from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.racing import MoveComparison, Question, difference_noise
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.styles import Styles, style_table
+from gs2.search.subgame.buckets import cluster_rows
+from gs2.search.subgame.continuations import LeafChooser, with_choices
+from gs2.search.subgame.cut import Subgame
 
-__all__ = ["DecisionGame", "Lean", "SolvedDecision", "decision_tree", "solve_decision", "style_payoffs"]
+__all__ = ["Contest", "DecisionGame", "SolvedDecision", "decision_tree", "solve_decision", "style_payoffs"]
 
 TEAMS = (0, 1, 0, 1)
 ITERATIONS = 150
 """Iterations of the anchored solver; the trees have some thousand nodes."""
-
-
-@dataclass(frozen=True)
-class Lean:
-    """Styles that may be chosen at a leaf, the blueprint's first.
-
-    ours: of the player to act. theirs: of both opponents together.
-    """
-
-    ours: tuple[str, ...] = ("blueprint",)
-    theirs: tuple[str, ...] = ("blueprint",)
-
-    @property
-    def choices(self) -> tuple[int, int]:
-        """Return how many there are of each."""
-        return len(self.ours), len(self.theirs)
+Leans = tuple[tuple[str, ...], tuple[str, ...]]
+"""Styles to choose from at a leaf, the blueprint's first: of the player to act, of the two opponents."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +81,7 @@ SHARE = 0.7
 def style_payoffs(
     question: Question,
     known: NDArray[np.float64],
-    lean: Lean,
+    leans: Leans,
     rollouts: Rollouts,
     depth: int | None,
     deadline: float | None = None,
@@ -96,10 +89,11 @@ def style_payoffs(
     """Return the payoff of each move in each deal and every pair of styles, [n, a, u, o] float64.
 
     question: the moves and the deals. known: [n, a], payoffs where everybody plays on by the blueprint; for
-        these no rollout is made. depth, deadline: of rollouts, see `Rollouts.payoffs`.
+        these no rollout is made. leans: the styles that may be chosen.
+    depth, deadline: of rollouts, see `Rollouts.payoffs`.
     """
     n, a = known.shape
-    ours, theirs = lean.choices
+    ours, theirs = map(len, leans)
     out = np.empty((n, a, ours, theirs))
     out[:, :, 0, 0] = known
     pairs = [(u, o) for u in range(ours) for o in range(theirs) if u or o]
@@ -114,7 +108,7 @@ def style_payoffs(
         of[k, :, seat] = u
         of[k, :, (seat + 1) & 3] = of[k, :, (seat + 3) & 3] = ours + o
     of[:, :, (seat + 2) & 3] = 0
-    styles = Styles(style_table((*lean.ours, *lean.theirs)), of.reshape(-1, 4))
+    styles = Styles(style_table((*leans[0], *leans[1])), of.reshape(-1, 4))
     sign = 1 - 2 * (seat & 1)
     found = sign * rollouts.payoffs(states, depth, deadline, styles).reshape(len(pairs), n, a)
     for k, (u, o) in enumerate(pairs):
@@ -124,70 +118,34 @@ def style_payoffs(
 
 def decision_tree(game: DecisionGame) -> FlatTree:
     """Return the game as a tree: deals, our move, our style, theirs; choices of one are left out."""
-    n, a, ours, theirs = game.payoffs.shape
+    n, a, *styles = game.payoffs.shape
     me, them = game.seat, (game.seat + 1) & 3
-    buckets = int(game.bucket.max()) + 1
-    none = np.zeros((n, 1), np.int64)
-    move = np.broadcast_to(np.arange(a), (n, a))
-    levels: list[tuple[int, int, Array]] = [(me, a, none)]
-    if ours > 1:
-        levels.append((me, ours, move))
-    if theirs > 1:
-        seen = (
-            np.repeat(move * buckets + game.bucket[:, None], ours, axis=1)
-            if ours > 1
-            else (move * buckets + game.bucket[:, None])
-        )
-        levels.append((them, theirs, seen))
-    widths = [n]
-    for _, size, _ in levels:
-        widths.append(widths[-1] * size)
-    offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    total, ends = int(offsets[-1]), widths[-1]
-    parent = np.full(total, -1, np.int32)
-    first = np.zeros(total, np.int32)
-    children = np.zeros(total, np.int32)
-    player = np.full(total, TERMINAL, np.int8)
-    infoset = np.full(total, -1, np.int32)
-    action = np.zeros(total, np.int64)
-    seats: list[NDArray[np.int8]] = []
-    sizes: list[NDArray[np.int64]] = []
-    count = 0
-    for level, (seat, size, known) in enumerate(levels):
-        low, high = int(offsets[level]), int(offsets[level + 1])
-        at = np.arange(low, high)
-        first[at] = high + size * np.arange(high - low)
-        children[at], player[at] = size, seat
-        number = np.unique(known.reshape(-1), return_inverse=True)[1].reshape(-1)
-        infoset[at] = count + number
-        kinds = int(number.max()) + 1
-        seats.append(np.full(kinds, seat, np.int8))
-        sizes.append(np.full(kinds, size, np.int64))
-        count += kinds
-        below = np.arange(high, high + size * (high - low))
-        parent[below] = np.repeat(at, size)
-        action[below] = np.tile(np.arange(size), high - low)
-    chance = np.ones(total)
-    chance[:n] = game.weights / game.weights.sum()
-    gain = game.payoffs.reshape(-1)
+    deal, none = np.arange(n), np.zeros(n * a, np.int64)
     share = np.where(np.arange(4) % 2 == me % 2, 1.0, -1.0)
-    return FlatTree(
-        parent=parent,
-        first_child=first,
-        n_children=children,
-        player=player,
-        infoset=infoset,
-        chance_prob=chance,
-        level_offsets=offsets,
-        terminal=np.arange(total - ends, total, dtype=np.int32),
-        returns=gain[:, None] * share,
-        infoset_player=np.concatenate(seats),
-        infoset_offset=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64),
-        infoset_key=np.zeros((count, 1), np.uint64),
-        action=action,
+    moves = FlatTree(
+        parent=np.concatenate([np.full(n, -1), np.repeat(deal, a)]).astype(np.int32),
+        first_child=np.concatenate([n + a * deal, none]).astype(np.int32),
+        n_children=np.concatenate([np.full(n, a), none]).astype(np.int32),
+        player=np.concatenate([np.full(n, me), none + TERMINAL]).astype(np.int8),
+        infoset=np.concatenate([np.zeros(n), none - 1]).astype(np.int32),
+        chance_prob=np.concatenate([game.weights / game.weights.sum(), np.ones(n * a)]),
+        level_offsets=np.array([0, n, n + n * a], np.int64),
+        terminal=np.arange(n, n + n * a, dtype=np.int32),
+        returns=np.zeros((n * a, 4)),
+        infoset_player=np.array([me], np.int8),
+        infoset_offset=np.array([0, a], np.int64),
+        infoset_key=np.zeros((1, 1), np.uint64),
+        action=np.concatenate([np.zeros(n, np.int64), np.tile(np.arange(a), n)]),
         states=None,
         teams=TEAMS,
     )
+    root_of = np.concatenate([deal, np.repeat(deal, a)]).astype(np.int32)
+    nowhere = np.full(a, -1)
+    subgame = Subgame(moves, root_of, root_of[:0], nowhere[:1].astype(np.int32), nowhere, moves.terminal)
+    move = np.tile(np.arange(a), n)
+    seen = move * (int(game.bucket.max()) + 1) + np.repeat(game.bucket, a)
+    values = game.payoffs.reshape(n * a, *styles)[..., None] * share
+    return with_choices(subgame, (LeafChooser(me, move), LeafChooser(them, seen)), values).tree
 
 
 def solve_decision(game: DecisionGame) -> SolvedDecision:
@@ -202,3 +160,111 @@ def solve_decision(game: DecisionGame) -> SolvedDecision:
     price[game.seat], price[(game.seat + 1) & 3] = game.price, game.their_price
     found = solve_anchored(tree, Anchor(magnet, tuple(price.tolist())), iterations=ITERATIONS)
     return SolvedDecision(found.policy[tree.slots(0)], tree, found.iteration, found.gap)
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Moves of one decision that were played in the same deals.
+
+    question: those moves alone, in those deals. rows: [a], their places among the moves compared.
+    payoffs: [n, a] where everybody plays on by the blueprint, in these deals and more; weights: [n] of them.
+    price: of leaving the blueprint's soft policy, in levels for each nat.
+    """
+
+    question: Question
+    rows: NDArray[np.int64]
+    payoffs: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    price: float
+
+    @classmethod
+    def of(cls, question: Question, comparison: MoveComparison, config: GuanDanConfig) -> Contest | None:
+        """Return the contest of the moves that were not given up; None if one is left."""
+        payoffs, weights, all_ = comparison.payoffs, comparison.weights, comparison.worlds
+        rows = np.flatnonzero(~np.isnan(payoffs[-1]))
+        if len(rows) < 2:
+            return None
+        best = int(np.flatnonzero(rows == comparison.best)[0])
+        # What the rollouts' noise and the blueprint's errors make of each other (`posterior`), as a price.
+        to_the_end = config.comparison.depth is None
+        missing = 1.0 - weights.sum() / all_.weights.sum() if all_.exact else 1.0
+        noise = difference_noise(payoffs[:, rows], weights, best, to_the_end, missing)
+        price = config.deals.temperature * noise / max(config.comparison.trust, 1e-6) ** 2
+        worlds = all_.take(slice(0, min(len(payoffs), config.subgame.leaf_worlds)))
+        asked = replace(question, moves=question.moves[rows], prior=question.prior[rows], worlds=worlds)
+        return cls(asked, rows, payoffs[:, rows], weights, price)
+
+    def solve(
+        self, rollouts: Rollouts, config: GuanDanConfig, deadline: float | None = None
+    ) -> SampledSolution:
+        """Return the solution of the contest, after the rollouts that it still needs.
+
+        Its moves are numbered among those compared. deadline: an instant of `time.perf_counter()` from which
+        on rollouts are valued where they stand.
+        """
+        question, n = self.question, len(self.question.worlds)
+        leans = tuple(config.subgame.ours.split("+")), tuple(config.subgame.theirs.split("+"))
+        limits = config.comparison.depth, deadline
+        payoffs = style_payoffs(question, self.payoffs[:n], leans, rollouts, *limits)
+        # More deals say what the moves are worth than how others may play on: their mean counts.
+        mean, there = (
+            np.average(self.payoffs[:m], axis=0, weights=self.weights[:m]) for m in (len(self.payoffs), n)
+        )
+        payoffs += (mean - there)[None, :, None, None]
+        seat = int(question.state["player"][0])
+        soft = np.exp((question.prior - question.prior.max()) / config.deals.temperature)
+        game = DecisionGame(
+            payoffs,
+            question.worlds.weights,
+            _opponent_buckets(question.worlds.states, seat, config.subgame.buckets),
+            seat,
+            soft,
+            self.price,
+            config.subgame.opponent_price,
+        )
+        found = solve_decision(game)
+        return SampledSolution(
+            worlds=question.worlds,
+            opponents=(),
+            alternative=np.zeros((0, n)),
+            solved=np.zeros((0, n)),
+            moves=self.rows,
+            policy=found.policy,
+            nodes=found.tree.n_nodes,
+            infosets=found.tree.n_infosets,
+            leaves=len(found.tree.terminal),
+            depth=1,
+            iterations=found.iterations,
+            gap=found.gap,
+        )
+
+
+def _strength_features(states: Array, seat: int) -> NDArray[np.float64]:
+    """Return features of the hand of a seat in some deals, [n, 4] float64.
+
+    Bombs of four and more, high cards (aces, level cards, jokers), pairs, cards of one kind alone.
+    """
+    hands = unpack(states["hand"][:, seat]).astype(np.int64)
+    level = int(states["level"][0])
+    ranks = np.concatenate([hands[:, :52].reshape(-1, 13, 4).sum(2), hands[:, 52:]], axis=1)
+    high = ORDER[level] >= 11
+    return np.stack(
+        [
+            np.count_nonzero(ranks >= 4, axis=1),
+            ranks[:, high].sum(1),
+            np.count_nonzero(ranks == 2, axis=1),
+            np.count_nonzero(ranks == 1, axis=1),
+        ],
+        axis=1,
+    ).astype(np.float64)
+
+
+def _opponent_buckets(states: Array, seat: int, count: int) -> NDArray[np.int64]:
+    """Return the bucket that both opponents' hands are in, [n] int64 from 0, at most `count` of them.
+
+    states: [n] STATE, deals of one infoset of `seat`.
+    """
+    if count == 1:
+        return np.zeros(len(states), np.int64)
+    both = [_strength_features(states, (seat + j) & 3) for j in (1, 3)]
+    return cluster_rows(np.concatenate(both, axis=1), count)

@@ -14,10 +14,9 @@ from gs2.guandan.agent.deals.determinize import Worlds, sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.racing import Evidence, MoveComparison, Question, posterior
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent.solving.contest import Contest
 from gs2.guandan.agent.solving.decision_game import (
+    Contest,
     DecisionGame,
-    Lean,
     decision_tree,
     solve_decision,
     style_payoffs,
@@ -129,11 +128,10 @@ def test_the_blueprint_in_a_second_slot_gives_the_known_payoffs(depth: int | Non
         advance(after, np.tile(question.moves, n))
         known = (1 - 2 * (seat & 1)) * rollouts.payoffs(after, depth).reshape(n, 3)
         same = ("blueprint", "blueprint")
-        found = style_payoffs(question, known, Lean(same, same), rollouts, depth)
+        found = style_payoffs(question, known, (same, same), rollouts, depth)
         assert np.array_equal(found, np.broadcast_to(known[:, :, None, None], (n, 3, 2, 2)))
-        styled = style_payoffs(
-            question, known, Lean(("blueprint", "rush"), ("blueprint", "yield")), rollouts, depth
-        )
+        leans = ("blueprint", "rush"), ("blueprint", "yield")
+        styled = style_payoffs(question, known, leans, rollouts, depth)
         assert np.array_equal(styled[:, :, 0, 0], known)
         changed += int(np.any(styled[:, :, 1, 0] != known)) + int(np.any(styled[:, :, 0, 1] != known))
     assert changed >= 4

@@ -16,7 +16,7 @@ from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import GuanDan, Shown, deal, from_hands
 from gs2.guandan.agent.agent import AT_FIRST, Gs2Agent
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
-from gs2.guandan.agent.deals.determinize import CardOdds, count_bound, list_worlds, sample_worlds
+from gs2.guandan.agent.deals.determinize import card_odds, count_bound, list_worlds, sample_worlds
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, load_evaluator
 from gs2.guandan.agent.guandan_config import DealsConfig, GuanDanConfig
 from gs2.guandan.beliefs.belief_network import DEFAULT, BeliefNetwork, load_beliefs, save_beliefs, steer
@@ -68,7 +68,7 @@ def test_sampled_deals_keep_everything_the_seat_knows(belief: bool) -> None:
         state = np.atleast_1d(row)
         seat = int(state["player"][0])
         worlds = sample_worlds(
-            state, seat, 50, rng, odds=CardOdds(Opinion()).of(state, seat) if belief else None
+            state, seat, 50, rng, odds=card_odds(Opinion(), state, seat) if belief else None
         )
         assert len(worlds) == 50 or worlds.exact
         assert_consistent(worlds.states, state, seat)
@@ -138,8 +138,8 @@ def test_listed_deals_are_weighed_by_beliefs() -> None:
             return np.zeros((len(states), 4, 54))
 
     with pytest.raises(ValueError, match=r"\[3, 54\]"):
-        CardOdds(Wrong()).of(state, 0)
-    worlds = sample_worlds(state, 0, 64, np.random.default_rng(0), odds=CardOdds(Joker()).of(state, 0))
+        card_odds(Wrong(), state, 0)
+    worlds = sample_worlds(state, 0, 64, np.random.default_rng(0), odds=card_odds(Joker(), state, 0))
     assert worlds.exact and len(worlds) == 6
     share = worlds.weights / worlds.weights.sum()
     opposite = unpack(worlds.states["hand"])[:, 2, 52] > 0

@@ -12,21 +12,20 @@ from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.determinize import sample_worlds
-from gs2.guandan.agent.deals.particles import Particles, top_up
+from gs2.guandan.agent.deals.particles import Memories, top_up
+from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.endgame import solve_endgame
 from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.racing import candidate_moves
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent.solving.branches import Branches
 from gs2.guandan.agent.solving.deal_source import (
+    Branches,
     Deals,
     DealSource,
-    DecisionPoint,
     opponents_of,
+    solve_deals,
     valued,
 )
-from gs2.guandan.agent.solving.sampled_solution import solve_deals
-from gs2.search.histories.source import Log
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.gs2.guandan.test_endgame import endgames
 from tests.patience import amount
@@ -47,9 +46,9 @@ def solved(state: np.ndarray, config=PAPER, seed: int = 0):
         worlds = sample_worlds(state, int(state["player"][0]), config.deals.sample, rng)
         return valued(worlds, evaluator, config)
 
-    candidates = candidate_moves(q, moves.values["type"], config)
-    point = DecisionPoint(state, moves.values, candidates, time.perf_counter() + 60)
-    return solve_deals(DealSource(point, draw, Rollouts(evaluator), config, Log()), rng)
+    decision = Decision(state, moves.values)
+    decision.candidates = candidate_moves(q, moves.values["type"], config)
+    return solve_deals(DealSource(decision, time.perf_counter() + 60, draw, Rollouts(evaluator), config), rng)
 
 
 @pytest.mark.parametrize("gadget", ["auto", "resolve", "maxmargin", "unsafe"])
@@ -117,7 +116,8 @@ def test_particles_survive_exactly_while_they_agree() -> None:
     state = np.atleast_1d(midgame(1, rng, plies=24)[0])
     seat = int(state["player"][0])
     worlds = sample_worlds(state, seat, 200, rng)
-    particles = Particles()
+    memories = Memories()
+    particles = memories.of(state, seat)
     particles.remember(worlds.states)
     assert len(particles.survivors(state, seat)) == 200
     # the truth is among them: it survives everything
@@ -137,7 +137,8 @@ def test_particles_survive_exactly_while_they_agree() -> None:
         assert np.array_equal(np.sort(alive["left"], 0), np.sort(np.repeat(later["left"], len(alive), 0), 0))
     assert counts == sorted(counts, reverse=True) and counts[-1] < 200
     other = np.atleast_1d(midgame(1, rng, plies=20)[0])
-    assert len(particles.survivors(other, seat)) == 0, "nor do they pass into another round"
+    assert memories.of(later, seat) is particles
+    assert len(memories.of(other, seat).survivors(other, seat)) == 0, "nor do they pass into another round"
 
 
 def test_topping_up_takes_the_most_different() -> None:

@@ -8,13 +8,14 @@ import pytest
 from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.network.inputs import encode_past, encode_states
 from games.guandan.cards import unpack
-from gs2.guandan.agent.deals.determinize import CardOdds, sample_worlds
+from gs2.guandan.agent.deals.determinize import card_odds, sample_worlds
 from gs2.guandan.agent.evaluator import load_evaluator
 from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
-from gs2.guandan.beliefs.deal_inputs import DEAL_WIDTH, deal_inputs
 from gs2.guandan.beliefs.deal_network import (
+    DEAL_WIDTH,
     PUBLIC_WIDTH,
     DealNetwork,
+    deal_inputs,
     load_deal_network,
     save_deal_network,
 )
@@ -110,7 +111,7 @@ def test_the_shipped_network_finds_the_true_deal_among_those_of_the_belief() -> 
     for row in rng.choice(len(positions), 60, replace=False):
         state = positions[int(row) : int(row) + 1]
         seat = int(state["player"][0])
-        worlds = sample_worlds(state, seat, 15, rng, odds=CardOdds(beliefs).of(state, seat))
+        worlds = sample_worlds(state, seat, 15, rng, odds=card_odds(beliefs, state, seat))
         if worlds.exact:
             continue
         logs = network.log_ratios(np.concatenate([state, worlds.states]), seat)

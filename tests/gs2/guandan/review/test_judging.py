@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from games.guandan.cards import CARD_NAMES, pack, unpack
 from games.guandan.matches.tribute import return_options, tribute_options
+from games.guandan.notation import action_list
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import advance, legal
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.review.game_files import parse_game
-from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of, seen_by
-from gs2.guandan.review.judging_cards import judge_cards
+from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of, judge_cards, seen_by
 from gs2.guandan.review.recorded_rounds import RecordedRound
+from gs2.guandan.review.review_data import ReviewedDecision
 from gs2.guandan.review.review_presets import BLUNDER, INACCURACY, MISTAKE, REVIEW_PRESETS, verdict_of
 from gs2.guandan.review.reviewing import Reviewer
 from gs2.guandan.review.value_curve import better_lines, value_curve
@@ -38,9 +39,11 @@ def round_of(seed: int, level: str = "2") -> RecordedRound:
 
 
 def told(found: Judgement) -> tuple:
-    arrays = (found.q, found.moves, found.gains, found.errors, found.values)
-    words = (found.network, found.best, found.loss, found.error, found.behind_network, found.stage)
-    return (*words, found.deals, found.better, found.worse, *(array.tobytes() for array in arrays))
+    return found.q.tobytes(), found.network, found.best, found.decision
+
+
+def words(found: Judgement, move: int) -> list:
+    return action_list(found.choice.actions[move], int(found.choice.state["level"][0]))
 
 
 @settings(max_examples=amount(6, 2), deadline=None)
@@ -55,13 +58,15 @@ def test_every_decision_with_a_choice_is_judged_and_no_other(seed, level):
     for choice in choices:
         assert choice.actions[choice.played] == played.actions[choice.play]
     for found in small_judge().judge(choices):
-        assert found.choice.played in found.moves
-        assert found.moves[0] == found.best
-        assert found.loss >= 0 <= found.error
-        assert found.stage in ("endgame", "search", "clear")
-        assert np.isfinite(found.gains).all()
-        assert found.gains.max() == pytest.approx(found.loss)
-        assert (found.verdict == "best") == (found.best == found.choice.played)
+        decision = found.decision
+        gains = {tuple(map(str, row.move)): row.gain for row in decision.moves}
+        assert gains[tuple(map(str, words(found, found.choice.played)))] == 0
+        assert decision.moves[0].move == decision.best == words(found, found.best)
+        assert decision.loss >= 0 <= decision.error
+        assert decision.stage in ("endgame", "search", "clear")
+        assert np.isfinite(list(gains.values())).all()
+        assert max(gains.values()) == pytest.approx(decision.loss)
+        assert (decision.verdict == "best") == (found.best == found.choice.played)
 
 
 def test_the_same_round_gets_the_same_judgement_whatever_is_judged_beside_it():
@@ -105,25 +110,27 @@ def test_a_move_of_another_form_is_judged_beside_the_canonical_ones():
     one = RecordedRound(1, 1, played.start, (True,) * 4, played.seats[:1], actions)
     choice = choices_of(one)[0]
     assert choice.played == len(canonical)
-    assert choice.played in small_judge().judge([choice])[0].moves
+    (found,) = small_judge().judge([choice])
+    assert words(found, choice.played) in [row.move for row in found.decision.moves]
 
 
 def test_endgames_of_two_are_judged_exactly():
-    found: list[Judgement] = []
+    found: list[ReviewedDecision] = []
     for seed in range(20, 60):
         ends = [
             choice for choice in choices_of(round_of(seed)) if np.count_nonzero(choice.state["left"][0]) == 2
         ]
         for choice in ends:
             choice.state["fails"] = NOBODY  # for itself, not in a match: levels are all that counts
-        found += [judgement for judgement in small_judge().judge(ends) if judgement.stage == "endgame"]
-        if any(judgement.loss > 0 for judgement in found):
+        decisions = [judgement.decision for judgement in small_judge().judge(ends)]
+        found += [decision for decision in decisions if decision.stage == "endgame"]
+        if any(decision.loss > 0 for decision in found):
             break
-    lost = [judgement for judgement in found if judgement.loss > 0]
+    lost = [decision for decision in found if decision.loss > 0]
     assert lost
-    assert all(judgement.error == 0 for judgement in found)
+    assert all(decision.error == 0 for decision in found)
     # whose partner was first is out third instead of last, or holds the other team's partner back
-    assert {judgement.loss for judgement in lost} == {1.0}
+    assert {decision.loss for decision in lost} == {1.0}
 
 
 def test_seats_whose_hands_are_not_known_are_not_judged():
@@ -215,9 +222,10 @@ def test_each_choice_of_a_card_is_judged_once_and_the_best_card_is_the_one_least
             if card is not None:
                 liked = np.where(options, WORTH, np.inf)
                 assert card.choices == options.sum()
-                assert CARD_NAMES[card.given] == name
-                assert card.best == (card.given if liked[card.given] <= liked.min() else liked.argmin())
-                assert card.loss == pytest.approx(WORTH[card.given] - liked.min())
+                at = CARD_NAMES.index(card.card)
+                assert card.card == name
+                assert card.best == (name if liked[at] <= liked.min() else CARD_NAMES[liked.argmin()])
+                assert card.loss == pytest.approx(WORTH[at] - liked.min())
                 backs += 1
         for giver, taker, name in played.tributes:
             hand = hands[giver].copy()

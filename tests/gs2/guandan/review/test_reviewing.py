@@ -20,10 +20,9 @@ from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review import reviewing
 from gs2.guandan.review.game_files import ReviewError, parse_game
-from gs2.guandan.review.many_records import ManyReviews, RecordText, review_records
 from gs2.guandan.review.review_cache import default_cache, kept_review
 from gs2.guandan.review.review_presets import VERDICTS
-from gs2.guandan.review.reviewing import Reviewer, review_text
+from gs2.guandan.review.reviewing import ManyReviews, RecordText, Reviewer, review_records, review_text
 from gs2.web.pages import standalone_page
 from tests.gs2.guandan.blueprints import CountEvaluator
 from tests.gs2.guandan.review.spoken import bare, heard_of, played_events, record_text
@@ -139,7 +138,7 @@ def test_a_review_that_was_made_before_is_read_and_a_damaged_one_made_anew(small
     review_text(text, name="one", cache=folder, rounds=[1])
     assert len(small) == 4 + len(damages)
     assert len(list(folder.iterdir())) == 4
-    assert kept_review(folder, "0" * 40) is None
+    assert kept_review(folder, "0" * 40, "mine") is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_cache() == tmp_path / "gs2" / "reviews", "where the user keeps caches"
 
@@ -217,9 +216,11 @@ def test_what_was_judged_before_is_not_judged_again(
 ) -> None:
     first = run(*records[:2], "--json")
     judged: list[str] = []
-    really = reviewing.parse_game
+    really = reviewing.review_text
     monkeypatch.setattr(
-        reviewing, "parse_game", lambda text, name: judged.append(name) or really(text, name=name)
+        reviewing,
+        "review_text",
+        lambda text, name, **how: judged.append(name) or really(text, name=name, **how),
     )
     second = run(*records, "--json")
     assert judged == ["c.jsonl"]
