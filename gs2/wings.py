@@ -2,7 +2,8 @@
 
 contest: what agents meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods
 and examples of its own (`gs2.commands.solving.solve.OwnSolving`). exploit: responders of its own
-(`gs2.commands.exploit.Exploiting`). environment: its own, with what is more than one game.
+(`gs2.commands.exploit.Exploiting`). environment: what its positions and listed moves look like, `views` and
+`moves` (`gs2.environments`).
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ WINGS = {
         "contest": "gs2.guandan.contest:guandan_contest",
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
         "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
-        "environment": "games.guandan.views.env:GuanDanEnv",
+        "environment": "games.guandan.views.listed_moves:ROWS",
     },
+    "guandan_match": {"environment": "games.guandan.views.listed_moves:ROWS"},
 }
 
 

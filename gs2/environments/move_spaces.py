@@ -5,25 +5,26 @@
 - `listed`: places in the list of legal moves; a row of bits says what each does. For games whose moves are
   inputs (`moves_are_inputs`): the rows are those that gs2's own networks are shown. A fixed space of Big2
   would have some 20,000 numbers of single sets of cards, nearly all of them never legal in a round, and what
-  is learned of one would say nothing of the next.
+  is learned of one would say nothing of the next. A game may register rows of its own (`gs2.wings`).
 - `found`: a number for each action that random plays come across, for games with few distinct actions.
 """
 
 from __future__ import annotations
 
 from math import comb
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.inputs.move_inputs import RowInputs, move_inputs
 from blueprint.research.infoset_features import ActionColumns, scalar_actions
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.round_state import CALLS, DEALS
 from games.game import Game, GameError
 from games.support.array_types import Array
+from gs2.wings import own_part
 
 __all__ = ["MOVE_KINDS", "MoveSpace", "move_space"]
 
@@ -37,11 +38,14 @@ LISTED_BIG2 = 4096
 class MoveSpace(Protocol):
     """How moves are numbered.
 
-    size: how many numbers there are. width: of a listed move's row; 0 where a number says all.
+    size: how many numbers there are. width: of a listed move's row, 0 where a number says all.
+    high, dtype: of the numbers of such a row, which begin at 0.
     """
 
     size: int
     width: int
+    high: int
+    dtype: type[np.uint8] | type[np.int8]
 
     def numbers(self, legal: Array) -> NDArray[np.int64]:
         """Return the number of each legal action, [m] int64, each another.
@@ -50,7 +54,7 @@ class MoveSpace(Protocol):
         """
         ...
 
-    def rows(self, states: Array, seat: int, legal: Array) -> NDArray[np.uint8]:
+    def rows(self, states: Array, seat: int, legal: Array) -> Array:
         """Return what each of a seat's legal actions does, [m, width]. states: [1], where it acts."""
         ...
 
@@ -58,9 +62,10 @@ class MoveSpace(Protocol):
 class _Numbered:
     """Moves with a number each."""
 
-    width = 0
+    width, high = 0, 1
+    dtype: type[np.uint8] | type[np.int8] = np.uint8
 
-    def rows(self, states: Array, seat: int, legal: Array) -> NDArray[np.uint8]:
+    def rows(self, states: Array, seat: int, legal: Array) -> Array:
         return np.zeros((len(legal), 0), np.uint8)
 
 
@@ -96,21 +101,16 @@ class _FoundMoves(_Numbered):
         return at
 
 
-class _ListedMoves:
-    """Places in the list of legal moves, with a row for each."""
+class _InputRows:
+    """The rows of moves that are inputs of networks. longest: of a list, as far as is known."""
 
-    def __init__(self, inputs: MoveInputs, size: int) -> None:
-        self.inputs, self.size, self.width = inputs, size, inputs.move_bits
+    dtype: type[np.uint8] | type[np.int8] = np.uint8
 
-    def numbers(self, legal: Array) -> NDArray[np.int64]:
-        if len(legal) > self.size:
-            raise GameError(
-                f"{self.inputs.game.name}: {len(legal)} moves are legal but max_moves is {self.size}; make "
-                "the environment with a greater one"
-            )
-        return np.arange(len(legal))
+    def __init__(self, game: Game) -> None:
+        self.inputs, self.longest = move_inputs(game), _longest_list(game)
+        self.width, self.high = self.inputs.move_bits, 255 if isinstance(self.inputs, RowInputs) else 1
 
-    def rows(self, states: Array, seat: int, legal: Array) -> NDArray[np.uint8]:
+    def rows(self, states: Array, seat: int, legal: Array) -> Array:
         out = np.empty((len(legal), self.width), np.uint8)
         offsets = np.array([0, len(legal)])
         words = self.inputs.words(legal)
@@ -119,16 +119,34 @@ class _ListedMoves:
         return out
 
 
+class _ListedMoves:
+    """Places in the list of legal moves, with a row for each. shown: what the rows are."""
+
+    def __init__(self, name: str, shown: Any, size: int | None) -> None:
+        self.name, self.size, self.rows = name, size or shown.longest, shown.rows
+        self.width, self.high, self.dtype = shown.width, shown.high, shown.dtype
+
+    def numbers(self, legal: Array) -> NDArray[np.int64]:
+        if len(legal) > self.size:
+            raise GameError(
+                f"{self.name}: {len(legal)} moves are legal but max_moves is {self.size}; make the "
+                "environment with a greater one"
+            )
+        return np.arange(len(legal))
+
+
 def move_space(game: Game, kind: str = "auto", *, max_moves: int | None = None, looks: int = 2) -> MoveSpace:
     """Return how the moves of a game are numbered.
 
-    kind: of MOVE_KINDS; auto is `table` for DouDiZhu, `listed` for other games whose moves are inputs, and
-        `found` for the rest. max_moves: of a list. looks: at the game for `found`, 4,096 random plays each.
+    kind: of MOVE_KINDS; auto is `table` for DouDiZhu, `listed` for other games whose moves are inputs or have
+        rows of their own, and `found` for the rest. max_moves: of a list. looks: at the game for `found`,
+        4,096 random plays each.
     Raises GameError if the game cannot be numbered so.
     """
     if kind not in MOVE_KINDS:
         raise GameError(f"{game.name}: moves is one of {', '.join(MOVE_KINDS)}; got {kind!r}")
-    as_inputs = bool(getattr(game, "moves_are_inputs", False))
+    own = own_part(game.name, "environment")
+    as_inputs = own is not None or bool(getattr(game, "moves_are_inputs", False))
     if kind == "auto":
         kind = "table" if isinstance(game, DouDizhu) else "listed" if as_inputs else "found"
     if max_moves is not None and (kind != "listed" or max_moves < 1):
@@ -150,7 +168,7 @@ def move_space(game: Game, kind: str = "auto", *, max_moves: int | None = None, 
         raise GameError(
             f"{game.name}: moves are listed only where something says what they do; leave moves out"
         )
-    return _ListedMoves(move_inputs(game), max_moves or _longest_list(game))
+    return _ListedMoves(game.name, _InputRows(game) if own is None else own.moves(game), max_moves)
 
 
 def _longest_list(game: Game) -> int:
