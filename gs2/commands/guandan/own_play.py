@@ -115,7 +115,7 @@ def _table(crew: Crew, own: Own, games: int, as_json: bool) -> OwnTable:
     from games.guandan.rules import as_rules
     from gs2.guandan.table.agents import check_agents, load_agent, warm_up
     from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig
-    from gs2.guandan.table.seat import Seats
+    from gs2.guandan.table.seated import Seats
 
     names = _names(crew, own)
     check_agents(names)

@@ -177,10 +177,11 @@ def _show(results: list[ClientResult]) -> None:
 
 async def _play(where: Where, crew: Crew, own: Own, as_json: bool) -> list[ClientResult]:
     from games.guandan.rules import as_rules
-    from gs2.guandan.table.agents import check_agents, host_for, start_hosts
+    from gs2.guandan.table.agents import check_agents
     from gs2.guandan.table.client.client import TableClient
     from gs2.guandan.table.client.heard import Transcript
     from gs2.guandan.table.client.visit import ClientConfig
+    from gs2.guandan.table.hosts import host_for, start_hosts
 
     assert where.url is not None
     check_agents(crew.agents)

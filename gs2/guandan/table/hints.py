@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from games.guandan.rounds.round import legal
-from gs2.guandan.table.agents import canonical_places, load_agent
+from gs2.guandan.table.agents import load_agent
 from gs2.guandan.table.seat import Observation
+from gs2.guandan.table.seated import canonical_places
 
 if TYPE_CHECKING:
     from gs2.guandan.agent.agent import Gs2Agent
@@ -42,7 +43,7 @@ def hint(observation: Observation, preset: str, *, progress: Callable[[int, int]
     """
     progress(0, 1)
     if observation.stage != "play":
-        return {"index": _loaded("blueprint").act_batch([observation])[0], "explanation": None}
+        return {"index": _loaded("blueprint").answers([observation])[0], "explanation": None}
     from blueprint.guandan.chooser import PlayedMoves
     from gs2.guandan.agent.explanation import explain_decision
 

@@ -11,7 +11,8 @@ from games.guandan.matches.events import Event
 from games.guandan.matches.match import Match
 from games.guandan.rules import Rules
 from gs2.guandan.table.hosts import checked
-from gs2.guandan.table.seat import AgentError, as_agent
+from gs2.guandan.table.seat import AgentError
+from gs2.guandan.table.seated import Seated
 from gs2.guandan.table.server.recording import GameRecorder, RecordFolder, SessionResult
 from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
 
@@ -57,21 +58,21 @@ def play_games(
 ) -> SessionResult:
     """Return what came of games between four agents, seats 0 and 2 against 1 and 3.
 
-    agents: each with act(observation) -> index or act_batch(observations) -> indices.
+    agents: each with act(observation) -> index, or called with `Decisions`.
     record: folder for the records; what is in it stays.
     Raises AgentError if there are not four agents, or one answers with what is not a choice.
     """
     if len(agents) != 4:
         raise AgentError(f"a table has four seats; got {len(agents)} agents")
-    seats = [as_agent(agent) for agent in agents]
-    table = _Table([getattr(agent, "name", type(agent).__name__) for agent in agents], record)
+    seats = [Seated.of(agent) for agent in agents]
+    table = _Table([seat.name for seat in seats], record)
     session = Session(table, games=games, rules=rules, seed=seed)
     session.begin()
     while session.pending:
         for seat in list(session.pending):
             observation = session.observe(seat)
             began = time.perf_counter()
-            index = checked(seats[seat].act_batch([observation])[0], observation)
+            index = checked(seats[seat].answers([observation])[0], observation)
             table.result.timing[seat].add(time.perf_counter() - began)
             session.choose(seat, index)
     return table.result

@@ -9,8 +9,7 @@ from typing import Any
 
 import attrs
 
-from gs2.guandan.table.agents import host_for, start_hosts
-from gs2.guandan.table.hosts import Host
+from gs2.guandan.table.hosts import Host, host_for, start_hosts
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.jobs import Jobs, JobsFull

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gs2.guandan.table.client.words import KIND_WORDS, choice_text, describe, named_choices
-from gs2.guandan.table.seat import AgentError, Observation, as_agent
+from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.seated import Seated
 
 __all__ = ["RULES", "LanguageAgent"]
 
@@ -41,7 +42,7 @@ class LanguageAgent:
         fallback: Any = None,
     ) -> None:
         self.complete, self.rules, self.retries = complete, rules, retries
-        self.fallback = None if fallback is None else as_agent(fallback)
+        self.fallback = None if fallback is None else Seated.of(fallback)
 
     def act(self, observation: Observation) -> int:
         """Return the model's choice, or the fallback's."""
@@ -58,7 +59,7 @@ class LanguageAgent:
                 return self.read(answer, observation)
             except AgentError as error:
                 prompt = f"{self.prompt(observation)}\n\nYour last answer was refused: {error}"
-        return self.fallback.act_batch([observation])[0] if self.fallback is not None else 0
+        return int(self.fallback.answers([observation])[0]) if self.fallback is not None else 0
 
     def prompt(self, observation: Observation) -> str:
         """Return what the model is asked."""

@@ -19,7 +19,8 @@ from games.support.interruption import Noticed
 from gs2.guandan.table.client.human import SeatLeft, UndoWanted
 from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.hosts import checked
-from gs2.guandan.table.seat import AgentError, Transfer, as_agent
+from gs2.guandan.table.seat import AgentError, Transfer
+from gs2.guandan.table.seated import Seated
 from gs2.guandan.table.server.recording import GameRecorder, RecordFolder, SessionResult
 from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
 
@@ -54,9 +55,9 @@ class OwnTable(Listener):
     """
 
     def __init__(self, agents: Sequence[Any], screen: PlayScreen, config: OwnTableConfig) -> None:
-        self.agents = [as_agent(agent) for agent in agents]
+        self.agents = [Seated.of(agent) for agent in agents]
         self.screen, self.config = screen, config
-        self.names = [getattr(agent, "name", type(agent).__name__) for agent in agents]
+        self.names = [agent.name for agent in self.agents]
         self.folder = None if config.record is None else RecordFolder(config.record)
         self.recorder: GameRecorder | None = None
         self.result = SessionResult(self.names)
@@ -105,7 +106,7 @@ class OwnTable(Listener):
         began = time.perf_counter()
         with Noticed() as noticed:
             try:
-                index = checked(self.agents[seat].act_batch([observation])[0], observation)
+                index = checked(self.agents[seat].answers([observation])[0], observation)
             except (SeatLeft, UndoWanted):
                 raise
             except Exception as error:

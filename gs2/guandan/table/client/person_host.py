@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 
 from gs2.guandan.table.client.human import HumanAgent, SeatLeft
 from gs2.guandan.table.hosts import ThreadHost
-from gs2.guandan.table.seat import AgentError, Observation, OneByOne
+from gs2.guandan.table.seat import AgentError, Observation
 
 __all__ = ["PersonHost"]
 
@@ -28,7 +28,7 @@ class PersonHost(ThreadHost):
             return await super().answer(key, observation)
         except asyncio.CancelledError:
             agent = self.seats.agents.get(key)
-            if isinstance(agent, OneByOne) and isinstance(agent.agent, HumanAgent):
+            if agent is not None and isinstance(agent.agent, HumanAgent):
                 agent.agent.call_off()
             raise
         except AgentError as error:

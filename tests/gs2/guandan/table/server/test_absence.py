@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from websockets.asyncio.client import connect
 
-from gs2.guandan.table.agents import RandomAgent, host_for
+from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.client.client import TableClient
 from gs2.guandan.table.client.visit import ClientConfig, ClientError
-from gs2.guandan.table.hosts import InstantHost
+from gs2.guandan.table.hosts import InstantHost, host_for
 from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.server.server import ServerConfig, TableServer
