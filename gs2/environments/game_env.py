@@ -27,8 +27,7 @@ from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import pick_by
 from games.registry import recorded_game
 from games.support.array_types import Array
-from gs2.environments.move_spaces import move_space
-from gs2.environments.seat_views import seat_view
+from gs2.environments.spaces import move_space, seat_view
 
 __all__ = ["GameEnv"]
 
@@ -40,8 +39,8 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
 
     game: a game, or its string; games whose payoffs do not sum to zero are played as well, and
         games that `load_game` leaves to records, such as a match of many rounds.
-    moves: how they are numbered, see `move_spaces`: "auto", "table" (DouDiZhu), "listed" or "found".
-    observation: what a seat is told, see `seat_views`: "auto", "rows", "game", "words", "key", a game's own.
+    moves: how they are numbered, see `spaces`: "auto", "table" (DouDiZhu), "listed" or "found".
+    observation: what a seat is told, see `spaces`: "auto", "rows", "game", "words", "key", a game's own.
     max_moves: of a list of moves; None for one that is enough.
     looks: for moves found by playing, how often 4,096 random plays look for them.
     render_mode: None or "ansi", text from `render`.

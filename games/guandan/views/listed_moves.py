@@ -17,12 +17,10 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import TERMINAL
-from games.guandan.cards import HAND_SIZE, TYPE_NAMES, pack
+from games.guandan.cards import HAND_SIZE, TYPE_NAMES
 from games.guandan.matches.match import Match
 from games.guandan.matches.match_game import GuanDanMatch
 from games.guandan.rounds.round import GuanDan
-from games.guandan.rounds.state import NOBODY, STATE
 from games.guandan.views.danzero_features import ACTION_WIDTH, STATE_WIDTH, action_features, state_features
 from games.guandan.views.observation import OBSERVATION_WIDTH, observations
 from games.support.array_types import Array, Rows
@@ -90,20 +88,12 @@ class _View:
             return row
         match: Match = states[0].match
         stage = "play" if match.over else match.phase
-        seen = self.encode(match.state if stage == "play" else _before_play(match), seat)[0]
+        state = match.state
+        if stage != "play":
+            state = match.unplayed()
+            state["left"] = np.minimum(state["left"], HAND_SIZE)  # whoever is to return a card has one more
+        seen = self.encode(state, seat)[0]
         return np.append(seen, np.array([stage == name for name in _STAGES], np.int8))
-
-
-def _before_play(match: Match) -> Rows:
-    """Return a round with the hands as they are and nothing played."""
-    state = np.zeros(1, STATE)
-    hands = match.hands
-    state["hand"] = pack(hands)
-    state["left"] = np.minimum(hands.sum(1), HAND_SIZE)
-    state["level"], state["levels"] = match.level, match.levels
-    state["player"], state["leader"], state["order"] = TERMINAL, NOBODY, NOBODY
-    state["last"]["type"] = state["trick"]["type"] = 255
-    return state
 
 
 ROWS = SimpleNamespace(

@@ -1,17 +1,23 @@
-"""Agents for a seat, by name."""
+"""Agents for a seat, by name, and what gs2 would do in a person's seat, in whatever process has the time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blueprint.protocol import UnknownAgent
+from games.guandan.rounds.round import legal
 from gs2.guandan.table.seat import AgentError, Observation
-from gs2.guandan.table.seated import Seated, SeatedChooser
+from gs2.guandan.table.seated import Seated, SeatedChooser, canonical_places
 from gs2.guandan.table.session import Listener, Session
 
-__all__ = ["INSTANT", "FirstAgent", "RandomAgent", "check_agents", "load_agent", "warm_up"]
+if TYPE_CHECKING:
+    from gs2.guandan.agent.agent import Gs2Agent
+
+__all__ = ["INSTANT", "FirstAgent", "RandomAgent", "check_agents", "hint", "load_agent", "ready", "warm_up"]
 
 
 class RandomAgent:
@@ -87,3 +93,43 @@ def check_agents(names: Iterable[str]) -> None:
                 check_agent(name)
             except UnknownAgent as error:
                 raise AgentError(f"{error}; at a table also first and human") from error
+
+
+@cache
+def _agent(preset: str) -> Gs2Agent:
+    from gs2.guandan.agent.agent import make_agent
+
+    agent = make_agent(config=preset, rng=np.random.default_rng(0))
+    agent.warm_up()  # the first hint shall not compile on its own time
+    return agent
+
+
+_loaded = cache(load_agent)
+
+
+def ready(preset: str, *, progress: Callable[[int, int], None]) -> None:
+    """Load what hints of a preset need, before anybody asks for one."""
+    _agent(preset)
+
+
+def hint(observation: Observation, preset: str, *, progress: Callable[[int, int], None]) -> dict[str, Any]:
+    """Return what search thinks of a seat's choices: its explanation, each move with its index in the list.
+
+    For a tribute or return card only the index that the network would choose.
+    """
+    progress(0, 1)
+    if observation.stage != "play":
+        return {"index": _loaded("blueprint").answers([observation])[0], "explanation": None}
+    from blueprint.guandan.chooser import PlayedMoves
+    from gs2.guandan.agent.explanation import explain_decision
+
+    agent = _agent(preset)
+    canonical = legal(observation.state, canonical=True).values
+    places = canonical_places(canonical, observation.moves)
+    moves = observation.moves[places]
+    agent.rng = np.random.default_rng(int(observation.state["plays"][0]))
+    decision = agent.decide(observation.state, moves, PlayedMoves(observation.actors, observation.record))
+    explained = explain_decision(decision, agent.config).to_json()
+    for row in explained["moves"]:
+        row["index"] = int(places[row["place"]])
+    return {"index": int(places[decision.choice]), "explanation": explained}

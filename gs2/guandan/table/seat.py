@@ -24,7 +24,7 @@ from games.guandan.notation import action_list
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.table.wire.encode import encode_moves
 
-__all__ = ["AgentError", "Observation", "Transfer"]
+__all__ = ["AgentError", "Observation", "Transfer", "seen_by"]
 
 Transfer = tuple[int, int, str]
 """(from seat, to seat, card name): a tribute or return card."""
@@ -32,6 +32,15 @@ Transfer = tuple[int, int, str]
 
 class AgentError(ValueError):
     """An agent answered with what is not one of its actions, or failed."""
+
+
+def seen_by(state: NDArray[np.void], seat: int) -> NDArray[np.void]:
+    """Return a round as a seat knows it, [1] STATE: a copy in which the others' hands are empty."""
+    state = state.copy()
+    own = state["hand"][0, seat].copy()
+    state["hand"] = 0
+    state["hand"][0, seat] = own
+    return state
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from games.guandan.cards import ACTION, pack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.rounds.round import legal
 from games.ragged import Ragged
-from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.seat import AgentError, Observation, seen_by
 from gs2.guandan.table.wire.decode import packed_words
 
 if TYPE_CHECKING:
@@ -210,9 +210,6 @@ class SeatedChooser:
 def _observation(decision: Decisions) -> ArenaObservation:
     """Return what the seat of a single decision knows; the others' hands are empty."""
     seat = int(decision.seats[0])
-    state = decision.states[decision.rows].copy()
-    own = state["hand"][0, seat].copy()
-    state["hand"] = 0
-    state["hand"][0, seat] = own
+    state = seen_by(decision.states[decision.rows], seat)
     nobody, nothing = np.zeros(0, np.uint8), np.zeros(0, ACTION)
     return ArenaObservation(seat, "play", state, decision.actions, nobody, nothing)

@@ -32,7 +32,7 @@ from games.infosets import infoset_at
 from games.infosets.sampling import sample_infoset
 from games.support.array_types import Array
 from gs2.environments.game_env import GameEnv
-from gs2.environments.move_spaces import LISTED_BIG2, move_space
+from gs2.environments.spaces import LISTED_BIG2, move_space
 from tests.blueprint.climbing.test_own_inputs import Shedding
 from tests.games.random_games import RandomGame
 
@@ -315,7 +315,7 @@ def test_bad_options_and_moves_are_refused_with_what_to_do() -> None:
 
 def test_the_core_needs_no_pettingzoo() -> None:
     code = (
-        "import sys; import gs2.environments.move_spaces, gs2.environments.seat_views, gs2.cli, games\n"
+        "import sys; import gs2.environments.spaces, gs2.cli, games\n"
         "import gs2.play.arena\n"
         "print(sorted({'pettingzoo', 'gymnasium'} & set(sys.modules)))"
     )

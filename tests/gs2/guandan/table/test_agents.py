@@ -13,12 +13,11 @@ import pytest
 from games.guandan.cards import RANKS
 from games.guandan.rounds.round import legal
 from gs2.guandan.table.agents import FirstAgent, RandomAgent, load_agent
-from gs2.guandan.table.client.card_faces import CardFaces
 from gs2.guandan.table.client.human import HumanAgent
-from gs2.guandan.table.client.language import LanguageAgent
-from gs2.guandan.table.client.words import choice_text, describe, move_words, read_choice
+from gs2.guandan.table.client.own_table import play_games
+from gs2.guandan.table.client.screen import CardFaces
+from gs2.guandan.table.client.words import LanguageAgent, choice_text, describe, move_words, read_choice
 from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost, host_for
-from gs2.guandan.table.runner import play_games
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.seated import Seated, canonical_places
 from gs2.guandan.table.session import Session

@@ -25,7 +25,7 @@ from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
-from gs2.guandan.table.wire.openguandan import OpenGuanDan
+from gs2.guandan.table.wire.dialects import OpenGuanDan
 from tests.gs2.guandan.table.protocol import heard_until, openguandan_client, until
 from tests.gs2.guandan.table.scenario import (
     Ear,

@@ -1,4 +1,14 @@
-"""How an environment numbers the moves of a game: a fixed number for each, or places in a list with features.
+"""What an environment shows and how it numbers moves.
+
+A seat is told a row of numbers of what it knows, and nothing of what is hidden from it:
+
+- `rows`: the bits that gs2's own networks of games whose moves are inputs are shown;
+- `game`: the features that the game offers;
+- `words`: the words of the infoset, hashed to 1,024 places;
+- `key`: the bits of the infoset key: exact, and hard to learn from;
+- and those that a game registers (`gs2.wings`).
+
+Moves have a fixed number each, or places in a list with features:
 
 - `table`: DouDiZhu's 27,472 moves, in an auction the four calls behind them. A number is one move everywhere,
   so that a mask over a network's columns is all there is to it.
@@ -17,8 +27,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.inputs.move_inputs import RowInputs, move_inputs
-from blueprint.research.infoset_features import ActionColumns, scalar_actions
+from blueprint.climbing.inputs.move_inputs import MoveInputs, RowInputs, move_inputs
+from blueprint.research.infoset_features import ActionColumns, InfosetFeatures, feature_kind, scalar_actions
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.round_state import CALLS, DEALS
@@ -26,7 +36,7 @@ from games.game import Game, GameError
 from games.support.array_types import Array
 from gs2.wings import own_part
 
-__all__ = ["MOVE_KINDS", "MoveSpace", "move_space"]
+__all__ = ["MOVE_KINDS", "VIEWS", "MoveSpace", "SeatView", "move_space", "seat_view"]
 
 MOVE_KINDS = ("auto", "table", "listed", "found")
 LISTED_DOUDIZHU = 1024
@@ -178,3 +188,71 @@ def _longest_list(game: Game) -> int:
     hand = game.rules.hand
     ranks = -(-hand // 4)  # as few as may be: then pairs and triples are as many as may be
     return min(1 + hand + (comb(4, 2) + comb(4, 3)) * ranks + comb(hand, 5), LISTED_BIG2)
+
+
+VIEWS = ("auto", "rows", "game", "words", "key")
+
+
+class SeatView(Protocol):
+    """What seats see. width: numbers of a row. low, high: between which they lie. dtype: theirs."""
+
+    width: int
+    low: float
+    high: float
+    dtype: type[np.uint8] | type[np.int8] | type[np.float32]
+
+    def of(self, states: Array, seat: int, acts: bool) -> Array:
+        """Return what a seat knows at one state, [width]. acts: whether it is to act there."""
+        ...
+
+
+class _Rows:
+    """The rows of networks whose inputs are moves."""
+
+    low = 0.0
+    dtype: type[np.uint8] | type[np.int8] | type[np.float32] = np.uint8
+
+    def __init__(self, inputs: MoveInputs) -> None:
+        self.inputs, self.width = inputs, inputs.seat_bits
+        self.high = 255.0 if isinstance(inputs, RowInputs) else 1.0
+
+    def of(self, states: Array, seat: int, acts: bool) -> Array:
+        out = np.empty((1, self.width), np.uint8)
+        at = np.ascontiguousarray(states)
+        self.inputs.write_seats(at, np.zeros(1, np.int64), np.array([seat]), out)
+        row: Array = out[0]
+        return row
+
+
+class _Features:
+    """What networks see in games of any kind."""
+
+    def __init__(self, game: Game, kind: str) -> None:
+        self.features = InfosetFeatures(game, kind)
+        self.width = self.features.width
+        own = self.features.kind == "game"  # numbers of any size; those of words and keys are bits
+        self.low, self.high = (-np.inf, np.inf) if own else (0.0, 1.0)
+        self.dtype: type[np.uint8] | type[np.int8] | type[np.float32] = np.float32 if own else np.uint8
+
+    def of(self, states: Array, seat: int, acts: bool) -> Array:
+        row: Array = self.features.of(states, seat, np.array([acts]))[0].astype(self.dtype, copy=False)
+        return row
+
+
+def seat_view(game: Game, kind: str = "auto") -> SeatView:
+    """Return what seats of a game are told.
+
+    kind: of VIEWS, or of the game's own; auto is its first own one, else the first of VIEWS that it has.
+    Raises GameError if it does not have what is wanted.
+    """
+    part = own_part(game.name, "environment")
+    own = {} if part is None else part.views
+    if kind in own or (own and kind == "auto"):
+        found: SeatView = own[next(iter(own)) if kind == "auto" else kind](game)
+        return found
+    known = (*VIEWS, *own) if hasattr(game, "infoset_key") else ("auto", *own)
+    if kind not in known:
+        raise GameError(f"{game.name}: observation is one of {', '.join(known)}; got {kind!r}")
+    if kind == "rows" or (kind == "auto" and getattr(game, "moves_are_inputs", False)):
+        return _Rows(move_inputs(game))
+    return _Features(game, feature_kind(game, kind))
