@@ -181,7 +181,8 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         if acts:
             mask[self._numbers] = 1
             if self.move_space.width:
-                seen["moves"][self._numbers] = self.move_space.rows(self.state_rows, seat, self._legal)
+                # listed moves stand in front, in their order
+                seen["moves"][: len(self._legal)] = self.move_space.rows(self.state_rows, seat, self._legal)
         return seen
 
     def step(self, action: int | None) -> None:
