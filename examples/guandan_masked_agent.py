@@ -16,7 +16,8 @@ import sys
 import numpy as np
 
 from games.guandan.views.danzero_features import SLICES
-from games.guandan.views.env import MOVE_SLICES, GuanDanEnv
+from games.guandan.views.listed_moves import MOVE_SLICES
+from gs2.environments.game_env import GameEnv
 
 DISCOUNT = 0.7
 RIDGE = 30.0
@@ -32,7 +33,7 @@ def inputs(observation: dict) -> np.ndarray:
     return rows - rows.mean(0)
 
 
-def play(env: GuanDanEnv, weights: list[np.ndarray | None], rng: np.random.Generator, seed: int):
+def play(env: GameEnv, weights: list[np.ndarray | None], rng: np.random.Generator, seed: int):
     """Return what each seat was paid in a round, and (seat, inputs, cards played) of every move.
 
     weights: of each seat; None plays at random.
@@ -55,7 +56,7 @@ def play(env: GuanDanEnv, weights: list[np.ndarray | None], rng: np.random.Gener
 
 def train(rounds: int = 50, seed: int = 0) -> np.ndarray:
     """Return the weights learned from so many rounds of random play, [3 * MOVE_WIDTH] float64."""
-    rng, env = np.random.default_rng(seed), GuanDanEnv(moves="canonical")
+    rng, env = np.random.default_rng(seed), GameEnv("guandan(moves=canonical)")
     rows, returns = [], []
     for number in range(rounds):
         to_go, made = play(env, [None] * 4, rng, seed=1000 * (seed + 1) + number)
@@ -69,7 +70,7 @@ def train(rounds: int = 50, seed: int = 0) -> np.ndarray:
 
 def wins_against_random(weights: np.ndarray, rounds: int, seed: int = 1) -> int:
     """Return how many rounds the agent's team wins against a random one, each deal from both sides."""
-    rng, env = np.random.default_rng(seed), GuanDanEnv(moves="canonical")
+    rng, env = np.random.default_rng(seed), GameEnv("guandan(moves=canonical)")
     won = 0
     for number in range(rounds):
         side = number % 2

@@ -2,8 +2,9 @@
 
 contest: what agents meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods
 and examples of its own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a module
-with OPTIONS, AGENTS and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of
-its own (`gs2.commands.exploit.Exploiting`). environment: its own, with what is more than one game.
+with OPTIONS, AGENTS and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of its own
+(`gs2.commands.exploit.Exploiting`). environment: what its positions and listed moves look like, `views` and
+`moves` (`gs2.environments`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ WINGS = {
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
         "terms": "gs2.commands.guandan.match_terms:",
         "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
-        "environment": "games.guandan.views.env:GuanDanEnv",
+        "environment": "games.guandan.views.listed_moves:ROWS",
     },
+    "guandan_match": {"environment": "games.guandan.views.listed_moves:ROWS"},
 }
 OWN_COMMANDS = {
     "guandan": (

@@ -10,7 +10,7 @@
         env.step(None if done else env.action_space(agent).sample(observation["action_mask"]))
 
 Chance acts inside the environment. Moves at once, as in Goofspiel, are made one after the other, hidden until
-all are made. A game that has an environment of its own (`gs2.wings`) is refused with its name.
+all are made.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ from pettingzoo import AECEnv
 from blueprint.game_lockstep import GameLockstep
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import pick_by
-from games.registry import load_game
+from games.registry import recorded_game
 from games.support.array_types import Array
-from gs2.environments.move_spaces import move_space
-from gs2.environments.seat_views import seat_view
-from gs2.wings import own_part
+from gs2.environments.spaces import move_space, seat_view
 
 __all__ = ["GameEnv"]
 
@@ -39,15 +37,16 @@ _ONE = np.zeros(1, np.int64)
 class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
     """A game for agents "seat_0", "seat_1", …; `env.game` is the game, `env.state_rows` the history, [1].
 
-    game: a game, or its string; games whose payoffs do not sum to zero are played as well.
-    moves: how they are numbered, see `move_spaces`: "auto", "table" (DouDiZhu), "listed" or "found".
-    observation: what a seat is told, see `seat_views`: "auto", "rows", "game", "words" or "key".
+    game: a game, or its string; games whose payoffs do not sum to zero are played as well, and
+        games that `load_game` leaves to records, such as a match of many rounds.
+    moves: how they are numbered, see `spaces`: "auto", "table" (DouDiZhu), "listed" or "found".
+    observation: what a seat is told, see `spaces`: "auto", "rows", "game", "words", "key", a game's own.
     max_moves: of a list of moves; None for one that is enough.
     looks: for moves found by playing, how often 4,096 random plays look for them.
     render_mode: None or "ansi", text from `render`.
 
     Observations are dictionaries: "observation", what the seat knows; "action_mask" [moves] int8; of listed
-    moves also "moves" [moves, width] uint8, a row of bits for each and zeros behind them. Mask and moves are
+    moves also "moves" [moves, width], a row of numbers for each and zeros behind them. Mask and moves are
     zero for a seat that is not to act. Each seat is paid at the end what `Game.returns` says.
     Raises GameError at an option or a game that does not exist.
     """
@@ -70,10 +69,7 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
-        self.game = load_game(game, general_sum=True) if isinstance(game, str) else game
-        if (own := own_part(self.game.name, "environment")) is not None:
-            where = f"{own.__module__}.{own.__qualname__}"
-            raise GameError(f"{self.game.name}: it has an environment of its own; take {where}")
+        self.game = recorded_game(game) if isinstance(game, str) else game
         if render_mode not in (None, "ansi"):
             raise GameError(f"{self.game.name}: render_mode is None or 'ansi'; got {render_mode!r}")
         self.metadata = {**self.metadata, "name": f"{self.game.name.partition('(')[0]}_v0"}
@@ -96,7 +92,8 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
             "action_mask": spaces.Box(0, 1, (size,), np.int8),
         }
         if self.move_space.width:
-            parts["moves"] = spaces.Box(0, 1, (size, self.move_space.width), np.uint8)
+            high, dtype = self.move_space.high, self.move_space.dtype
+            parts["moves"] = spaces.Box(0, high, (size, self.move_space.width), dtype)
         return spaces.Dict(parts)
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
@@ -180,11 +177,12 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         mask = np.zeros(self.move_space.size, np.int8)
         seen = {"observation": self.view.of(self.state_rows, seat, acts), "action_mask": mask}
         if self.move_space.width:
-            seen["moves"] = np.zeros((self.move_space.size, self.move_space.width), np.uint8)
+            seen["moves"] = np.zeros((self.move_space.size, self.move_space.width), self.move_space.dtype)
         if acts:
             mask[self._numbers] = 1
             if self.move_space.width:
-                seen["moves"][self._numbers] = self.move_space.rows(self.state_rows, seat, self._legal)
+                # listed moves stand in front, in their order
+                seen["moves"][: len(self._legal)] = self.move_space.rows(self.state_rows, seat, self._legal)
         return seen
 
     def step(self, action: int | None) -> None:

@@ -104,8 +104,8 @@ class _SearchingAgents:
 class _OwnAgents:
     """Anybody's agents: FILE.py:NAME, MODULE:NAME, and entry points of installed packages.
 
-    What is named is called without arguments. It makes an agent for a seat (`gs2.guandan.table.Agent`) or one
-    for batches (`blueprint.guandan.chooser.Chooser`).
+    What is named is called without arguments. It makes an agent for a seat, with
+    `act(observation) -> index` (`gs2.guandan.table`), or a `Chooser`.
     """
 
     names: Sequence[str] = ()
@@ -117,7 +117,6 @@ class _OwnAgents:
         self._maker(spec)
 
     def load(self, spec: AgentName, rng: np.random.Generator) -> Chooser:
-        from gs2.guandan.table.seat import AgentError, Seats, as_agent
         from gs2.guandan.table.seated import SeatedChooser
 
         make = self._maker(spec)
@@ -125,13 +124,15 @@ class _OwnAgents:
             made = make()
         except Exception as error:
             raise UnknownAgent(f"agent {spec.text!r} cannot be made: {error!r}") from error
-        try:
-            return SeatedChooser(spec.text, Seats(make, as_agent(made)))
-        except AgentError as error:
-            if callable(made):
-                chooser: Chooser = made
-                return chooser
-            raise UnknownAgent(f"agent {spec.text!r}: {error}, and is not called with Decisions") from error
+        if callable(getattr(made, "act", None)):
+            return SeatedChooser(spec.text, make, made)
+        if callable(made):
+            chooser: Chooser = made
+            return chooser
+        raise UnknownAgent(
+            f"agent {spec.text!r}: it must have act(observation) -> index, or be called with Decisions; "
+            f"{type(made).__name__} has no method act"
+        )
 
     def fingerprint(self, spec: AgentName) -> str:
         made = self._maker(spec)

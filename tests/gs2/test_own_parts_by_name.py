@@ -300,7 +300,7 @@ def test_what_cannot_be_loaded_is_one_line(words: tuple[str, ...], says: str, pl
 def test_an_agent_is_loaded_the_same_way_and_a_file_named_as_a_package_of_ours_replaces_none(
     place: Path,
 ) -> None:
-    assert load_agent("parts.py:Agent").act_batch([None]) == [0]  # type: ignore[list-item]
+    assert load_agent("parts.py:Agent").answers([None]) == [0]  # type: ignore[list-item]
     with pytest.raises(AgentError, match="no method act"):
         load_agent("parts.py:Mine")
     with pytest.raises(AgentError, match="does not exist"):
@@ -334,7 +334,7 @@ def test_an_installed_package_adds_games_generators_and_agents(package: Path) ->
     assert named_part("generator", "first") == "first"
     solved = gs2("solve", "their_poker", "--method", "gs2-d", "-k", "1", "--generator", "first", "--json")
     assert json.loads(solved.stdout)["config"]["generator"] == "first"
-    assert load_agent("lazy").act_batch([None]) == [0]  # type: ignore[list-item]
+    assert load_agent("lazy").answers([None]) == [0]  # type: ignore[list-item]
     with pytest.raises(UnknownAgent, match="'lazy' must have a name and policy"):
         load_game_agent(load_game("kuhn_poker"), "lazy")  # found, but it plays a seat at a table
     with pytest.raises(GameError, match=r"of some-parts \(entry point gs2.games\) cannot be loaded"):

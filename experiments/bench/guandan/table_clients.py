@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
-from gs2.guandan.table.server.timing import Timing
+from gs2.guandan.table.server.recording import Timing
 
 __all__ = ["idle_clients", "play_tables"]
 

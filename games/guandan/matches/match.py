@@ -10,8 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from games.game import GameError
-from games.guandan.cards import ACTION, NUM_CARDS, RANKS, SINGLE, as_level, make_actions, parse_cards, unpack
+from games.game import TERMINAL, GameError
+from games.guandan.cards import (
+    ACTION,
+    NO_ACTION,
+    NUM_CARDS,
+    RANKS,
+    SINGLE,
+    as_level,
+    make_actions,
+    pack,
+    parse_cards,
+    unpack,
+)
 from games.guandan.matches.events import (
     AntiTribute,
     Dealt,
@@ -31,7 +42,7 @@ from games.guandan.moves.listing import FULL, RESERVE
 from games.guandan.notation import action_text, parse_action
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.round import GuanDan
-from games.guandan.rounds.state import NOBODY, PLAYER, play_all, views
+from games.guandan.rounds.state import NOBODY, PLAYER, STATE, play_all, views
 from games.guandan.rules import Rules
 from games.support.array_types import Array, Bytes, Row, Rows
 
@@ -185,6 +196,15 @@ class Match:
     def hands(self) -> NDArray[np.uint8]:
         """The cards that each seat holds now, [4, 54] counts."""
         return unpack(self.state["hand"][0] if self._phase >= PLAY else self._row["hand"])
+
+    def unplayed(self) -> Rows:
+        """Return the round before play, [1] STATE: hands as they are now, nothing played, nobody to act."""
+        state, hands = np.zeros(1, STATE), self.hands
+        state["hand"], state["left"] = pack(hands), hands.sum(1)
+        state["level"], state["levels"], state["owner"] = self.level, self.levels, self._row["owner"]
+        state["player"], state["leader"], state["order"], state["cap"] = TERMINAL, NOBODY, NOBODY, 14
+        state["trick"]["type"] = state["last"]["type"] = NO_ACTION
+        return state
 
     @property
     def _row(self) -> Row:

@@ -1,10 +1,11 @@
-"""A match of GuanDan as a game over rounds, as far as a record needs it: deals, tribute and moves in words.
+"""A match of GuanDan as a game over rounds: it is replayed from words, and played from a seed.
 
     {"game": "guandan_match(rules=njupt)", "chance": ["P2 leads; S2 H3 … / … / … / …", "S2 S2 … / …"],
      "play": ["P2 [\"Single\",\"6\",[\"S6\"]]", …, "P3 tribute HR", "P2 back S4", …], …}
 
-Chance deals each round. It names the hands by seat, and in the first round who leads. A table writes its
-record in pieces (`games.record`): the header, then a line for each deal and move.
+In a record chance deals each round. It names the hands by seat, and in the first round who leads. A table
+writes its record in pieces (`games.record`): the header, then a line for each deal and move. Matches of
+`sample_deals` deal their rounds themselves, from their seeds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, GameError
-from games.guandan.cards import CARD_NAMES, as_level, hand_text, parse_cards
+from games.guandan.cards import ACTION, CARD_NAMES, as_level, hand_text, parse_cards
 from games.guandan.matches.events import (
     Dealt,
     Event,
@@ -30,10 +31,11 @@ from games.guandan.matches.events import (
     match_payoffs,
 )
 from games.guandan.matches.match import Match
-from games.guandan.matches.old_record import is_old, old_record
 from games.guandan.notation import action_text
 from games.guandan.rounds.position import position_text
+from games.guandan.rounds.round import legal
 from games.guandan.rules import PRESETS, Rules, as_rules
+from games.ragged import Ragged
 from games.record import (
     RECORDS_FORMAT,
     ReplayedMove,
@@ -43,7 +45,7 @@ from games.record import (
     record_text,
     replay_round,
 )
-from games.support.array_types import Array, Bytes
+from games.support.array_types import Array, Bytes, Row, Rows
 
 __all__ = [
     "GuanDanMatch",
@@ -58,6 +60,8 @@ __all__ = [
 ]
 
 NAME = "guandan_match"
+FORMAT, VERSION = "guandan record", 1
+"""What begins records of earlier versions."""
 DEAL = re.compile(r"(?:P(\d) leads; )?([^/;]*(?:/[^/;]*){3})")
 
 
@@ -87,10 +91,11 @@ def gift_words(seat: int, back: bool, card: int) -> str:
 
 
 class GuanDanMatch:
-    """A match, of the functions of `games.game.Game` those that replay a record.
+    """A match, of the functions of `games.game.Game` those that play it and replay a record.
 
-    A state is a match as far as it was played; an action is who acts and in what words.
-    text: the game string. Raises GameError if it is none.
+    A state is a match as far as it was played; an action is an ACTION, or who acts and in what words.
+    text: the game string; with `moves=canonical` `actions` lists one move of each effect. Raises GameError if
+    it is none.
     """
 
     num_players = 4
@@ -108,17 +113,44 @@ class GuanDanMatch:
         if len(levels) != 2:
             raise GameError(f"guandan: levels of a match are two ranks, such as 2A; got {levels!r}")
         self.levels = (as_level(levels[0]), as_level(levels[1]))
+        moves = told.pop("moves", "full")
+        if moves not in ("full", "canonical"):
+            raise GameError(f'guandan: moves must be "full" or "canonical"; got {moves!r}')
+        self.canonical = moves == "canonical"
         preset = told.pop("rules", None)
         self.rules = as_rules(told if preset is None else str(preset))
 
     def root(self) -> Array:
         """Return the match before the first deal, [1] of object."""
+        return _one(_Progress(self._match(0)))
+
+    def _match(self, seed: int) -> Match:
         owner = self.owner if self.owner in (0, 1) else None
-        return _one(_Progress(Match(rules=self.rules, levels=self.levels, owner=owner)))
+        return Match(seed, rules=self.rules, levels=self.levels, owner=owner)
+
+    def sample_deals(self, n: int, rng: np.random.Generator) -> Array:
+        """Return n matches, each with a seed that deals all its rounds, [n] of object."""
+        drawn = rng.integers(0, 2**63, n)
+        return np.concatenate([_one(_Progress(self._match(int(seed)), True, True)) for seed in drawn])
 
     def player(self, states: Array) -> NDArray[np.int8]:
         """Return who acts, [n] int8; of two seats that may (`waiting`), the first."""
         return np.array([state.player for state in states], np.int8)
+
+    def actions(self, states: Array) -> Ragged:
+        """Return the choices of whoever acts at each match, Ragged of ACTION; see `Match.pending`."""
+        lists = [self._choices(state.match) for state in states]
+        return Ragged.from_counts(np.array([len(found) for found in lists]), np.concatenate(lists))
+
+    def _choices(self, match: Match) -> Rows:
+        due = match.pending()[0]
+        whole = not self.canonical or due.stage != "play"
+        return due.actions if whole else legal(match.state, canonical=True)[0]
+
+    def action_text(self, state: _Progress, action: Row) -> str:
+        """Return a choice in words: a move, `tribute HR` or `back S4`."""
+        words, stage = action_text(action, state.match.level), state.match.phase
+        return words if stage == "play" else f"{stage} {json.loads(words)[2][0]}"
 
     def waiting(self, state: _Progress) -> tuple[int, ...]:
         """Return the seats that may act: in tribute any that has not answered."""
@@ -131,8 +163,9 @@ class GuanDanMatch:
     def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
         """Return the matches after these actions. Raises GameError where one is not legal."""
         after = np.empty(len(rows), object)
-        for k, (row, (player, words)) in enumerate(zip(rows, actions, strict=True)):
-            after[k] = states[row].after(player, words)
+        for k, (row, action) in enumerate(zip(rows, actions, strict=True)):
+            state = states[row]
+            after[k] = state.after(state.player, action) if actions.dtype == ACTION else state.after(*action)
         return after
 
     def returns(self, states: Array) -> NDArray[np.float64]:
@@ -149,10 +182,13 @@ class GuanDanMatch:
 
 
 class _Progress:
-    """A match as far as it was played. dealt: whether the hands of its round are those of the record."""
+    """A match as far as it was played.
 
-    def __init__(self, match: Match, dealt: bool = False) -> None:
-        self.match, self.dealt = match, dealt
+    dealt: whether the hands of its round are settled. seeded: whether those of all rounds are, by its seed.
+    """
+
+    def __init__(self, match: Match, dealt: bool = False, seeded: bool = False) -> None:
+        self.match, self.dealt, self.seeded = match, dealt, seeded
 
     @property
     def player(self) -> int:
@@ -160,18 +196,22 @@ class _Progress:
             return TERMINAL
         return self.match.pending()[0].seat if self.dealt else CHANCE
 
-    def after(self, player: int, words: str) -> _Progress:
+    def after(self, player: int, choice: str | Row) -> _Progress:
         match = self.match.copy()
         if not self.dealt:
-            match.redeal(*_read_deal(words, match.round))
+            match.redeal(*_read_deal(str(choice), match.round))
             return _Progress(match, True)
-        stage, _, card = words.partition(" ")
-        exchange = stage if stage in ("tribute", "back") else "play"
-        if exchange != match.phase:
-            raise GameError(f"guandan: this is the time for {match.phase}; got {words!r}")
+        if isinstance(choice, str):
+            stage, _, card = choice.partition(" ")
+            exchange = stage if stage in ("tribute", "back") else "play"
+            if exchange != match.phase:
+                raise GameError(f"guandan: this is the time for {match.phase}; got {choice!r}")
+            choice = choice if exchange == "play" else card
         number = match.round
-        match.apply(player, words if exchange == "play" else card)
-        return _Progress(match, match.round == number)
+        match.apply(player, choice)
+        if self.seeded:
+            match.events.clear()
+        return _Progress(match, self.seeded or match.round == number, self.seeded)
 
 
 def _read_deal(words: str, number: int) -> tuple[Bytes, int]:
@@ -276,6 +316,71 @@ def read_match(path: Any, *, repair: bool = False) -> RoundRecord:
 
 def parse_matches(text: str, name: str, *, repair: bool = False) -> list[RoundRecord]:
     """Return the records of a text, also as earlier versions wrote them; errors as of `parse_rounds`."""
-    if is_old(text):
-        return [old_record(text, name, match_name, repair=repair)]
+    if text.lstrip().startswith('{"gs2"'):
+        return [_old_record(text, name, repair=repair)]
     return [record for _, record in parse_rounds(text, name, repair=repair)]
+
+
+def _old_record(text: str, name: str, *, repair: bool) -> RoundRecord:
+    """Return a record as earlier versions wrote it: a header, then an event a line.
+
+    {"gs2":"guandan record","version":1,"seed":7,"rules":{},"levels":["2","2"],"owner":null,"names":[…],…}
+    {"deal":1,"level":"2","hands":["S2 H3 …", …],…}
+    {"lead":2}
+    {"play":[2,["Pair","6",["S6","D6"]]]}
+    {"tribute":[[3,2,"HR"],[1,0,"SB"]]}
+    {"match":0,"rounds":9}
+
+    What follows from deals and moves (`anti`, `round`, later leads) is not read. Errors as of `parse_rounds`.
+    """
+    *lines, cut = text.split("\n")
+    if cut and not repair:
+        raise RoundRecordError(
+            f"{name}, line {len(lines) + 1}: the last line is cut off; read with repair=True to go without it"
+        )
+    header: dict[str, Any] = {}
+    words: dict[str, list[str]] = {"chance": [], "play": []}
+    payoffs: tuple[float, ...] = ()
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            if number == 1:
+                if (row["gs2"], row["version"]) != (FORMAT, VERSION):
+                    raise ValueError(f"format {row['gs2']!r}, version {row['version']!r}")
+                header = row
+            elif "match" in row:
+                payoffs = tuple(match_payoffs(row["match"]))
+            else:
+                _take(row, words)
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise RoundRecordError(
+                f"{name}, line {number}: not a line of a record ({error!r}); got {line[:80]!r}"
+            ) from None
+    if len(words["chance"]) == 1 and not words["chance"][0].startswith("P"):
+        words["chance"] = []  # cut off before anybody led
+    try:
+        game = match_name(as_rules(header["rules"]), header["levels"], header["owner"])
+        names, seed = header.get("names"), int(header["seed"])
+    except (GameError, KeyError, TypeError, ValueError) as error:
+        raise RoundRecordError(f"{name}, line 1: a header has {error}, which is missing or wrong") from None
+    if not isinstance(names, list) or len(names) != 4:
+        names = [f"seat {seat}" for seat in range(4)]
+    return RoundRecord(
+        game, tuple(map(str, names)), tuple(words["chance"]), tuple(words["play"]), payoffs, seed=seed
+    )
+
+
+def _take(row: dict[str, Any], words: dict[str, list[str]]) -> None:
+    """Put one event into words."""
+    if "deal" in row:
+        words["chance"].append(" / ".join(row["hands"]))
+    elif "lead" in row and len(words["chance"]) == 1 and not words["play"]:
+        words["chance"][0] = f"P{int(row['lead'])} leads; {words['chance'][0]}"
+    elif "play" in row:
+        seat, move = row["play"]
+        words["play"].append(f"P{int(seat)} {json.dumps(move, separators=(',', ':'))}")
+    elif "tribute" in row or "back" in row:
+        stage = "tribute" if "tribute" in row else "back"
+        words["play"] += [f"P{int(giver)} {stage} {card}" for giver, _, card in row[stage]]
+    elif not {"anti", "lead", "round"} & set(row):
+        raise ValueError("no event of a match")

@@ -6,7 +6,7 @@ import functools
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ __all__ = [
     "FILLED",
     "NAMES",
     "RECORDS",
+    "Crew",
+    "Own",
+    "Where",
     "dialect_option",
     "grouped",
     "need_extra",
@@ -148,3 +151,39 @@ def need_extra() -> None:
             f"{error.name} is not installed; pip install 'gs2[table]' installs what tables need"
         ) from None
     del msgspec, websockets
+
+
+@dataclass(frozen=True)
+class Where:
+    """The server, and what is wanted of it; no address for a table of one's own."""
+
+    url: str | None
+    dialect: str
+    games: int
+    room: int | None
+    token: str | None
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Who plays, in which seats, under which name. No agent: a person, or gs2 at a server."""
+
+    agents: tuple[str, ...]
+    seats: tuple[int, ...]
+    user: str | None
+    workers: int
+
+    def user_of(self, place: int) -> str:
+        """Return the name under which agent number `place` is seated."""
+        base = self.user or self.agents[place].rpartition("/")[2]
+        return base if len(self.agents) == 1 else f"{base}-{place}"
+
+
+@dataclass(frozen=True)
+class Own:
+    """A table of one's own: who sits there too, and what is played."""
+
+    others: tuple[str, ...] | None
+    seed: int | None
+    rules: str | None
+    record: Path | None

@@ -17,11 +17,10 @@ from gs2.commands.progress import working
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gs2.commands.guandan.play_options import Crew, Own
+    from gs2.commands.guandan.options import Crew, Own
     from gs2.guandan.table.client.human import HumanAgent
-    from gs2.guandan.table.client.message_watch import MessageWatch
     from gs2.guandan.table.client.own_table import OwnTable
-    from gs2.guandan.table.client.person_host import PersonHost
+    from gs2.guandan.table.client.person import MessageWatch, PersonHost
     from gs2.guandan.table.client.screen import PlayScreen
     from gs2.guandan.table.seat import Observation
 
@@ -40,7 +39,7 @@ class _Adviser:
         self._warm = False
 
     def __call__(self, observation: Observation) -> dict[str, Any]:
-        from gs2.guandan.table.hints import hint
+        from gs2.guandan.table.agents import hint
 
         if not self._warm:
             # what is loaded on first use is not on the time of the hint
@@ -58,8 +57,7 @@ class _Terminal:
 
     @classmethod
     def open(cls, as_json: bool) -> _Terminal:
-        from gs2.guandan.table.client.card_faces import CardFaces
-        from gs2.guandan.table.client.screen import PlayScreen
+        from gs2.guandan.table.client.screen import CardFaces, PlayScreen
 
         console = stderr() if as_json else stdout()
 
@@ -77,8 +75,7 @@ class _Terminal:
 
 def person_at_server(as_json: bool) -> tuple[PersonHost, MessageWatch]:
     """Return where a person answers a server's requests, and what shows its messages."""
-    from gs2.guandan.table.client.message_watch import MessageWatch
-    from gs2.guandan.table.client.person_host import PersonHost
+    from gs2.guandan.table.client.person import MessageWatch, PersonHost
 
     terminal = _Terminal.open(as_json)
     return PersonHost(lambda: terminal.person(undo=False)), MessageWatch(terminal.screen)
@@ -115,7 +112,7 @@ def _table(crew: Crew, own: Own, games: int, as_json: bool) -> OwnTable:
     from games.guandan.rules import as_rules
     from gs2.guandan.table.agents import check_agents, load_agent, warm_up
     from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig
-    from gs2.guandan.table.seat import Seats
+    from gs2.guandan.table.seated import Seats
 
     names = _names(crew, own)
     check_agents(names)

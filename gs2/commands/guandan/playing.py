@@ -14,6 +14,9 @@ from gs2.commands.guandan.options import (
     FILLED,
     NAMES,
     RECORDS,
+    Crew,
+    Own,
+    Where,
     dialect_option,
     grouped,
     need_extra,
@@ -21,12 +24,11 @@ from gs2.commands.guandan.options import (
     verbose_option,
     workers_option,
 )
-from gs2.commands.guandan.play_options import Crew, Own, Where
 
 if TYPE_CHECKING:
     from gs2.guandan.table.client.client import TableClient
-    from gs2.guandan.table.client.outcome import ClientResult
-    from gs2.guandan.table.client.person_host import PersonHost
+    from gs2.guandan.table.client.person import PersonHost
+    from gs2.guandan.table.client.visit import ClientResult
     from gs2.guandan.table.hosts import Host
 
 __all__ = ["play"]
@@ -177,10 +179,10 @@ def _show(results: list[ClientResult]) -> None:
 
 async def _play(where: Where, crew: Crew, own: Own, as_json: bool) -> list[ClientResult]:
     from games.guandan.rules import as_rules
-    from gs2.guandan.table.agents import check_agents, host_for, start_hosts
+    from gs2.guandan.table.agents import check_agents
     from gs2.guandan.table.client.client import TableClient
-    from gs2.guandan.table.client.heard import Transcript
-    from gs2.guandan.table.client.visit import ClientConfig
+    from gs2.guandan.table.client.visit import ClientConfig, Transcript
+    from gs2.guandan.table.hosts import host_for, start_hosts
 
     assert where.url is not None
     check_agents(crew.agents)
@@ -215,7 +217,7 @@ async def _play(where: Where, crew: Crew, own: Own, as_json: bool) -> list[Clien
             client.transcript = transcript
             clients.append(client)
             if name == "human" and crew.agents.index(name) == place:
-                client.listeners.append(watch)
+                client.listeners.append(watch.note)
             tasks.append(asyncio.get_running_loop().create_task(client.run()))
             if where.dialect == "openguandan":
                 await asyncio.wait((client.seated, tasks[-1]), return_when=asyncio.FIRST_COMPLETED)

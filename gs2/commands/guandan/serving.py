@@ -209,9 +209,10 @@ def serve(listening: Listening, tables: Tables, patience: Patience, run: Run) ->
 
 
 async def _serve(config: ServerConfig, fallback: str | None, run: Run) -> None:
-    from gs2.guandan.table.agents import check_agents, host_for, start_hosts
+    from gs2.guandan.table.agents import check_agents
+    from gs2.guandan.table.hosts import host_for, start_hosts
     from gs2.guandan.table.seat import AgentError
-    from gs2.guandan.table.server.seating import agent_names
+    from gs2.guandan.table.server.place import agent_names
     from gs2.guandan.table.server.server import TableServer, quiet_collector
 
     check_agents([*agent_names(config.agents), *([] if fallback is None else [fallback])])

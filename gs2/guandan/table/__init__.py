@@ -1,11 +1,10 @@
 """GuanDan tables: four seats, agents in them, and both wire dialects, as server and as client.
 
-Read in this order: `seat` (what an agent sees), `session` (games at a table), `runner` (agents in this
-process); then the wire: `messages`, `dialect` with `openguandan` and `njupt`, `encode` and `decode`; the
-server: `admission`, `connection`, `place`, `room`, `lobby`, `server`; the client: `visit`, `outcome`,
-`tracker`, `client`; people: `selection` (why cards are no move), `card_faces`, `screen`, `human`, and
-`own_table` for a person with agents in this process. Games in this process need nothing beyond gs2 itself;
-the wire needs `pip install 'gs2[table]'`.
+Read in this order: `seat` (what an agent sees), `seated` (how it is asked), `session` (games at a table);
+then the wire: `messages`, `dialects`, `encode` and `decode`; the server: `admission`, `connection`, `place`,
+`room`, `lobby`, `server`; the client: `visit`, `tracker`, `client`; people: `selection` (why cards are no
+move), `screen`, `human`, and `own_table` for agents, and a person with them, in this process. Games in this
+process need nothing beyond gs2 itself; the wire needs `pip install 'gs2[table]'`.
 """
 
 from __future__ import annotations
@@ -17,19 +16,17 @@ if TYPE_CHECKING:
     from gs2.guandan.table.agents import load_agent
     from gs2.guandan.table.client.client import TableClient
     from gs2.guandan.table.client.human import HumanAgent
-    from gs2.guandan.table.client.language import LanguageAgent
-    from gs2.guandan.table.client.outcome import ClientResult
-    from gs2.guandan.table.client.visit import ClientConfig, ClientError
+    from gs2.guandan.table.client.own_table import play_games
+    from gs2.guandan.table.client.visit import ClientConfig, ClientError, ClientResult
+    from gs2.guandan.table.client.words import LanguageAgent
     from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost
-    from gs2.guandan.table.runner import play_games
-    from gs2.guandan.table.seat import Agent, AgentError, Observation
+    from gs2.guandan.table.seat import AgentError, Observation
     from gs2.guandan.table.server.place import RoomConfig, TableError
     from gs2.guandan.table.server.recording import SessionResult
     from gs2.guandan.table.server.server import ServerConfig, TableServer
     from gs2.guandan.table.session import Session
 
 __all__ = [
-    "Agent",
     "AgentError",
     "ClientConfig",
     "ClientError",
@@ -54,15 +51,14 @@ __all__ = [
 _HOMES = {
     "agents": ("load_agent",),
     "client.client": ("TableClient",),
-    "client.outcome": ("ClientResult",),
-    "client.visit": ("ClientConfig", "ClientError"),
+    "client.visit": ("ClientConfig", "ClientError", "ClientResult"),
     "hosts": ("InstantHost", "ProcessHost", "ThreadHost"),
     "client.human": ("HumanAgent",),
-    "client.language": ("LanguageAgent",),
+    "client.words": ("LanguageAgent",),
     "server.place": ("RoomConfig", "TableError"),
     "server.recording": ("SessionResult",),
-    "runner": ("play_games",),
-    "seat": ("Agent", "AgentError", "Observation"),
+    "client.own_table": ("play_games",),
+    "seat": ("AgentError", "Observation"),
     "server.server": ("ServerConfig", "TableServer"),
     "session": ("Session",),
 }

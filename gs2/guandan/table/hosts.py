@@ -10,15 +10,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, defaultdict, deque
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, Protocol
 
 from games.support.work.pipe_worker import PipeWorker
-from gs2.guandan.table.seat import AgentError, Observation, Seats
+from gs2.guandan.table.agents import INSTANT, load_agent, warm_up
+from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.seated import Seats
 
-__all__ = ["Host", "InstantHost", "ProcessHost", "ThreadHost"]
+__all__ = ["Host", "InstantHost", "ProcessHost", "ThreadHost", "host_for", "start_hosts"]
 
 logger = logging.getLogger("gs2.guandan.table")
 
@@ -100,17 +102,16 @@ class ThreadHost(_Here):
         agent = self.seats.of(key)
         loop = asyncio.get_running_loop()
         try:
-            (index,) = await loop.run_in_executor(self.pool, agent.act_batch, [observation])
+            (index,) = await loop.run_in_executor(self.pool, agent.answers, [observation])
         except Exception as error:
-            name = getattr(agent, "name", type(agent).__name__)
-            raise AgentError(f"agent {name} failed: {error!r}") from error
+            raise AgentError(f"agent {agent.name} failed: {error!r}") from error
         return checked(index, observation)
 
     def close(self) -> None:
         """Stop; threads still at work are left to end, which an agent with a `close` is asked to see to."""
         self.pool.shutdown(wait=False, cancel_futures=True)
         for agent in self.seats.agents.values():
-            getattr(agent, "close", lambda: None)()
+            agent.close()
 
 
 # --- in a worker process ---
@@ -118,8 +119,6 @@ class ThreadHost(_Here):
 
 @cache
 def _seats(name: str) -> Seats:
-    from gs2.guandan.table.agents import load_agent
-
     return Seats(lambda: load_agent(name))
 
 
@@ -135,13 +134,11 @@ def answer_all(
 
 def load(name: str, *, progress: Progress) -> bool:
     """Load an agent for the first seat; return whether it serves all seats."""
-    from gs2.guandan.table.agents import warm_up
-
     agent = _seats(name).load()
     if ":" not in name:
         # a stranger's agent is asked nothing that no game asks
         warm_up(agent)
-    return bool(getattr(agent, "together", True))
+    return agent.together
 
 
 def forget(name: str, key: Hashable, *, progress: Progress) -> None:
@@ -289,3 +286,24 @@ class ProcessHost:
         found, self.workers[worker] = self.workers[worker], None
         if found is not None:
             found.end()
+
+
+def host_for(name: str, *, workers: int = 1) -> Host:
+    """Return where a named agent thinks: on the loop if it takes no time, in processes of its own if it does.
+
+    workers: processes for an agent that gets its own.
+    """
+    if name in INSTANT:
+        return InstantHost(lambda: load_agent(name))
+    if name == "human":
+        return ThreadHost(lambda: load_agent(name), threads=1)
+    return ProcessHost(name, workers)
+
+
+async def start_hosts(hosts: Iterable[Host]) -> None:
+    """Load every agent where it will think. Raises AgentError if one cannot be loaded."""
+    for host in hosts:
+        if isinstance(host, ProcessHost):
+            await host.start()
+        elif isinstance(host, InstantHost | ThreadHost):
+            host.seats.load()

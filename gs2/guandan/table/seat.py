@@ -1,19 +1,20 @@
-"""What a player at the table sees, and what it must answer: the protocol of an agent in a seat.
+"""What a player at the table sees, and what it must answer.
 
-Ten lines make an agent, which `as_agent` adapts to the protocol:
+Ten lines make an agent:
 
     class Cautious:
         def act(self, observation):
             return len(observation.actions) - 1 if observation.greater is None else 0
+
+One that is called with `blueprint.guandan.chooser.Decisions` serves many seats at once (`seated.Seated`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from games.guandan.notation import action_list
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.table.wire.encode import encode_moves
 
-__all__ = ["Agent", "AgentError", "Observation", "OneByOne", "Seats", "Transfer", "as_agent"]
+__all__ = ["AgentError", "Observation", "Transfer", "seen_by"]
 
 Transfer = tuple[int, int, str]
 """(from seat, to seat, card name): a tribute or return card."""
@@ -31,6 +32,15 @@ Transfer = tuple[int, int, str]
 
 class AgentError(ValueError):
     """An agent answered with what is not one of its actions, or failed."""
+
+
+def seen_by(state: NDArray[np.void], seat: int) -> NDArray[np.void]:
+    """Return a round as a seat knows it, [1] STATE: a copy in which the others' hands are empty."""
+    state = state.copy()
+    own = state["hand"][0, seat].copy()
+    state["hand"] = 0
+    state["hand"][0, seat] = own
+    return state
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,82 +118,3 @@ class Observation:
         state = self.state[0]
         level = int(state["level"])
         return [None if m["type"] == NO_ACTION else action_list(m, level) for m in state["trick"]]
-
-
-@runtime_checkable
-class Agent(Protocol):
-    """An agent for seats: any number of them in one call, each by what that seat knows.
-
-    Two attributes are used where an agent has them: `name`, and `together`, which is False if every seat of
-    every table needs an instance of its own.
-    """
-
-    def act_batch(self, observations: Sequence[Observation]) -> Sequence[int]:
-        """Return for each observation the index of the chosen action in `observation.actions`."""
-        ...
-
-
-class OneByOne:
-    """Adapts what has only `act(observation) -> index`; one instance plays one seat at a time."""
-
-    together = False
-
-    def __init__(self, agent: Any) -> None:
-        self.agent, self.name = agent, getattr(agent, "name", type(agent).__name__)
-
-    def act_batch(self, observations: Sequence[Observation]) -> list[int]:
-        """Return the answers, each asked for alone."""
-        return [self.agent.act(observation) for observation in observations]
-
-    def close(self) -> None:
-        """Close the agent, if it can be closed."""
-        getattr(self.agent, "close", lambda: None)()
-
-
-def as_agent(made: Any) -> Agent:
-    """Return an agent, adapted if it answers one observation at a time. Raises AgentError if it is none."""
-    if isinstance(made, Agent):
-        return made
-    if callable(getattr(made, "act", None)):
-        return OneByOne(made)
-    raise AgentError(
-        "an agent must have act(observation) -> index or act_batch(observations) -> indices; "
-        f"{type(made).__name__} has no method act"
-    )
-
-
-class Seats:
-    """The agents of seats: one for all seats if it answers them together, else one for each.
-
-    make: makes an agent. first: one that is made already. alone: whether each seat gets its own in any case.
-    """
-
-    def __init__(self, make: Callable[[], Any], first: Agent | None = None, *, alone: bool = False) -> None:
-        self.make, self.alone = make, alone
-        self.agents: dict[Hashable, Agent] = {}
-        self._next = first
-
-    def load(self) -> Agent:
-        """Return the agent of the next new seat."""
-        if self._next is None:
-            self._next = as_agent(self.make())
-        return self._next
-
-    def of(self, key: Hashable) -> Agent:
-        """Return the agent of the seat called `key`."""
-        agent = self.agents.get(key)
-        if agent is None:
-            agent = self.load()
-            if self.alone or not getattr(agent, "together", True):
-                self.agents[key], self._next = agent, None
-        return agent
-
-    def answers(self, asked: Sequence[tuple[Hashable, Observation]]) -> Sequence[Any]:
-        """Return the answer of each seat; one agent for all seats is asked once."""
-        agents = [self.of(key) for key, _ in asked]
-        if not agents or agents[0] is not self._next:
-            return [agent.act_batch([one])[0] for agent, (_, one) in zip(agents, asked, strict=True)]
-        found = agents[0].act_batch([one for _, one in asked])
-        if len(found) != len(asked):
-            raise AgentError(f"act_batch must answer all {len(asked)} observations; got {len(found)} answers")
-        return found

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from games.guandan.cards import ACTION, CARD_NAMES, NO_ACTION, pack
+from games.guandan.cards import ACTION, CARD_NAMES, pack
 from games.guandan.matches.events import (
     AntiTribute,
     Dealt,
@@ -26,9 +26,8 @@ from games.guandan.matches.events import (
     Tribute,
 )
 from games.guandan.matches.match import Match, Pending
-from games.guandan.rounds.state import NOBODY, STATE
 from games.guandan.rules import Rules, as_rules
-from gs2.guandan.table.seat import AgentError, Observation, Transfer
+from gs2.guandan.table.seat import AgentError, Observation, Transfer, seen_by
 
 __all__ = ["GameCount", "Listener", "RoundResult", "RoundView", "Session"]
 
@@ -207,37 +206,19 @@ class Session:
     def observe(self, seat: int) -> Observation:
         """Return what a pending seat knows, for it to choose."""
         due = self.pending[seat]
-        if due.stage == "play":
-            state = self.match.state.copy()
-            own = state["hand"][0, seat].copy()
-            state["hand"] = 0
-            state["hand"][0, seat] = own
-        else:
-            state = self._dealt(seat)
+        state = self.match.state if due.stage == "play" else self.match.unplayed()
+        if due.stage != "play":
+            state["player"] = state["first"] = seat
         return Observation(
             seat=seat,
             stage=due.stage,
-            state=state,
+            state=seen_by(state, seat),
             moves=due.actions,
             actors=np.array(self.actors, np.uint8),
             record=np.frombuffer(b"".join(self.record), ACTION).copy(),
             tributes=self.tributes,
             returns=self.returns,
         )
-
-    def _dealt(self, seat: int) -> NDArray[np.void]:
-        """Return the round before play as one seat knows it."""
-        state = np.zeros(1, STATE)
-        view = self.view()
-        state["level"], state["levels"] = view.level, view.levels
-        state["owner"] = NOBODY if self.match.owner is None else self.match.owner
-        state["hand"][0, seat] = self.hand(seat)
-        state["left"] = view.rest
-        state["leader"] = state["order"] = NOBODY
-        state["player"] = state["first"] = seat
-        state["trick"]["type"] = state["last"]["type"] = NO_ACTION
-        state["cap"] = 14
-        return state
 
     # --- progress ---
 

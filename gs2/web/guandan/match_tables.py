@@ -9,8 +9,7 @@ from typing import Any
 
 import attrs
 
-from gs2.guandan.table.agents import host_for, start_hosts
-from gs2.guandan.table.hosts import Host
+from gs2.guandan.table.hosts import Host, host_for, start_hosts
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.jobs import Jobs, JobsFull
@@ -78,7 +77,7 @@ class MatchTables:
         await self._load(seats)
         if PERSON in seats and not self._hints:
             self._hints = True
-            self.jobs.start("hint", "gs2.guandan.table.hints:ready", HINT)
+            self.jobs.start("hint", "gs2.guandan.table.agents:ready", HINT)
         return {"seats": tuple(seats), "games": games}
 
     async def play(self, setup: TableSetup) -> MatchPlay:
@@ -115,7 +114,7 @@ class MatchTables:
     async def hint(self, observation: Observation) -> dict[str, Any]:
         """Return what a search advises. Raises Refused if it fails, or too many wait."""
         try:
-            job = self.jobs.start("hint", "gs2.guandan.table.hints:hint", observation, HINT)
+            job = self.jobs.start("hint", "gs2.guandan.table.agents:hint", observation, HINT)
         except JobsFull as error:
             raise Refused("busy", str(error)) from None
         await self.jobs.ended(job)

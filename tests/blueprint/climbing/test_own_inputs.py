@@ -18,8 +18,7 @@ from blueprint.climbing.training.move_trainer import MoveTrainer
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.game import TERMINAL, GameError
 from games.support.configuration import ConfigError
-from gs2.environments.move_spaces import move_space
-from gs2.environments.seat_views import seat_view
+from gs2.environments.spaces import move_space, seat_view
 
 SMALL = ClimbingConfig(target="win", state=32, blocks=1, action=16, critic=16, rounds=24, batch=64)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 import warnings
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,11 +22,18 @@ from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_letters
 from games.game import CHANCE, TERMINAL, Game, GameError
+from games.guandan.cards import unpack
+from games.guandan.rounds.belief import determinise
+from games.guandan.rounds.round import deal, legal
+from games.guandan.views.danzero_features import state_features
+from games.guandan.views.listed_moves import CANONICAL_MOVES, FULL_MOVES, MOVE_WIDTH, move_features
+from games.guandan.views.observation import OBSERVATION_WIDTH
 from games.infosets import infoset_at
 from games.infosets.sampling import sample_infoset
 from games.support.array_types import Array
 from gs2.environments.game_env import GameEnv
-from gs2.environments.move_spaces import LISTED_BIG2, move_space
+from gs2.environments.spaces import LISTED_BIG2, move_space
+from tests.blueprint.climbing.test_own_inputs import Shedding
 from tests.games.random_games import RandomGame
 
 GAMES = (
@@ -36,6 +45,9 @@ GAMES = (
     "doudizhu(landlord=bid,spring=true,returns=win_loss)",
     "big2",
     "big2(players=2,ranks=5,suits=2,cards=3,settling=pairs)",
+    "guandan",
+    "guandan(moves=canonical)",
+    "guandan_match(rules=njupt,moves=canonical)",
     "openspiel:goofspiel(num_cards=3,imp_info=True)",
 )
 
@@ -78,7 +90,7 @@ def test_it_passes_pettingzoos_own_tests(game: str) -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_a_round_is_one_of_the_game_and_pays_what_the_game_pays(game: str) -> None:
     env, rng = env_of(game), np.random.default_rng(1)
-    for seed in range(4):
+    for seed in range(1 if game.startswith("guandan_match") else 4):
         paid, states = play(env, rng, seed=seed)
         end = env.state_rows
         assert env.game.player(end)[0] == TERMINAL and env.agents == []
@@ -112,7 +124,9 @@ def test_generated_games_are_played_as_they_are(seed: int) -> None:
         assert paid == game.returns(env.state_rows)[0].tolist()
 
 
-@pytest.mark.parametrize("game", GAMES[:-1])
+@pytest.mark.parametrize(
+    "game", [game for game in GAMES if not game.startswith(("openspiel", "guandan_match", "guandan(moves"))]
+)
 @pytest.mark.parametrize("kind", ["auto", "key", "words"])
 @pytest.mark.some(7)
 def test_an_observation_tells_a_seat_nothing_that_its_infoset_does_not(game: str, kind: str) -> None:
@@ -122,8 +136,11 @@ def test_an_observation_tells_a_seat_nothing_that_its_infoset_does_not(game: str
     for state in play(env, rng, seed=5)[1][::5]:
         for seat in range(env.game.num_players):
             mine = seen_at(env, state, seat)
-            infoset = infoset_at(env.game, state, seat)
-            for other in sample_infoset(env.game, infoset, 3, rng).states:
+            if game == "guandan":  # it draws histories of its records alone
+                dealt = determinise(np.repeat(state, 3), seat, rng)
+            else:
+                dealt = sample_infoset(env.game, infoset_at(env.game, state, seat), 3, rng).states
+            for other in dealt:
                 theirs = seen_at(env, other[None], seat)
                 assert mine.keys() == theirs.keys()
                 assert all(np.array_equal(mine[part], theirs[part]) for part in mine)
@@ -195,6 +212,55 @@ def test_the_longest_list_of_a_hand_of_big2_fits() -> None:
     assert move_space(load_game("big2(players=2)"), "auto").size == LISTED_BIG2
 
 
+def test_guandan_lists_its_moves_and_shows_what_its_views_say() -> None:
+    for canonical, size in ((False, FULL_MOVES), (True, CANONICAL_MOVES)):
+        env = GameEnv(f"guandan(moves={'canonical' if canonical else 'full'})")
+        env.reset(options={"state": deal(1, np.random.default_rng(3), level=8)})
+        for _ in range(12):
+            want = legal(env.state_rows, canonical=canonical)[0]
+            observation = env.observe(env.agent_selection)
+            assert np.array_equal(env.moves(), want)
+            assert observation["moves"].shape == (size, MOVE_WIDTH)
+            assert np.array_equal(observation["moves"][: len(want)], move_features(want))
+            assert not observation["moves"][len(want) :].any()
+            assert np.array_equal(observation["observation"], state_features(env.state_rows)[0])
+            for agent in set(env.agents) - {env.agent_selection}:
+                seen = env.observe(agent)
+                hand = unpack(env.state_rows["hand"][0, int(agent[-1])])
+                assert not seen["action_mask"].any() and not seen["moves"].any()
+                assert np.array_equal(seen["observation"][:54], hand)
+            env.step(len(want) - 1)
+
+
+def test_a_match_of_guandan_pays_its_winners_and_tribute_is_a_stage_of_it() -> None:
+    env = GameEnv("guandan_match(rules=ruling,moves=canonical)", observation="openguandan")
+    stages, words = set(), set()
+    env.reset(seed=1)
+    rng = np.random.default_rng(1)
+    while not env.terminations[env.agent_selection]:
+        seen = env.observe(env.agent_selection)["observation"]
+        stages.add(int(seen[OBSERVATION_WIDTH:].argmax()))
+        words |= {word.split()[0] for word in env.move_words().values() if word[0] != "["}
+        env.step(int(rng.choice(env.move_numbers())))
+    winner = env.state_rows[0].match.winner
+    assert [env.rewards[f"seat_{s}"] for s in range(4)] == [1 if s % 2 == winner else -1 for s in range(4)]
+    assert stages == {0, 1, 2} and words == {"tribute", "back"}
+
+
+def test_rows_of_a_strangers_game_lie_within_their_space() -> None:
+    env, rng = GameEnv(Shedding(1)), np.random.default_rng(0)
+    for seed in range(3):
+        play(env, rng, seed=seed)
+
+
+@pytest.mark.long
+def test_an_agent_learns_guandan_from_observations_alone_to_beat_random_play() -> None:
+    path = Path(__file__).parents[3] / "examples" / "guandan_masked_agent.py"
+    example = runpy.run_path(str(path))
+    won = example["wins_against_random"](example["train"](rounds=50, seed=0), 80)
+    assert won >= 54  # an agent no better than chance wins so many of 80 once in a thousand tries
+
+
 def test_bad_options_and_moves_are_refused_with_what_to_do() -> None:
     game = load_game("doudizhu")
     assert isinstance(game, DouDizhu)
@@ -218,7 +284,10 @@ def test_bad_options_and_moves_are_refused_with_what_to_do() -> None:
         ("kuhn_poker", {"moves": "listed"}, "moves are listed only where"),
         ("kuhn_poker", {"looks": 0}, "looks must be at least 1"),
         ("kuhn_poker", {"observation": "rows"}, "its moves are no inputs"),
-        ("guandan", {}, "it has an environment of its own"),
+        ("guandan", {"moves": "found"}, "too many moves to find them"),
+        ("guandan", {"observation": "rows"}, "its moves are no inputs"),
+        ("guandan_match(rules=njupt)", {"observation": "words"}, "is one of auto, danzero, openguandan;"),
+        ("guandan_match(moves=all)", {}, 'moves must be "full" or "canonical"'),
         ("dou", {}, "no game is called"),
     ):
         with pytest.raises(GameError, match=message):
@@ -234,6 +303,8 @@ def test_bad_options_and_moves_are_refused_with_what_to_do() -> None:
             env.reset(options=bad)
     with pytest.raises(GameError, match="moves are legal but max_moves is 1"):
         play(GameEnv("big2", max_moves=1), np.random.default_rng(0), seed=0)
+    with pytest.raises(GameError, match="moves are legal but max_moves is 5"):
+        GameEnv("guandan", max_moves=5).reset(seed=1)
     found = GameEnv("leduc_poker")
     space = found.move_space
     assert space.size == 3
@@ -244,7 +315,7 @@ def test_bad_options_and_moves_are_refused_with_what_to_do() -> None:
 
 def test_the_core_needs_no_pettingzoo() -> None:
     code = (
-        "import sys; import gs2.environments.move_spaces, gs2.environments.seat_views, gs2.cli, games\n"
+        "import sys; import gs2.environments.spaces, gs2.cli, games\n"
         "import gs2.play.arena\n"
         "print(sorted({'pettingzoo', 'gymnasium'} & set(sys.modules)))"
     )

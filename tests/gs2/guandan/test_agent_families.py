@@ -33,8 +33,8 @@ from gs2.guandan.agent_families import (
 )
 from gs2.guandan.beliefs.belief_network import DEFAULT
 from gs2.guandan.beliefs.deal_network import DEALS
-from gs2.guandan.table.agents import ChooserSeat, load_agent
-from gs2.guandan.table.seat import AgentError, Observation, Seats
+from gs2.guandan.table.agents import load_agent
+from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.seated import SeatedChooser
 from gs2.play.arena import Meeting, play_match
 
@@ -166,19 +166,9 @@ class Watcher:
         return len(observation.moves) - 1
 
 
-class Together:
-    """Answers for many seats in one call."""
-
-    calls: ClassVar[list[int]] = []
-
-    def act_batch(self, observations: list[Observation]) -> list[int]:
-        self.calls.append(len(observations))
-        return [0] * len(observations)
-
-
 def test_a_seats_agent_plays_one_seat_of_one_round_and_sees_no_other_hand() -> None:
     Watcher.everything.clear()
-    agent = SeatedChooser("watcher", Seats(Watcher))
+    agent = SeatedChooser("watcher", Watcher)
     play_duplicate(agent, GreedyAgent(), duplicate_deals(np.arange(3), 0))
     seats: dict[int, set[int]] = {}
     for who, seen in Watcher.everything:
@@ -200,12 +190,9 @@ def test_it_plays_as_the_same_rule_for_batches_does() -> None:
         def act(self, observation: Observation) -> int:
             return 0
 
-    Together.calls.clear()
     deals = duplicate_deals(np.arange(4), 1)
     wanted = play_duplicate(First(), GreedyAgent(), deals)
-    for kind in (One, Together):
-        assert np.array_equal(play_duplicate(SeatedChooser("own", Seats(kind)), GreedyAgent(), deals), wanted)
-    assert max(Together.calls) > 4, "an agent for many seats is asked for all of them"
+    assert np.array_equal(play_duplicate(SeatedChooser("own", One), GreedyAgent(), deals), wanted)
 
 
 def test_an_answer_that_is_no_choice_is_refused() -> None:
@@ -216,18 +203,13 @@ def test_an_answer_that_is_no_choice_is_refused() -> None:
         def act(self, observation: Observation) -> object:
             return self.answer
 
-    class Forgets:
-        def act_batch(self, observations: list[Observation]) -> list[int]:
-            return [0] * (len(observations) - 1)
-
     deals = duplicate_deals(np.arange(12), 1)
     for agent, error, says in (
         (Wrong, AgentError, "must answer with an index; got"),
         (lambda: Wrong(99999), AgentFault, "index of its legal moves"),
-        (Forgets, AgentError, "must answer all 12 observations; got 11 answers"),
     ):
         with pytest.raises(error, match=says):
-            play_duplicate(SeatedChooser("wrong", Seats(agent)), GreedyAgent(), deals)
+            play_duplicate(SeatedChooser("wrong", agent), GreedyAgent(), deals)
 
 
 @pytest.mark.parametrize("name", ["own.py:Weakest", "own.py:WeakestOfMany"])
@@ -242,11 +224,11 @@ def test_ones_own_agent_meets_others_in_the_arena(own: Path, name: str) -> None:
 
 def test_ones_own_agent_for_batches_sits_at_a_table_too(own: Path) -> None:
     seat = load_agent("own.py:WeakestOfMany")
-    assert isinstance(seat, ChooserSeat) and seat.name == "own.py:WeakestOfMany"
+    assert seat.together and seat.name == "own.py:WeakestOfMany"
     state = duplicate_deals(np.arange(1), 0)
     moves = legal(state).values
     seen = Observation(int(state["player"][0]), "play", state, moves, np.zeros(0, np.uint8), moves[:0])
-    assert 0 <= seat.act_batch([seen])[0] < len(moves)
+    assert 0 <= seat.answers([seen])[0] < len(moves)
 
 
 def test_a_name_of_ones_own_that_cannot_be_is_refused_and_what_makes_no_agent_when_it_is_loaded(

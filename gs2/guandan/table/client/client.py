@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
@@ -21,10 +22,8 @@ from websockets.exceptions import (
     WebSocketException,
 )
 
-from gs2.guandan.table.client.heard import Transcript
-from gs2.guandan.table.client.outcome import ClientResult, Ending
 from gs2.guandan.table.client.tracker import Tracker
-from gs2.guandan.table.client.visit import ClientConfig, ClientError
+from gs2.guandan.table.client.visit import ClientConfig, ClientError, ClientResult, Ending, Transcript
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.wire import messages as m
@@ -41,14 +40,6 @@ CLOSE = 1.0
 _COMMANDS = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}
 
 
-class MessageListener(Protocol):
-    """Who is told of a server's messages."""
-
-    def note(self, message: m.ServerMessage) -> None:
-        """Take in a message."""
-        ...
-
-
 class TableClient:
     """Plays one seat until the games are over.
 
@@ -63,7 +54,7 @@ class TableClient:
         self.config, self.host = config, host
         self.tracker = Tracker(config.played_rules())
         self.result = ClientResult(config.user)
-        self.listeners: list[MessageListener] = []
+        self.listeners: list[Callable[[m.ServerMessage], None]] = []
         self.transcript: Transcript | None = None
         self.seated: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._room = config.room
@@ -244,9 +235,8 @@ class TableClient:
             self._ending.note(message)
             await self._asked(socket, message)
             return
-        told: list[MessageListener] = [self.result, self._ending, self.tracker, *self.listeners]
-        for listener in told:
-            listener.note(message)
+        for note in (self.result.note, self._ending.note, self.tracker.note, *self.listeners):
+            note(message)
         self._keep(text)
         if isinstance(message, m.Reply):
             await self._replied(socket, message)

@@ -104,7 +104,7 @@ class HumanAgent:
     ask: called with a prompt, returns a line; by default it asks at standard input, until `close`.
     show: called with what is to be printed: text, unless there is a screen.
     screen: shows the situation in colours; without one it is told in plain words.
-    advise: returns what search thinks of an observation, as `hint` of `gs2.guandan.table.hints` does; None
+    advise: returns what search thinks of an observation, as `hint` of `gs2.guandan.table.agents` does; None
         for no hints.
     undo: whether choices can be taken back: then `undo` raises UndoWanted.
     """

@@ -1,4 +1,4 @@
-"""A table of one's own: a person and three agents in this process, without a server."""
+"""Tables in this process, without wires: four agents, or a person and three of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from games.guandan.cards import PASS, RANKS, hand_text, unpack
-from games.guandan.matches.events import Event
 from games.guandan.matches.match import Match, Pending
 from games.guandan.notation import action_list
 from games.guandan.rules import Rules
@@ -19,11 +18,42 @@ from games.support.interruption import Noticed
 from gs2.guandan.table.client.human import SeatLeft, UndoWanted
 from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.hosts import checked
-from gs2.guandan.table.seat import AgentError, Transfer, as_agent
-from gs2.guandan.table.server.recording import GameRecorder, RecordFolder, SessionResult
-from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
+from gs2.guandan.table.seat import AgentError, Transfer
+from gs2.guandan.table.seated import Seated
+from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
+from gs2.guandan.table.session import GameCount, RoundResult, Session
 
-__all__ = ["OwnTable", "OwnTableConfig"]
+__all__ = ["OwnTable", "OwnTableConfig", "play_games"]
+
+
+def play_games(
+    agents: Sequence[Any],
+    *,
+    games: int = 1,
+    rules: Rules | str | dict[str, object] = "ruling",
+    seed: int = 0,
+    record: Path | None = None,
+) -> SessionResult:
+    """Return what came of games between four agents, seats 0 and 2 against 1 and 3.
+
+    agents: each with act(observation) -> index, or called with `Decisions`.
+    record: folder for the records; what is in it stays.
+    Raises AgentError if there are not four agents, or one answers with what is not a choice.
+    """
+    if len(agents) != 4:
+        raise AgentError(f"a table has four seats; got {len(agents)} agents")
+    seats = [Seated.of(agent) for agent in agents]
+    kept = RecordedGames([seat.name for seat in seats], None if record is None else RecordFolder(record))
+    session = Session(kept, games=games, rules=rules, seed=seed)
+    session.begin()
+    while session.pending:
+        for seat in list(session.pending):
+            observation = session.observe(seat)
+            began = time.perf_counter()
+            index = checked(seats[seat].answers([observation])[0], observation)
+            kept.result.timing[seat].add(time.perf_counter() - began)
+            session.choose(seat, index)
+    return kept.result
 
 
 @dataclass(frozen=True)
@@ -46,20 +76,20 @@ class _Choice(NamedTuple):
     game: int
 
 
-class OwnTable(Listener):
+class OwnTable(RecordedGames):
     """Plays a session and tells the screen what happens.
 
-    agents: by seat; one of them may be a `HumanAgent`. result: what came of the games so far.
+    agents: by seat; one of them may be a `HumanAgent`.
     A choice taken back begins a new record: the one before it stays, and ends there.
     """
 
     def __init__(self, agents: Sequence[Any], screen: PlayScreen, config: OwnTableConfig) -> None:
-        self.agents = [as_agent(agent) for agent in agents]
+        self.agents = [Seated.of(agent) for agent in agents]
+        super().__init__(
+            [agent.name for agent in self.agents],
+            None if config.record is None else RecordFolder(config.record),
+        )
         self.screen, self.config = screen, config
-        self.names = [getattr(agent, "name", type(agent).__name__) for agent in agents]
-        self.folder = None if config.record is None else RecordFolder(config.record)
-        self.recorder: GameRecorder | None = None
-        self.result = SessionResult(self.names)
         self.left: str | None = None
         self._choices: list[_Choice] = []
         self._silent_until = 0
@@ -92,8 +122,7 @@ class OwnTable(Listener):
                     return False
             return True
         finally:
-            if self.recorder is not None:
-                self.recorder.close()
+            self.close()
             if self.folder is not None:
                 self.folder.add_result(self.result, ended="left" if self.session.pending else "played")
 
@@ -105,7 +134,7 @@ class OwnTable(Listener):
         began = time.perf_counter()
         with Noticed() as noticed:
             try:
-                index = checked(self.agents[seat].act_batch([observation])[0], observation)
+                index = checked(self.agents[seat].answers([observation])[0], observation)
             except (SeatLeft, UndoWanted):
                 raise
             except Exception as error:
@@ -131,10 +160,9 @@ class OwnTable(Listener):
             return
         kept = self._choices[: own[-1]]
         self._silent_until = self._choices[own[-1]].game
-        if self.recorder is not None:
-            self.recorder.close()
+        self.close()
         timing = self.result.timing
-        self.result = SessionResult(self.names)
+        self.result = SessionResult(self.result.names)
         self.result.timing = timing
         self.session, self._choices = self._new_session(), kept
         self.screen.muted = True
@@ -151,14 +179,9 @@ class OwnTable(Listener):
 
     def game_begun(self, number: int, match: Match) -> None:
         """Open a record; games that were over before an undo keep theirs."""
-        if self.folder is not None and number >= self._silent_until:
-            self.recorder = self.folder.begin(f"game{number:04d}", match, self.names)
+        if number >= self._silent_until:
+            super().game_begun(number, match)
         self.screen.game_begun(number, self.config.games)
-
-    def happened(self, events: list[Event]) -> None:
-        """Write the record."""
-        if self.recorder is not None:
-            self.recorder.write(events)
 
     def round_begun(self) -> None:
         """Show the deal."""
@@ -182,12 +205,10 @@ class OwnTable(Listener):
 
     def round_over(self, result: RoundResult) -> None:
         """Count, and show how it ended."""
-        self.result.round_over(result)
+        super().round_over(result)
         self.screen.round_over(result.order, result.left, result)
 
     def game_over(self, count: GameCount) -> None:
         """Count, show how it ended, and close the record."""
-        self.result.games.append(count)
-        if self.recorder is not None:
-            self.recorder.close()
+        super().game_over(count)
         self.screen.game_over(count.winner, [RANKS[level] for level in count.levels])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import abc
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,9 +14,9 @@ from games.guandan.matches.match import Match, Pending
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.server.place import Seat
-from gs2.guandan.table.server.recording import GameRecorder, RecordFolder, SessionResult
-from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
-from gs2.guandan.table.wire.dialect import Choices, Dialect, Trick
+from gs2.guandan.table.server.recording import RecordedGames, RecordFolder
+from gs2.guandan.table.session import GameCount, RoundResult, Session
+from gs2.guandan.table.wire.dialects import Choices, Dialect, Trick
 from gs2.guandan.table.wire.encode import encode_hand, encode_moves
 
 __all__ = ["Announcer", "encode_card"]
@@ -26,39 +27,30 @@ _PACKED = {name: (1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)) for c, na
 _CARD_OF = {packed: name for name, packed in _PACKED.items()}
 
 
-class Announcer(Listener):
-    """The listener of a table's session.
+class Announcer(RecordedGames, abc.ABC):
+    """The listener of a table's session: what `Room` says to its clients and to its record.
 
     A move is recorded before it is sent to anybody. What everybody heard since the deal is kept, for a client
     that comes back.
-    asked: called with the seats that are to act. over: called after the last game.
     """
 
     session: Session
-    result: SessionResult
 
-    def __init__(
-        self,
-        number: int,
-        dialect: Dialect,
-        seats: list[Seat],
-        folder: RecordFolder | None,
-        *,
-        asked: Callable[[Sequence[int]], None],
-        over: Callable[[], None],
-    ) -> None:
-        self.number, self.dialect, self.seats, self.folder = number, dialect, seats, folder
-        self._ask, self.over = asked, over
+    def __init__(self, number: int, dialect: Dialect, folder: RecordFolder | None) -> None:
+        super().__init__([], folder)
+        self.number, self.dialect = number, dialect
+        self.seats = [Seat(index) for index in range(4)]
         self.log: list[bytes] = []
         self._trick = Trick()
         self._move: bytes | None = None
-        self._recorder: GameRecorder | None = None
 
-    def close(self) -> None:
-        """Close the record."""
-        if self._recorder is not None:
-            self._recorder.close()
-            self._recorder = None
+    @abc.abstractmethod
+    def ask(self, seats: Sequence[int]) -> None:
+        """Have these seats asked."""
+
+    @abc.abstractmethod
+    def finish(self, reason: str) -> None:
+        """End the room."""
 
     def broadcast(self, payload: bytes, *, log: bool = True) -> None:
         """Send a message to every client at the table."""
@@ -98,19 +90,18 @@ class Announcer(Listener):
 
     def game_begun(self, number: int, match: Match) -> None:
         """Open the game's record."""
-        self.close()
+        self.recorder = None
         if self.folder is not None:
             name = f"room{self.number:05d}-game{number:04d}"
-            names = [seat.name for seat in self.seats]
             try:
-                self._recorder = self.folder.begin(name, match, names, dialect=self.dialect.name)
+                self.recorder = self.folder.begin(name, match, self.result.names, dialect=self.dialect.name)
             except OSError as error:
                 logger.error("no record of %s in %s: %s", name, self.folder.path, error)
 
     def happened(self, events: list[Event]) -> None:
         """Write the record."""
-        if self._recorder is not None:
-            self._recorder.write(events, self._move)
+        if self.recorder is not None:
+            self.recorder.write(events, self._move)
         self._move = None
 
     def round_begun(self) -> None:
@@ -159,7 +150,7 @@ class Announcer(Listener):
                     connection.queue(word)
         elif session.stage == "play" and session.match.state["leader"][0] == NOBODY:
             self._trick = Trick()
-        self._ask(seats)
+        self.ask(seats)
 
     def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
         """Tell everybody who paid or returned what."""
@@ -167,16 +158,16 @@ class Announcer(Listener):
 
     def round_over(self, result: RoundResult) -> None:
         """Tell everybody how the round ended."""
-        self.result.round_over(result)
+        super().round_over(result)
         self.broadcast(self.dialect.episode_over(result.order, result.level, result.left))
 
     def game_over(self, count: GameCount) -> None:
         """Tell everybody how the game ended; the last game ends the room."""
-        self.result.games.append(count)
+        super().game_over(count)
         for payload in self.dialect.game_over(count):
             self.broadcast(payload)
         if count.played >= count.wanted:
-            self.over()
+            self.finish("played")
 
 
 def _choices(due: Pending) -> Choices:

@@ -11,15 +11,12 @@ from typing import Any
 from msgspec import UNSET
 
 from gs2.guandan.table.seat import AgentError
-from gs2.guandan.table.server.place import Seat, TableError
+from gs2.guandan.table.server.place import Seat, TableError, place_agents
 from gs2.guandan.table.server.room import Room
-from gs2.guandan.table.server.seating import place_agents
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.decode import find_move
-from gs2.guandan.table.wire.dialect import Dialect
-from gs2.guandan.table.wire.njupt import Njupt
-from gs2.guandan.table.wire.openguandan import OpenGuanDan, reply
+from gs2.guandan.table.wire.dialects import Dialect, Njupt, OpenGuanDan, reply
 
 __all__ = ["Lobby", "NjuptLobby", "OpenGuanDanLobby"]
 

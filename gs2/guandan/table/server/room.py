@@ -18,7 +18,7 @@ from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default
 from gs2.guandan.table.server.recording import RecordFolder, SessionResult
 from gs2.guandan.table.session import Session
 from gs2.guandan.table.wire.connection import Connection
-from gs2.guandan.table.wire.dialect import Dialect
+from gs2.guandan.table.wire.dialects import Dialect
 
 __all__ = ["Room", "RoomSetup"]
 
@@ -40,8 +40,11 @@ class RoomSetup:
     record: RecordFolder | None = None
 
 
-class Room:
-    """One table. Everything happens on the event loop, in the order in which it arrives."""
+class Room(Announcer):
+    """One table. Everything happens on the event loop, in the order in which it arrives.
+
+    result: what came of the games so far; without names until they begin.
+    """
 
     def __init__(
         self,
@@ -58,21 +61,9 @@ class Room:
         games, seed: of the session. finished: called once, when the room is over. first_game: further
         arguments of the first game's `Match`, such as deals.
         """
-        self.number = number
-        self.dialect, self.config = setup.dialect, setup.config
-        self.fallback, self.record = setup.fallback, setup.record
-        self.seats = [Seat(index) for index in range(4)]
-        self.announcer = Announcer(
-            number,
-            self.dialect,
-            self.seats,
-            self.record,
-            asked=self._asked,
-            over=lambda: self._finish("played"),
-        )
-        self.session = Session(self.announcer, games=games, rules=self.config.rules, seed=seed, **first_game)
-        self.announcer.session = self.session
-        self.result: SessionResult | None = None
+        super().__init__(number, setup.dialect, setup.record)
+        self.config, self.fallback = setup.config, setup.fallback
+        self.session = Session(self, games=games, rules=self.config.rules, seed=seed, **first_game)
         self.state = "waiting"
         self._finished = finished
         self._limit = self.config.decision or math.inf
@@ -165,7 +156,7 @@ class Room:
         """Send a client that came back the round so far and what it is asked."""
         if seat.connection is None or self.state != "playing":
             return
-        for payload in (seat.beginning, *self.announcer.log):
+        for payload in (seat.beginning, *self.log):
             seat.connection.queue(payload)
         if seat.asked is not None:
             seat.connection.send(seat.asked)
@@ -183,7 +174,7 @@ class Room:
         if self.state != "starting":
             return
         self.state = "playing"
-        self.result = self.announcer.result = SessionResult([seat.name for seat in self.seats])
+        self.result = SessionResult([seat.name for seat in self.seats])
         self.session.begin()
 
     def lost(self, seat: Seat) -> None:
@@ -193,7 +184,7 @@ class Room:
             self.seats[seat.index] = Seat(seat.index)
             self.state = "waiting"
             if not any(s.user for s in self.seats):
-                self._finish("left")
+                self.finish("left")
             return
         seat.lost = time.monotonic()
         if not seat.thinking:
@@ -234,13 +225,12 @@ class Room:
             seat.connection.send(seat.asked)
 
     def _choose(self, seat: Seat, index: int) -> None:
-        assert self.result is not None
         self.result.timing[seat.index].add(time.monotonic() - seat.since)
         self.session.choose(seat.index, index)
 
     def _decide_for(self, seat: Seat, reason: str) -> None:
         """Let the fallback answer for a client."""
-        assert self.result is not None and seat.due is not None
+        assert seat.due is not None
         logger.info("room %d: decided for seat %d (%s): %s", self.number, seat.index, seat.name, reason)
         self.result.fallbacks[seat.index] += 1
         if self.fallback is not None:
@@ -282,7 +272,6 @@ class Room:
             self._choose(seat, index)
 
     def _failed(self, seat: Seat, due: Pending, error: Exception) -> int:
-        assert self.result is not None
         logger.warning("room %d, seat %d: %s; a default move is played", self.number, seat.index, error)
         self.result.fallbacks[seat.index] += 1
         return default_choice(due)
@@ -302,7 +291,7 @@ class Room:
                 self._overdue(seat)
 
     def _overdue(self, seat: Seat) -> None:
-        assert self.result is not None and seat.due is not None
+        assert seat.due is not None
         limit = self.config.decision
         if seat.host is not None or seat.thinking:
             logger.warning("room %d: the agent for seat %d is too slow", self.number, seat.index)
@@ -328,17 +317,18 @@ class Room:
         """End the games before their end; what was played stays recorded."""
         for seat in self.seats:
             self.tell(seat, f"the games end here: {reason}")
-        self._finish(reason)
+        self.finish(reason)
 
-    def _finish(self, reason: str) -> None:
+    def finish(self, reason: str) -> None:
+        """End the room: `finished` hears of it, and everybody may leave."""
         if self.state == "over":
             return
         self.state = "over"
         for task in self._tasks:
             task.cancel()
-        self.announcer.close()
-        if self.record is not None and self.result is not None:
-            self.record.add_result(self.result, room=self.number, ended=reason)
+        self.close()
+        if self.folder is not None and self.result.names:
+            self.folder.add_result(self.result, room=self.number, ended=reason)
         for seat in self.seats:
             seat.due = seat.asked = None
             for host in (seat.host, self.fallback):
@@ -351,7 +341,7 @@ class Room:
 
     # --- asking ---
 
-    def _asked(self, seats: Sequence[int]) -> None:
+    def ask(self, seats: Sequence[int]) -> None:
         """Ask clients on the wire and agents in their hosts."""
         now = time.monotonic()
         for index in seats:
@@ -364,7 +354,7 @@ class Room:
             if seat.host is not None:
                 self._ask_host(seat, seat.host)
                 continue
-            seat.asked = self.announcer.request(seat)
+            seat.asked = self.request(seat)
             if seat.connection is not None:
                 seat.connection.send(seat.asked)
             if seat.deadline <= now:

@@ -19,11 +19,9 @@ from gs2.admission import LOOPBACK, check_token
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
-from gs2.guandan.table.server.place import RoomConfig, TableError
-from gs2.guandan.table.server.recording import RecordFolder, SessionResult
+from gs2.guandan.table.server.place import RoomConfig, TableError, agent_names, place_agents
+from gs2.guandan.table.server.recording import RecordFolder, SessionResult, Timing
 from gs2.guandan.table.server.room import Room, RoomSetup
-from gs2.guandan.table.server.seating import agent_names, place_agents
-from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.connection import Connection, WireLimits, listen
 from gs2.guandan.table.wire.encode import warm_kernels
@@ -378,7 +376,7 @@ class TableServer:
 
     def _room_done(self, room: Room) -> None:
         self.rooms.pop(room.number, None)
-        if room.result is not None:
+        if room.result.names:
             self.sessions += 1
             self.results = [*self.results[-999:], room.result]
             self.on_result(room.result)

@@ -26,8 +26,7 @@ from games.guandan.matches.match_game import (
 )
 from games.guandan.matches.opening import Opening
 from games.guandan.rules import PRESETS, Rules
-from games.guandan.views.narration import random_lines, random_match, replay_lines
-from games.guandan.views.text import Narrator
+from games.guandan.views.narration import Narrator, random_lines, random_match, replay_lines
 from games.record import RoundRecord, RoundRecordError
 from tests.games.guandan.matches.old_lines import event_line, old_text
 from tests.patience import LONG, amount

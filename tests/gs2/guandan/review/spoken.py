@@ -24,10 +24,8 @@ from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.notation import action_list
 from games.guandan.views.narration import random_match
 from gs2.guandan.table.session import RoundView
-from gs2.guandan.table.wire.dialect import Dialect, Trick
+from gs2.guandan.table.wire.dialects import Dialect, Njupt, OpenGuanDan, Trick
 from gs2.guandan.table.wire.encode import PASS_JSON
-from gs2.guandan.table.wire.njupt import Njupt
-from gs2.guandan.table.wire.openguandan import OpenGuanDan
 
 DIALECTS: dict[str, Dialect] = {
     "openguandan": OpenGuanDan(),

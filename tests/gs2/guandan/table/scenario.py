@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
-from gs2.guandan.table import runner
 from gs2.guandan.table.client import own_table
 from gs2.guandan.table.server import room
 from gs2.guandan.table.server.place import RoomConfig
@@ -134,5 +133,5 @@ async def _watched(scenario: Any, seconds: float) -> Any:
 def near_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the first game of every table begin at Q, without --long: it is over after a few rounds."""
     if LONG not in os.environ:
-        for module in (room, runner, own_table):
+        for module in (room, own_table):
             monkeypatch.setattr(module, "Session", partial(Session, levels=("Q", "Q")))

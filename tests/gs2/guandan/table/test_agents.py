@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 from games.guandan.cards import RANKS
-from gs2.guandan.table.agents import ChooserSeat, FirstAgent, RandomAgent, host_for, load_agent
-from gs2.guandan.table.client.card_faces import CardFaces
+from games.guandan.rounds.round import legal
+from gs2.guandan.table.agents import FirstAgent, RandomAgent, load_agent
 from gs2.guandan.table.client.human import HumanAgent
-from gs2.guandan.table.client.language import LanguageAgent
-from gs2.guandan.table.client.words import choice_text, describe, move_words, read_choice
-from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost
-from gs2.guandan.table.runner import play_games
-from gs2.guandan.table.seat import AgentError, Observation, OneByOne
+from gs2.guandan.table.client.own_table import play_games
+from gs2.guandan.table.client.screen import CardFaces
+from gs2.guandan.table.client.words import LanguageAgent, choice_text, describe, move_words, read_choice
+from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost, host_for
+from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.seated import Seated, canonical_places
 from gs2.guandan.table.session import Session
 from tests.patience import PATIENCE
 
@@ -121,15 +122,14 @@ class NoAgent:
 
 
 def test_agents_are_loaded_by_name_by_module_and_by_file(tmp_path):
-    assert isinstance(load_agent("random"), RandomAgent)
-    person = load_agent("human")
-    assert isinstance(person, OneByOne) and isinstance(person.agent, HumanAgent)
+    assert isinstance(load_agent("random").agent, RandomAgent)
+    assert isinstance(load_agent("human").agent, HumanAgent)
     observation = observations(1)[0]
     agent = load_agent("tests.gs2.guandan.table.test_agents:LastMove")
-    assert agent.act_batch([observation]) == [len(observation.actions) - 1]
+    assert agent.answers([observation]) == [len(observation.actions) - 1]
     path = tmp_path / "mine.py"
     path.write_text("class Mine:\n    def act(self, observation):\n        return 0\n")
-    assert load_agent(f"{path}:Mine").act_batch([observation]) == [0]
+    assert load_agent(f"{path}:Mine").answers([observation]) == [0]
     for name, host in (("random", InstantHost), ("human", ThreadHost), ("my.module:Agent", ProcessHost)):
         assert isinstance(host_for(name), host), name
     for name, word in (
@@ -145,11 +145,11 @@ def test_agents_are_loaded_by_name_by_module_and_by_file(tmp_path):
 class Odd:
     """Answers in batches with how many it was asked at once; hangs in seat 0, ends its process in seat 3."""
 
-    def act_batch(self, seen):
-        time.sleep(600 if seen[0].seat == 0 else 0.1)
-        if seen[0].seat == 3:
+    def __call__(self, decisions):
+        time.sleep(600 if decisions.seats[0] == 0 else 0.1)
+        if decisions.seats[0] == 3:
             os._exit(3)
-        return [min(len(seen), len(one.moves)) - 1 for one in seen]
+        return np.minimum(len(decisions), np.diff(decisions.offsets)) - 1
 
 
 def test_a_worker_process_gathers_batches_survives_a_crash_and_is_given_up_when_it_hangs():
@@ -162,7 +162,9 @@ def test_a_worker_process_gathers_batches_survives_a_crash_and_is_given_up_when_
         try:
             await host.start()
             got = await asyncio.gather(*[host.answer(k, o) for k, o in enumerate(together)])
-            assert got == [len(together) - 1] * len(together)
+            lists = [(legal(o.state, canonical=True).values, o.moves) for o in together]
+            places = [canonical_places(*both) for both in lists]
+            assert got == [place[min(len(together), len(place)) - 1] for place in places]
             with pytest.raises(AgentError, match="died"):
                 await host.answer(0, seats[3])
             host.forget(0)
@@ -175,7 +177,7 @@ def test_a_worker_process_gathers_batches_survives_a_crash_and_is_given_up_when_
             host.give_up("a")
             with pytest.raises(AgentError, match="died"):
                 await hung
-            assert await waits == 0
+            assert seats[1].moves[await waits] == legal(seats[1].state, canonical=True).values[0]
         finally:
             host.close()
 
@@ -194,8 +196,8 @@ def test_an_agent_for_many_seats_is_made_once_where_its_seats_take_turns():
         def __init__(self):
             made.append(self)
 
-        def act_batch(self, seen):
-            return [0] * len(seen)
+        def __call__(self, decisions):
+            return [0] * len(decisions)
 
     async def scenario(host):
         answers = host(Together)
@@ -217,13 +219,13 @@ def test_a_chooser_of_batches_plays_at_the_table():
         assert len(decisions.actions) == decisions.offsets[-1]
         return np.diff(decisions.offsets) - 1
 
-    seat = ChooserSeat("last", strongest)
+    seat = Seated(strongest, "last")
     seen = [*observations(60, seed=3), *observations(10, stages=("tribute", "back"))]
-    answers = seat.act_batch(seen)
+    answers = seat.answers(seen)
     assert len(calls) == 1 and 10 < calls[0] < 70
     for observation, answer in zip(seen, answers, strict=True):
         assert 0 <= answer < len(observation.moves)
-        assert [answer] == seat.act_batch([observation])
+        assert [answer] == seat.answers([observation])
     result = play_games([seat, FirstAgent(), seat, FirstAgent()], games=1, seed=2)
     assert result.wins == (1, 0)
     assert isinstance(seen[0], Observation)

@@ -14,18 +14,15 @@ from games.guandan.notation import action_list
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rules import PRESETS
 from gs2.guandan.table.agents import FirstAgent, RandomAgent
-from gs2.guandan.table.client.outcome import ClientResult, Ending
+from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.client.tracker import Tracker
-from gs2.guandan.table.client.visit import ClientConfig
-from gs2.guandan.table.runner import play_games
+from gs2.guandan.table.client.visit import ClientConfig, ClientResult, Ending
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.announcer import encode_card
 from gs2.guandan.table.session import GameCount, Session
 from gs2.guandan.table.wire import messages as m
-from gs2.guandan.table.wire.dialect import Choices, Dialect, Trick, notify
+from gs2.guandan.table.wire.dialects import Choices, Dialect, Njupt, OpenGuanDan, Trick, notify
 from gs2.guandan.table.wire.encode import encode_hand, encode_moves
-from gs2.guandan.table.wire.njupt import Njupt
-from gs2.guandan.table.wire.openguandan import OpenGuanDan
 from tests.patience import amount
 
 Words = Callable[[GameCount], list[bytes]]

@@ -13,8 +13,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from gs2.guandan.table.agents import FirstAgent
 from gs2.guandan.table.client.client import TableClient
-from gs2.guandan.table.client.outcome import ClientResult
-from gs2.guandan.table.client.visit import ClientConfig, ClientError
+from gs2.guandan.table.client.visit import ClientConfig, ClientError, ClientResult
 from gs2.guandan.table.hosts import InstantHost, ThreadHost
 from tests.patience import PATIENCE
 

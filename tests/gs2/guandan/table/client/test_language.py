@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gs2.guandan.table.client.language import LanguageAgent
-from gs2.guandan.table.client.words import KIND_WORDS, choice_text, move_words
+from gs2.guandan.table.client.words import KIND_WORDS, LanguageAgent, choice_text, move_words
 from gs2.guandan.table.seat import AgentError
 from tests.gs2.guandan.table.client.test_terminal import lead
 from tests.gs2.guandan.table.test_agents import observations

@@ -10,11 +10,9 @@ import pytest
 
 from games.guandan.matches.match_game import match_events, read_match
 from gs2.guandan.table.agents import FirstAgent
-from gs2.guandan.table.client.card_faces import CardFaces
 from gs2.guandan.table.client.human import SeatLeft, UndoWanted
-from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig
-from gs2.guandan.table.client.screen import PlayScreen
-from gs2.guandan.table.runner import play_games
+from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig, play_games
+from gs2.guandan.table.client.screen import CardFaces, PlayScreen
 from gs2.guandan.table.seat import Observation
 from tests.gs2.guandan.table.results import read_results
 from tests.gs2.guandan.table.scenario import near_the_end

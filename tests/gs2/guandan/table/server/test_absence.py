@@ -17,15 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from websockets.asyncio.client import connect
 
-from gs2.guandan.table.agents import RandomAgent, host_for
+from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.client.client import TableClient
 from gs2.guandan.table.client.visit import ClientConfig, ClientError
-from gs2.guandan.table.hosts import InstantHost
+from gs2.guandan.table.hosts import InstantHost, host_for
 from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
-from gs2.guandan.table.wire.openguandan import OpenGuanDan
+from gs2.guandan.table.wire.dialects import OpenGuanDan
 from tests.gs2.guandan.table.protocol import heard_until, openguandan_client, until
 from tests.gs2.guandan.table.scenario import (
     Ear,

@@ -15,8 +15,7 @@ from websockets.exceptions import ConnectionClosed
 from games.guandan.matches.match_game import match_events, read_match
 from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.hosts import InstantHost, ThreadHost
-from gs2.guandan.table.server.place import RoomConfig, TableError
-from gs2.guandan.table.server.seating import place_agents
+from gs2.guandan.table.server.place import RoomConfig, TableError, place_agents
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
 from tests.gs2.guandan.table.protocol import heard_until, njupt_client, openguandan_client, until
@@ -216,7 +215,7 @@ def test_an_agent_that_fails_or_dawdles_costs_its_seat_a_default_move_and_nobody
         )
         async with TableServer(config, hosts) as server:
             player = asyncio.create_task(openguandan_client(server.url, "a", 0))
-            await until(lambda: server.rooms and server.rooms[1].result is not None)
+            await until(lambda: server.rooms and server.rooms[1].result.names)
             result = server.rooms[1].result
             await until(lambda: result.fallbacks[1] >= 5)
             enough.set()

@@ -18,8 +18,8 @@ from websockets.asyncio.client import connect
 from games.guandan.matches.match import Match
 from games.guandan.matches.match_game import match_events, read_match
 from gs2.guandan.table.agents import RandomAgent
+from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.hosts import InstantHost
-from gs2.guandan.table.runner import play_games
 from gs2.guandan.table.server import recording
 from gs2.guandan.table.server.recording import RecordFolder, RecordFolderError, SessionResult
 from gs2.guandan.table.server.server import ServerConfig, TableServer

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from games.guandan.rules import PRESETS
 from gs2.commands import guandan as table
 from gs2.guandan.table.agents import RandomAgent, load_agent
-from gs2.guandan.table.runner import play_games
+from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.server.lobby import OpenGuanDanLobby
 from gs2.guandan.table.server.place import RoomConfig, TableError
 from gs2.guandan.table.server.room import Room, RoomSetup

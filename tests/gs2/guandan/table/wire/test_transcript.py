@@ -22,7 +22,7 @@ from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.decode import find_move
-from gs2.guandan.table.wire.openguandan import OpenGuanDan
+from gs2.guandan.table.wire.dialects import OpenGuanDan
 from tests.gs2.guandan.table.protocol import until
 from tests.gs2.guandan.table.scenario import Ear
 
