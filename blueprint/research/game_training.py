@@ -1,6 +1,6 @@
 """Training on a game of any size: self-play in lockstep, and a small network that learns from it.
 
-    train_game_network(game, rng, Budget(minutes=8), files=TrainingFiles(Path("liars5.safetensors")))
+    train_game_network(game, rng, RunLimits(minutes=8), output="liars5.safetensors")
 
 No game is listed: the network is asked at every state. It learns action values from Monte-Carlo returns
 (Deep Monte Carlo), or a policy (`blueprint.research.policy_learning`). Against a `Rival` the same loop trains
@@ -10,8 +10,9 @@ a best responder.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,16 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.checkpoint import CheckpointError, check_beside, check_description, read_checkpoint
+from blueprint.checkpoint import CheckpointError, check_description, write_checkpoint
+from blueprint.learning.base_trainer import BaseTrainer
+from blueprint.learning.run import PLAIN, RunLimits, RunManner, RunPlace, train
 from blueprint.research.game_network import (
     GameNetwork,
     GameNetworkConfig,
     NetworkLayout,
     NetworkWeights,
+    network_description,
     read_game_network,
-    save_game_network,
 )
 from blueprint.research.game_selfplay import Decided, Rival, play_generation
 from blueprint.research.game_tower import Tower, TowerWeights
@@ -38,96 +41,73 @@ from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.work.executor import on_one_core
 
-__all__ = ["Budget", "GameTrainer", "TrainingFiles", "check_files", "state_file", "train_game_network"]
+__all__ = ["GameTrainer", "train_game_network"]
 
-Progress = Callable[[dict[str, float]], None]
 FIRST_SMOOTHING = 10.0
 """The smoothed weights forget the first steps: after s of them a step keeps at most s / (s + 10)."""
 FIRST_POLICY = 3.0
 """The same for a policy that is learned: it goes around its equilibrium, and its mean is nearer."""
 
 
-@dataclass(frozen=True)
-class Budget:
-    """When training ends: after `decisions` decisions of self-play or `minutes`, whichever comes first.
+class GameTrainer(BaseTrainer):
+    """The trainer of a small game. games, steps: how many so far, and how many gradient steps.
 
-    Raises ConfigError where neither is given.
+    curve: rows of (decisions, exploitability), kept in the checkpoint.
     """
-
-    decisions: int | None = None
-    minutes: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.decisions is None and self.minutes is None:
-            raise ConfigError("Budget: decisions or minutes must say when training ends; got neither")
-
-    def used(self, decisions: int, seconds: float) -> float:
-        """Return the share of the budget that is used up."""
-        return max(
-            0.0 if self.decisions is None else decisions / self.decisions,
-            0.0 if self.minutes is None else seconds / (60 * self.minutes),
-        )
-
-
-@dataclass(frozen=True)
-class TrainingFiles:
-    """Where a training is kept, and who is told of it.
-
-    output: checkpoint to write; beside it lies the file from which the training goes on (`state_file`).
-    resume: go on from there if there is one. every: seconds between checkpoints.
-    progress: called after each generation with its numbers. stop: asked after each; True ends the training.
-    measure: returns how exploitable a network is, in payoffs; asked `times` times over the training, and kept
-        in the checkpoint as `curve`, rows of (decisions, exploitability).
-    """
-
-    output: Path | None = None
-    resume: bool = False
-    every: float = 30.0
-    progress: Progress | None = None
-    stop: Callable[[], bool] = lambda: False
-    measure: Callable[[GameNetwork], float] | None = None
-    times: int = 0
-
-
-NOWHERE = TrainingFiles()
-
-
-def state_file(output: str | Path) -> Path:
-    """Return the file from which a training that writes `output` goes on."""
-    output = Path(output)
-    return output.with_name(f"{output.stem}.state.safetensors")
-
-
-def check_files(output: Path, *, resume: bool = False) -> None:
-    """Raise CheckpointError where a training that writes `output` would write over files of something else.
-
-    resume: its state is there, and it goes on from it.
-    """
-    state = state_file(output)
-    if resume and output.exists():
-        read_checkpoint(output, prefix="-")
-    check_beside(output, new=() if resume else (state,))
-    check_beside(state)
-
-
-class GameTrainer:
-    """A network in training. decisions, games, generations, seconds: how much so far."""
 
     def __init__(
-        self, game: Game, config: GameNetworkConfig, *, rival: Rival | None = None, device: str = "cpu"
+        self,
+        game: Game,
+        config: GameNetworkConfig,
+        *,
+        rng: np.random.Generator | None = None,
+        rival: Rival | None = None,
+        device: str = "cpu",
     ) -> None:
-        """Begin with random parameters. rival: somebody fixed to answer; else self-play. device: torch's."""
+        """Begin with random parameters.
+
+        rng: of play and learning; None for one of the configuration's seed. rival: somebody fixed to answer;
+        else self-play. device: torch's.
+        """
+        super().__init__()
         self.config, self.rival, self.device = config, rival, torch.device(device)
+        self.rng = np.random.default_rng([config.seed, 0]) if rng is None else rng
         self.layout = NetworkLayout.of(game, config)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self._begin()
         self.smooth = {name: value.detach().clone() for name, value in self.tower.state_dict().items()}
         self.replay: list[Decided] = []
-        self.decisions = self.games = self.generations = self.steps = 0
-        self.seconds = 0.0
+        self.games = self.steps = 0
         self.losses: dict[str, float] = {}
         self.curve: list[list[float]] = []
+        self.measure: Callable[[GameNetwork], float] | None = None
+        self.times = 0
+
+    @classmethod
+    def begun(
+        cls,
+        path: Path | None,
+        game: Game,
+        config: GameNetworkConfig | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        device: str = "cpu",
+        measure: Callable[[GameNetwork], float] | None = None,
+        times: int = 0,
+    ) -> GameTrainer:
+        """Return a new trainer, or for a path the one that a checkpoint holds, whose configuration stays.
+
+        rng: None for one of the seed and the generations so far. measure: returns how exploitable a network
+        is, in payoffs; asked `times` times over the training.
+        """
+        trainer = cls(game, config or GameNetworkConfig(), rng=rng, device=device)
+        if path is not None:
+            trainer.resume(path)
+            if rng is None:
+                trainer.rng = np.random.default_rng([trainer.config.seed, trainer.generation])
+        trainer.measure, trainer.times = measure, times
+        return trainer
 
     def _begin(self) -> None:
         """Make the layers and their optimiser. A policy is learned with a critic beside it."""
@@ -160,10 +140,10 @@ class GameTrainer:
             return self.network(smooth=False)
         return GameNetwork(self.layout, TowerWeights(self.tower), self.config)
 
-    def generation(self, rng: np.random.Generator, share: float) -> None:
-        """Play games and learn from them. share: of the training that is over, in [0, 1]."""
+    def run_generation(self) -> dict[str, Any]:
+        """Play games and learn from them; return the counters and losses."""
         began = time.monotonic()
-        config = self.config
+        config, rng, share = self.config, self.rng, min(self.share, 1.0)
         games = config.episodes
         fresh = play_generation(self._player(), games, rng, epsilon=config.epsilon, rival=self.rival)
         if len(fresh.own) == 0:
@@ -171,19 +151,32 @@ class GameTrainer:
                 f"{self.layout.game.name}: at least one player must have a decision to be trained; none has"
             )
         for group in self.optimiser.param_groups:
-            group["lr"] = group["rate"] * (1 - 0.9 * min(share, 1.0))
+            group["lr"] = group["rate"] * (1 - 0.9 * share)
         torch.set_grad_enabled(True)  # an interruption may have left it off
         if self.learner is None:
             self.replay = [*self.replay, fresh][-config.replay :]
             self._learn(len(fresh.own), rng)
         else:
-            steps, self.losses = self.learner.learn(self.tower, self.optimiser, fresh, min(share, 1.0), rng)
+            steps, self.losses = self.learner.learn(self.tower, self.optimiser, fresh, share, rng)
             self.steps += steps
             self._smooth(steps)
         self.decisions += len(fresh.own)
         self.games += games
-        self.generations += 1
+        self.generation += 1
         self.seconds += time.monotonic() - began
+        return self.told()
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Use one core: the layers are small, and threads cost more than they bring."""
+        with threadpool_limits(1), on_one_core():
+            yield
+
+    def evaluation_due(self) -> dict[str, Any]:
+        """Measure the network if it is time to, and return the curve."""
+        if self.measure is not None and self.share * self.times >= len(self.curve) + 1:
+            self.curve.append([self.decisions, self.measure(self.network())])
+        return {"curve": self.curve}
 
     def _learn(self, fresh: int, rng: np.random.Generator) -> None:
         """Take the gradient steps of a generation. Each sees decisions, and half as many views of others'."""
@@ -226,7 +219,7 @@ class GameTrainer:
     def told(self) -> dict[str, Any]:
         """Return the counters of the training."""
         return {
-            "generations": self.generations,
+            "generations": self.generation,
             "decisions": self.decisions,
             "games": self.games,
             "steps": self.steps,
@@ -235,19 +228,24 @@ class GameTrainer:
             **self.losses,
         }
 
-    def save(self, output: Path, *, done: bool) -> None:
-        """Write the file from which the training goes on, then the checkpoint."""
-        network = self.network(name=output.stem)
+    def checkpoint(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Return the tensors and the description of a checkpoint, which later training leaves alone."""
         arrays = {f"network.{name}": value for name, value in self._weights(True).items()}
-        told = self.told() | {"done": done}
-        more = {name: value.detach().cpu().numpy() for name, value in self._layers().items()}
+        told = self.told() | {"curve": [*self.curve], "done": self.share >= 1}
+        more = {name: value.detach().cpu().numpy().copy() for name, value in self._layers().items()}
         moments = self.optimiser.state_dict()["state"]
         for k, entry in moments.items():
             more |= {
-                f"adam.{k}.{name}": entry[name].cpu().numpy() for name in ("exp_avg", "exp_avg_sq", "step")
+                f"adam.{k}.{name}": entry[name].cpu().numpy().copy()
+                for name in ("exp_avg", "exp_avg_sq", "step")
             }
-        save_game_network(state_file(output), network, arrays | more, told)
-        save_game_network(output, network, arrays, told)
+        return arrays | more, network_description(self.layout, self.config) | told
+
+    def write(self, path: Path, tensors: dict[str, Array], description: dict[str, Any]) -> None:
+        """Write the file from which the training goes on, then the one that only plays."""
+        write_checkpoint(RunPlace.with_state(path).state, tensors, description)
+        playing = {name: value for name, value in tensors.items() if name.startswith("network.")}
+        write_checkpoint(path, playing, description)
 
     def _weights(self, smooth: bool) -> dict[str, Array]:
         state = self.smooth if smooth and self.config.smoothing else self.tower.state_dict()
@@ -270,7 +268,7 @@ class GameTrainer:
             raise CheckpointError(
                 f"checkpoint: {path} must hold a training to continue; it does not ({error}); start anew"
             ) from error
-        self.generations, self.decisions, self.games, self.steps = (int(told[name]) for name in kinds)
+        self.generation, self.decisions, self.games, self.steps = (int(told[name]) for name in kinds)
         self.seconds = float(told["seconds"])
         self.curve = [[float(number) for number in row] for row in told.get("curve", ())]
 
@@ -302,42 +300,19 @@ def _rows(
 def train_game_network(
     game: Game,
     rng: np.random.Generator,
-    budget: Budget,
+    limits: RunLimits,
     *,
     config: GameNetworkConfig | None = None,
-    files: TrainingFiles = NOWHERE,
-    rival: Rival | None = None,
-    device: str = "cpu",
+    output: str | Path | None = None,
+    manner: RunManner = PLAIN,
 ) -> GameNetwork:
-    """Return the blueprint that training within a budget comes to, counting what came before a resume.
+    """Return the blueprint that training within limits produces, counting what came before a resume.
 
-    config: None is that of the resumed training, or the default. rival: somebody fixed to answer. device: of
-    torch, where it learns.
-    With a budget of decisions alone the same `rng` and configuration give the same blueprint.
-    Raises GameError for a game that cannot be trained on, CheckpointError for a file that cannot be resumed
-    and as `check_files`.
+    config: None is that of the resumed training, or the default. output: checkpoint to write, with the
+    training beside it; None keeps nothing.
+    With a limit of decisions alone the same `rng` and configuration give the same blueprint.
+    Raises GameError for a game that cannot be trained on, and as `blueprint.learning.run.train`.
     """
-    trainer = GameTrainer(game, config or GameNetworkConfig(), rival=rival, device=device)
-    output = files.output
-    if output is not None:
-        goes_on = files.resume and state_file(output).exists()
-        check_files(output, resume=goes_on)
-        if goes_on:
-            trainer.resume(state_file(output))
-    saved = time.monotonic()
-    stopped = False
-    with threadpool_limits(1), on_one_core():  # small layers: threads cost more than they bring
-        while (share := budget.used(trainer.decisions, trainer.seconds)) < 1 and not stopped:
-            trainer.generation(rng, share)
-            stopped = files.stop()
-            share = budget.used(trainer.decisions, trainer.seconds)
-            if files.measure is not None and share * files.times >= len(trainer.curve) + 1:
-                trainer.curve.append([trainer.decisions, files.measure(trainer.network())])
-            if output is not None and time.monotonic() - saved >= files.every:
-                trainer.save(output, done=False)
-                saved = time.monotonic()
-            if files.progress is not None:
-                files.progress(trainer.told() | {"share": share})
-    if output is not None:
-        trainer.save(output, done=not stopped)
-    return trainer.network(name=output.stem if output is not None else "network")
+    place = None if output is None else RunPlace.with_state(output)
+    begin = partial(GameTrainer.begun, game=game, config=config, rng=rng)
+    return train(place, begin, limits, manner).network(name="network" if place is None else place.name)

@@ -22,7 +22,6 @@ from blueprint.checkpoint import (
     check_description,
     check_features,
     read_checkpoint,
-    write_checkpoint,
 )
 from blueprint.choosing.top_choices import TopChoices, TopChooser
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
@@ -43,6 +42,7 @@ from blueprint.climbing.training.climbing_play import (
     soft_player,
 )
 from blueprint.climbing.training.move_learner import MoveLearner
+from blueprint.learning.base_trainer import BaseTrainer
 from blueprint.protocol import GameAgent
 from games.game import Game
 from games.support.array_types import Array
@@ -77,8 +77,8 @@ def random_stake(inputs: MoveInputs, target: str) -> float:
     return float(inputs.game.returns(ends).std())
 
 
-class MoveTrainer:
-    """Everything a run holds: learner, random generator and counters.
+class MoveTrainer(BaseTrainer):
+    """The trainer of a climbing game.
 
     decisions: moves of self-play so far; choices: those of them where there was a choice, which are learned.
     """
@@ -99,6 +99,7 @@ class MoveTrainer:
             self-play.
         Raises GameError for a game whose moves are no inputs, ConfigError for fields that need what it lacks.
         """
+        super().__init__()
         self.inputs = move_inputs(game)
         if config.guide and teacher is None:
             raise ConfigError(
@@ -113,14 +114,10 @@ class MoveTrainer:
         self.learner = MoveLearner(self.inputs, config)
         self.stake = random_stake(self.inputs, config.target)
         self.rng = np.random.default_rng(config.seed)
-        self.generation = self.decisions = self.choices = self.rounds = 0
-        self.seconds = self.processor_seconds = 0.0
+        self.choices = self.rounds = 0
 
     def run_generation(self) -> dict[str, float]:
-        """Play one generation, learn from it, and return what happened.
-
-        An exception leaves the trainer in the middle; what `checkpoint` returned before still holds.
-        """
+        """Play one generation, learn from it, and return what happened."""
         began, processor = time.perf_counter(), time.process_time()
         config = self.config
         threads = torch.get_num_threads()
@@ -229,9 +226,29 @@ class MoveTrainer:
         }
         return self.learner.tensors(), description
 
-    def save(self, path: str | Path) -> None:
-        """Write a checkpoint from which `load` continues."""
-        write_checkpoint(path, *self.checkpoint())
+    @classmethod
+    def begun(
+        cls,
+        path: Path | None,
+        game: Game,
+        config: ClimbingConfig | None = None,
+        *,
+        threads: int = 1,
+        teacher: GameAgent | None = None,
+    ) -> MoveTrainer:
+        """Return a new trainer, or for a path the one that a checkpoint holds.
+
+        config: None is that of the checkpoint, or the default.
+        Raises CheckpointError as `load`, and for another configuration than the checkpoint's.
+        """
+        if path is None:
+            return cls(game, config or ClimbingConfig(), threads=threads, teacher=teacher)
+        trainer = cls.load(path, game, threads=threads, teacher=teacher)
+        if config is not None and config != trainer.config:
+            raise CheckpointError(
+                f"{path}: a resumed run keeps its settings; leave them out, or train elsewhere"
+            )
+        return trainer
 
     @classmethod
     def load(

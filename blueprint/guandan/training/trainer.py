@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
+import attrs
 import numpy as np
 import torch
 
@@ -16,7 +19,6 @@ from blueprint.checkpoint import (
     check_description,
     check_features,
     read_checkpoint,
-    write_checkpoint,
 )
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
@@ -29,10 +31,13 @@ from blueprint.guandan.training.actors.pieces import Piece, temperature_at
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
 from blueprint.guandan.training.samples import Samples, batches
+from blueprint.learning.base_trainer import BaseTrainer
 from games.support.array_types import Array
-from games.support.configuration import ConfigError
+from games.support.configuration import ConfigError, Configuration, flag, integer, real, text
+from games.support.work.ray_cluster import connected
+from games.support.work.where import where_from
 
-__all__ = ["Trainer"]
+__all__ = ["Setup", "Trainer"]
 
 COUNTED = {
     "evaluation": dict,
@@ -49,8 +54,32 @@ STREAM = (0x7EA1,)
 is trained on the cards that it is measured on, whatever its seed."""
 
 
-class Trainer:
-    """Everything a run holds: learner, replay, random generator and counters.
+@attrs.frozen(slots=False)
+class Setup(Configuration):
+    """On what a run trains, and how it is evaluated on the way.
+
+    device: of torch. threads: players and learner.
+    on: who plays: "local", the threads; or actors of a cluster, as `games.support.work.where` names it, while
+        this process learns. actors: how many of them, a core each; 0: one for each core of the cluster.
+    anneal: let the learning rate fall linearly to zero over the run, which steadies the weights before they
+        are shipped; in a copy of the directory, if the run is to go on.
+    evaluate_minutes: between evaluations against `opponents` on `rounds` fixed deals; 0 for none.
+    """
+
+    label: ClassVar[str] = "Setup"
+
+    device: str = attrs.field(default="cpu", validator=text)
+    threads: int = attrs.field(default=2, validator=integer(1))
+    on: str = attrs.field(default="local", validator=text)
+    actors: int = attrs.field(default=0, validator=integer(0))
+    anneal: bool = attrs.field(default=False, validator=flag)
+    evaluate_minutes: float = attrs.field(default=15.0, validator=real(0))
+    opponents: tuple[str, ...] = ("greedy", "strong")
+    rounds: int = attrs.field(default=100, validator=integer(1))
+
+
+class Trainer(BaseTrainer):
+    """GuanDan's trainer: learner, replay, random generator and counters.
 
     crew: who plays; threads of this process unless another one is put there before the first generation.
     ahead: generations that are handed out and not collected yet.
@@ -64,7 +93,9 @@ class Trainer:
         device: str = "cpu",
         threads: int = 2,
     ) -> None:
+        super().__init__()
         self.network_config, self.config = network, config
+        self.setup = Setup(device=device, threads=threads, evaluate_minutes=0.0)
         self.device = torch.device(device)
         self.threads = threads
         torch.set_num_threads(1)
@@ -89,22 +120,67 @@ class Trainer:
         self.pending: list[Samples] = []
         self.pending_steps = 0
         self.crew: PieceCrew = ThreadCrew(threads)
-        self.ahead = 0
-        self.generation = 0
-        self.decisions = 0
-        self.rounds = 0
-        self.seconds = 0.0
+        self.ahead = self.rounds = 0
         self.evaluation: dict[str, Any] = {}
+        self._evaluated = -math.inf
+        self._cluster = ExitStack()
+
+    @classmethod
+    def begun(
+        cls,
+        path: Path | None,
+        network: NetworkConfig | None = None,
+        config: TrainConfig | None = None,
+        setup: Setup | None = None,
+    ) -> Trainer:
+        """Return a new trainer, or for a path the one that a checkpoint holds.
+
+        network: None is that of the checkpoint, or the default. config: replaces that of the checkpoint.
+        Raises CheckpointError as `load`, and for another network than the checkpoint's; WorkError where
+        actors cannot be started.
+        """
+        setup = setup or Setup()
+        there: dict[str, Any] = {"device": setup.device, "threads": setup.threads}
+        if path is None:
+            trainer = cls(network or NetworkConfig(), config or TrainConfig(), **there)
+        else:
+            trainer = cls.load(path, config=config, **there)
+        if network not in (None, trainer.network_config):
+            raise CheckpointError(
+                f"checkpoint: {path} holds {trainer.network_config}, got {network}; "
+                "leave the network's options out, or train in another directory"
+            )
+        trainer.setup = setup
+        if trainer.evaluation:  # otherwise the first one is due at once
+            trainer._evaluated = time.monotonic()
+        where = where_from(setup.on)
+        if not where.is_local:
+            from blueprint.guandan.training.actors.ray_crew import RayCrew
+
+            with ExitStack() as stack:
+                cluster = stack.enter_context(connected(where))
+                actors = setup.actors or cluster.cores()
+                crew = RayCrew(cluster, actors, trainer.network_config, trainer.config)
+                trainer.crew = stack.enter_context(crew)
+                trainer._cluster = stack.pop_all()
+        return trainer
+
+    def close(self) -> None:
+        """Stop whoever plays what nobody will collect, and leave the cluster."""
+        if self.ahead:
+            self.crew.abandon()
+        self._cluster.close()
 
     def run_generation(self) -> dict[str, float]:
         """Have one generation played while learning from the one before; return what happened.
 
         Players act by a snapshot of the network and value what they played by one of the critic; one thread
         learns meanwhile, so no thread ever waits at a barrier inside a matrix product: on a shared machine
-        that costs more than it gains. An exception, Interrupted for one, leaves the trainer in the middle of
-        the generation; what `checkpoint` returned before still holds.
+        that costs more than it gains.
         """
         begin = time.perf_counter()
+        if self.setup.anneal:
+            self.learner.anneal = max(0.0, 1.0 - self.share)
         try:
             while self.ahead <= self.config.staleness:
                 self.crew.hand_out(self.deal(), self.learner, self.generation)
@@ -183,10 +259,6 @@ class Trainer:
             **{k: float(np.mean([loss[k] for loss in losses])) for k in losses[0]},
         }
 
-    def save(self, path: str | Path) -> None:
-        """Write a checkpoint from which `load` continues."""
-        write_checkpoint(path, *self.checkpoint())
-
     def checkpoint(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the tensors and the description of a checkpoint, which later training leaves alone.
 
@@ -226,6 +298,15 @@ class Trainer:
 
     def _sequence(self) -> np.random.SeedSequence:
         return cast(np.random.SeedSequence, self.rng.bit_generator.seed_seq)
+
+    def evaluation_due(self) -> dict[str, Any]:
+        """Return the shares of an evaluation that is due, as "won"."""
+        setup, now = self.setup, time.monotonic()
+        due = setup.evaluate_minutes and now - self._evaluated >= 60 * setup.evaluate_minutes
+        if not due or not setup.opponents:
+            return {}
+        self._evaluated = now
+        return {"won": self.evaluate(setup.opponents, setup.rounds)}
 
     def evaluate(self, opponents: Sequence[str], rounds: int) -> dict[str, float]:
         """Return the share of rounds won against each opponent on fixed duplicate deals, best moves alone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,12 +47,13 @@ def train_climbing_game(
     """Train a network in a directory or a .safetensors file and print where it stands.
 
     Raises UsageError for options that contradict the run, ConfigError for fields, and as
-    `blueprint.climbing.training.move_run.train_climbing`.
+    `blueprint.learning.run.train`.
     """
     from blueprint.checkpoint import read_checkpoint
     from blueprint.climbing.move_config import ClimbingConfig, described_config
-    from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
+    from blueprint.climbing.training.move_trainer import MoveTrainer
     from blueprint.guandan.training.recipe_book import named_recipe
+    from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
 
     place = RunPlace.of(output)
     changes = changed_fields(ClimbingConfig, seed, set=settings, network=sizes)
@@ -70,8 +72,11 @@ def train_climbing_game(
     )
     with watched("rounds", {"A": "advantage", "V": "value"}, output if tensorboard else None) as run:
         every = 60.0 * (1.0 if checkpoint_minutes is None else checkpoint_minutes)
-        manner = RunManner(resume, every, threads or 1, rule_agent(game), run.progress)
-        trainer = train_climbing(game, place, config, limits, manner, run.asked)
+        begin = partial(
+            MoveTrainer.begun, game=game, config=config, threads=threads or 1, teacher=rule_agent(game)
+        )
+        manner = RunManner(resume, every, progress=run.progress, interruption=run.asked)
+        trainer = train(place, begin, limits, manner)
     result = {
         "game": game.name,
         "recipe": trainer.config.recipe,
