@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -22,8 +22,9 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.checkpoint import CheckpointError, check_description, write_checkpoint
+from blueprint.checkpoint import write_checkpoint
 from blueprint.learning.base_trainer import BaseTrainer
+from blueprint.learning.learner import BaseLearner, arrays_of
 from blueprint.learning.run import PLAIN, RunLimits, RunManner, RunPlace, train
 from blueprint.research.game_network import (
     GameNetwork,
@@ -55,6 +56,14 @@ class GameTrainer(BaseTrainer):
     curve: rows of (decisions, exploitability), kept in the checkpoint.
     """
 
+    COUNTED: ClassVar[dict[str, type]] = {
+        "generation": int,
+        "decisions": int,
+        "games": int,
+        "steps": int,
+        "seconds": float,
+    }
+
     def __init__(
         self,
         game: Game,
@@ -76,7 +85,6 @@ class GameTrainer(BaseTrainer):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self._begin()
-        self.smooth = {name: value.detach().clone() for name, value in self.tower.state_dict().items()}
         self.replay: list[Decided] = []
         self.games = self.steps = 0
         self.losses: dict[str, float] = {}
@@ -115,30 +123,24 @@ class GameTrainer(BaseTrainer):
         learns = config.learner != "dmc"
         if learns and self.rival is not None:
             raise ConfigError(f"learner must be dmc against a rival; got {config.learner}; take dmc")
-        self.tower = Tower(layout.features.width, layout.columns.count, config, policy=learns).to(self.device)
-        self.learner = PolicyLearner(layout, config, self.device) if learns else None
-        groups: list[dict[str, Any]] = [{"params": [*self.tower.parameters()], "rate": config.learning_rate}]
-        if self.learner is not None:
-            groups.append({"params": [*self.learner.critic.parameters()], "rate": config.critic_rate})
-        self.optimiser = torch.optim.Adam(groups, lr=config.learning_rate, fused=True)
-
-    def _layers(self) -> dict[str, Tensor]:
-        """Return what a training goes on from, by name: the last weights, and those of a critic."""
-        layers = {f"last.{name}": value for name, value in self.tower.state_dict().items()}
-        if self.learner is not None:
-            critic = self.learner.critic.state_dict()
-            layers |= {f"critic.{name}": value for name, value in critic.items()}
-        return layers
+        tower = Tower(layout.features.width, layout.columns.count, config, policy=learns).to(self.device)
+        self.policy = PolicyLearner(layout, config, self.device) if learns else None
+        critic = None if self.policy is None else self.policy.critic
+        groups = [([*tower.parameters()], config.learning_rate)]
+        groups += [] if critic is None else [([*critic.parameters()], config.critic_rate)]
+        means = (config.smoothing > 0, False)
+        self.learner = BaseLearner(tower, critic, groups, means=means, eps=1e-8, device=self.device)
 
     def network(self, *, smooth: bool = True, name: str = "network") -> GameNetwork:
         """Return the blueprint as it is now. smooth: by the smoothed weights, otherwise by the last ones."""
-        return GameNetwork(self.layout, NetworkWeights(self._weights(smooth)), self.config, name)
+        module = self.learner.mean_network if smooth else self.learner.network
+        return GameNetwork(self.layout, NetworkWeights(arrays_of(module)), self.config, name)
 
     def _player(self) -> GameNetwork:
         """Return who plays: the last weights, asked on the device where they are if that is a GPU."""
         if self.device.type == "cpu":
             return self.network(smooth=False)
-        return GameNetwork(self.layout, TowerWeights(self.tower), self.config)
+        return GameNetwork(self.layout, TowerWeights(self.learner.network), self.config)
 
     def run_generation(self) -> dict[str, Any]:
         """Play games and learn from them; return the counters and losses."""
@@ -150,14 +152,14 @@ class GameTrainer(BaseTrainer):
             raise GameError(
                 f"{self.layout.game.name}: at least one player must have a decision to be trained; none has"
             )
-        for group in self.optimiser.param_groups:
-            group["lr"] = group["rate"] * (1 - 0.9 * share)
+        self.learner.set_rate(1 - 0.9 * share)
         torch.set_grad_enabled(True)  # an interruption may have left it off
-        if self.learner is None:
+        if self.policy is None:
             self.replay = [*self.replay, fresh][-config.replay :]
             self._learn(len(fresh.own), rng)
         else:
-            steps, self.losses = self.learner.learn(self.tower, self.optimiser, fresh, share, rng)
+            network, optimiser = self.learner.network, self.learner.optimiser
+            steps, self.losses = self.policy.learn(network, optimiser, fresh, share, rng)
             self.steps += steps
             self._smooth(steps)
         self.decisions += len(fresh.own)
@@ -189,16 +191,16 @@ class GameTrainer(BaseTrainer):
             own = _rows(sizes, config.batch, rng)
             seen = _rows(views, config.batch // 2, rng) if views.sum() else []
             x = [self.replay[k].own[at] for k, at in own] + [self.replay[k].seen[at] for k, at in seen]
-            v, a, _ = self.tower(self._tensor(x).float())
+            v, a, _ = self.learner.network(self._tensor(x).float())
             gain = self._tensor([self.replay[k].gain[at] for k, at in own])
             column = self._tensor([self.replay[k].column[at] for k, at in own])
             worth = [self._tensor([self.replay[k].worth[at]]) for k, at in seen]
             n = len(gain)
             q_loss = F.mse_loss(v[:n] + a[:n].gather(1, column[:, None]).squeeze(1), gain)
             v_loss = F.mse_loss(v, torch.cat([gain, *worth]))
-            self.optimiser.zero_grad(set_to_none=True)
+            self.learner.optimiser.zero_grad(set_to_none=True)
             (q_loss + v_loss).backward()  # type: ignore[no-untyped-call]  # of torch
-            self.optimiser.step()
+            self.learner.optimiser.step()
             self.steps += 1
             self._smooth()
             sums += torch.stack([q_loss.detach(), v_loss.detach()])
@@ -210,36 +212,23 @@ class GameTrainer(BaseTrainer):
     def _smooth(self, steps: int = 1) -> None:
         if not self.config.smoothing:
             return
-        first = FIRST_SMOOTHING if self.learner is None else FIRST_POLICY
+        first = FIRST_SMOOTHING if self.policy is None else FIRST_POLICY
         share = 1 - min(self.config.smoothing**steps, 1 - steps / (steps + self.steps / first))
-        with torch.no_grad():
-            for name, value in self.tower.state_dict().items():
-                self.smooth[name].lerp_(value, share)
+        self.learner.follow(share)
 
     def told(self) -> dict[str, Any]:
         """Return the counters of the training."""
-        return {
-            "generations": self.generation,
-            "decisions": self.decisions,
-            "games": self.games,
-            "steps": self.steps,
-            "seconds": self.seconds,
-            "curve": self.curve,
-            **self.losses,
-        }
+        counted = self.counted()
+        return {"generations": counted.pop("generation"), **counted, "curve": self.curve, **self.losses}
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a checkpoint says of its network."""
+        return network_description(self.layout, self.config)
 
     def checkpoint(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Return the tensors and the description of a checkpoint, which later training leaves alone."""
-        arrays = {f"network.{name}": value for name, value in self._weights(True).items()}
+        """Return the tensors and the description of a checkpoint; a resumed one has a random stream anew."""
         told = self.told() | {"curve": [*self.curve], "done": self.share >= 1}
-        more = {name: value.detach().cpu().numpy().copy() for name, value in self._layers().items()}
-        moments = self.optimiser.state_dict()["state"]
-        for k, entry in moments.items():
-            more |= {
-                f"adam.{k}.{name}": entry[name].cpu().numpy().copy()
-                for name in ("exp_avg", "exp_avg_sq", "step")
-            }
-        return arrays | more, network_description(self.layout, self.config) | told
+        return self.learner.tensors(), self.describe() | told
 
     def write(self, path: Path, tensors: dict[str, Array], description: dict[str, Any]) -> None:
         """Write the file from which the training goes on, then the one that only plays."""
@@ -247,43 +236,22 @@ class GameTrainer(BaseTrainer):
         playing = {name: value for name, value in tensors.items() if name.startswith("network.")}
         write_checkpoint(path, playing, description)
 
-    def _weights(self, smooth: bool) -> dict[str, Array]:
-        state = self.smooth if smooth and self.config.smoothing else self.tower.state_dict()
-        return {name: value.detach().cpu().numpy().copy() for name, value in state.items()}
-
     def resume(self, path: Path) -> None:
         """Go on from a file that `save` wrote. Raises CheckpointError if it is another game's or damaged."""
         network, arrays, told = read_game_network(path, self.layout.game, prefix="")
-        kinds: dict[str, type] = dict.fromkeys(("generations", "decisions", "games", "steps"), int)
-        check_description(path, told, kinds | {"seconds": float})
         self.config, self.layout = network.config, network.layout
         self._begin()
-        own = self.tower.state_dict()
-        try:
-            for name, layer in self._layers().items():
-                layer.copy_(torch.from_numpy(np.array(arrays[name])))
-            self.smooth = {name: self._tensor([arrays[f"network.{name}"]]) for name in own}
-            self._resume_moments(arrays, int(told["steps"]))
-        except (KeyError, RuntimeError, ValueError) as error:
-            raise CheckpointError(
-                f"checkpoint: {path} must hold a training to continue; it does not ({error}); start anew"
-            ) from error
-        self.generation, self.decisions, self.games, self.steps = (int(told[name]) for name in kinds)
-        self.seconds = float(told["seconds"])
+        self.recall(path, {**told, "generation": told.get("generations")}, self.config.seed)
+        self.learner.restore(_todays(arrays, self.steps), path)
         self.curve = [[float(number) for number in row] for row in told.get("curve", ())]
 
-    def _resume_moments(self, arrays: dict[str, Array], steps: int) -> None:
-        state: dict[int, dict[str, Tensor]] = {}
-        parameters = [value for group in self.optimiser.param_groups for value in group["params"]]
-        for k, value in enumerate(parameters):
-            moments = {
-                n: torch.from_numpy(np.array(arrays[f"adam.{k}.{n}"])) for n in ("exp_avg", "exp_avg_sq")
-            }
-            if any(moment.shape != value.shape for moment in moments.values()):
-                raise ValueError(f"moments of parameter {k} have another shape")
-            step = arrays.get(f"adam.{k}.step", np.float32(steps))
-            state[k] = {"step": torch.tensor(float(step)), **moments}
-        self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
+
+def _todays(arrays: dict[str, Array], steps: int) -> dict[str, Array]:
+    """Return the arrays of a training by the names of today; the oldest do not count the steps of each."""
+    named = {"last.": "learned.network.", "adam.": "optimiser."}
+    found = {f"{named.get(name[:5], name[:5])}{name[5:]}": value for name, value in arrays.items()}
+    moments = {name.rpartition(".")[0] for name in found if name.startswith("optimiser.")}
+    return {f"{name}.step": np.array(steps, np.float32) for name in moments} | found
 
 
 def _rows(

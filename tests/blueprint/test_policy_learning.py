@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from click.testing import CliRunner
 
 from blueprint.check import check_blueprint
-from blueprint.checkpoint import read_checkpoint
+from blueprint.checkpoint import read_checkpoint, write_checkpoint
 from blueprint.learning.run import RunLimits, RunPlace
 from blueprint.research.game_network import (
     LEARNERS,
@@ -131,12 +132,12 @@ def test_returns_are_those_of_each_game_alone(
     game = RandomGame(seed, public=bool(seed % 2))
     trainer = GameTrainer(game, small("mmd", trace=trace))
     played = play_generation(trainer.network(), 24, draw(seed), epsilon=0.3)
-    learner = trainer.learner
+    learner = trainer.policy
     assert learner is not None
     n = sum(len(turn.column) for turn in played.turns)
     q = draw(seed + 9).normal(size=(n, trainer.layout.columns.count)).astype(np.float32)
     monkeypatch.setattr(PolicyLearner, "_asked", lambda self, hands: torch.from_numpy(q[: len(hands)]))
-    learner.learn(trainer.tower, trainer.optimiser, played, 0.0, draw())
+    learner.learn(trainer.learner.network, trainer.learner.optimiser, played, 0.0, draw())
     wanted = plain_targets(played, q, trace, trainer.layout.stake, game.teams)
     np.testing.assert_allclose(learner.replay[-1].target, wanted, rtol=1e-4, atol=1e-5)
 
@@ -166,7 +167,7 @@ def test_returns_of_three_players_and_of_two_teams(
     q = rng.normal(size=(4 * games, columns)).astype(np.float32)
     monkeypatch.setattr(learner, "_asked", lambda hands: torch.from_numpy(q))
     trainer = GameTrainer(layout.game, small("mmd", critic="own"))
-    learner.learn(trainer.tower, trainer.optimiser, played, 0.0, draw())
+    learner.learn(trainer.learner.network, trainer.learner.optimiser, played, 0.0, draw())
     wanted = plain_targets(played, q, 0.5, layout.stake, teams)
     np.testing.assert_allclose(learner.replay[-1].target, wanted, rtol=1e-4, atol=1e-5)
 
@@ -208,24 +209,33 @@ def test_a_learned_policy_is_a_blueprint_that_a_file_keeps(learner: str, tmp_pat
     assert exploitability(tree, policy_of(network, game, tree)) < exploitability(tree, uniform_policy(tree))
 
 
+@pytest.mark.parametrize("old", [False, True])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, tmp_path: Path) -> None:
+def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, old: bool, tmp_path: Path) -> None:
     game = load_game("kuhn_poker")
     more = {} if learner == "dmc" else {"critic": "hands"}
     trainer = GameTrainer(game, small(learner, replay=1, **more))
     for _ in range(3):
         trainer.run_generation()
     trainer.save(tmp_path / "a.safetensors")
+    state = RunPlace.with_state(tmp_path / "a.safetensors").state
+    tensors, told = read_checkpoint(state)
+    if old:  # the names of before trainers had their learner's state in common
+        named = {"learned.network": "last", "optimiser": "adam"}
+        for new, older in named.items():
+            tensors = {re.sub(rf"^{new}", older, name): value for name, value in tensors.items()}
+        write_checkpoint(state, tensors, told)
     other = GameTrainer(game, small("dmc", seed=9))
-    other.resume(RunPlace.with_state(tmp_path / "a.safetensors").state)
+    other.resume(state)
     for one in (trainer, other):
         one.rng, one.share = draw(5), 0.5
         one.run_generation()
-    for mine, its in ((trainer.tower, other.tower), (trainer.learner, other.learner)):
+    for mine, its in ((trainer.learner.network, other.learner.network), (trainer.policy, other.policy)):
         mine, its = (getattr(one, "critic", one) for one in (mine, its))
         for name, value in mine.state_dict().items() if mine is not None else ():
             np.testing.assert_allclose(value.numpy(), its.state_dict()[name].numpy(), atol=1e-6)
-    np.testing.assert_allclose(trainer.smooth["value.bias"], other.smooth["value.bias"], atol=1e-6)
+    means = [one.learner.mean_network.state_dict()["value.bias"] for one in (trainer, other)]
+    np.testing.assert_allclose(*means, atol=1e-6)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -236,9 +246,11 @@ def test_layers_answer_where_they_are_trained_as_their_arrays_do(learner: str) -
     trainer.run_generation()
     network = trainer.network(smooth=False)
     x = draw(1).integers(0, 2, (9000, trainer.layout.features.width)).astype(np.uint8)
-    for mine, its in zip(TowerWeights(trainer.tower).answer(x), network.weights.answer(x), strict=True):
+    for mine, its in zip(
+        TowerWeights(trainer.learner.network).answer(x), network.weights.answer(x), strict=True
+    ):
         np.testing.assert_allclose(mine, its, atol=1e-4)
-    layers = GameNetwork(trainer.layout, TowerWeights(trainer.tower), trainer.config)
+    layers = GameNetwork(trainer.layout, TowerWeights(trainer.learner.network), trainer.config)
     one, other = (play_generation(who, 64, draw(2), epsilon=0.1) for who in (layers, network))
     assert np.array_equal(one.column, other.column) and len(one.turns) == len(other.turns)
 
@@ -254,8 +266,10 @@ def test_a_gpu_learns_what_a_processor_does(learner: str, tmp_path: Path) -> Non
         trainer.save(tmp_path / f"{device}.safetensors")
         other = GameTrainer(game, small(learner), device=device)
         other.resume(RunPlace.with_state(tmp_path / f"{device}.safetensors").state)
-        found.append({name: value.cpu().numpy() for name, value in trainer.tower.state_dict().items()})
-        for name, value in other.tower.state_dict().items():
+        found.append(
+            {name: value.cpu().numpy() for name, value in trainer.learner.network.state_dict().items()}
+        )
+        for name, value in other.learner.network.state_dict().items():
             assert np.array_equal(value.cpu().numpy(), found[-1][name])
         other.rng, other.share = draw(1), 0.5
         other.run_generation()

@@ -6,12 +6,11 @@ two generations holds all there is: a run that was resumed ends where one withou
 
 from __future__ import annotations
 
-import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 
 from blueprint.checkpoint import (
     CheckpointError,
-    check_description,
     check_features,
     read_checkpoint,
 )
@@ -43,24 +41,15 @@ from blueprint.climbing.training.climbing_play import (
 )
 from blueprint.climbing.training.move_learner import MoveLearner
 from blueprint.learning.base_trainer import BaseTrainer
+from blueprint.learning.learner import decayed, guidance_share
 from blueprint.protocol import GameAgent
 from games.game import Game
-from games.support.array_types import Array
 from games.support.configuration import ConfigError
 
 __all__ = ["MoveTrainer", "random_stake", "trained_climbing_network"]
 
 TOGETHER = 1024
 """Rounds that are played in lockstep by one thread at a time."""
-COUNTED: dict[str, type] = {
-    "generation": int,
-    "decisions": int,
-    "choices": int,
-    "rounds": int,
-    "seconds": float,
-    "processor_seconds": float,
-}
-"""What a checkpoint tells of its run."""
 ROUND_MOVES = 60
 """Decisions of a round in random play, about."""
 
@@ -82,6 +71,16 @@ class MoveTrainer(BaseTrainer):
 
     decisions: moves of self-play so far; choices: those of them where there was a choice, which are learned.
     """
+
+    COUNTED: ClassVar[dict[str, type]] = {
+        "generation": int,
+        "decisions": int,
+        "choices": int,
+        "rounds": int,
+        "seconds": float,
+        "processor_seconds": float,
+    }
+    learner: MoveLearner
 
     def __init__(
         self,
@@ -144,12 +143,7 @@ class MoveTrainer(BaseTrainer):
         self.seconds += seconds
         self.processor_seconds += time.process_time() - processor
         return {
-            "generation": self.generation,
-            "decisions": self.decisions,
-            "choices": self.choices,
-            "rounds": self.rounds,
-            "seconds": self.seconds,
-            "processor_seconds": self.processor_seconds,
+            **self.counted(),
             "decisions_per_second": whole.steps / seconds,
             "playing": (middle - began) / seconds,
             "moves_per_round": whole.steps / config.rounds,
@@ -171,11 +165,8 @@ class MoveTrainer(BaseTrainer):
         config, inputs = self.config, self.inputs
         sizes = [min(TOGETHER, config.rounds - at) for at in range(0, config.rounds, TOGETHER)]
         streams = self.rng.spawn(len(sizes))
-        temperature = config.temperature / math.sqrt(1 + self.decisions / config.cooling)
-        share = 0.0
-        if self.teacher is not None and config.guide:
-            share = config.guide_share * max(0.0, 1.0 - self.decisions / config.guide)
-
+        temperature = decayed(config.temperature, self.decisions, config.cooling)
+        share = guidance_share(self.decisions, config.guide, config.guide_share)
         self.learner.temperature = temperature
         score = scorer(network)
         tops = [TopChooser(score, config.policy_top, temperature, rng) for rng in streams if config.policy]
@@ -212,19 +203,15 @@ class MoveTrainer(BaseTrainer):
         """Return payoffs [rounds, seats] in the target's unit."""
         return np.sign(payoffs) if self.config.target == "win" else payoffs / self.stake
 
-    def checkpoint(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Return the tensors and the description of a checkpoint, which later training leaves alone."""
-        description = {
+    def describe(self) -> dict[str, Any]:
+        """Return what a checkpoint says of its game, network and training."""
+        return {
             "kind": CLIMBING,
             "game": self.game.name,
             "features": self.inputs.layout,
             "config": self.config.to_json(),
             "stake": self.stake,
-            **{name: getattr(self, name) for name in COUNTED},
-            "rng": self.rng.bit_generator.state,
-            "spawned": self.rng.bit_generator.seed_seq.n_children_spawned,  # type: ignore[attr-defined]
         }
-        return self.learner.tensors(), description
 
     @classmethod
     def begun(
@@ -269,19 +256,9 @@ class MoveTrainer(BaseTrainer):
         config = config or described
         trainer = cls(game, config, threads=threads, teacher=teacher)
         check_features(path, description, trainer.inputs.layout)
-        check_description(path, description, COUNTED | {"rng": dict, "spawned": int})
         trainer.learner.restore(tensors, path)
         trainer.stake = float(description["stake"])
-        try:
-            sequence = np.random.SeedSequence(config.seed, n_children_spawned=description["spawned"])
-            trainer.rng = np.random.Generator(np.random.PCG64(sequence))
-            trainer.rng.bit_generator.state = description["rng"]
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise CheckpointError(
-                f"checkpoint: {path} must hold the state of a PCG64 generator; got {description['rng']!r}"
-            ) from error
-        for name, kind in COUNTED.items():
-            setattr(trainer, name, kind(description[name]))
+        trainer.recall(path, description, config.seed)
         return trainer
 
 

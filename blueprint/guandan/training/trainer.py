@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -31,22 +30,13 @@ from blueprint.guandan.training.actors.pieces import Piece, temperature_at
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
 from blueprint.guandan.training.samples import Samples, batches
-from blueprint.learning.base_trainer import BaseTrainer
-from games.support.array_types import Array
+from blueprint.learning.base_trainer import BaseTrainer, stream_of
 from games.support.configuration import ConfigError, Configuration, flag, integer, real, text
 from games.support.work.ray_cluster import connected
 from games.support.work.where import where_from
 
 __all__ = ["Setup", "Trainer"]
 
-COUNTED = {
-    "evaluation": dict,
-    "generation": int,
-    "decisions": int,
-    "rounds": int,
-    "seconds": float,
-}
-"""What a checkpoint tells of its run."""
 EVALUATION_SEED = 5
 """Of the deals that tell how a run gets on: the same ones every time."""
 STREAM = (0x7EA1,)
@@ -85,6 +75,14 @@ class Trainer(BaseTrainer):
     ahead: generations that are handed out and not collected yet.
     """
 
+    COUNTED: ClassVar[dict[str, type]] = {
+        "evaluation": dict,
+        "generation": int,
+        "decisions": int,
+        "rounds": int,
+        "seconds": float,
+    }
+
     def __init__(
         self,
         network: NetworkConfig,
@@ -99,7 +97,7 @@ class Trainer(BaseTrainer):
         self.device = torch.device(device)
         self.threads = threads
         torch.set_num_threads(1)
-        self.learner = Learner(network, config, self.device)
+        self.learner: Learner = Learner(network, config, self.device)
         if config.tribute_by_value and not self.learner.network.has_value:
             raise ConfigError(
                 f"TrainConfig: tribute_by_value needs a network with a value; got {network.kind!r}"
@@ -113,7 +111,7 @@ class Trainer(BaseTrainer):
             raise ConfigError(
                 "TrainConfig: matches need a network that sees the stakes (--network stakes=true)"
             )
-        self.rng = _stream(config.seed, STREAM)
+        self.rng = stream_of(config.seed, STREAM)
         self.league = league_of(config)
         self.league.load(self.rng)
         self.replay: list[Samples] = []
@@ -259,45 +257,19 @@ class Trainer(BaseTrainer):
             **{k: float(np.mean([loss[k] for loss in losses])) for k in losses[0]},
         }
 
-    def checkpoint(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Return the tensors and the description of a checkpoint, which later training leaves alone.
+    def describe(self) -> dict[str, Any]:
+        """Return what a checkpoint says of the network, the training and the league.
 
-        Its network and critic are what plays and values. Where those are means of the weights, the weights
-        themselves are there as `learned.network` and `learned.critic`. What was played last and the replay
-        are not: who loads it learns from what is played next (`learn_pending`).
+        What was played last and the replay are not in a checkpoint: who loads it learns from what is played
+        next (`learn_pending`).
         """
-        learner = self.learner
-        modules = {"network": learner.mean_network, "critic": learner.mean_critic}
-        if learner.mean_network is not learner.network:
-            modules |= {"learned.network": learner.network, "learned.critic": learner.critic}
-        tensors = {
-            f"{name}.{k}": v
-            for name, module in modules.items()
-            if module is not None
-            for k, v in module.state_dict().items()
-        }
-        for i, state in learner.optimiser.state_dict()["state"].items():
-            for k, v in state.items():
-                tensors[f"optimiser.{i}.{k}"] = v
-        description = {
+        return {
             "game": "guandan",
             "features": self.learner.features,
             "network": self.network_config.to_json(),
             "train": self.config.to_json(),
-            "generation": self.generation,
-            "decisions": self.decisions,
-            "rounds": self.rounds,
-            "seconds": self.seconds,
-            "rng": self.rng.bit_generator.state,
-            "spawned": self._sequence().n_children_spawned,
-            "stream": list(self._sequence().spawn_key),
-            "evaluation": self.evaluation,
             "league": self.league.to_json(),
         }
-        return {k: np.array(v.detach().float().cpu().numpy()) for k, v in tensors.items()}, description
-
-    def _sequence(self) -> np.random.SeedSequence:
-        return cast(np.random.SeedSequence, self.rng.bit_generator.seed_seq)
 
     def evaluation_due(self) -> dict[str, Any]:
         """Return the shares of an evaluation that is due, as "won"."""
@@ -338,90 +310,7 @@ class Trainer(BaseTrainer):
         config = TrainConfig.from_json(description["train"]) if config is None else config
         trainer = cls(network, config, device=device, threads=threads)
         check_features(path, description, trainer.learner.features)
-        check_description(path, description, COUNTED)
-        learner = trainer.learner
-        learned = "learned." if any(name.startswith("learned.") for name in tensors) else ""
-        for prefix, network_of, critic_of in (
-            ("", learner.mean_network, learner.mean_critic),
-            (learned, learner.network, learner.critic),
-        ):
-            _load_module(network_of, tensors, f"{prefix}network.", path)
-            if critic_of is not None:
-                _load_module(critic_of, tensors, f"{prefix}critic.", path)
-        state = learner.optimiser.state_dict()
-        state["state"] = _moments(tensors, learner, path)
-        learner.optimiser.load_state_dict(state)
-        if "rng" in description:
-            trainer.rng = _generator(description, config.seed, path)
+        trainer.learner.restore(tensors, path)
+        trainer.recall(path, description, config.seed)
         trainer.league.restore(description.get("league"))
-        for key in ("generation", "decisions", "rounds", "seconds", "evaluation"):
-            setattr(trainer, key, description[key])
         return trainer
-
-
-def _load_module(module: torch.nn.Module, tensors: dict[str, Array], prefix: str, path: str | Path) -> None:
-    own = module.state_dict()
-    found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    if own.keys() != found.keys():
-        raise CheckpointError(
-            f"checkpoint: {path} must hold the tensors of its network; "
-            f"{prefix}{sorted(own.keys() ^ found.keys())[0]} is missing or unknown"
-        )
-    for name, value in own.items():
-        if tuple(value.shape) != found[name].shape:
-            raise CheckpointError(
-                f"checkpoint: {path}: {prefix}{name} must have shape {tuple(value.shape)}; "
-                f"got {found[name].shape}"
-            )
-    module.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in found.items()})
-
-
-def _moments(
-    tensors: dict[str, Array], learner: Learner, path: str | Path
-) -> dict[int, dict[str, torch.Tensor]]:
-    """Return the optimiser's moments in a checkpoint by parameter; none where it holds none.
-
-    Raises CheckpointError where they are not those of the learner's parameters.
-    """
-    moments: dict[int, dict[str, torch.Tensor]] = {}
-    for name, array in tensors.items():
-        found = re.fullmatch(r"optimiser\.(\d{1,6})\.(\w+)", name)
-        if found:
-            value = torch.from_numpy(np.array(array)).to(learner.device)
-            moments.setdefault(int(found[1]), {})[found[2]] = value
-    if len(moments) not in (0, len(learner.parameters)):
-        raise CheckpointError(
-            f"checkpoint: {path} must hold the moments of {len(learner.parameters)} parameters; "
-            f"got {len(moments)}"
-        )
-    for index, held in moments.items():
-        shapes = {key: tuple(value.shape) for key, value in held.items()}
-        wanted = tuple(learner.parameters[index].shape) if index < len(moments) else None
-        if shapes != {"step": (), "exp_avg": wanted, "exp_avg_sq": wanted}:
-            raise CheckpointError(
-                f"checkpoint: {path} must hold step, exp_avg and exp_avg_sq of each parameter in its "
-                f"shape; those of parameter {index} have {shapes}"
-            )
-    return moments
-
-
-def _stream(seed: int, key: Sequence[int], spawned: int = 0) -> np.random.Generator:
-    """Return the random stream of a seed with a spawn key, of which so many children were spawned."""
-    sequence = np.random.SeedSequence(seed, spawn_key=tuple(key), n_children_spawned=spawned)
-    return np.random.Generator(np.random.PCG64(sequence))
-
-
-def _generator(description: dict[str, Any], seed: int, path: str | Path) -> np.random.Generator:
-    """Return the random generator as it was when a checkpoint was written; older ones have no spawn key.
-
-    Raises CheckpointError where its state is none.
-    """
-    check_description(path, description, {"rng": dict, "spawned": int})
-    try:
-        rng = _stream(seed, description.get("stream", ()), description["spawned"])
-        rng.bit_generator.state = description["rng"]
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
-        raise CheckpointError(
-            f"checkpoint: {path} must hold the state of a PCG64 generator; got {description['rng']!r}"
-        ) from error
-    return rng

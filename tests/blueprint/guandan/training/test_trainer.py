@@ -21,6 +21,7 @@ from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.training.samples import lambda_returns
 from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.inference_file import export_checkpoint
+from blueprint.learning.learner import looking_back
 from blueprint.learning.run import RunLimits, RunManner, train
 from games.guandan.rounds.round import GuanDan
 from tests.blueprint.guandan.positions import FAST
@@ -169,9 +170,9 @@ def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
         for slow, fast in zip(learner.mean_network.parameters(), learner.network.parameters(), strict=True):
             slow.zero_()
             fast.fill_(1.0)
-    learner._follow(1000, 50)  # half of the hundred decisions it looks back on
+    learner.follow(looking_back(0.1, 1000, 50))  # half of the hundred decisions it looks back on
     assert all(torch.allclose(slow, torch.tensor(0.5)) for slow in learner.mean_network.parameters())
-    learner._follow(100, 50)  # more decisions than it looks back on
+    learner.follow(looking_back(0.1, 100, 50))  # more decisions than it looks back on
     assert all(torch.allclose(slow, torch.tensor(1.0)) for slow in learner.mean_network.parameters())
 
 
