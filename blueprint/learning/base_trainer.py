@@ -26,13 +26,13 @@ class BaseTrainer(ABC):
     """
 
     COUNTED: ClassVar[dict[str, type]]
-    learner: BaseLearner
     rng: np.random.Generator
 
     def __init__(self) -> None:
         self.generation = self.decisions = 0
         self.seconds = self.processor_seconds = 0.0
         self.share = 0.0
+        self.learner: BaseLearner
 
     @abstractmethod
     def run_generation(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +27,8 @@ from games.support.work.where import WorkError
 __all__ = ["RunLimits", "RunManner", "RunPlace", "train"]
 
 SUFFIX = ".safetensors"
+LEAST = 1e-6
+"""Minutes of training at least: one generation."""
 T = TypeVar("T", bound=BaseTrainer)
 
 
@@ -103,8 +105,9 @@ class RunPlace:
 class RunLimits:
     """When a run ends: at the first limit that is reached. None is no limit.
 
-    minutes: of training by the clock, resumed parts included. processor_minutes: the same of the processor's
-    time, which other programs do not shorten. decisions: of self-play. generations: of play and learning.
+    minutes: of training by the clock, on top of what a resumed run has; 0 is one generation.
+    processor_minutes: the same of the processor's time, which other programs do not shorten.
+    decisions, generations: of self-play and of learning, those of a resumed run included.
     call_minutes: of this call by the clock, evaluations included; it ends in time, and no generation begins
     that may not finish.
     Raises ConfigError if no limit is given.
@@ -119,6 +122,17 @@ class RunLimits:
     def __post_init__(self) -> None:
         if all(limit is None for limit in vars(self).values()):
             raise ConfigError("RunLimits: decisions or minutes must say when training ends; got neither")
+
+    def after(self, trainer: BaseTrainer) -> RunLimits:
+        """Return the limits that count the time of a resumed run as well."""
+        minutes, processor = self.minutes, self.processor_minutes
+        return replace(
+            self,
+            minutes=None if minutes is None else max(minutes, LEAST) + trainer.seconds / 60,
+            processor_minutes=None
+            if processor is None
+            else max(processor, LEAST) + trainer.processor_seconds / 60,
+        )
 
     def used(self, trainer: BaseTrainer, elapsed: float = 0.0) -> float:
         """Return the share of the run that is over; 1 or more at its end. elapsed: seconds of this call."""
@@ -216,6 +230,7 @@ def _generations(
     asked: Interruption,
 ) -> None:
     """Train until the run is over, and keep what was trained."""
+    limits = limits.after(trainer)
     begin = saved = time.monotonic()
     elapsed = longest = 0.0
     saved_generation = trainer.generation

@@ -1,4 +1,4 @@
-"""The learner of `gs2 train` for games whose moves are inputs of the network: DouDiZhu, Big2, your own."""
+"""The learner of `gs2 train` for games whose moves are inputs of the network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gs2.commands.training.run_options import changed_fields, check_recipe, check_seed, watched, whole_length
+from gs2.commands.training.run_options import changed_fields, check_recipe, check_seed, watched
 
 if TYPE_CHECKING:
     from blueprint.protocol import GameAgent
@@ -17,14 +17,10 @@ __all__ = ["rule_agent", "train_climbing_game"]
 
 def rule_agent(game: Game) -> GameAgent | None:
     """Return the rule agent of a climbing game, who teaches where there is a guide; None if it has none."""
-    from games.climbing.big2.big2 import Big2
-    from games.climbing.doudizhu.doudizhu import DouDizhu
-    from gs2.play.big2_shedding import BIG2_SHEDDING
-    from gs2.play.shedding import SHEDDING
+    from gs2.wings import own_part
 
-    if isinstance(game, DouDizhu):
-        return SHEDDING
-    return BIG2_SHEDDING if isinstance(game, Big2) else None
+    teacher: GameAgent | None = own_part(game.name, "teacher")
+    return teacher
 
 
 def train_climbing_game(
@@ -67,9 +63,7 @@ def train_climbing_game(
         config = named_recipe(recipe).climbing_config(**changes) if recipe else ClimbingConfig(**changes)
     if minutes is processor_minutes is decisions is None:
         minutes = 10.0
-    limits = RunLimits(
-        whole_length(minutes, kept), whole_length(processor_minutes, kept, "processor_seconds"), decisions
-    )
+    limits = RunLimits(minutes, processor_minutes, decisions)
     with watched("rounds", {"A": "advantage", "V": "value"}, output if tensorboard else None) as run:
         every = 60.0 * (1.0 if checkpoint_minutes is None else checkpoint_minutes)
         begin = partial(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import stdout
-from gs2.commands.training.run_options import changed_fields, check_device, check_seed, watched, whole_length
+from gs2.commands.training.run_options import changed_fields, check_device, check_seed, watched
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -75,7 +75,7 @@ def train_game(
         train(
             place,
             partial(begin, measure=exact, times=measure or 0),
-            RunLimits(whole_length(minutes, kept), decisions=decisions),
+            RunLimits(minutes, decisions=decisions),
             RunManner(resume, every, progress=run.progress, interruption=run.asked),
         )
     result = {

@@ -146,12 +146,8 @@ def _configurations(
         network, config = system.network_config(**widths), system.train_config(**changes)
     else:
         network, config = NETWORKS[preset or "ours"].replace(**widths), TrainConfig(**changes)
-    if not last.exists():
-        return network, config
-    if not resume:
-        raise click.UsageError(
-            f"{output} holds a run; pass --resume to continue it, or give another directory"
-        )
+    if not resume or not last.exists():
+        return network, config  # a run that is there and not resumed is refused when it would begin
     wanted = network if preset is not None or widths else None
     if not changes and recipe is None:
         return wanted, None

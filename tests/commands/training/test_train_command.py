@@ -123,7 +123,7 @@ def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
 
 def test_an_existing_run_is_not_overwritten_and_no_other_network_is_resumed_into(run: Path) -> None:
     words = ("train", "--minutes", "0", "-o", str(run))
-    assert "pass --resume to continue it" in invoke(*words).output
+    assert "pass --resume to continue it" in told(invoke(*words))
     result = invoke(*words, "--resume", "--preset", "danzero")
     assert isinstance(result.exception, CheckpointError) and ", got NetworkConfig" in str(result.exception)
 
