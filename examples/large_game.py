@@ -110,7 +110,8 @@ class NumberPoker(TwoPlayerGame):
 
 def main(decisions: int = 200_000) -> None:
     """Check the game, train a blueprint, search one decision, and play."""
-    from blueprint.research.game_training import Budget, train_game_network
+    from blueprint.learning.run import RunLimits
+    from blueprint.research.game_training import train_game_network
     from games.infosets.trail import Watcher
     from gs2.play.game_pairs import play_agents
     from gs2.play.search_agent import SearchAgent
@@ -121,7 +122,7 @@ def main(decisions: int = 200_000) -> None:
     check_game(NumberPoker(6, 3), rng)  # a small one is checked whole
     game = NumberPoker()
     check_game(game, rng, max_width=500)
-    blueprint = train_game_network(game, rng, Budget(decisions=decisions))
+    blueprint = train_game_network(game, rng, RunLimits(decisions=decisions))
 
     watcher, state = Watcher(game, 1), game.root()
     for choice in (1499, 1499, RAISE):  # both hold 1,500, and player 0 raises

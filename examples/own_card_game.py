@@ -134,7 +134,8 @@ def main(decisions: int = 100_000, pairs: int = 100) -> dict[str, Any]:
     import gs2
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
     from blueprint.climbing.move_config import ClimbingConfig
-    from blueprint.climbing.training.move_run import RunLimits, RunPlace, train_climbing
+    from blueprint.climbing.training.move_trainer import MoveTrainer
+    from blueprint.learning.run import RunLimits, train
     from games.infosets.trail import Watcher
     from games.record import replayed_rounds
     from gs2.play.arena import Meeting, play_match
@@ -148,7 +149,7 @@ def main(decisions: int = 100_000, pairs: int = 100) -> dict[str, Any]:
         # A network learns the game by playing it against itself; it is shown what each move does.
         weights = Path(folder) / "sevens.safetensors"
         config = ClimbingConfig(rounds=128, batch=512)  # games between two updates, decisions a gradient step
-        train_climbing(game, RunPlace.of(weights), config, RunLimits(decisions=decisions))
+        train(weights, lambda path: MoveTrainer.begun(path, game, config), RunLimits(decisions=decisions))
         network = load_climbing_blueprint(weights, game, temperature=0.1)
 
         # A match: the same deals for both agents, each of them against two of the other.

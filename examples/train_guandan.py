@@ -11,7 +11,8 @@ import argparse
 from pathlib import Path
 
 from blueprint import NetworkConfig, TrainConfig
-from blueprint.guandan.training.training_run import RunConfig, RunWatch, train
+from blueprint.guandan.training.trainer import Setup, Trainer
+from blueprint.learning.run import RunLimits, RunManner, train
 
 
 def main(folder: Path, minutes: float = 20.0, rounds: int = 100, small: bool = False) -> dict[str, float]:
@@ -21,13 +22,14 @@ def main(folder: Path, minutes: float = 20.0, rounds: int = 100, small: bool = F
     """
     sizes = NetworkConfig(state=16, blocks=1, action=16, critic=16) if small else NetworkConfig()
     config = TrainConfig(rounds=4, batch=64) if small else TrainConfig()
+    network = None if (folder / "last.safetensors").exists() else sizes
     trainer = train(
         folder,
-        RunConfig(minutes=minutes, opponents=()),
-        network=None if (folder / "last.safetensors").exists() else sizes,
-        config=config,
-        watch=RunWatch(
-            lambda row: print(" ".join(f"{key}={value}" for key, value in row.items()), flush=True)
+        lambda path: Trainer.begun(path, network, config, Setup(evaluate_minutes=0)),
+        RunLimits(call_minutes=minutes),
+        RunManner(
+            resume=True,
+            progress=lambda row: print(" ".join(f"{key}={value}" for key, value in row.items()), flush=True),
         ),
     )
     results = trainer.evaluate(("random", "greedy"), rounds)

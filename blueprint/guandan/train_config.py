@@ -117,7 +117,7 @@ class TrainConfig(Configuration):
     average: Polyak averaging: the running mean of the weights, which plays, values and is shipped, looks back
         on this share of the decisions trained so far; 0 uses the weights themselves.
     guide: decisions over which the share of a teacher, the strong rule-based agent, in the play falls to zero
-        (SDMC; see `guidance`); 0 turns it off.
+        (SDMC; see `GuidedChooser`); 0 turns it off.
     guide_share: the teacher's share at the beginning.
     strangers: the opponent pool: agents, by name or path and set apart by commas, that play one side in some
         rounds, where only the other side's moves are learned (see `opponents`). "varied" is the strongest

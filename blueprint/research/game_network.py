@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint, write_checkpoint
+from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
 from blueprint.research.infoset_features import KINDS, ActionColumns, InfosetFeatures
 from games.game import Game
 from games.ragged import Ragged
@@ -33,8 +33,8 @@ __all__ = [
     "NetworkWeights",
     "learner_config",
     "load_game_network",
+    "network_description",
     "read_game_network",
-    "save_game_network",
 ]
 
 KIND = "game"
@@ -270,30 +270,22 @@ class GameNetwork:
         return found
 
 
-def save_game_network(
-    path: str | Path, network: GameNetwork, arrays: dict[str, Array], trained: dict[str, Any]
-) -> None:
-    """Write a checkpoint; the file is whole at every moment.
-
-    arrays: of `NetworkLayout.shapes`, and any others under names of their own. trained: counters of the
-    training, kept in the file's description.
-    """
-    columns = network.layout.columns
+def network_description(layout: NetworkLayout, config: GameNetworkConfig) -> dict[str, Any]:
+    """Return what a checkpoint says of its network; its arrays are those of `NetworkLayout.shapes`."""
+    columns = layout.columns
     if columns.known.dtype.kind in "iu":
         known: dict[str, Any] = {"whole": columns.known.tolist()}
     else:
         known = {"bytes": [value.tobytes().hex() for value in columns.known]}
-    description = {
+    return {
         "kind": KIND,
-        "game": network.layout.game.name,
-        "features": network.layout.features.kind,
-        "inputs": network.layout.features.width,
-        "stake": network.layout.stake,
+        "game": layout.game.name,
+        "features": layout.features.kind,
+        "inputs": layout.features.width,
+        "stake": layout.stake,
         "actions": known,
-        "config": network.config.to_json(),
-        **trained,
+        "config": config.to_json(),
     }
-    write_checkpoint(path, arrays, description)
 
 
 def load_game_network(path: str | Path, game: Game) -> GameNetwork:

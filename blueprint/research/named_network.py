@@ -48,8 +48,8 @@ def trained_network(game: Game, decisions: int, rng: np.random.Generator) -> Blu
         from blueprint.climbing.training.move_trainer import trained_climbing_network
 
         return trained_climbing_network(game, decisions, rng)
+    from blueprint.learning.run import RunLimits
     from blueprint.research.game_network import GameNetworkConfig
-    from blueprint.research.game_training import Budget, train_game_network
+    from blueprint.research.game_training import train_game_network
 
-    config = GameNetworkConfig(**FEW)
-    return train_game_network(game, rng, Budget(decisions), config=config)
+    return train_game_network(game, rng, RunLimits(decisions=decisions), config=GameNetworkConfig(**FEW))

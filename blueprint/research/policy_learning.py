@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from blueprint.learning.learner import drawn_rows
 from blueprint.research.game_network import GameNetworkConfig, NetworkLayout
 from blueprint.research.game_selfplay import Decided, Turn
 from blueprint.research.game_tower import Tower
@@ -165,12 +166,9 @@ class PolicyLearner:
         hands, legal, last, column = rows.hands, rows.legal, rows.policy, rows.column
         q = self._asked(hands)
         worth = (last * q).sum(1)
-        losses, order, at = [], rng.permutation(len(hands)), 0
-        for _ in range(steps):
-            if at and at + config.batch > len(order):
-                order, at = rng.permutation(len(hands)), 0
-            i = torch.from_numpy(order[at : at + config.batch]).to(self.device)
-            at += config.batch
+        losses = []
+        for picked in drawn_rows(len(hands), min(config.batch, len(hands)), steps, rng):
+            i = torch.from_numpy(picked).to(self.device)
             inputs, here = hands[i, : self.own].float(), legal[i]
             v, a, scores = tower(inputs)
             log = _log_policy(scores, here)

@@ -15,6 +15,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -192,7 +193,8 @@ class _Run:
 
     def trained(self) -> tuple[str, float, dict[str, Any]]:
         """Return the responder's name, the seconds of its training in all, and its counters."""
-        from blueprint.guandan.training.training_run import RunConfig, RunWatch, train
+        from blueprint.guandan.training.trainer import Setup, Trainer
+        from blueprint.learning.run import RunLimits, RunManner, train
 
         last = self.directory / "last.safetensors"
         if not last.exists():
@@ -207,11 +209,15 @@ class _Run:
 
             train(
                 self.directory,
-                RunConfig(
-                    minutes=left, checkpoint_minutes=2.0, evaluate_minutes=0.0, threads=self.config.threads
+                partial(
+                    Trainer.begun,
+                    config=RESPONDER.replace(strangers=self.model, seed=self.config.seed),
+                    setup=Setup(evaluate_minutes=0.0, threads=self.config.threads),
                 ),
-                config=RESPONDER.replace(strangers=self.model, seed=self.config.seed),
-                watch=RunWatch(progress, interruption=self.asked),
+                RunLimits(call_minutes=left),
+                RunManner(
+                    resume=True, every=120.0, keep_every=60.0, progress=progress, interruption=self.asked
+                ),
             )
         description = read_checkpoint(last, prefix="-")[1]
         notes = {name: description[name] for name in ("generation", "decisions", "rounds")}

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +16,11 @@ from numpy.typing import NDArray
 
 from blueprint.check import check_blueprint
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
 from blueprint.protocol import Blueprint, GameAgent
 from blueprint.research.game_network import GameNetwork, GameNetworkConfig, NetworkLayout, load_game_network
 from blueprint.research.game_selfplay import Rival, play_generation
-from blueprint.research.game_training import (
-    Budget,
-    GameTrainer,
-    TrainingFiles,
-    state_file,
-    train_game_network,
-)
+from blueprint.research.game_training import GameTrainer, train_game_network
 from blueprint.research.infoset_features import ActionColumns, InfosetFeatures, feature_kind
 from blueprint.research.named_network import load_network
 from cfr.best_response import best_response_values, exploitability
@@ -140,9 +136,7 @@ def test_actions_have_columns_of_their_own_and_unknown_ones_share() -> None:
 def test_a_network_of_a_large_game_is_a_blueprint_and_beats_uniform_play(name: str, tmp_path: Path) -> None:
     game = load_game(name)
     path = tmp_path / "large.safetensors"
-    network = train_game_network(
-        game, rng(), Budget(LARGE[name]), config=SMALL, files=TrainingFiles(path, every=0.0)
-    )
+    network = train_game_network(game, rng(), RunLimits(decisions=LARGE[name]), config=SMALL, output=path)
     assert isinstance(network, Blueprint) and isinstance(network, GameAgent)
     check_blueprint(network, game, rng(1), plays=30)
     played = play_agents(game, (network, UniformPlay()), rng(2), 300)
@@ -162,7 +156,7 @@ def test_training_brings_a_small_game_nearer_to_equilibrium() -> None:
     game = load_game("leduc_poker")
     tree = grow(game)
     form = sequence_form(tree)
-    network = train_game_network(game, rng(), Budget(amount(120_000, 60_000)), config=SMALL)
+    network = train_game_network(game, rng(), RunLimits(decisions=amount(120_000, 60_000)), config=SMALL)
     before = sum(best_response_values(form, uniform_policy(tree))) / 2
     after = sum(best_response_values(form, policy_of(network, game, tree))) / 2
     assert after < before / 2
@@ -170,7 +164,7 @@ def test_training_brings_a_small_game_nearer_to_equilibrium() -> None:
 
 def test_the_same_seed_trains_the_same_network() -> None:
     game = load_game("kuhn_poker")
-    nets = [train_game_network(game, rng(4), Budget(1_000), config=SMALL) for _ in range(2)]
+    nets = [train_game_network(game, rng(4), RunLimits(decisions=1_000), config=SMALL) for _ in range(2)]
     states = decisions(game, 10)[0]
     one, two = (net.q(game, states, 0, game.actions(states)) for net in nets)
     assert np.array_equal(one, two)
@@ -204,20 +198,20 @@ def test_training_that_was_killed_goes_on(tmp_path: Path) -> None:
     run = subprocess.Popen([*words, "--minutes", "5", *settings], stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + PATIENCE
-        while not state_file(path).exists() and time.monotonic() < deadline:
+        while not RunPlace.with_state(path).state.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(0.3)
     finally:
         os.kill(run.pid, signal.SIGKILL)
         run.wait()
-    before = read_checkpoint(state_file(path))[1]
+    before = read_checkpoint(RunPlace.with_state(path).state)[1]
     game = load_game("leduc_poker")
     load_game_network(path, game)  # whole, whenever the kill came
     trainer = GameTrainer(game, GameNetworkConfig())
-    trainer.resume(state_file(path))
+    trainer.resume(RunPlace.with_state(path).state)
     assert trainer.config.width == 16 and trainer.decisions == before["decisions"] > 0
-    files = TrainingFiles(path, resume=True)
-    train_game_network(game, rng(), Budget(before["decisions"] + 2000), files=files)
+    limits, manner = RunLimits(decisions=before["decisions"] + 2000), RunManner(resume=True)
+    train_game_network(game, rng(), limits, output=path, manner=manner)
     after = read_checkpoint(path)[1]
     assert after["decisions"] >= before["decisions"] + 2000 and after["done"]
     assert after["generations"] > before["generations"] and after["seconds"] > before["seconds"]
@@ -227,8 +221,9 @@ def test_training_that_was_killed_goes_on(tmp_path: Path) -> None:
 def kuhn(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GameNetwork]:
     """Return the file of a network that was measured as it was trained, and the network."""
     game, path = load_game("kuhn_poker"), tmp_path_factory.mktemp("kuhn") / "kuhn.safetensors"
-    files = TrainingFiles(path, measure=exact_exploitability(game), times=3)
-    return path, train_game_network(game, rng(), Budget(3_000), config=SMALL, files=files)
+    measured = {"rng": rng(), "measure": exact_exploitability(game), "times": 3}
+    begin = partial(GameTrainer.begun, game=game, config=SMALL, **measured)
+    return path, train(RunPlace.with_state(path), begin, RunLimits(decisions=3_000)).network()
 
 
 def test_a_training_is_measured_as_often_as_asked_and_keeps_it(kuhn: tuple[Path, GameNetwork]) -> None:
@@ -238,7 +233,7 @@ def test_a_training_is_measured_as_often_as_asked_and_keeps_it(kuhn: tuple[Path,
     tree = grow(game)
     assert curve[-1][1] == pytest.approx(exploitability(tree, policy_of(network, game, tree)))
     trainer = GameTrainer(game, GameNetworkConfig())
-    trainer.resume(state_file(path))
+    trainer.resume(RunPlace.with_state(path).state)
     assert trainer.curve == curve
 
 

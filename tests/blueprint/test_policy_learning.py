@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import torch
 from click.testing import CliRunner
 
 from blueprint.check import check_blueprint
-from blueprint.checkpoint import read_checkpoint
+from blueprint.checkpoint import read_checkpoint, write_checkpoint
+from blueprint.learning.run import RunLimits, RunPlace
 from blueprint.research.game_network import (
     LEARNERS,
     UNREAD,
@@ -22,13 +24,7 @@ from blueprint.research.game_network import (
 )
 from blueprint.research.game_selfplay import Decided, Rival, Turn, play_generation
 from blueprint.research.game_tower import TowerWeights
-from blueprint.research.game_training import (
-    Budget,
-    GameTrainer,
-    TrainingFiles,
-    state_file,
-    train_game_network,
-)
+from blueprint.research.game_training import GameTrainer, train_game_network
 from blueprint.research.policy_learning import CLIP, PolicyLearner, clipped_gain, mirror_gain
 from cfr.best_response import exploitability
 from cfr.policies.policy import uniform_policy
@@ -136,12 +132,12 @@ def test_returns_are_those_of_each_game_alone(
     game = RandomGame(seed, public=bool(seed % 2))
     trainer = GameTrainer(game, small("mmd", trace=trace))
     played = play_generation(trainer.network(), 24, draw(seed), epsilon=0.3)
-    learner = trainer.learner
+    learner = trainer.policy
     assert learner is not None
     n = sum(len(turn.column) for turn in played.turns)
     q = draw(seed + 9).normal(size=(n, trainer.layout.columns.count)).astype(np.float32)
     monkeypatch.setattr(PolicyLearner, "_asked", lambda self, hands: torch.from_numpy(q[: len(hands)]))
-    learner.learn(trainer.tower, trainer.optimiser, played, 0.0, draw())
+    learner.learn(trainer.learner.network, trainer.learner.optimiser, played, 0.0, draw())
     wanted = plain_targets(played, q, trace, trainer.layout.stake, game.teams)
     np.testing.assert_allclose(learner.replay[-1].target, wanted, rtol=1e-4, atol=1e-5)
 
@@ -171,7 +167,7 @@ def test_returns_of_three_players_and_of_two_teams(
     q = rng.normal(size=(4 * games, columns)).astype(np.float32)
     monkeypatch.setattr(learner, "_asked", lambda hands: torch.from_numpy(q))
     trainer = GameTrainer(layout.game, small("mmd", critic="own"))
-    learner.learn(trainer.tower, trainer.optimiser, played, 0.0, draw())
+    learner.learn(trainer.learner.network, trainer.learner.optimiser, played, 0.0, draw())
     wanted = plain_targets(played, q, 0.5, layout.stake, teams)
     np.testing.assert_allclose(learner.replay[-1].target, wanted, rtol=1e-4, atol=1e-5)
 
@@ -181,7 +177,7 @@ def test_at_a_constant_price_the_network_learns_the_policy_of_the_twin(critic: s
     game = load_game("kuhn_poker")
     tree = grow(game)
     config = small("mmd", price=0.3, last_price=0.3, critic=critic, step=1.0, passes=4.0, learning_rate=4e-3)
-    network = train_game_network(game, draw(), Budget(amount(60_000, 20_000)), config=config)
+    network = train_game_network(game, draw(), RunLimits(decisions=amount(60_000, 20_000)), config=config)
     soft = mirror_descent(tree, 0.3 * network.layout.stake, step=0.3, iterations=200)
     found = policy_of(network, game, tree)
     apart = np.abs(found - soft)
@@ -205,9 +201,7 @@ def test_a_learned_policy_is_a_blueprint_that_a_file_keeps(learner: str, tmp_pat
     game = load_game("leduc_poker")
     path = tmp_path / "leduc.safetensors"
     config = small(learner)
-    network = train_game_network(
-        game, draw(), Budget(5_000), config=config, files=TrainingFiles(path, every=0.0)
-    )
+    network = train_game_network(game, draw(), RunLimits(decisions=5_000), config=config, output=path)
     check_blueprint(network, game, draw(1), plays=30)
     tree = grow(game)
     kept = load_game_network(path, game)
@@ -215,24 +209,33 @@ def test_a_learned_policy_is_a_blueprint_that_a_file_keeps(learner: str, tmp_pat
     assert exploitability(tree, policy_of(network, game, tree)) < exploitability(tree, uniform_policy(tree))
 
 
+@pytest.mark.parametrize("old", [False, True])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, tmp_path: Path) -> None:
+def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, old: bool, tmp_path: Path) -> None:
     game = load_game("kuhn_poker")
     more = {} if learner == "dmc" else {"critic": "hands"}
     trainer = GameTrainer(game, small(learner, replay=1, **more))
-    rng = draw()
     for _ in range(3):
-        trainer.generation(rng, 0.0)
-    trainer.save(tmp_path / "a.safetensors", done=False)
+        trainer.run_generation()
+    trainer.save(tmp_path / "a.safetensors")
+    state = RunPlace.with_state(tmp_path / "a.safetensors").state
+    tensors, told = read_checkpoint(state)
+    if old:  # the names of before trainers had their learner's state in common
+        named = {"learned.network": "last", "optimiser": "adam"}
+        for new, older in named.items():
+            tensors = {re.sub(rf"^{new}", older, name): value for name, value in tensors.items()}
+        write_checkpoint(state, tensors, told)
     other = GameTrainer(game, small("dmc", seed=9))
-    other.resume(state_file(tmp_path / "a.safetensors"))
-    trainer.generation(draw(5), 0.5)
-    other.generation(draw(5), 0.5)
-    for mine, its in ((trainer.tower, other.tower), (trainer.learner, other.learner)):
+    other.resume(state)
+    for one in (trainer, other):
+        one.rng, one.share = draw(5), 0.5
+        one.run_generation()
+    for mine, its in ((trainer.learner.network, other.learner.network), (trainer.policy, other.policy)):
         mine, its = (getattr(one, "critic", one) for one in (mine, its))
         for name, value in mine.state_dict().items() if mine is not None else ():
             np.testing.assert_allclose(value.numpy(), its.state_dict()[name].numpy(), atol=1e-6)
-    np.testing.assert_allclose(trainer.smooth["value.bias"], other.smooth["value.bias"], atol=1e-6)
+    means = [one.learner.mean_network.state_dict()["value.bias"] for one in (trainer, other)]
+    np.testing.assert_allclose(*means, atol=1e-6)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -240,12 +243,14 @@ def test_layers_answer_where_they_are_trained_as_their_arrays_do(learner: str) -
     """On a GPU the layers are asked as they are; on a processor, arrays of them are."""
     game = load_game("leduc_poker")
     trainer = GameTrainer(game, small(learner))
-    trainer.generation(draw(), 0.0)
+    trainer.run_generation()
     network = trainer.network(smooth=False)
     x = draw(1).integers(0, 2, (9000, trainer.layout.features.width)).astype(np.uint8)
-    for mine, its in zip(TowerWeights(trainer.tower).answer(x), network.weights.answer(x), strict=True):
+    for mine, its in zip(
+        TowerWeights(trainer.learner.network).answer(x), network.weights.answer(x), strict=True
+    ):
         np.testing.assert_allclose(mine, its, atol=1e-4)
-    layers = GameNetwork(trainer.layout, TowerWeights(trainer.tower), trainer.config)
+    layers = GameNetwork(trainer.layout, TowerWeights(trainer.learner.network), trainer.config)
     one, other = (play_generation(who, 64, draw(2), epsilon=0.1) for who in (layers, network))
     assert np.array_equal(one.column, other.column) and len(one.turns) == len(other.turns)
 
@@ -257,14 +262,17 @@ def test_a_gpu_learns_what_a_processor_does(learner: str, tmp_path: Path) -> Non
     found = []
     for device in ("cpu", "cuda"):
         trainer = GameTrainer(game, small(learner), device=device)
-        trainer.generation(draw(), 0.0)
-        trainer.save(tmp_path / f"{device}.safetensors", done=False)
+        trainer.run_generation()
+        trainer.save(tmp_path / f"{device}.safetensors")
         other = GameTrainer(game, small(learner), device=device)
-        other.resume(state_file(tmp_path / f"{device}.safetensors"))
-        found.append({name: value.cpu().numpy() for name, value in trainer.tower.state_dict().items()})
-        for name, value in other.tower.state_dict().items():
+        other.resume(RunPlace.with_state(tmp_path / f"{device}.safetensors").state)
+        found.append(
+            {name: value.cpu().numpy() for name, value in trainer.learner.network.state_dict().items()}
+        )
+        for name, value in other.learner.network.state_dict().items():
             assert np.array_equal(value.cpu().numpy(), found[-1][name])
-        other.generation(draw(1), 0.5)
+        other.rng, other.share = draw(1), 0.5
+        other.run_generation()
     for name, value in found[0].items():
         np.testing.assert_allclose(value, found[1][name], atol=1e-3)
 
@@ -273,7 +281,7 @@ def test_a_gpu_learns_what_a_processor_does(learner: str, tmp_path: Path) -> Non
 def test_a_responder_to_a_network_begins_with_its_values(learner: str) -> None:
     game = load_game("kuhn_poker")
     trainer = GameTrainer(game, small(learner))
-    trainer.generation(draw(), 0.0)
+    trainer.run_generation()
     model = trainer.network(smooth=False)
     config = responder_config(model)
     assert config.learner == "dmc" and config.width == model.config.width

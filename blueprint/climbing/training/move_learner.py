@@ -9,11 +9,7 @@ whose move it was (PDHQN, section 3.5), and another by whose rule the others pla
 
 from __future__ import annotations
 
-import copy
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +17,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.checkpoint import CheckpointError
 from blueprint.choosing.top_choices import TopChoices
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
@@ -30,6 +25,7 @@ from blueprint.climbing.network.move_network import HandCritic, MoveNetwork
 from blueprint.climbing.training.climbing_play import MoveRecord
 from blueprint.layers.bfloat import native_half
 from blueprint.layers.policy_loss import policy_loss
+from blueprint.learning.learner import BaseLearner, arrays_of, decayed, drawn_rows, looking_back
 from games.support.array_types import Array, Ints
 
 __all__ = ["MoveLearner", "MoveSamples"]
@@ -71,20 +67,18 @@ class MoveSamples:
         )
 
 
-class MoveLearner:
+class MoveLearner(BaseLearner):
     """The network, its critic and their optimiser; `mean_network` and `mean_critic` play and value."""
 
     def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
         self.inputs, self.config = inputs, config
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            self.network = MoveNetwork(inputs, config)
-            self.critic = HandCritic(inputs, config.critic) if config.critic else None
-        self.mean_network = copy.deepcopy(self.network)
-        self.mean_critic = copy.deepcopy(self.critic)
-        modules = [self.network] + ([self.critic] if self.critic is not None else [])
-        self.parameters = [value for module in modules for value in module.parameters()]
-        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, eps=1e-6, fused=True)
+            network = MoveNetwork(inputs, config)
+            critic = HandCritic(inputs, config.critic) if config.critic else None
+        known = [*network.parameters(), *(() if critic is None else critic.parameters())]
+        averaged = config.average > 0
+        super().__init__(network, critic, ((known, 1.0),), means=(averaged, averaged))
         self.temperature = config.temperature
         # half precision pays where the processor multiplies it natively
         self.half = native_half()
@@ -92,7 +86,7 @@ class MoveLearner:
     def snapshot(self) -> FastMoves:
         """Return the network as it plays now: by the mean of the weights, or, for a policy, by these."""
         playing = self.network if self.config.policy else self.mean_network
-        return FastMoves(self.inputs, _arrays("network", playing), half=self.half)
+        return FastMoves(self.inputs, arrays_of(playing, "network."), half=self.half)
 
     def samples(
         self, played: MoveRecord, worth: NDArray[np.float64], choices: TopChoices | None = None
@@ -103,7 +97,7 @@ class MoveLearner:
         """
         baseline = np.zeros(len(played), np.float32)
         if self.mean_critic is not None and len(played):
-            critic = FastCritic(self.inputs, _arrays("critic", self.mean_critic), half=self.half)
+            critic = FastCritic(self.inputs, arrays_of(self.mean_critic, "critic."), half=self.half)
             baseline = critic.values(played.states, played.seats)
         each = worth[played.rounds].astype(np.float32)
         types = None
@@ -123,17 +117,14 @@ class MoveLearner:
         config = self.config
         number = max(1, round(config.passes * len(samples) / config.batch))
         sums: dict[str, float] = {}
-        for rows in _batches(len(samples), min(config.batch, len(samples)), number, rng):
-            for name, loss in self._step(samples.take(rows), rng, decisions).items():
+        for rows in drawn_rows(len(samples), min(config.batch, len(samples)), number, rng):
+            for name, loss in self._learned(samples.take(rows), rng, decisions).items():
                 sums[name] = sums.get(name, 0.0) + loss / number
-            self._follow(decisions, steps / number)
+            self.follow(looking_back(config.average, decisions, steps / number))
         return sums
 
-    def _step(self, samples: MoveSamples, rng: np.random.Generator, decisions: int) -> dict[str, float]:
+    def _learned(self, samples: MoveSamples, rng: np.random.Generator, decisions: int) -> dict[str, float]:
         """Take one gradient step; return its losses."""
-        rate = self.config.learning_rate / math.sqrt(1 + decisions / self.config.halving)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
         self.optimiser.zero_grad(set_to_none=True)
         with torch.enable_grad(), torch.autocast("cpu", torch.bfloat16, enabled=self.half):
             losses = self._losses(samples, rng)
@@ -143,8 +134,7 @@ class MoveLearner:
                 if name in losses:
                     total = total + weight * losses[name]
         total.backward()  # type: ignore[no-untyped-call]  # of torch
-        torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
-        self.optimiser.step()
+        self.step(decayed(self.config.learning_rate, decisions, self.config.halving))
         return {name: float(loss.detach()) for name, loss in losses.items()}
 
     def _losses(self, samples: MoveSamples, rng: np.random.Generator) -> dict[str, Tensor]:
@@ -216,27 +206,6 @@ class MoveLearner:
         given = torch.from_numpy(rows)
         return given.bfloat16() if self.half else given.float()
 
-    def _follow(self, decisions: int, span: float) -> None:
-        """Move the means of the weights by one gradient step's share of the decisions they look back on."""
-        share = min(1.0, span / max(self.config.average * decisions, 1e-9))
-        pairs: list[tuple[Any, Any]] = [(self.mean_network, self.network)]
-        if self.critic is not None:
-            pairs.append((self.mean_critic, self.critic))
-        with torch.no_grad():
-            for mean, module in pairs:
-                for slow, fast in zip(mean.parameters(), module.parameters(), strict=True):
-                    slow.lerp_(fast, share)
-
-    def tensors(self) -> dict[str, Array]:
-        """Return copies of everything that learning goes on from; `network.*` is what plays."""
-        found = _arrays("network", self.mean_network) | _arrays("learned.network", self.network)
-        if self.critic is not None:
-            found |= _arrays("critic", self.mean_critic) | _arrays("learned.critic", self.critic)
-        for k, held in self.optimiser.state_dict()["state"].items():
-            for name, value in held.items():
-                found[f"optimiser.{k}.{name}"] = value.detach().float().numpy().copy()
-        return found
-
     def start_from(self, tensors: dict[str, Array]) -> bool:
         """Take the weights `network.*` of another network of the same layers; return whether it was one."""
         own = {f"network.{name}": tuple(value.shape) for name, value in self.network.state_dict().items()}
@@ -249,48 +218,3 @@ class MoveLearner:
         for module in (self.network, self.mean_network):
             module.load_state_dict(state)
         return True
-
-    def restore(self, tensors: dict[str, Array], path: Any) -> None:
-        """Go on from the arrays of `tensors`. Raises CheckpointError where they are not this learner's."""
-        modules: dict[str, Any] = {"network": self.mean_network, "learned.network": self.network}
-        if self.critic is not None:
-            modules |= {"critic": self.mean_critic, "learned.critic": self.critic}
-        for prefix, module in modules.items():
-            own = module.state_dict()
-            found = {name: tensors.get(f"{prefix}.{name}") for name in own}
-            for name, value in own.items():
-                got = found[name]
-                if got is None or got.shape != tuple(value.shape):
-                    raise CheckpointError(
-                        f"checkpoint: {path}: {prefix}.{name} must have shape {tuple(value.shape)}; got "
-                        f"{None if got is None else got.shape}; start anew"
-                    )
-            module.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in found.items()})
-        state: dict[int, dict[str, Tensor]] = {}
-        if not any(name.startswith("optimiser.") for name in tensors):
-            return  # nothing was learned yet
-        for k, parameter in enumerate(self.parameters):
-            shapes = {"step": (), "exp_avg": tuple(parameter.shape), "exp_avg_sq": tuple(parameter.shape)}
-            held = {name: tensors.get(f"optimiser.{k}.{name}") for name in shapes}
-            if {name: None if one is None else one.shape for name, one in held.items()} != shapes:
-                raise CheckpointError(
-                    f"checkpoint: {path} must hold the optimiser's moments of each parameter; those of "
-                    f"parameter {k} are missing or of another shape; start anew"
-                )
-            state[k] = {name: torch.from_numpy(np.array(value)) for name, value in held.items()}
-        self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
-
-
-def _arrays(prefix: str, module: Any) -> dict[str, Array]:
-    """Return copies of a module's parameters, by name."""
-    return {f"{prefix}.{name}": value.detach().numpy().copy() for name, value in module.state_dict().items()}
-
-
-def _batches(total: int, size: int, number: int, rng: np.random.Generator) -> Iterator[Ints]:
-    """Yield rows of `number` batches, drawn without repeats until all were seen."""
-    order, at = rng.permutation(total), 0
-    for _ in range(number):
-        if at + size > total:
-            order, at = rng.permutation(total), 0
-        yield order[at : at + size]
-        at += size

@@ -6,12 +6,11 @@ two generations holds all there is: a run that was resumed ends where one withou
 
 from __future__ import annotations
 
-import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,10 +18,8 @@ from numpy.typing import NDArray
 
 from blueprint.checkpoint import (
     CheckpointError,
-    check_description,
     check_features,
     read_checkpoint,
-    write_checkpoint,
 )
 from blueprint.choosing.top_choices import TopChoices, TopChooser
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
@@ -43,24 +40,16 @@ from blueprint.climbing.training.climbing_play import (
     soft_player,
 )
 from blueprint.climbing.training.move_learner import MoveLearner
+from blueprint.learning.base_trainer import BaseTrainer
+from blueprint.learning.learner import decayed, guidance_share
 from blueprint.protocol import GameAgent
 from games.game import Game
-from games.support.array_types import Array
 from games.support.configuration import ConfigError
 
 __all__ = ["MoveTrainer", "random_stake", "trained_climbing_network"]
 
 TOGETHER = 1024
 """Rounds that are played in lockstep by one thread at a time."""
-COUNTED: dict[str, type] = {
-    "generation": int,
-    "decisions": int,
-    "choices": int,
-    "rounds": int,
-    "seconds": float,
-    "processor_seconds": float,
-}
-"""What a checkpoint tells of its run."""
 ROUND_MOVES = 60
 """Decisions of a round in random play, about."""
 
@@ -77,11 +66,21 @@ def random_stake(inputs: MoveInputs, target: str) -> float:
     return float(inputs.game.returns(ends).std())
 
 
-class MoveTrainer:
-    """Everything a run holds: learner, random generator and counters.
+class MoveTrainer(BaseTrainer):
+    """The trainer of a climbing game.
 
     decisions: moves of self-play so far; choices: those of them where there was a choice, which are learned.
     """
+
+    COUNTED: ClassVar[dict[str, type]] = {
+        "generation": int,
+        "decisions": int,
+        "choices": int,
+        "rounds": int,
+        "seconds": float,
+        "processor_seconds": float,
+    }
+    learner: MoveLearner
 
     def __init__(
         self,
@@ -99,6 +98,7 @@ class MoveTrainer:
             self-play.
         Raises GameError for a game whose moves are no inputs, ConfigError for fields that need what it lacks.
         """
+        super().__init__()
         self.inputs = move_inputs(game)
         if config.guide and teacher is None:
             raise ConfigError(
@@ -113,14 +113,10 @@ class MoveTrainer:
         self.learner = MoveLearner(self.inputs, config)
         self.stake = random_stake(self.inputs, config.target)
         self.rng = np.random.default_rng(config.seed)
-        self.generation = self.decisions = self.choices = self.rounds = 0
-        self.seconds = self.processor_seconds = 0.0
+        self.choices = self.rounds = 0
 
     def run_generation(self) -> dict[str, float]:
-        """Play one generation, learn from it, and return what happened.
-
-        An exception leaves the trainer in the middle; what `checkpoint` returned before still holds.
-        """
+        """Play one generation, learn from it, and return what happened."""
         began, processor = time.perf_counter(), time.process_time()
         config = self.config
         threads = torch.get_num_threads()
@@ -147,12 +143,7 @@ class MoveTrainer:
         self.seconds += seconds
         self.processor_seconds += time.process_time() - processor
         return {
-            "generation": self.generation,
-            "decisions": self.decisions,
-            "choices": self.choices,
-            "rounds": self.rounds,
-            "seconds": self.seconds,
-            "processor_seconds": self.processor_seconds,
+            **self.counted(),
             "decisions_per_second": whole.steps / seconds,
             "playing": (middle - began) / seconds,
             "moves_per_round": whole.steps / config.rounds,
@@ -174,11 +165,8 @@ class MoveTrainer:
         config, inputs = self.config, self.inputs
         sizes = [min(TOGETHER, config.rounds - at) for at in range(0, config.rounds, TOGETHER)]
         streams = self.rng.spawn(len(sizes))
-        temperature = config.temperature / math.sqrt(1 + self.decisions / config.cooling)
-        share = 0.0
-        if self.teacher is not None and config.guide:
-            share = config.guide_share * max(0.0, 1.0 - self.decisions / config.guide)
-
+        temperature = decayed(config.temperature, self.decisions, config.cooling)
+        share = guidance_share(self.decisions, config.guide, config.guide_share)
         self.learner.temperature = temperature
         score = scorer(network)
         tops = [TopChooser(score, config.policy_top, temperature, rng) for rng in streams if config.policy]
@@ -215,23 +203,39 @@ class MoveTrainer:
         """Return payoffs [rounds, seats] in the target's unit."""
         return np.sign(payoffs) if self.config.target == "win" else payoffs / self.stake
 
-    def checkpoint(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Return the tensors and the description of a checkpoint, which later training leaves alone."""
-        description = {
+    def describe(self) -> dict[str, Any]:
+        """Return what a checkpoint says of its game, network and training."""
+        return {
             "kind": CLIMBING,
             "game": self.game.name,
             "features": self.inputs.layout,
             "config": self.config.to_json(),
             "stake": self.stake,
-            **{name: getattr(self, name) for name in COUNTED},
-            "rng": self.rng.bit_generator.state,
-            "spawned": self.rng.bit_generator.seed_seq.n_children_spawned,  # type: ignore[attr-defined]
         }
-        return self.learner.tensors(), description
 
-    def save(self, path: str | Path) -> None:
-        """Write a checkpoint from which `load` continues."""
-        write_checkpoint(path, *self.checkpoint())
+    @classmethod
+    def begun(
+        cls,
+        path: Path | None,
+        game: Game,
+        config: ClimbingConfig | None = None,
+        *,
+        threads: int = 1,
+        teacher: GameAgent | None = None,
+    ) -> MoveTrainer:
+        """Return a new trainer, or for a path the one that a checkpoint holds.
+
+        config: None is that of the checkpoint, or the default.
+        Raises CheckpointError as `load`, and for another configuration than the checkpoint's.
+        """
+        if path is None:
+            return cls(game, config or ClimbingConfig(), threads=threads, teacher=teacher)
+        trainer = cls.load(path, game, threads=threads, teacher=teacher)
+        if config is not None and config != trainer.config:
+            raise CheckpointError(
+                f"{path}: a resumed run keeps its settings; leave them out, or train elsewhere"
+            )
+        return trainer
 
     @classmethod
     def load(
@@ -252,19 +256,9 @@ class MoveTrainer:
         config = config or described
         trainer = cls(game, config, threads=threads, teacher=teacher)
         check_features(path, description, trainer.inputs.layout)
-        check_description(path, description, COUNTED | {"rng": dict, "spawned": int})
         trainer.learner.restore(tensors, path)
         trainer.stake = float(description["stake"])
-        try:
-            sequence = np.random.SeedSequence(config.seed, n_children_spawned=description["spawned"])
-            trainer.rng = np.random.Generator(np.random.PCG64(sequence))
-            trainer.rng.bit_generator.state = description["rng"]
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise CheckpointError(
-                f"checkpoint: {path} must hold the state of a PCG64 generator; got {description['rng']!r}"
-            ) from error
-        for name, kind in COUNTED.items():
-            setattr(trainer, name, kind(description[name]))
+        trainer.recall(path, description, config.seed)
         return trainer
 
 

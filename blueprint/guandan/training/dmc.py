@@ -9,7 +9,6 @@ PerfectDou). With trace < 1 the return is the lambda-return through the critic's
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -35,6 +34,7 @@ from blueprint.guandan.training.samples import Samples, lambda_returns, outcome_
 from blueprint.guandan.training.side_losses import is_grown, side_losses
 from blueprint.layers.bfloat import native_half
 from blueprint.layers.policy_loss import policy_loss
+from blueprint.learning.learner import BaseLearner, arrays_of, decayed, looking_back
 from games.support.array_types import Array
 
 __all__ = ["Judge", "Learner"]
@@ -59,36 +59,25 @@ def tensor(array: Array, device: torch.device, dtype: torch.dtype) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(array)).to(device).to(dtype)
 
 
-class Learner:
+class Learner(BaseLearner):
     """The network, its critic and their optimiser."""
 
     def __init__(self, network: NetworkConfig, config: TrainConfig, device: torch.device) -> None:
-        torch.manual_seed(config.seed)
-        self.network: Any = make_network(network).to(device)
-        self.critic = Critic(network.critic).to(device) if network.critic and config.critic else None
-        self._prepare(config, device)
+        """Begin with random parameters.
 
-    def _prepare(self, config: TrainConfig, device: torch.device) -> None:
-        """Set up what training needs besides the network; `anneal` scales the learning rate.
-
-        `temperature` is that at which a policy plays and learns.
-        `mean_network` and `mean_critic` play and value: running means of the weights, or the weights
-        themselves.
+        `temperature` is that at which a policy plays and learns; `anneal` scales the learning rate.
         """
-        self.anneal = 1.0
-        self.temperature = config.temperature
-        averaged = config.average > 0
-        self.mean_network = copy.deepcopy(self.network) if averaged else self.network
-        self.mean_critic = copy.deepcopy(self.critic) if averaged else self.critic
-        self.config, self.device = config, device
-        named = dict(self.network.named_parameters())
+        torch.manual_seed(config.seed)
+        made: Any = make_network(network).to(device)
+        critic = Critic(network.critic).to(device) if network.critic and config.critic else None
+        named = dict(made.named_parameters())
         fresh = [named.pop(name) for name in list(named) if is_grown(name)]
-        known = list(named.values())
-        if self.critic is not None:
-            known += list(self.critic.parameters())
-        self.parameters = known + fresh
-        groups = [{"params": part} for part in (known, fresh) if part]
-        self.optimiser = torch.optim.Adam(groups, lr=config.learning_rate, eps=1e-6, fused=True)
+        known = [*named.values(), *(() if critic is None else critic.parameters())]
+        averaged = config.average > 0
+        groups = ((known, 1.0), (fresh, config.fresh))
+        super().__init__(made, critic, groups, means=(averaged, averaged), device=device)
+        self.anneal = 1.0
+        self.config, self.temperature = config, config.temperature
         self.outcomes = torch.tensor(OUTCOMES, device=device)
         self._forgets = np.random.default_rng([config.seed, 1])
         # half precision pays where the processor multiplies it natively
@@ -119,7 +108,7 @@ class Learner:
         soft: Any = {"temperature": temperature, "epsilon": epsilon, "near": self.config.near, "rng": rng}
         if not self._fast:
             return InferenceAgent(TorchNetwork(network, device=self.device, dtype=self.dtype), **soft)
-        tensors = {f"network.{k}": v.detach().numpy() for k, v in network.state_dict().items()}
+        tensors = arrays_of(network, "network.")
         return InferenceAgent(Inference(tensors, critic=False, half=self.half), **soft)
 
     def judge(self) -> Judge | None:
@@ -134,10 +123,32 @@ class Learner:
             return partial(self._own_results, copy.deepcopy(self.mean_network))
         if not self._fast:
             return partial(self._critic_results, copy.deepcopy(self.mean_critic))
-        tensors = {f"network.{k}": v.detach().numpy() for k, v in self.mean_network.state_dict().items()}
-        tensors |= {f"critic.{k}": v.detach().numpy() for k, v in self.mean_critic.state_dict().items()}
+        tensors = arrays_of(self.mean_network, "network.") | arrays_of(self.mean_critic, "critic.")
         fast = Inference(tensors, half=self.half)
         return lambda states, seats: fast.critic_results(states, np.arange(len(states)), seats)
+
+    def _playing(self) -> dict[str, Any]:
+        """Return the parts that play and value."""
+        parts = {"network": self.mean_network}
+        if self.config.policy and self.network is not self.mean_network:
+            parts["learned"] = self.network
+        if self.mean_critic is not None:
+            parts["critic"] = self.mean_critic
+        return parts
+
+    def weights(self) -> dict[str, Array]:
+        """Return copies of what plays and values now, by name, as they travel to those who play.
+
+        In single precision: small batches are played in it also where large ones go through bfloat16.
+        """
+        parts = (arrays_of(module, f"{part}.") for part, module in self._playing().items())
+        return {name: value for found in parts for name, value in found.items()}
+
+    def take_weights(self, weights: dict[str, Array]) -> None:
+        """Play and value by the weights of a learner elsewhere, of the same network."""
+        for part, module in self._playing().items():
+            own = {k.removeprefix(f"{part}."): v for k, v in weights.items() if k.startswith(f"{part}.")}
+            module.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in own.items()})
 
     def samples(
         self,
@@ -225,8 +236,9 @@ class Learner:
             share = len(part) / len(samples)
             for name, loss in self._backward(part, share).items():
                 losses[name] = losses.get(name, 0.0) + share * loss
-        self._step(decisions, self.config.policy_rate if samples.choices is not None else 1.0)
-        self._follow(decisions, span)
+        rate = decayed(self.anneal * self.config.learning_rate, decisions, self.config.halving)
+        self.step((self.config.policy_rate if samples.choices is not None else 1.0) * rate)
+        self.follow(looking_back(self.config.average, decisions, span))
         return losses
 
     def _parts(self, n: int, cached: int = CACHED) -> Iterator[slice]:
@@ -290,23 +302,3 @@ class Learner:
             "policy": float(policy.detach()),
             **named,
         }
-
-    def _step(self, decisions: int, share: float) -> None:
-        whole = self.anneal * self.config.learning_rate / math.sqrt(1 + decisions / self.config.halving)
-        for group, factor in zip(self.optimiser.param_groups, (1.0, self.config.fresh), strict=False):
-            group["lr"] = share * whole * factor
-        torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
-        self.optimiser.step()
-
-    def _follow(self, decisions: int, span: float) -> None:
-        """Move the means of the weights by one gradient step's share of the decisions they look back on."""
-        if self.mean_network is self.network:
-            return
-        share = min(1.0, span / (self.config.average * max(decisions, 1)))
-        pairs = [(self.mean_network, self.network)]
-        if self.critic is not None:
-            pairs.append((self.mean_critic, self.critic))
-        with torch.no_grad():
-            for mean, module in pairs:
-                for slow, fast in zip(mean.parameters(), module.parameters(), strict=True):
-                    slow.lerp_(fast, share)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from blueprint.choosing.top_choices import TopChoices
 from blueprint.guandan.network.input_layout import OUTCOMES
+from blueprint.learning.learner import drawn_rows
 from blueprint.structured import join
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
@@ -105,13 +106,8 @@ def batches(replay: list[Samples], size: int, number: int, rng: np.random.Genera
     """Yield `number` batches of `size` decisions drawn without repeats until all were seen."""
     ends = np.cumsum([len(s) for s in replay])
     total = int(ends[-1])
-    order = rng.permutation(total)
-    at = 0
-    for _ in range(number):
-        if at + size > total:
-            order, at = rng.permutation(total), 0
-        picked = np.sort(order[at : at + size])
-        at += size
+    for rows in drawn_rows(total, size, number, rng):
+        picked = np.sort(rows)
         which = np.searchsorted(ends, picked, side="right")
         parts = [
             (s, picked[which == k] - (ends[k] - len(s))) for k, s in enumerate(replay) if np.any(which == k)

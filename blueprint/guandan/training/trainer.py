@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
+import math
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar
 
+import attrs
 import numpy as np
 import torch
 
@@ -16,7 +18,6 @@ from blueprint.checkpoint import (
     check_description,
     check_features,
     read_checkpoint,
-    write_checkpoint,
 )
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
@@ -29,19 +30,13 @@ from blueprint.guandan.training.actors.pieces import Piece, temperature_at
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
 from blueprint.guandan.training.samples import Samples, batches
-from games.support.array_types import Array
-from games.support.configuration import ConfigError
+from blueprint.learning.base_trainer import BaseTrainer, stream_of
+from games.support.configuration import ConfigError, Configuration, flag, integer, real, text
+from games.support.work.ray_cluster import connected
+from games.support.work.where import where_from
 
-__all__ = ["Trainer"]
+__all__ = ["Setup", "Trainer"]
 
-COUNTED = {
-    "evaluation": dict,
-    "generation": int,
-    "decisions": int,
-    "rounds": int,
-    "seconds": float,
-}
-"""What a checkpoint tells of its run."""
 EVALUATION_SEED = 5
 """Of the deals that tell how a run gets on: the same ones every time."""
 STREAM = (0x7EA1,)
@@ -49,12 +44,44 @@ STREAM = (0x7EA1,)
 is trained on the cards that it is measured on, whatever its seed."""
 
 
-class Trainer:
-    """Everything a run holds: learner, replay, random generator and counters.
+@attrs.frozen(slots=False)
+class Setup(Configuration):
+    """On what a run trains, and how it is evaluated on the way.
+
+    device: of torch. threads: players and learner.
+    on: who plays: "local", the threads; or actors of a cluster, as `games.support.work.where` names it, while
+        this process learns. actors: how many of them, a core each; 0: one for each core of the cluster.
+    anneal: let the learning rate fall linearly to zero over the run, which steadies the weights before they
+        are shipped; in a copy of the directory, if the run is to go on.
+    evaluate_minutes: between evaluations against `opponents` on `rounds` fixed deals; 0 for none.
+    """
+
+    label: ClassVar[str] = "Setup"
+
+    device: str = attrs.field(default="cpu", validator=text)
+    threads: int = attrs.field(default=2, validator=integer(1))
+    on: str = attrs.field(default="local", validator=text)
+    actors: int = attrs.field(default=0, validator=integer(0))
+    anneal: bool = attrs.field(default=False, validator=flag)
+    evaluate_minutes: float = attrs.field(default=15.0, validator=real(0))
+    opponents: tuple[str, ...] = ("greedy", "strong")
+    rounds: int = attrs.field(default=100, validator=integer(1))
+
+
+class Trainer(BaseTrainer):
+    """GuanDan's trainer: learner, replay, random generator and counters.
 
     crew: who plays; threads of this process unless another one is put there before the first generation.
     ahead: generations that are handed out and not collected yet.
     """
+
+    COUNTED: ClassVar[dict[str, type]] = {
+        "evaluation": dict,
+        "generation": int,
+        "decisions": int,
+        "rounds": int,
+        "seconds": float,
+    }
 
     def __init__(
         self,
@@ -64,11 +91,13 @@ class Trainer:
         device: str = "cpu",
         threads: int = 2,
     ) -> None:
+        super().__init__()
         self.network_config, self.config = network, config
+        self.setup = Setup(device=device, threads=threads, evaluate_minutes=0.0)
         self.device = torch.device(device)
         self.threads = threads
         torch.set_num_threads(1)
-        self.learner = Learner(network, config, self.device)
+        self.learner: Learner = Learner(network, config, self.device)
         if config.tribute_by_value and not self.learner.network.has_value:
             raise ConfigError(
                 f"TrainConfig: tribute_by_value needs a network with a value; got {network.kind!r}"
@@ -82,29 +111,74 @@ class Trainer:
             raise ConfigError(
                 "TrainConfig: matches need a network that sees the stakes (--network stakes=true)"
             )
-        self.rng = _stream(config.seed, STREAM)
+        self.rng = stream_of(config.seed, STREAM)
         self.league = league_of(config)
         self.league.load(self.rng)
         self.replay: list[Samples] = []
         self.pending: list[Samples] = []
         self.pending_steps = 0
         self.crew: PieceCrew = ThreadCrew(threads)
-        self.ahead = 0
-        self.generation = 0
-        self.decisions = 0
-        self.rounds = 0
-        self.seconds = 0.0
+        self.ahead = self.rounds = 0
         self.evaluation: dict[str, Any] = {}
+        self._evaluated = -math.inf
+        self._cluster = ExitStack()
+
+    @classmethod
+    def begun(
+        cls,
+        path: Path | None,
+        network: NetworkConfig | None = None,
+        config: TrainConfig | None = None,
+        setup: Setup | None = None,
+    ) -> Trainer:
+        """Return a new trainer, or for a path the one that a checkpoint holds.
+
+        network: None is that of the checkpoint, or the default. config: replaces that of the checkpoint.
+        Raises CheckpointError as `load`, and for another network than the checkpoint's; WorkError where
+        actors cannot be started.
+        """
+        setup = setup or Setup()
+        there: dict[str, Any] = {"device": setup.device, "threads": setup.threads}
+        if path is None:
+            trainer = cls(network or NetworkConfig(), config or TrainConfig(), **there)
+        else:
+            trainer = cls.load(path, config=config, **there)
+        if network not in (None, trainer.network_config):
+            raise CheckpointError(
+                f"checkpoint: {path} holds {trainer.network_config}, got {network}; "
+                "leave the network's options out, or train in another directory"
+            )
+        trainer.setup = setup
+        if trainer.evaluation:  # otherwise the first one is due at once
+            trainer._evaluated = time.monotonic()
+        where = where_from(setup.on)
+        if not where.is_local:
+            from blueprint.guandan.training.actors.ray_crew import RayCrew
+
+            with ExitStack() as stack:
+                cluster = stack.enter_context(connected(where))
+                actors = setup.actors or cluster.cores()
+                crew = RayCrew(cluster, actors, trainer.network_config, trainer.config)
+                trainer.crew = stack.enter_context(crew)
+                trainer._cluster = stack.pop_all()
+        return trainer
+
+    def close(self) -> None:
+        """Stop whoever plays what nobody will collect, and leave the cluster."""
+        if self.ahead:
+            self.crew.abandon()
+        self._cluster.close()
 
     def run_generation(self) -> dict[str, float]:
         """Have one generation played while learning from the one before; return what happened.
 
         Players act by a snapshot of the network and value what they played by one of the critic; one thread
         learns meanwhile, so no thread ever waits at a barrier inside a matrix product: on a shared machine
-        that costs more than it gains. An exception, Interrupted for one, leaves the trainer in the middle of
-        the generation; what `checkpoint` returned before still holds.
+        that costs more than it gains.
         """
         begin = time.perf_counter()
+        if self.setup.anneal:
+            self.learner.anneal = max(0.0, 1.0 - self.share)
         try:
             while self.ahead <= self.config.staleness:
                 self.crew.hand_out(self.deal(), self.learner, self.generation)
@@ -183,49 +257,28 @@ class Trainer:
             **{k: float(np.mean([loss[k] for loss in losses])) for k in losses[0]},
         }
 
-    def save(self, path: str | Path) -> None:
-        """Write a checkpoint from which `load` continues."""
-        write_checkpoint(path, *self.checkpoint())
+    def describe(self) -> dict[str, Any]:
+        """Return what a checkpoint says of the network, the training and the league.
 
-    def checkpoint(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Return the tensors and the description of a checkpoint, which later training leaves alone.
-
-        Its network and critic are what plays and values. Where those are means of the weights, the weights
-        themselves are there as `learned.network` and `learned.critic`. What was played last and the replay
-        are not: who loads it learns from what is played next (`learn_pending`).
+        What was played last and the replay are not in a checkpoint: who loads it learns from what is played
+        next (`learn_pending`).
         """
-        learner = self.learner
-        modules = {"network": learner.mean_network, "critic": learner.mean_critic}
-        if learner.mean_network is not learner.network:
-            modules |= {"learned.network": learner.network, "learned.critic": learner.critic}
-        tensors = {
-            f"{name}.{k}": v
-            for name, module in modules.items()
-            if module is not None
-            for k, v in module.state_dict().items()
-        }
-        for i, state in learner.optimiser.state_dict()["state"].items():
-            for k, v in state.items():
-                tensors[f"optimiser.{i}.{k}"] = v
-        description = {
+        return {
             "game": "guandan",
             "features": self.learner.features,
             "network": self.network_config.to_json(),
             "train": self.config.to_json(),
-            "generation": self.generation,
-            "decisions": self.decisions,
-            "rounds": self.rounds,
-            "seconds": self.seconds,
-            "rng": self.rng.bit_generator.state,
-            "spawned": self._sequence().n_children_spawned,
-            "stream": list(self._sequence().spawn_key),
-            "evaluation": self.evaluation,
             "league": self.league.to_json(),
         }
-        return {k: np.array(v.detach().float().cpu().numpy()) for k, v in tensors.items()}, description
 
-    def _sequence(self) -> np.random.SeedSequence:
-        return cast(np.random.SeedSequence, self.rng.bit_generator.seed_seq)
+    def evaluation_due(self) -> dict[str, Any]:
+        """Return the shares of an evaluation that is due, as "won"."""
+        setup, now = self.setup, time.monotonic()
+        due = setup.evaluate_minutes and now - self._evaluated >= 60 * setup.evaluate_minutes
+        if not due or not setup.opponents:
+            return {}
+        self._evaluated = now
+        return {"won": self.evaluate(setup.opponents, setup.rounds)}
 
     def evaluate(self, opponents: Sequence[str], rounds: int) -> dict[str, float]:
         """Return the share of rounds won against each opponent on fixed duplicate deals, best moves alone.
@@ -257,90 +310,7 @@ class Trainer:
         config = TrainConfig.from_json(description["train"]) if config is None else config
         trainer = cls(network, config, device=device, threads=threads)
         check_features(path, description, trainer.learner.features)
-        check_description(path, description, COUNTED)
-        learner = trainer.learner
-        learned = "learned." if any(name.startswith("learned.") for name in tensors) else ""
-        for prefix, network_of, critic_of in (
-            ("", learner.mean_network, learner.mean_critic),
-            (learned, learner.network, learner.critic),
-        ):
-            _load_module(network_of, tensors, f"{prefix}network.", path)
-            if critic_of is not None:
-                _load_module(critic_of, tensors, f"{prefix}critic.", path)
-        state = learner.optimiser.state_dict()
-        state["state"] = _moments(tensors, learner, path)
-        learner.optimiser.load_state_dict(state)
-        if "rng" in description:
-            trainer.rng = _generator(description, config.seed, path)
+        trainer.learner.restore(tensors, path)
+        trainer.recall(path, description, config.seed)
         trainer.league.restore(description.get("league"))
-        for key in ("generation", "decisions", "rounds", "seconds", "evaluation"):
-            setattr(trainer, key, description[key])
         return trainer
-
-
-def _load_module(module: torch.nn.Module, tensors: dict[str, Array], prefix: str, path: str | Path) -> None:
-    own = module.state_dict()
-    found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    if own.keys() != found.keys():
-        raise CheckpointError(
-            f"checkpoint: {path} must hold the tensors of its network; "
-            f"{prefix}{sorted(own.keys() ^ found.keys())[0]} is missing or unknown"
-        )
-    for name, value in own.items():
-        if tuple(value.shape) != found[name].shape:
-            raise CheckpointError(
-                f"checkpoint: {path}: {prefix}{name} must have shape {tuple(value.shape)}; "
-                f"got {found[name].shape}"
-            )
-    module.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in found.items()})
-
-
-def _moments(
-    tensors: dict[str, Array], learner: Learner, path: str | Path
-) -> dict[int, dict[str, torch.Tensor]]:
-    """Return the optimiser's moments in a checkpoint by parameter; none where it holds none.
-
-    Raises CheckpointError where they are not those of the learner's parameters.
-    """
-    moments: dict[int, dict[str, torch.Tensor]] = {}
-    for name, array in tensors.items():
-        found = re.fullmatch(r"optimiser\.(\d{1,6})\.(\w+)", name)
-        if found:
-            value = torch.from_numpy(np.array(array)).to(learner.device)
-            moments.setdefault(int(found[1]), {})[found[2]] = value
-    if len(moments) not in (0, len(learner.parameters)):
-        raise CheckpointError(
-            f"checkpoint: {path} must hold the moments of {len(learner.parameters)} parameters; "
-            f"got {len(moments)}"
-        )
-    for index, held in moments.items():
-        shapes = {key: tuple(value.shape) for key, value in held.items()}
-        wanted = tuple(learner.parameters[index].shape) if index < len(moments) else None
-        if shapes != {"step": (), "exp_avg": wanted, "exp_avg_sq": wanted}:
-            raise CheckpointError(
-                f"checkpoint: {path} must hold step, exp_avg and exp_avg_sq of each parameter in its "
-                f"shape; those of parameter {index} have {shapes}"
-            )
-    return moments
-
-
-def _stream(seed: int, key: Sequence[int], spawned: int = 0) -> np.random.Generator:
-    """Return the random stream of a seed with a spawn key, of which so many children were spawned."""
-    sequence = np.random.SeedSequence(seed, spawn_key=tuple(key), n_children_spawned=spawned)
-    return np.random.Generator(np.random.PCG64(sequence))
-
-
-def _generator(description: dict[str, Any], seed: int, path: str | Path) -> np.random.Generator:
-    """Return the random generator as it was when a checkpoint was written; older ones have no spawn key.
-
-    Raises CheckpointError where its state is none.
-    """
-    check_description(path, description, {"rng": dict, "spawned": int})
-    try:
-        rng = _stream(seed, description.get("stream", ()), description["spawned"])
-        rng.bit_generator.state = description["rng"]
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
-        raise CheckpointError(
-            f"checkpoint: {path} must hold the state of a PCG64 generator; got {description['rng']!r}"
-        ) from error
-    return rng

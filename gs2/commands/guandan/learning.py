@@ -95,13 +95,13 @@ def grow(checkpoint: Path | None, output: Path, as_json: bool, **changes: Any) -
     Training goes on from there: gs2 train guandan -o FOLDER --resume, if the file is FOLDER/last.safetensors.
     """
     from blueprint.guandan.training.growing import grow_checkpoint
-    from blueprint.guandan.training.training_run import CURVE, KEPT
+    from blueprint.learning.run import RunPlace
     from games.support.files import check_folder
     from games.support.locks import hold
 
     folder = check_folder(output.parent)
     click.get_current_context().with_resource(hold(folder, folder=True))
-    run = (folder / CURVE, *folder.glob(f"{KEPT}*")) if output.name == "last.safetensors" else ()
+    run = RunPlace.of(folder).others() if output.name == "last.safetensors" else ()
     held_checkpoint(output, new=run)
     grown = grow_checkpoint(checkpoint, output, {name: value for name, value in changes.items() if value})
     _result(as_json, output, grown.to_json())

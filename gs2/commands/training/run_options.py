@@ -21,12 +21,9 @@ __all__ = [
     "check_recipe",
     "check_seed",
     "watched",
-    "whole_length",
 ]
 
 LIST = "help"
-LEAST = 1e-6
-"""Minutes of training at least: one generation."""
 
 
 class RecipeType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
@@ -121,24 +118,6 @@ def check_recipe(recipe: str | None, saved: str, output: Path) -> None:
             f"--recipe must be that of the run in {output}, begun with {begun}; got {recipe}; leave it out, "
             "or train elsewhere"
         )
-
-
-def whole_length(minutes: float | None, kept: Path | None, spent: str = "seconds") -> float | None:
-    """Return the minutes at which a training ends, resumed parts included; None for no limit.
-
-    minutes: of this call; 0 is one generation. kept: the checkpoint to go on with, None for none. spent: the
-    field that says how many seconds it has had.
-    """
-    from blueprint.checkpoint import check_description, read_checkpoint
-
-    if minutes is None:
-        return None
-    minutes = max(minutes, LEAST)
-    if kept is None:
-        return minutes
-    description = read_checkpoint(kept, prefix="-")[1]
-    check_description(kept, description, {spent: float})
-    return minutes + float(description[spent]) / 60
 
 
 @dataclass(frozen=True)

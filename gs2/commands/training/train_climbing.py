@@ -1,11 +1,12 @@
-"""The learner of `gs2 train` for games whose moves are inputs of the network: DouDiZhu, Big2, your own."""
+"""The learner of `gs2 train` for games whose moves are inputs of the network."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gs2.commands.training.run_options import changed_fields, check_recipe, check_seed, watched, whole_length
+from gs2.commands.training.run_options import changed_fields, check_recipe, check_seed, watched
 
 if TYPE_CHECKING:
     from blueprint.protocol import GameAgent
@@ -16,14 +17,10 @@ __all__ = ["rule_agent", "train_climbing_game"]
 
 def rule_agent(game: Game) -> GameAgent | None:
     """Return the rule agent of a climbing game, who teaches where there is a guide; None if it has none."""
-    from games.climbing.big2.big2 import Big2
-    from games.climbing.doudizhu.doudizhu import DouDizhu
-    from gs2.play.big2_shedding import BIG2_SHEDDING
-    from gs2.play.shedding import SHEDDING
+    from gs2.wings import own_part
 
-    if isinstance(game, DouDizhu):
-        return SHEDDING
-    return BIG2_SHEDDING if isinstance(game, Big2) else None
+    teacher: GameAgent | None = own_part(game.name, "teacher")
+    return teacher
 
 
 def train_climbing_game(
@@ -46,12 +43,13 @@ def train_climbing_game(
     """Train a network in a directory or a .safetensors file and print where it stands.
 
     Raises UsageError for options that contradict the run, ConfigError for fields, and as
-    `blueprint.climbing.training.move_run.train_climbing`.
+    `blueprint.learning.run.train`.
     """
     from blueprint.checkpoint import read_checkpoint
     from blueprint.climbing.move_config import ClimbingConfig, described_config
-    from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
+    from blueprint.climbing.training.move_trainer import MoveTrainer
     from blueprint.guandan.training.recipe_book import named_recipe
+    from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
 
     place = RunPlace.of(output)
     changes = changed_fields(ClimbingConfig, seed, set=settings, network=sizes)
@@ -65,13 +63,14 @@ def train_climbing_game(
         config = named_recipe(recipe).climbing_config(**changes) if recipe else ClimbingConfig(**changes)
     if minutes is processor_minutes is decisions is None:
         minutes = 10.0
-    limits = RunLimits(
-        whole_length(minutes, kept), whole_length(processor_minutes, kept, "processor_seconds"), decisions
-    )
+    limits = RunLimits(minutes, processor_minutes, decisions)
     with watched("rounds", {"A": "advantage", "V": "value"}, output if tensorboard else None) as run:
         every = 60.0 * (1.0 if checkpoint_minutes is None else checkpoint_minutes)
-        manner = RunManner(resume, every, threads or 1, rule_agent(game), run.progress)
-        trainer = train_climbing(game, place, config, limits, manner, run.asked)
+        begin = partial(
+            MoveTrainer.begun, game=game, config=config, threads=threads or 1, teacher=rule_agent(game)
+        )
+        manner = RunManner(resume, every, progress=run.progress, interruption=run.asked)
+        trainer = train(place, begin, limits, manner)
     result = {
         "game": game.name,
         "recipe": trainer.config.recipe,

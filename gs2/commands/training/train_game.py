@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gs2.commands.common import stdout
-from gs2.commands.training.run_options import changed_fields, check_device, check_seed, watched, whole_length
+from gs2.commands.training.run_options import changed_fields, check_device, check_seed, watched
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -38,52 +39,44 @@ def train_game(
     """Train a network in a .safetensors file and print where it stands.
 
     Raises UsageError for options that contradict the training, GameError where payoffs do not sum to zero,
-    CheckpointError for files that lie there, and as `blueprint.research.game_training.train_game_network`.
+    and as `blueprint.learning.run.train`.
     """
-    import numpy as np
-
-    from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
+    from blueprint.checkpoint import check_description, read_checkpoint
+    from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
     from blueprint.research.game_network import GameNetworkConfig, learner_config
-    from blueprint.research.game_training import Budget, TrainingFiles, state_file, train_game_network
+    from blueprint.research.game_training import GameTrainer
     from games.game import not_zero_sum
-    from games.support.locks import hold
     from gs2.policies.private_moves import exact_exploitability
 
     check_device(device)
     if not getattr(game, "zero_sum", True):
         raise not_zero_sum(game.name)
     changes = changed_fields(GameNetworkConfig, seed, set=settings, network=sizes)
-    click.get_current_context().with_resource(hold(output))
-    kept = state_file(output) if resume and state_file(output).exists() else None
-    if output.exists() and kept is None:
-        hint = "it holds no training to continue" if resume else "--resume continues it"
-        raise CheckpointError(f"{output}: the file already exists; {hint}, or name another file")
+    place = RunPlace.with_state(output)
+    kept = place.state if resume and place.state.exists() else None
     if kept is None:
         config = learner_config(learner or "dmc", changes)
-        stream = [config.seed, 0]
     else:
         description = read_checkpoint(kept, prefix="-")[1]
         check_description(kept, description, {"config": dict})
-        saved, played = {"learner": "dmc", **description["config"]}, description.get("generations", 0)
+        saved = {"learner": "dmc", **description["config"]}
         check_seed(int(saved.get("seed", 0)), changes)
         changes |= {} if learner is None else {"learner": learner}
         other = [f"{field}={value}" for field, value in changes.items() if saved.get(field, value) != value]
         if other:
             raise click.UsageError(f"a resumed run keeps its settings; got {', '.join(other)}; drop them")
         config = None
-        stream = [int(saved.get("seed", 0)), played if isinstance(played, int) else 0]
     if minutes is None and decisions is None:
         minutes = 10.0
     exact = None if measure is None else exact_exploitability(game)
     with watched("games", {"Q": "q_loss", "V": "v_loss"}, output if tensorboard else None) as run:
         every = 60.0 * (0.5 if checkpoint_minutes is None else checkpoint_minutes)
-        train_game_network(
-            game,
-            np.random.default_rng(stream),
-            Budget(decisions, whole_length(minutes, kept)),
-            config=config,
-            files=TrainingFiles(output, resume, every, run.progress, run.asked, exact, measure or 0),
-            device=device,
+        begin = partial(GameTrainer.begun, game=game, config=config, device=device)
+        train(
+            place,
+            partial(begin, measure=exact, times=measure or 0),
+            RunLimits(minutes, decisions=decisions),
+            RunManner(resume, every, progress=run.progress, interruption=run.asked),
         )
     result = {
         "game": game.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,13 +49,14 @@ def train_guandan(
     """Train a network in a directory and print its last generation.
 
     Raises UsageError for options that contradict each other, the run or the machine, and as
-    `blueprint.guandan.training.training_run.train`.
+    `blueprint.learning.run.train`.
     """
     import numpy as np
 
     from blueprint.guandan.play.quick_agents import load_chooser
     from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-    from blueprint.guandan.training.training_run import RunConfig, RunWatch, train
+    from blueprint.guandan.training.trainer import Setup, Trainer
+    from blueprint.learning.run import RunLimits, RunManner, train
     from games.support.work.executor import available_cores
 
     if game.name != "guandan(moves=full)":
@@ -81,24 +83,27 @@ def train_guandan(
             if write is not None:
                 write(row)
 
+        setup = Setup(
+            device=device,
+            threads=threads or available_cores(),
+            on=str(on),
+            actors=actors or 0,
+            anneal=anneal,
+            evaluate_minutes=evaluate_minutes,
+            opponents=tuple(opponents),
+            rounds=rounds,
+        )
         trainer = train(
             output,
-            RunConfig(
-                minutes=60.0 if minutes is None else minutes,
+            partial(Trainer.begun, network=network, config=config, setup=setup),
+            RunLimits(call_minutes=60.0 if minutes is None else minutes),
+            RunManner(
                 resume=resume,
-                checkpoint_minutes=5.0 if checkpoint_minutes is None else checkpoint_minutes,
-                anneal=anneal,
-                evaluate_minutes=evaluate_minutes,
-                opponents=tuple(opponents),
-                rounds=rounds,
-                device=device,
-                threads=threads or available_cores(),
-                on=str(on),
-                actors=actors or 0,
+                every=60.0 * (5.0 if checkpoint_minutes is None else checkpoint_minutes),
+                keep_every=60.0,
+                progress=progress,
+                interruption=asked,
             ),
-            network=network,
-            config=config,
-            watch=RunWatch(progress, interruption=asked),
         )
     if not last:
         stderr().print("interrupted before the first generation was done; nothing is lost but that")
@@ -141,12 +146,8 @@ def _configurations(
         network, config = system.network_config(**widths), system.train_config(**changes)
     else:
         network, config = NETWORKS[preset or "ours"].replace(**widths), TrainConfig(**changes)
-    if not last.exists():
-        return network, config
-    if not resume:
-        raise click.UsageError(
-            f"{output} holds a run; pass --resume to continue it, or give another directory"
-        )
+    if not resume or not last.exists():
+        return network, config  # a run that is there and not resumed is refused when it would begin
     wanted = network if preset is not None or widths else None
     if not changes and recipe is None:
         return wanted, None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,17 +54,21 @@ def memory(folder: Path, minutes: float, actors: int, rounds: int, plot: Path | 
     """Train in FOLDER by actors of a cluster, and sample the memory of every process."""
     if plot is None:
         from blueprint.guandan.train_config import TrainConfig
-        from blueprint.guandan.training.training_run import RunConfig, RunWatch, train
+        from blueprint.guandan.training.trainer import Setup, Trainer
+        from blueprint.learning.run import RunLimits, RunManner, train
         from studies.training.scale.processes import sampled
 
-        run = RunConfig(minutes=minutes, on="ray", actors=actors, evaluate_minutes=0.0, keep_every=1e6)
+        setup = Setup(on="ray", actors=actors, evaluate_minutes=0.0)
+        config = TrainConfig(rounds=rounds, staleness=1)
+        begin = partial(Trainer.begun, config=config, setup=setup)
         folder.mkdir(parents=True, exist_ok=True)
         with sampled(folder / SAMPLES, SECONDS) as beside:
 
             def progress(row: dict[str, Any]) -> None:
                 beside["decisions"] = row["decisions"]
 
-            train(folder, run, config=TrainConfig(rounds=rounds, staleness=1), watch=RunWatch(progress))
+            manner = RunManner(resume=True, every=300.0, progress=progress)
+            train(folder, begin, RunLimits(call_minutes=minutes), manner)
     found = read_samples(folder)
     for name, samples in found.items():
         early, late = (_mean(part) for part in (samples[len(samples) // 4 : len(samples) // 2], samples[-8:]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,8 @@ from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.network.fast_moves import FastCritic, FastMoves
 from blueprint.climbing.network.move_network import HandCritic, MoveNetwork
 from blueprint.climbing.training.climbing_play import MoveChoices, play_in_lockstep, soft_player
-from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
 from blueprint.climbing.training.move_trainer import MoveTrainer, random_stake
+from blueprint.learning.run import RunLimits, RunManner, train
 from blueprint.research.named_network import load_network
 from games import Game, load_game
 from games.support.array_types import Array, Ints
@@ -113,14 +114,9 @@ def run(
     game: Game, folder: Path, generations: int, *, resume: bool = False, config: ClimbingConfig = SMALL
 ) -> MoveTrainer:
     """Return the trainer after so many generations in all."""
-
-    class Enough(RunLimits):
-        def used(self, trainer: MoveTrainer) -> float:
-            return trainer.generation / generations
-
     teacher = load_game_agent(game, "uniform") if config.guide else None
-    manner = RunManner(resume=resume, every=0.0, teacher=teacher)
-    return train_climbing(game, RunPlace.of(folder), None if resume else config, Enough(), manner)
+    begin = partial(MoveTrainer.begun, game=game, config=None if resume else config, teacher=teacher)
+    return train(folder, begin, RunLimits(generations=generations), RunManner(resume=resume, every=0.0))
 
 
 @pytest.fixture(scope="module")
@@ -245,9 +241,9 @@ def test_a_checkpoint_is_a_blueprint_by_its_path(
 def test_a_run_is_not_begun_over_another(trained: Path) -> None:
     with pytest.raises(CheckpointError, match="a run already exists here"):
         run(load_game("doudizhu"), trained, 2)
-    other, place, limits = SMALL.replace(state=48), RunPlace.of(trained), RunLimits(decisions=1)
+    begin = partial(MoveTrainer.begun, game=load_game("doudizhu"), config=SMALL.replace(state=48))
     with pytest.raises(CheckpointError, match="keeps its settings"):
-        train_climbing(load_game("doudizhu"), place, other, limits, RunManner(resume=True))
+        train(trained, begin, RunLimits(decisions=1), RunManner(resume=True))
 
 
 def test_a_foreign_or_damaged_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:

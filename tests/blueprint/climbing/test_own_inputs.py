@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.inputs.doudizhu_inputs import DouDizhuInputs
 from blueprint.climbing.inputs.move_inputs import RowInputs, move_inputs
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
 from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.game import TERMINAL, GameError
 from games.support.configuration import ConfigError
@@ -128,9 +129,10 @@ def test_rows_are_what_the_author_says_and_rounds_are_the_games(seed: int) -> No
 def test_a_resumed_run_of_ones_own_game_ends_where_one_without_a_break_does(tmp_path: Path) -> None:
     game = Shedding(1)
     whole, parts = (RunPlace.of(tmp_path / name / "x.safetensors") for name in ("whole", "parts"))
-    trained = train_climbing(game, whole, SMALL, RunLimits(decisions=900))
-    train_climbing(Shedding(1), parts, SMALL, RunLimits(decisions=400))
-    resumed = train_climbing(Shedding(1), parts, None, RunLimits(decisions=900), RunManner(resume=True))
+    trained = train(whole, partial(MoveTrainer.begun, game=game, config=SMALL), RunLimits(decisions=900))
+    again = partial(MoveTrainer.begun, game=Shedding(1))
+    train(parts, partial(again, config=SMALL), RunLimits(decisions=400))
+    resumed = train(parts, again, RunLimits(decisions=900), RunManner(resume=True))
     assert trained.decisions == resumed.decisions
     assert all(
         np.array_equal(value, resumed.learner.tensors()[name])

@@ -19,8 +19,9 @@ from click.testing import CliRunner, Result
 from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.recipe_book import RECIPES
-from blueprint.guandan.training.training_run import RunConfig, RunWatch
-from blueprint.guandan.training.training_run import train as train_run
+from blueprint.guandan.training.trainer import Setup, Trainer
+from blueprint.learning.run import RunLimits, RunManner
+from blueprint.learning.run import train as train_run
 from gs2.commands.matches.compare_agents import match
 from gs2.commands.training.gating import gate
 from gs2.commands.training.train import train
@@ -110,19 +111,19 @@ def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
             held.append(read_checkpoint(tmp_path / "last.safetensors", prefix="-")[1]["generation"])
 
     small = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
+    config, setup = TrainConfig(rounds=4, batch=64), Setup(evaluate_minutes=0, threads=1)
     train_run(
         tmp_path,
-        RunConfig(minutes=60, checkpoint_minutes=60, evaluate_minutes=0, threads=1),
-        network=small,
-        config=TrainConfig(rounds=4, batch=64),
-        watch=RunWatch(progress=look, stop=lambda: len(held) == 2),
+        lambda path: Trainer.begun(path, small, config, setup),
+        RunLimits(call_minutes=60),
+        RunManner(every=3600, progress=look, stop=lambda: len(held) == 2),
     )
     assert held == [1, 1]
 
 
 def test_an_existing_run_is_not_overwritten_and_no_other_network_is_resumed_into(run: Path) -> None:
     words = ("train", "--minutes", "0", "-o", str(run))
-    assert "pass --resume to continue it" in invoke(*words).output
+    assert "pass --resume to continue it" in told(invoke(*words))
     result = invoke(*words, "--resume", "--preset", "danzero")
     assert isinstance(result.exception, CheckpointError) and ", got NetworkConfig" in str(result.exception)
 

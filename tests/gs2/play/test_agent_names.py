@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,11 @@ from blueprint.checkpoint import CheckpointError, shipped_file
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.persona_agent import load_persona_agent
-from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
+from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.learning.run import RunLimits, RunPlace, train
 from blueprint.protocol import Blueprint, GameAgent, UnknownAgent
 from blueprint.research.game_network import GameNetworkConfig
-from blueprint.research.game_training import Budget, TrainingFiles, train_game_network
+from blueprint.research.game_training import train_game_network
 from cfr.policies.policy import save_policy, tabular_policy
 from cfr.solver import solve
 from cfr.tree import grow
@@ -98,8 +100,8 @@ def test_files_of_policies_and_networks_play(tmp_path: Path) -> None:
     probs = solve(tree, variant="cfr+", iterations=30).policy
     save_policy(tmp_path / "kuhn.npz", tabular_policy(game.name, tree, probs, "cfr+"))
     config = GameNetworkConfig(width=16, blocks=1, episodes=64)
-    files = TrainingFiles(tmp_path / "kuhn.safetensors")
-    network = train_game_network(game, np.random.default_rng(0), Budget(1000), config=config, files=files)
+    limits, output = RunLimits(decisions=1000), tmp_path / "kuhn.safetensors"
+    network = train_game_network(game, np.random.default_rng(0), limits, config=config, output=output)
     for name, wanted in (("kuhn.npz", probs), ("kuhn.safetensors", policy_of(network, game, tree))):
         blueprint = load_game_blueprint(game, str(tmp_path / name))
         assert isinstance(blueprint, Blueprint)
@@ -195,7 +197,8 @@ STYLED = ClimbingConfig(state=16, action=8, critic=0, rounds=8, batch=64, person
 def styled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of a network with a personality head that was hardly trained."""
     place = RunPlace.of(tmp_path_factory.mktemp("run"))
-    train_climbing(load_game("big2"), place, STYLED, RunLimits(decisions=1), RunManner(every=0.0))
+    begin = partial(MoveTrainer.begun, game=load_game("big2"), config=STYLED)
+    train(place, begin, RunLimits(decisions=1))
     return place.checkpoint
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
+from blueprint.climbing.training.move_trainer import MoveTrainer
 from blueprint.layers.bfloat import native_half
+from blueprint.learning.run import RunLimits, RunPlace, train
 from games import load_game
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from gs2.play.agent_names import load_game_agent, load_searched, with_quick_copy
@@ -24,7 +26,8 @@ GAME = "doudizhu(ranks=4)"
 def trained(folder: Path, config: ClimbingConfig = SMALL) -> Path:
     """Return the file of a network that was hardly trained."""
     place = RunPlace.of(folder)
-    train_climbing(load_game(GAME), place, config, RunLimits(decisions=1), RunManner(every=0.0))
+    begin = partial(MoveTrainer.begun, game=load_game(GAME), config=config)
+    train(place, begin, RunLimits(decisions=1))
     return place.checkpoint
 
 

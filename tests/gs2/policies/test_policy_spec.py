@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.research.game_training import Budget, TrainingFiles, train_game_network
+from blueprint.learning.run import RunLimits
+from blueprint.research.game_training import train_game_network
 from cfr.best_response import exploitability
 from cfr.tree import FlatTree, grow
 from games.registry import load_game
@@ -37,7 +38,7 @@ def test_every_kind_is_a_policy_on_the_tree_and_a_learned_one_depends_on_the_see
 
 def test_a_networks_checkpoint_is_a_strategy(tree: FlatTree, tmp_path: Path) -> None:
     path = tmp_path / "kuhn.safetensors"
-    trained = train_game_network(GAME, np.random.default_rng(0), Budget(500), files=TrainingFiles(path))
+    trained = train_game_network(GAME, np.random.default_rng(0), RunLimits(decisions=500), output=path)
     assert np.array_equal(policy_from_spec(str(path), GAME, tree), policy_of(trained, GAME, tree))
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blueprint.learning.run import RunLimits
 from blueprint.research.game_network import GameNetworkConfig
-from blueprint.research.game_training import Budget, GameTrainer, TrainingFiles, train_game_network
+from blueprint.research.game_training import GameTrainer, train_game_network
 from cfr.best_response import exploitability
 from cfr.private_moves.form import list_private_moves
 from cfr.tree import grow
@@ -61,7 +62,7 @@ def test_a_networks_file_is_measured(tmp_path: Path) -> None:
     path = tmp_path / "hex.safetensors"
     config = GameNetworkConfig(width=16)
     network = train_game_network(
-        game, np.random.default_rng(0), Budget(300), config=config, files=TrainingFiles(path)
+        game, np.random.default_rng(0), RunLimits(decisions=300), config=config, output=path
     )
     found = measured_privately(game, str(path))
     assert found["form"] == "private"

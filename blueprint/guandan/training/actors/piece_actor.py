@@ -65,10 +65,9 @@ class PieceActor:
         """
         from blueprint.guandan.training.actors.pieces import PieceGame
         from blueprint.guandan.training.actors.records import pack_record
-        from blueprint.guandan.training.actors.weights import take_weights
 
         if version != self.version:
-            take_weights(self.learner, weights)
+            self.learner.take_weights(weights)
             self.version, self.judge = version, self.learner.judge()
         game = PieceGame(piece, self.learner, self.judge)
         return pack_record(game.play(self.scratch, lambda: False))

@@ -6,7 +6,6 @@ that was lost with its machine is played again. `PieceGame` plays; what comes ba
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,16 +21,25 @@ from blueprint.guandan.rules.pruning import PrunedChooser
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.dmc import Judge, Learner
-from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.opponents import SparringChooser, league_of
 from blueprint.guandan.training.personas import PersonaChooser, drawn_types, labelled
 from blueprint.guandan.training.samples import Samples
+from blueprint.learning.learner import decayed, guidance_share
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import STATE
 from games.support.array_types import Array
 from games.support.interruption import Interrupted
 
-__all__ = ["Met", "Piece", "PieceGame", "PlayedPiece", "chooser_of", "player_of", "temperature_at"]
+__all__ = [
+    "GuidedChooser",
+    "Met",
+    "Piece",
+    "PieceGame",
+    "PlayedPiece",
+    "chooser_of",
+    "player_of",
+    "temperature_at",
+]
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,7 @@ class PlayedPiece:
 
 def temperature_at(config: TrainConfig, decisions: int) -> float:
     """Return the temperature of play after so many decisions, in levels."""
-    return config.temperature / math.sqrt(1 + decisions / config.cooling)
+    return decayed(config.temperature, decisions, config.cooling)
 
 
 def player_of(learner: Learner, config: TrainConfig, decisions: int, rng: np.random.Generator) -> Chooser:
@@ -127,6 +135,28 @@ def chooser_of(
         return chooser
     strangers = league_of(config).load(rng)
     return SparringChooser(chooser, strangers, config.strangers_share, rounds, rng, piece.weights)
+
+
+class GuidedChooser:
+    """A player whose decisions are each made by `teacher` with probability `share`, else by `chooser`.
+
+    The learner sees the teacher's actions and what they led to as its own, so that sensible lines of play are
+    in its data before its own values can find them. The share falls to zero (`guidance_share`).
+    Sources: OpenGuanDan's description of SDMC (Ge et al. 2024); personality-guided DMC (2025), section 3.4,
+    which draws the source of each action anew as we do. The share and its course are ours.
+    """
+
+    def __init__(self, chooser: Chooser, teacher: Chooser, share: float, rng: np.random.Generator) -> None:
+        self.chooser, self.teacher, self.share, self.rng = chooser, teacher, share, rng
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return one action per decision, as an index within its row."""
+        taught = self.rng.random(len(decisions)) < self.share
+        choice = np.empty(len(decisions), np.int64)
+        for mask, chooser in ((taught, self.teacher), (~taught, self.chooser)):
+            if mask.any():
+                choice[mask] = chooser(decisions.where(mask))
+        return choice
 
 
 class PieceGame:

@@ -25,7 +25,6 @@ from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.actors import piece_actor
 from blueprint.guandan.training.actors.pieces import Piece, PlayedPiece
 from blueprint.guandan.training.actors.records import unpack_record
-from blueprint.guandan.training.actors.weights import weights_of
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
 from games.support.work.carried import parcel_of
@@ -146,7 +145,7 @@ class RayCrew:
         """Have a generation played by the learner's weights of now, or by newer ones handed out later."""
         reference = self._weights[1]
         if version != self._weights[0]:
-            weights = weights_of(learner)
+            weights = learner.weights()
             reference = self._ray.put(weights)
             self._tally.weight_bytes += sum(value.nbytes for value in weights.values())
         self._due.append((pieces[0].generation, len(pieces)))

@@ -10,10 +10,10 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import TrainConfig
-from blueprint.guandan.training.actors.pieces import chooser_of
-from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
+from blueprint.guandan.training.actors.pieces import GuidedChooser, chooser_of
 from blueprint.guandan.training.opponents import LEAST, NOBODY, YARDSTICKS, League, SparringChooser
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.learning.learner import guidance_share
 from blueprint.protocol import UnknownAgent
 from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import FAST, SMALL

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,25 +19,32 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.training.samples import lambda_returns
-from blueprint.guandan.training.trainer import Trainer
-from blueprint.guandan.training.training_run import RunConfig, train
+from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.inference_file import export_checkpoint
+from blueprint.learning.learner import looking_back
+from blueprint.learning.run import RunLimits, RunManner, train
 from games.guandan.rounds.round import GuanDan
 from tests.blueprint.guandan.positions import FAST
 from tests.blueprint.guandan.positions import TINY as SMALL
 from tests.patience import amount
 
 
+def trained(directory: Path, *how: Any) -> Trainer:
+    """Return the trainer after a moment's run. how: network, configuration and setup."""
+    limits, manner = RunLimits(call_minutes=0.001), RunManner(resume=True)
+    return train(directory, lambda path: Trainer.begun(path, *how), limits, manner)
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("run")
-    train(directory, RunConfig(minutes=0.001, rounds=amount(100, 4)), network=SMALL, config=FAST)
+    trained(directory, SMALL, FAST, Setup(rounds=amount(100, 4)))
     return directory
 
 
 def test_a_run_resumes_where_its_checkpoint_was_written(run: Path) -> None:
     first = Trainer.load(run / "last.safetensors")
-    second = train(run, RunConfig(minutes=0.001))
+    second = trained(run)
     assert second.generation > first.generation
     assert second.decisions > first.decisions
     assert len((run / "curve.jsonl").read_text().splitlines()) == second.generation
@@ -162,18 +170,18 @@ def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
         for slow, fast in zip(learner.mean_network.parameters(), learner.network.parameters(), strict=True):
             slow.zero_()
             fast.fill_(1.0)
-    learner._follow(1000, 50)  # half of the hundred decisions it looks back on
+    learner.follow(looking_back(0.1, 1000, 50))  # half of the hundred decisions it looks back on
     assert all(torch.allclose(slow, torch.tensor(0.5)) for slow in learner.mean_network.parameters())
-    learner._follow(100, 50)  # more decisions than it looks back on
+    learner.follow(looking_back(0.1, 100, 50))  # more decisions than it looks back on
     assert all(torch.allclose(slow, torch.tensor(1.0)) for slow in learner.mean_network.parameters())
 
 
 @pytest.mark.long
 def test_a_run_without_means_goes_on_with_them_and_back(tmp_path: Path) -> None:
     bare = FAST.replace(average=0.0)
-    train(tmp_path, RunConfig(minutes=0.001), network=SMALL, config=bare)
+    trained(tmp_path, SMALL, bare)
     assert not read_checkpoint(tmp_path / "last.safetensors", prefix="learned.")[0]
-    train(tmp_path, RunConfig(minutes=0.001), config=FAST.replace(average=0.5))
+    trained(tmp_path, None, FAST.replace(average=0.5))
     learned = read_checkpoint(tmp_path / "last.safetensors", prefix="learned.network.")[0]
     back = Trainer.load(tmp_path / "last.safetensors", config=bare)
     assert learned and back.learner.mean_network is back.learner.network

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from blueprint.checkpoint import write_checkpoint
 from blueprint.protocol import Blueprint
 from blueprint.research.game_network import (
     GameNetwork,
     GameNetworkConfig,
     NetworkLayout,
     NetworkWeights,
-    save_game_network,
+    network_description,
 )
 from cfr.tree import FlatTree, TreeRules, grow
 from games.game import Game
@@ -301,7 +302,8 @@ def test_a_network_of_a_large_game_is_a_blueprint_by_its_file(tmp_path: Path) ->
     }
     network = GameNetwork(layout, NetworkWeights(arrays), config)
     path = str(tmp_path / "leduc.safetensors")
-    save_game_network(path, network, {f"network.{name}": array for name, array in arrays.items()}, {})
+    tensors = {f"network.{name}": array for name, array in arrays.items()}
+    write_checkpoint(path, tensors, network_description(layout, config))
     found = blueprint_named(path, game)
     infoset = game.parse_infoset("P1 holds Ks | raise")
     trail = find_trail(game, infoset, rng(0))

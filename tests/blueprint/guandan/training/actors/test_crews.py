@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from concurrent.futures import CancelledError
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import pytest
 from blueprint.guandan.training.actors.crews import ThreadCrew
 from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece
 from blueprint.guandan.training.dmc import Learner
-from blueprint.guandan.training.trainer import Trainer
-from blueprint.guandan.training.training_run import RunConfig, train
+from blueprint.guandan.training.trainer import Setup, Trainer
+from blueprint.learning.run import RunLimits, train
 from games.support.interruption import Interrupted
 from games.support.work.priority import BEHIND, niceness
 from tests.blueprint.guandan import positions
@@ -103,8 +104,9 @@ def test_a_resumed_run_deals_other_games_than_those_that_were_out(tmp_path: Path
 
 
 def test_a_run_that_ends_leaves_nobody_playing(tmp_path: Path) -> None:
-    run = RunConfig(minutes=0.001, evaluate_minutes=0.0, threads=2)
-    trainer = train(tmp_path, run, network=SMALL, config=FAST.replace(rounds=300, staleness=3))
+    config, setup = FAST.replace(rounds=300, staleness=3), Setup(evaluate_minutes=0.0, threads=2)
+    begin = partial(Trainer.begun, network=SMALL, config=config, setup=setup)
+    trainer = train(tmp_path, begin, RunLimits(call_minutes=0.001))
     assert trainer.ahead == 3
     with pytest.raises((Interrupted, CancelledError)):
         trainer.crew.collect()

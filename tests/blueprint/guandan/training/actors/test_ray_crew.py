@@ -8,6 +8,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ import pytest
 
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.actors.piece_actor import PieceActor
-from blueprint.guandan.training.trainer import Trainer
-from blueprint.guandan.training.training_run import RunConfig, RunWatch, train
+from blueprint.guandan.training.trainer import Setup, Trainer
+from blueprint.learning.run import RunLimits, RunManner, train
 from games.support.work.priority import BEHIND, niceness
 from games.support.work.ray_cluster import Cluster, connected
 from games.support.work.where import WorkError, where_from
@@ -122,7 +123,8 @@ def test_a_run_on_actors_ends_at_ctrl_c_with_its_last_whole_generation(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     config = FAST.replace(staleness=2)
-    run = RunConfig(minutes=5, on=str(cluster.where), actors=1, evaluate_minutes=0.0)
+    setup = Setup(on=str(cluster.where), actors=1, evaluate_minutes=0.0)
+    begin = partial(Trainer.begun, network=SMALL, config=config, setup=setup)
     rows: list[dict[str, Any]] = []
 
     def progress(row: dict[str, Any]) -> None:
@@ -131,7 +133,7 @@ def test_a_run_on_actors_ends_at_ctrl_c_with_its_last_whole_generation(
             threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     before = signal.getsignal(signal.SIGINT)
-    trainer = train(tmp_path, run, network=SMALL, config=config, watch=RunWatch(progress))
+    trainer = train(tmp_path, begin, RunLimits(call_minutes=5), RunManner(progress=progress))
     again = Trainer.load(tmp_path / "last.safetensors", threads=1)
     assert len(rows) >= 3 and again.generation == len(rows) == trainer.generation
     assert again.rounds == config.rounds * len(rows)

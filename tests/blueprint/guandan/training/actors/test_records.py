@@ -14,7 +14,6 @@ from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece
 from blueprint.guandan.training.actors.records import BadRecord, pack_record, unpack_record
-from blueprint.guandan.training.actors.weights import take_weights, weights_of
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.trainer import Trainer
 from tests.blueprint.guandan.positions import FAST
@@ -87,7 +86,7 @@ def test_a_piece_comes_out_the_same_by_weights_that_travelled(way: str) -> None:
         trainer.run_generation()
     elsewhere = Learner(SMALL, config.replace(seed=99), trainer.device)
     before = play(elsewhere, piece_of(config))
-    take_weights(elsewhere, weights_of(trainer.learner))
+    elsewhere.take_weights(trainer.learner.weights())
     here, there = (play(learner, piece_of(config)) for learner in (trainer.learner, elsewhere))
     assert_same(here, there)
     assert before.final.tobytes() != here.final.tobytes()

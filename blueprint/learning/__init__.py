@@ -1,0 +1,1 @@
+"""Parts of training that every kind of network shares: the run, the trainer and the learner."""
