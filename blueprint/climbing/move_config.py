@@ -55,7 +55,7 @@ class ClimbingConfig(Configuration):
         A / temperature among their policy_top best moves. policy_clip: how far the probability of a move may
         go from what it was when it was played, as a share, before it counts no more.
     seed: of everything random.
-    recipe: name of the recipe that the run was begun with (`recipe_book`), none for a run of its own.
+    recipe: name of the recipe that the run was begun with (`papers.recipes`), none for a run of its own.
     """
 
     label: ClassVar[str] = "ClimbingConfig"

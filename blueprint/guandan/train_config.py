@@ -136,7 +136,7 @@ class TrainConfig(Configuration):
     pieces: shares in which a generation is played, each from a seed of its own; what a run learns depends on
         them, not on who plays them. 0: one for each thread or actor that plays.
     seed: of everything random.
-    recipe: name of the recipe that the run was begun with (`recipe_book`), none for a run of its own.
+    recipe: name of the recipe that the run was begun with (`papers.recipes`), none for a run of its own.
     """
 
     label: ClassVar[str] = "TrainConfig"

@@ -128,7 +128,7 @@ def _configurations(
     """
     from blueprint.checkpoint import read_checkpoint
     from blueprint.guandan.train_config import NETWORKS, TrainConfig
-    from blueprint.guandan.training.recipe_book import named_recipe
+    from blueprint.paper_parts import paper_part
 
     last = output / "last.safetensors"
     if recipe is not None:
@@ -137,7 +137,7 @@ def _configurations(
                 f"--recipe {recipe} has a network of its own; got --preset {preset} as well; leave one of "
                 "them out"
             )
-        system = named_recipe(recipe)
+        system = paper_part("recipe", "--recipe")(recipe)
         network, config = system.network_config(**widths), system.train_config(**changes)
     else:
         network, config = NETWORKS[preset or "ours"].replace(**widths), TrainConfig(**changes)

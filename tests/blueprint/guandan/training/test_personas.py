@@ -21,9 +21,9 @@ from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.split_agents import PersonalityAgent
 from blueprint.guandan.training.personas import OWN, PersonaChooser, drawn_types
-from blueprint.guandan.training.recipe_book import named_recipe
 from blueprint.guandan.training.side_losses import hidden_moves, is_grown
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.papers.recipes import named_recipe
 from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import random_decisions, random_states
 

@@ -16,8 +16,8 @@ from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.quick_agents import load_chooser
 from blueprint.guandan.train_config import NETWORKS, NetworkConfig, TrainConfig
-from blueprint.guandan.training.recipe_book import RECIPES, named_recipe
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.papers.recipes import RECIPES, named_recipe
 from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import TINY
 
