@@ -13,6 +13,7 @@ import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.choosing.top_choices import TopChoices
+from blueprint.choosing import TopChoices
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.network.fast_moves import FastCritic, FastMoves
-from blueprint.climbing.network.move_network import HandCritic, MoveNetwork
+from blueprint.climbing.network.fast_moves import FastCritic, FastMoves, fast_moves
+from blueprint.climbing.network.move_network import HandCritic, move_network
 from blueprint.climbing.training.climbing_play import MoveRecord
 from blueprint.layers.bfloat import native_half
-from blueprint.layers.policy_loss import policy_loss
+from blueprint.paper_parts import paper_part
 from games.support.array_types import Array, Ints
 
 __all__ = ["MoveLearner", "MoveSamples"]
@@ -78,7 +79,7 @@ class MoveLearner:
         self.inputs, self.config = inputs, config
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            self.network = MoveNetwork(inputs, config)
+            self.network: Any = move_network(inputs, config)
             self.critic = HandCritic(inputs, config.critic) if config.critic else None
         self.mean_network = copy.deepcopy(self.network)
         self.mean_critic = copy.deepcopy(self.critic)
@@ -92,7 +93,7 @@ class MoveLearner:
     def snapshot(self) -> FastMoves:
         """Return the network as it plays now: by the mean of the weights, or, for a policy, by these."""
         playing = self.network if self.config.policy else self.mean_network
-        return FastMoves(self.inputs, _arrays("network", playing), half=self.half)
+        return fast_moves(self.inputs, _arrays("network", playing), half=self.half)
 
     def samples(
         self, played: MoveRecord, worth: NDArray[np.float64], choices: TopChoices | None = None
@@ -108,9 +109,7 @@ class MoveLearner:
         each = worth[played.rounds].astype(np.float32)
         types = None
         if played.types is not None:
-            players = np.arange(played.types.shape[1])
-            around = (played.seats[:, None] + players) % len(players)
-            types = played.types[played.rounds[:, None], around]
+            types = paper_part("labels")(played.types, played.rounds, played.seats)
         return MoveSamples(played.states, played.words, played.seats, each, baseline, choices, types)
 
     def learn(
@@ -138,8 +137,9 @@ class MoveLearner:
         with torch.enable_grad(), torch.autocast("cpu", torch.bfloat16, enabled=self.half):
             losses = self._losses(samples, rng)
             total = losses["advantage"] + 0.5 * losses["value"] + losses["critic"]
-            total = total + self.config.hands * losses["hands"] + self.config.policy * losses["policy"]
-            for name, weight in (("personality", self.config.labels), ("types", self.config.recognise)):
+            config = self.config
+            weights = {"hands": config.hands, "personality": config.labels, "types": config.recognise}
+            for name, weight in (weights | {"policy": config.policy}).items():
                 if name in losses:
                     total = total + weight * losses[name]
         total.backward()  # type: ignore[no-untyped-call]  # of torch
@@ -171,22 +171,15 @@ class MoveLearner:
             "hands": torch.zeros(()),
             "policy": policy,
         }
-        if self.critic is not None or self.network.hands is not None:
-            hidden = np.empty((n, inputs.hidden_bits), np.uint8)
+        hidden = np.empty((n, inputs.hidden_bits), np.uint8)
+        if self.critic is not None or self.config.hands:
             inputs.write_hidden(states, rows, seats, hidden)
         if self.critic is not None:
             seen = self.critic(self._tensor(np.concatenate([x[:n], hidden], 1))).float()
             found["critic"] = F.mse_loss(seen, worth[:n])
-        if self.network.hands is not None:
-            odds = self.network.held(h[:n]).float()
-            found["hands"] = F.binary_cross_entropy_with_logits(odds, torch.from_numpy(hidden).float())
-        if self.network.personality is not None and samples.types is not None:
-            styles = self.network.styles(h[:n], self._moves(samples, samples.words, 1)).float()
-            whose = F.one_hot(torch.from_numpy(samples.types[:, 0]), styles.shape[1]).float()
-            found["personality"] = F.binary_cross_entropy_with_logits(styles, whose)
-        if self.network.recogniser is not None and samples.types is not None:
-            told = self.network.types(h[:n]).float().flatten(0, 1)
-            found["types"] = F.cross_entropy(told, torch.from_numpy(samples.types[:, 1:].reshape(-1)))
+        if self.config.hands or samples.types is not None:
+            moves = partial(self._moves, samples, samples.words, 1)
+            found |= self.network.missed(h[:n], hidden, samples.types, moves)
         return found
 
     def _moves(self, samples: MoveSamples, words: Ints, k: int) -> Tensor:
@@ -209,8 +202,8 @@ class MoveLearner:
         each = self.network.advantages(h, moves, of).float().view(n, k)
         a = each.gather(1, torch.from_numpy(choices.picked)[:, None])[:, 0]
         config = self.config
-        lost = policy_loss(each, choices, target, self.temperature, config.policy_clip, torch.ones(n))
-        return a, lost.mean()
+        at = self.temperature, config.policy_clip
+        return a, paper_part("policy loss")(each, choices, target, *at, torch.ones(n)).mean()
 
     def _tensor(self, rows: NDArray[np.uint8]) -> Tensor:
         given = torch.from_numpy(rows)

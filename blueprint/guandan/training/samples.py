@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing.top_choices import TopChoices
+from blueprint.choosing import TopChoices
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.structured import join
 from games.support.array_types import Array, Ints

@@ -127,7 +127,7 @@ def _configurations(
     Raises UsageError for options that contradict each other or the run, ConfigError for fields.
     """
     from blueprint.checkpoint import read_checkpoint
-    from blueprint.guandan.train_config import NETWORKS, TrainConfig
+    from blueprint.guandan.train_config import NetworkConfig, TrainConfig
     from blueprint.paper_parts import paper_part
 
     last = output / "last.safetensors"
@@ -140,7 +140,10 @@ def _configurations(
         system = paper_part("recipe", "--recipe")(recipe)
         network, config = system.network_config(**widths), system.train_config(**changes)
     else:
-        network, config = NETWORKS[preset or "ours"].replace(**widths), TrainConfig(**changes)
+        network, config = NetworkConfig(), TrainConfig(**changes)
+        if preset == "danzero":
+            network = paper_part("recipe", "--preset danzero")(preset).network_config()
+        network = network.replace(**widths)
     if not last.exists():
         return network, config
     if not resume:

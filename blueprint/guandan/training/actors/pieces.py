@@ -9,23 +9,19 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing.top_choices import TopChooser
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.rules.pruning import PrunedChooser
-from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.dmc import Judge, Learner
-from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.opponents import SparringChooser, league_of
-from blueprint.guandan.training.personas import PersonaChooser, drawn_types, labelled
 from blueprint.guandan.training.samples import Samples
+from blueprint.paper_parts import paper_part
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import STATE
 from games.support.array_types import Array
@@ -116,13 +112,8 @@ def chooser_of(
 ) -> Chooser:
     """Return who plays a piece of so many rounds: the network, and whom else the configuration wants."""
     chooser = player
-    if config.prune >= 0:
-        chooser = PrunedChooser(chooser, config.prune)
-    share = guidance_share(piece.decisions, config.guide, config.guide_share)
-    if share > 0:
-        chooser = GuidedChooser(chooser, StrongAgent(), share, rng)
-    if config.personas:
-        return PersonaChooser(chooser, drawn_types(config.personas, rounds, piece.seed))
+    if config.prune >= 0 or config.guide or config.personas:
+        chooser = paper_part("GuanDan player")(chooser, config, piece, rng, rounds)
     if config.strangers_share == 0:
         return chooser
     strangers = league_of(config).load(rng)
@@ -150,10 +141,14 @@ class PieceGame:
         if isinstance(chooser, SparringChooser):
             of, met = chooser.ours(record), Met(chooser.who, chooser.payoffs(payoff))
             record = chooser.own(record)
-        choices = self._player.choices() if isinstance(self._player, TopChooser) else None
+        kept = getattr(self._player, "choices", None)  # of a policy
+        choices = None if kept is None else kept()
         samples = self.learner.samples(record, payoff, self.judge, self._rng, choices)
-        if isinstance(chooser, PersonaChooser):
-            samples = labelled(samples, record.round, chooser.types)
+        types = getattr(chooser, "types", None)  # of seats that play by personalities
+        if types is not None:
+            at = slice(None) if samples.rows is None else samples.rows
+            seats = samples.states["player"].astype(np.int64)
+            samples = replace(samples, types=paper_part("labels")(types, record.round[at], seats))
         if samples.rows is not None:
             of[np.delete(np.flatnonzero(of), samples.rows)] = False
         answers = np.concatenate([*heard.answers, np.zeros(0, np.int64)])
