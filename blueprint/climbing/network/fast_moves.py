@@ -15,54 +15,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blueprint.checkpoint import CheckpointError
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.layers.bfloat import bits, dot_rows, relu, relu_joined
-from blueprint.layers.half_rows import FastLayer, run_residual
+from blueprint.layers.half_rows import Layers, bucket, run_residual
 from blueprint.paper_parts import paper_part
 from games.support.array_types import Array, Ints
 
-__all__ = ["FastCritic", "FastMoves", "Layers", "fast_moves"]
+__all__ = ["FastCritic", "FastMoves", "fast_moves"]
 
 CHUNK = 2048
 """Moves, or views without, that go through at once: layers of more leave the cache."""
 
 OTHERS = tuple(f"network.{name}." for name in ("hands", "foreseen", "personality", "recogniser", "heard"))
 """Layers of networks that know something of the others."""
-
-
-def _bucket(n: int) -> int:
-    """Return the least allowed batch of n rows or more: the library compiles a product for every new size."""
-    step = max(16, 1 << max(0, (n - 1).bit_length() - 3))
-    return -(-n // step) * step
-
-
-class Layers:
-    """Layers by name from tensors, each checked to fit the one before."""
-
-    def __init__(self, tensors: dict[str, Array], half: bool, name: str) -> None:
-        self.tensors, self.half, self.name = tensors, half, name
-
-    def one(
-        self, name: str, inputs: int | None = None, outputs: int | None = None, *, bias: bool = True
-    ) -> FastLayer:
-        """Return a layer; inputs, outputs: how many it must have; bias: whether it has one."""
-        weight, base = self.tensors.get(f"{name}.weight"), self.tensors.get(f"{name}.bias")
-        if weight is not None and not bias:
-            base = np.zeros(len(weight), np.float32)
-        if weight is None or base is None or weight.ndim != 2 or base.shape != weight.shape[:1]:
-            raise CheckpointError(f"{self.name}: {name} must be a layer, weight and bias; it is not there")
-        for what, wanted, got in (("inputs", inputs, weight.shape[1]), ("outputs", outputs, len(weight))):
-            if wanted not in (None, got):
-                raise CheckpointError(f"{self.name}: {name} must have {wanted} {what}; got {got}")
-        # copies: a snapshot of a network in training must not follow it
-        return FastLayer(np.array(weight, np.float32), np.array(base, np.float32), self.half)
-
-    def stack(self, name: str, width: int) -> list[FastLayer]:
-        found: list[FastLayer] = []
-        while f"{name}.{len(found)}.weight" in self.tensors:
-            found.append(self.one(f"{name}.{len(found)}", width, width))
-        return found
 
 
 class _FastTower:
@@ -129,7 +94,7 @@ class FastMoves:
         for low in range(0, len(rows), CHUNK):
             high = min(low + CHUNK, len(rows))
             n = high - low
-            x = np.zeros((_bucket(n) if self.half else n, self.inputs.seat_bits), np.uint8)
+            x = np.zeros((bucket(n) if self.half else n, self.inputs.seat_bits), np.uint8)
             self.inputs.write_seats(states, rows[low:high], seats[low:high], x)
             with torch.inference_mode():
                 h = self._tower(x)
@@ -174,7 +139,7 @@ class FastMoves:
     ) -> Tensor:
         """Return the head's output of moves; rows beyond are padding."""
         m = len(words)
-        x = np.zeros((_bucket(m) if self.half else m, self.inputs.move_bits), np.uint8)
+        x = np.zeros((bucket(m) if self.half else m, self.inputs.move_bits), np.uint8)
         self.inputs.write_moves(states, *who, offsets, words, x)
         counts = np.diff(offsets)
         with torch.inference_mode():
@@ -223,7 +188,7 @@ class FastCritic:
         rows = np.arange(len(states))
         for low, high in itertools.pairwise([*range(0, len(states), CHUNK), len(states)]):
             n = high - low
-            room = _bucket(n) if self.half else n
+            room = bucket(n) if self.half else n
             x, hidden = (
                 np.zeros((room, w), np.uint8) for w in (self.inputs.seat_bits, self.inputs.hidden_bits)
             )
