@@ -151,7 +151,9 @@ class House:
         return [
             str(module.path)
             for module in self.modules
-            if game not in str(module.path) and game in (self.root / module.path).read_text().lower()
+            if game not in str(module.path)
+            and "papers" not in module.path.parts  # a wing of its own, of systems that played these games
+            and game in (self.root / module.path).read_text().lower()
         ]
 
     def mutual(self) -> list[str]:

@@ -108,11 +108,23 @@ def test_generic_search_sees_only_the_blueprint_protocol(folder: str) -> None:
     "folder", [*SEARCH, "gs2/policies", "blueprint", "cfr", "gs2/play", "gs2/environments", "gs2/explore"]
 )
 def test_what_serves_every_game_imports_nothing_of_guandan(folder: str) -> None:
-    files = [path for path in (ROOT / folder).rglob("*.py") if "guandan" not in path.relative_to(ROOT).parts]
+    wings = {"guandan", "papers"}
+    files = [path for path in (ROOT / folder).rglob("*.py") if not wings & set(path.relative_to(ROOT).parts)]
     assert files
     for path in files:
         seen = {name for name in imported_modules(path) if "guandan" in name.split(".")}
         assert not seen, f"{path.relative_to(ROOT)} imports {', '.join(sorted(seen))}"
+
+
+def test_nothing_but_its_table_names_the_wing_of_published_systems() -> None:
+    wing, table = ROOT / "blueprint" / "papers", ROOT / "blueprint" / "paper_parts.py"
+    for package in MAY_IMPORT:
+        for path in (ROOT / package).rglob("*.py"):
+            if wing in path.parents or path == table:
+                continue
+            modules, words = _read(path)
+            wrong = sorted(name for name in modules | words if name.startswith("blueprint.papers"))
+            assert not wrong, f"{path.relative_to(ROOT)} names {', '.join(wrong)}; ask `paper_part` for it"
 
 
 @pytest.mark.parametrize("words", ["", "'bench', ", "'experiment', "])

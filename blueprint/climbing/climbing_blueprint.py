@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from blueprint.checkpoint import check_features, read_checkpoint
 from blueprint.climbing.inputs.move_inputs import move_inputs
 from blueprint.climbing.move_config import described_config
-from blueprint.climbing.network.fast_moves import FastMoves
+from blueprint.climbing.network.fast_moves import FastMoves, fast_moves
+from blueprint.paper_parts import paper_part
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -23,16 +24,13 @@ from games.support.configuration import ConfigError
 
 __all__ = ["ClimbingBlueprint", "load_climbing_blueprint"]
 
-HEARD = ("network.foreseen.", "network.heard.")
-"""Layers by which what is said of the others is heard."""
-
 
 class ClimbingBlueprint:
     """A blueprint (see `blueprint.protocol`) that plays its best move, or softly at a temperature.
 
     scale: payoffs to 1 of the network's answers. Of a network that learned who wins, values are what winning
     is worth, 1 or -1. temperature: of the softmax over Q, in the network's own unit; 0 for the best move.
-    prune: margin of move pruning (`move_pruning`) in what it plays, -1 for none; q tells of all moves.
+    prune: margin of move pruning (`papers.pruning`) in what it plays, -1 for none; q tells of all moves.
     wins: whether its values are of who wins, not the game's payoffs. source: its checkpoint, if it has one.
     """
 
@@ -107,8 +105,8 @@ class ClimbingBlueprint:
         if self.prune >= 0:
             inputs, seats = self.network.inputs, np.full(len(states), player, np.int64)
             words = inputs.words(actions.values)
-            kept = inputs.keep_moves(np.ascontiguousarray(states), seats, actions.offsets, words, self.prune)
-            a = np.where(kept, a, -np.inf)
+            where = (np.ascontiguousarray(states), seats, actions.offsets, words)
+            a = np.where(paper_part("climbing pruning")(inputs, *where, self.prune), a, -np.inf)
         starts, counts = actions.offsets[:-1], actions.counts
         below = a - np.repeat(np.maximum.reduceat(a, starts), counts)
         if self.temperature > 0:
@@ -139,15 +137,8 @@ def load_climbing_blueprint(
     check_features(path, description, inputs.layout)
     name = f"{path.stem}@{description.get('decisions', 0)}"
     if not heeds:
-        heard = [key for key in tensors if key.startswith(HEARD)]
-        if not heard:
-            raise ConfigError(
-                f"{name}: heeds=false needs a network with models of the others; it has none; train one by "
-                "the recipe odmc or pdhqn"
-            )
-        for key in heard:
-            del tensors[key]
-    network = FastMoves(inputs, tensors, half=False, name=name)
+        tensors = paper_part("climbing network unheard", "heeds=false")(tensors, name)
+    network = fast_moves(inputs, tensors, half=False, name=name)
     found = ClimbingBlueprint(
         network,
         float(description["stake"]),

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import attrs
 
 from blueprint.checkpoint import CheckpointError, check_description
-from blueprint.choosing.policy_fields import check_policy_fields
+from blueprint.paper_parts import check_paper_fields
 from games.game import Game
-from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
+from games.support.configuration import Configuration, flag, integer, one_of, real, text
 
 __all__ = ["CLIMBING", "TARGETS", "ClimbingConfig", "described_config"]
 
@@ -55,7 +55,7 @@ class ClimbingConfig(Configuration):
         A / temperature among their policy_top best moves. policy_clip: how far the probability of a move may
         go from what it was when it was played, as a share, before it counts no more.
     seed: of everything random.
-    recipe: name of the recipe that the run was begun with (`recipe_book`), none for a run of its own.
+    recipe: name of the recipe that the run was begun with (`papers.recipes`), none for a run of its own.
     """
 
     label: ClassVar[str] = "ClimbingConfig"
@@ -92,25 +92,9 @@ class ClimbingConfig(Configuration):
     recipe: str = attrs.field(default="", validator=text)
 
     def check(self) -> None:
-        """Raise ConfigError for a guide that never says anything, and a policy without what it needs."""
-        check_policy_fields(self)
-        if bool(self.personas) != bool(self.personality):
-            raise ConfigError(
-                "ClimbingConfig: personas and a personality head need each other; got "
-                f"personas={self.personas}, personality={self.personality}; use --recipe pdhqn for both"
-            )
-        if self.recognise and not self.personas:
-            raise ConfigError(
-                f"ClimbingConfig: recognise needs personas to tell apart; got recognise={self.recognise}, "
-                "personas=0; use --recipe pdhqn for both"
-            )
-        if self.personas and (self.policy or self.guide):
-            raise ConfigError(
-                f"ClimbingConfig: personas must be 0 beside a policy or a guide; got {self.personas}; a seat "
-                "plays by one of them"
-            )
-        if self.guide and not self.guide_share:
-            raise ConfigError("ClimbingConfig: a guide needs a guide_share above 0; got 0")
+        """Raise ConfigError for fields of published systems that contradict each other."""
+        paper = ("guide", "hands", "personality", "personas", "recognise", "prune", "policy")
+        check_paper_fields(self, *paper)
 
 
 def described_config(path: str | Path, description: dict[str, Any], game: Game) -> ClimbingConfig:

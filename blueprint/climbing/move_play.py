@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import attrs
 
-from blueprint.choosing.personality import ALPHA, PERSONALITIES
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint, load_climbing_blueprint
-from blueprint.climbing.persona_agent import PersonaAgent, load_persona_agent
+from blueprint.paper_parts import check_paper_fields, paper_part
+from blueprint.protocol import GameAgent
 from games.game import Game
-from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real
+from games.support.configuration import Configuration, flag, integer, real, text
 
 __all__ = ["MovePlay", "move_agent"]
 
@@ -31,27 +31,23 @@ class MovePlay(Configuration):
 
     temperature: float = attrs.field(default=0.0, validator=real(0, 10))
     prune: int | None = attrs.field(default=None, validator=integer(-1, 27, optional=True))
-    persona: str = attrs.field(default="", validator=one_of(("", *PERSONALITIES)))
+    persona: str = attrs.field(default="", validator=text)
     alpha: float | None = attrs.field(default=None, validator=real(0, 1, below=True, optional=True))
     heeds: bool = attrs.field(default=True, validator=flag)
 
     def check(self) -> None:
         """Raise ConfigError for fields that nothing would read."""
-        if self.alpha is not None and not self.persona:
-            raise ConfigError(f"MovePlay: alpha={self.alpha:g} blends with a style; name a persona too")
-        if self.persona and (self.temperature or self.prune is not None):
-            raise ConfigError("MovePlay: a persona plays its best move; leave temperature and prune out")
-        if self.persona and not self.heeds:
-            raise ConfigError("MovePlay: a persona listens to its models of the others; leave heeds out")
+        check_paper_fields(self, "persona", "alpha", "prune", "heeds")
 
 
-def move_agent(path: str | Path, game: Game, play: MovePlay) -> ClimbingBlueprint | PersonaAgent:
+def move_agent(path: str | Path, game: Game, play: MovePlay) -> ClimbingBlueprint | GameAgent:
     """Return the agent of a checkpoint that plays so; with a persona it has no values.
 
     Raises CheckpointError if the file is missing, damaged, of another kind or game, or lacks a part.
     """
     if play.persona:
-        return load_persona_agent(path, game, play.persona, alpha=ALPHA if play.alpha is None else play.alpha)
+        agent: GameAgent = paper_part("climbing style")(path, game, play.persona, alpha=play.alpha)
+        return agent
     return load_climbing_blueprint(
         path, game, temperature=play.temperature, prune=play.prune, heeds=play.heeds
     )

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import attrs
 
-from blueprint.choosing.policy_fields import check_policy_fields
+from blueprint.paper_parts import check_paper_fields
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
-__all__ = ["KINDS", "NETWORKS", "NetworkConfig", "TrainConfig"]
+__all__ = ["KINDS", "NetworkConfig", "TrainConfig"]
 
 KINDS = ("ours", "danzero")
 """Families of networks, each with inputs of its own."""
@@ -54,27 +54,7 @@ class NetworkConfig(Configuration):
 
     def check(self) -> None:
         """Raise ConfigError for a part that the network cannot have."""
-        if self.kind == "ours" and (self.branch or self.personality or self.opponent):
-            raise ConfigError(
-                "NetworkConfig: branch, personality and opponent are parts of danzero; got the kind 'ours'; "
-                "leave them out, or set kind=danzero and critic=0"
-            )
-        if self.personality and self.blocks < 3:
-            raise ConfigError(
-                f"NetworkConfig: with a personality head blocks must be at least 3; got {self.blocks}; the "
-                "head shares all hidden layers but the last two"
-            )
-        if self.kind == "danzero" and self.critic:
-            raise ConfigError(f"NetworkConfig: danzero has no critic, critic must be 0; got {self.critic}")
-        if self.kind == "danzero" and (self.past or self.hands or self.stakes):
-            raise ConfigError("NetworkConfig: danzero has none of past, hands and stakes; leave them out")
-
-
-NETWORKS = {
-    "ours": NetworkConfig(),
-    "danzero": NetworkConfig(kind="danzero", state=512, blocks=5, action=1, action_blocks=0, critic=0),
-}
-"""Networks by name; "danzero" is that of Lu et al. 2023: 567 inputs, five hidden layers of 512."""
+        check_paper_fields(self, "kind", "branch", "personality", "opponent")
 
 
 @attrs.frozen(slots=False)
@@ -108,7 +88,7 @@ class TrainConfig(Configuration):
     hands: weight of the loss of who holds the hidden cards, in levels squared a nat; of an opponent model's.
     personas: share of the seats that play a round by a rule-based personality, drawn evenly, which the
         network learns to tell apart (PDHQN). labels: weight of these losses, in levels squared a nat.
-    policy: weight of the policy's loss (PPO, see `policy_loss`) beside the squared loss of the
+    policy: weight of the policy's loss (PPO, see `papers.top_policy`) beside the squared loss of the
         advantages; 0 learns values alone. With it the weights that learn play, without random moves.
     policy_top: best moves that play draws from, where there is a policy. policy_clip: how far the probability
         of a move may go from what it was when it was played, as a share, before it counts no more.
@@ -117,15 +97,15 @@ class TrainConfig(Configuration):
     average: Polyak averaging: the running mean of the weights, which plays, values and is shipped, looks back
         on this share of the decisions trained so far; 0 uses the weights themselves.
     guide: decisions over which the share of a teacher, the strong rule-based agent, in the play falls to zero
-        (SDMC; see `GuidedChooser`); 0 turns it off.
+        (SDMC; see `papers.players`); 0 turns it off.
     guide_share: the teacher's share at the beginning.
     strangers: the opponent pool: agents, by name or path and set apart by commas, that play one side in some
         rounds, where only the other side's moves are learned (see `opponents`). "varied" is the strongest
         rule-based agent with weights drawn anew for every generation.
     strangers_share: share of the rounds that are played against the pool. strangers_by: "evenly" meets each
         as often as the others, "loss" those more often to whom more is lost.
-    prune: margin of move pruning by minimum combination in self-play, in moves (ODMC; see `pruning`); -1
-        offers every move.
+    prune: margin of move pruning by minimum combination in self-play, in moves (ODMC; see
+        `papers.pruning`); -1 offers every move.
     tribute: share of rounds that start with tribute.
     matches: share of rounds that are part of a match, in which results are worth what they do for it; a
         network that does not see the stakes must not have any.
@@ -136,7 +116,7 @@ class TrainConfig(Configuration):
     pieces: shares in which a generation is played, each from a seed of its own; what a run learns depends on
         them, not on who plays them. 0: one for each thread or actor that plays.
     seed: of everything random.
-    recipe: name of the recipe that the run was begun with (`recipe_book`), none for a run of its own.
+    recipe: name of the recipe that the run was begun with (`papers.recipes`), none for a run of its own.
     """
 
     label: ClassVar[str] = "TrainConfig"
@@ -184,9 +164,4 @@ class TrainConfig(Configuration):
         """Raise ConfigError for rounds against an opponent pool in which there is nobody."""
         if self.strangers_share and not self.strangers:
             raise ConfigError("TrainConfig: strangers_share needs strangers, such as 'strong'; got none")
-        check_policy_fields(self)
-        if self.personas and (self.policy or self.strangers_share):
-            raise ConfigError(
-                f"TrainConfig: personas must be 0 beside a policy or strangers; got {self.personas}; a seat "
-                "plays by one of them"
-            )
+        check_paper_fields(self, "policy", "guide", "personas", "prune")

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from blueprint.checkpoint import CheckpointError
 from blueprint.layers.bfloat import bits, grow_positive
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["FastLayer", "add_rows", "copy_row", "first_layer", "run_residual", "sum_rows"]
+__all__ = ["FastLayer", "Layers", "add_rows", "bucket", "copy_row", "first_layer", "run_residual", "sum_rows"]
 
 
 def _widens() -> bool:
@@ -128,6 +129,51 @@ class FastLayer:
     def rows(self) -> NDArray[np.uint16]:
         """[inputs, width] weights as bits in half precision."""
         return np.ascontiguousarray(self.weight.numpy().T.astype(np.float16)).view(np.uint16)
+
+
+def bucket(n: int) -> int:
+    """Return the least allowed batch of n rows or more: the library compiles a product for every new size."""
+    step = max(16, 1 << max(0, (n - 1).bit_length() - 3))
+    return -(-n // step) * step
+
+
+class Layers:
+    """Layers by name from tensors, each checked to be of the shape that is asked for."""
+
+    def __init__(self, tensors: dict[str, Array], half: bool, name: str) -> None:
+        self.tensors, self.half, self.name = tensors, half, name
+
+    def one(
+        self,
+        name: str,
+        inputs: int | None = None,
+        outputs: int | None = None,
+        *,
+        bias: bool = True,
+        scale: Array | None = None,
+    ) -> FastLayer:
+        """Return a layer; inputs, outputs: how many it must have; bias: whether it has one; scale: of inputs.
+
+        Raises CheckpointError where it is missing or of another shape.
+        """
+        weight, base = self.tensors.get(f"{name}.weight"), self.tensors.get(f"{name}.bias")
+        if weight is not None and not bias:
+            base = np.zeros(len(weight), np.float32)
+        if weight is None or base is None or weight.ndim != 2 or base.shape != weight.shape[:1]:
+            raise CheckpointError(f"{self.name}: {name} must be a layer, weight and bias; it is not there")
+        for what, wanted, got in (("inputs", inputs, weight.shape[1]), ("outputs", outputs, len(weight))):
+            if wanted not in (None, got):
+                raise CheckpointError(f"{self.name}: {name} must have {wanted} {what}; got {got}")
+        # copies: a snapshot of a network in training must not follow it
+        weight = np.array(weight, np.float32) if scale is None else (weight * scale).astype(np.float32)
+        return FastLayer(weight, np.array(base, np.float32), self.half)
+
+    def stack(self, name: str, width: int | None = None) -> list[FastLayer]:
+        """Return the layers that go by a name and a number; width: of each."""
+        found: list[FastLayer] = []
+        while f"{name}.{len(found)}.weight" in self.tensors:
+            found.append(self.one(f"{name}.{len(found)}", width, width))
+        return found
 
 
 def run_residual(layers: list[FastLayer], h: Tensor) -> Tensor:

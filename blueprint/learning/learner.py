@@ -16,7 +16,7 @@ from torch import Tensor
 from blueprint.checkpoint import CheckpointError
 from games.support.array_types import Array, Ints
 
-__all__ = ["BaseLearner", "arrays_of", "decayed", "drawn_rows", "guidance_share", "looking_back"]
+__all__ = ["BaseLearner", "arrays_of", "decayed", "drawn_rows", "looking_back"]
 
 LONGEST = 5.0
 """A gradient is cut to this length."""
@@ -167,14 +167,6 @@ def looking_back(average: float, decisions: int, span: float) -> float:
     span: decisions played since it moved last.
     """
     return min(1.0, span / max(average * decisions, 1e-9))
-
-
-def guidance_share(decisions: float, guide: float, share: float) -> float:
-    """Return the probability that a teacher makes a decision: `share` at first, linearly 0 at `guide`.
-
-    decisions: trained so far.
-    """
-    return share * max(0.0, 1.0 - decisions / guide) if guide > 0 else 0.0
 
 
 def drawn_rows(total: int, size: int, number: int, rng: np.random.Generator) -> Iterator[Ints]:

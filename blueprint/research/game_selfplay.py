@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing.soft_choice import draw_soft
+from blueprint.choosing import draw_soft
 from blueprint.game_lockstep import GameLockstep
 from blueprint.protocol import GameAgent
 from blueprint.research.game_network import GameNetwork

@@ -128,14 +128,14 @@ def with_quick_copy(blueprint: Blueprint, path: str | Path) -> Blueprint:
     Of any blueprint but a climbing game's network, and on other processors, itself.
     """
     from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
-    from blueprint.climbing.network.fast_moves import FastMoves
+    from blueprint.climbing.network.fast_moves import fast_moves
     from blueprint.layers.bfloat import native_half
 
     if not isinstance(blueprint, ClimbingBlueprint) or not native_half():
         return blueprint
     tensors, _ = read_checkpoint(Path(path), prefix="network.")
     found, quick = copy(blueprint), copy(blueprint)
-    quick.network = FastMoves(blueprint.network.inputs, tensors, half=True, name=blueprint.name)
+    quick.network = fast_moves(blueprint.network.inputs, tensors, half=True, name=blueprint.name)
     found.quick = quick  # type: ignore[attr-defined]
     return found
 

@@ -63,12 +63,12 @@ def _network(path: Path, inputs: MoveInputs, *, hears: bool = True) -> tuple[Fas
     """Return a checkpoint's network and its margin of pruning."""
     from blueprint.checkpoint import read_checkpoint
     from blueprint.climbing.move_config import described_config
-    from blueprint.climbing.network.fast_moves import FastMoves
+    from blueprint.climbing.network.fast_moves import fast_moves
 
     tensors, description = read_checkpoint(path, prefix="network.")
     config = described_config(path, description, inputs.game)
     kept = tensors if hears else without_model(tensors)
-    return FastMoves(inputs, kept, half=False, name=str(path)), config.prune
+    return fast_moves(inputs, kept, half=False, name=str(path)), config.prune
 
 
 def without_model(tensors: dict[str, Any]) -> dict[str, Any]:
@@ -78,10 +78,11 @@ def without_model(tensors: dict[str, Any]) -> dict[str, Any]:
 
 def _player(network: FastMoves, prune: int) -> Choose:
     """Return who plays a network's best moves, of those that pruning leaves."""
-    from blueprint.climbing.training.climbing_play import pruned, soft_player
+    from blueprint.climbing.training.climbing_play import soft_player
+    from blueprint.papers.pruning import PrunedChooser, pruner
 
     best = soft_player(network, 0.0, 0.0, np.random.default_rng(0))
-    return best if prune < 0 else pruned(best, network.inputs, prune)
+    return best if prune < 0 else PrunedChooser(best, pruner(network.inputs, prune))
 
 
 def played_bombs(inputs: MoveInputs, words: Ints) -> NDArray[np.bool_]:

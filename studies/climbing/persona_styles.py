@@ -63,16 +63,15 @@ def rounds_won_by(
 
 
 def _ruled(inputs: MoveInputs, name: str) -> Choose:
-    from blueprint.climbing.rules.personality_rules import personality_choice
+    from blueprint.papers.personality_rules import personality_choice
 
-    rule = personality_choice(inputs, name)
-    return lambda d: rule(d.states, d.seats, d.offsets, d.words)
+    return personality_choice(inputs, name)
 
 
 def same_types(inputs: MoveInputs, played: MoveRecord, own: Choose, rule: Choose) -> NDArray[np.float64]:
     """Return at which decisions two players' moves are of the same type, [n] 0 or 1."""
-    from blueprint.climbing.rules.personality_rules import move_types
     from blueprint.climbing.training.climbing_play import MoveChoices
+    from blueprint.papers.personality_rules import move_types
 
     legal = inputs.legal(played.states)
     d = MoveChoices(played.states, played.seats, legal.offsets, legal.values)
@@ -83,9 +82,9 @@ def same_types(inputs: MoveInputs, played: MoveRecord, own: Choose, rule: Choose
 
 def _agreement(path: Path, inputs: MoveInputs, rounds: int, seed: int) -> list[dict[str, Any]]:
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
-    from blueprint.climbing.persona_agent import load_persona_agent
-    from blueprint.climbing.rules.personality_rules import RULED
     from blueprint.climbing.training.climbing_play import play_in_lockstep, soft_player
+    from blueprint.papers.personality_rules import RULED
+    from blueprint.papers.styles import load_persona_agent
 
     network = load_climbing_blueprint(path, inputs.game).network
     best = soft_player(network, 0.0, 0.0, np.random.default_rng(0))
@@ -115,10 +114,12 @@ def recognised(
     says is weighed by how often it met each type in training, so that all four count evenly.
     """
     from blueprint.checkpoint import read_checkpoint
-    from blueprint.choosing.personality import PERSONALITIES
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
     from blueprint.climbing.move_config import described_config
-    from blueprint.climbing.training.climbing_play import personated, play_in_lockstep, soft_player
+    from blueprint.climbing.training.climbing_play import play_in_lockstep, soft_player
+    from blueprint.papers.fields import PERSONALITIES
+    from blueprint.papers.players import climbing_personas
+    from blueprint.papers.pruning import hand_rests
 
     network = load_climbing_blueprint(path, inputs.game).network
     trained = described_config(path, read_checkpoint(path, prefix="network.")[1], inputs.game)
@@ -129,13 +130,14 @@ def recognised(
     # as in training: what a network is recognised by is how it plays there
     soft = soft_player(network, trained.temperature, 0.0, rng)
     states = inputs.deal(rounds, rng)
-    dealt = inputs.cards_left(states)
-    played = play_in_lockstep(inputs, states, personated(soft, inputs, types))
+    rests = hand_rests(inputs, "a network of personalities", "have them")
+    dealt = rests.left(states).copy()
+    played = play_in_lockstep(inputs, states, climbing_personas(soft, inputs, types))
     met = np.full(kinds, trained.personas / (kinds - 1))
     met[-1] = 1 - trained.personas
     said = (network.types(played.states, np.arange(len(played)), played.seats) / met).argmax(2)
     others = (played.seats[:, None] + np.arange(1, seats)) % seats
-    left = np.take_along_axis(inputs.cards_left(played.states), others, 1)
+    left = np.take_along_axis(rests.left(played.states), others, 1)
     had = np.take_along_axis(dealt[played.rounds], others, 1)
     true = types[played.rounds[:, None], others]
     found = (said == true, 1 - left / had, true, np.repeat(played.rounds, seats - 1).reshape(true.shape))
@@ -147,8 +149,8 @@ def _recognition(path: Path, inputs: MoveInputs, rounds: int, seed: int) -> list
 
     Rows of nothing said are left out, all of them for a network that does not say.
     """
-    from blueprint.choosing.personality import PERSONALITIES
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
+    from blueprint.papers.fields import PERSONALITIES
 
     if not load_climbing_blueprint(path, inputs.game).network.knows_types:
         return []
@@ -179,7 +181,7 @@ def _recognition(path: Path, inputs: MoveInputs, rounds: int, seed: int) -> list
 def persona_styles(checkpoint: Path | None, game: str, rounds: int, seed: int, as_json: bool) -> None:
     """Measure the personalities' rules, or how well CHECKPOINT plays in their manner."""
     from blueprint.climbing.inputs.move_inputs import move_inputs
-    from blueprint.climbing.rules.personality_rules import RULED
+    from blueprint.papers.personality_rules import RULED
     from games.registry import load_game
 
     inputs = move_inputs(load_game(game))

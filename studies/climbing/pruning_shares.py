@@ -87,12 +87,15 @@ class _Counter:
 
     def __call__(self, d: MoveChoices) -> Ints:
         starts, counts = d.offsets[:-1], np.diff(d.offsets)
-        turns = self.inputs.turns_left(d.states, d.seats, d.offsets, d.words)
+        from blueprint.papers.pruning import hand_rests, kept_moves
+
+        rests = hand_rests(self.inputs, "a game with pruning", "can prune moves")
+        turns = rests.turns(d)
         above = turns - np.repeat(np.minimum.reduceat(turns, starts), counts)
-        always = self.inputs.keep_moves(d.states, d.seats, d.offsets, d.words, NOTHING)
+        always = rests.kept(d, turns)
         kept = [above <= margin for margin in MARGINS]
         kept += [one | always for one in kept]
-        kept.append(self.inputs.keep_moves(d.states, d.seats, d.offsets, d.words, RECIPE_MARGIN))
+        kept.append(kept_moves(rests, d, RECIPE_MARGIN))
         self.moves.append(counts)
         self.left.append(np.stack([np.add.reduceat(one.astype(np.int64), starts) for one in kept], 1))
         return self.choose(d)
@@ -127,7 +130,8 @@ def count_pruned(inputs: MoveInputs, choose: Choose, turns: int, rng: np.random.
 def playing_agent(inputs: MoveInputs, name: str, rng: np.random.Generator) -> Choose:
     """Return who plays all seats: "random", the game's "rule" agent, or a checkpoint's best moves."""
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
-    from blueprint.climbing.training.climbing_play import guided, soft_player
+    from blueprint.climbing.training.climbing_play import soft_player
+    from blueprint.papers.players import guided
     from gs2.commands.training.train_climbing import rule_agent
 
     def first(d: MoveChoices) -> Ints:

@@ -63,11 +63,12 @@ BEGIN, END = "<!-- rows -->", "<!-- end of rows -->"
 
 
 def _trainer(arm: Arm, seed: int, **changes: float) -> Any:
-    from blueprint.guandan.train_config import NETWORKS, TrainConfig
+    from blueprint.guandan.train_config import TrainConfig
     from blueprint.guandan.training.trainer import Trainer
+    from blueprint.papers.recipes import named_recipe
 
     config = TrainConfig(**{**COMMON, **arm.train, **changes, "seed": seed})
-    return Trainer(NETWORKS[arm.network], config, threads=1)
+    return Trainer(named_recipe(arm.network).network_config(), config, threads=1)
 
 
 def run(directory: Path, *, cpu_seconds: float, seeds: int, deals: int, arms: Iterable[Arm] = ARMS) -> None:

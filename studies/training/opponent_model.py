@@ -28,7 +28,7 @@ from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
     from blueprint.guandan.chooser import Decisions
-    from blueprint.guandan.network.torch_network import TorchNetwork
+    from blueprint.papers.danzero import DanZeroPlay
 
 __all__ = ["Seen", "bomb_counts", "expected_bombs", "knowledge", "opponent_model", "pruned_shares"]
 
@@ -50,7 +50,7 @@ class Seen:
 class _Watcher:
     """Plays the network's best move, and keeps the decisions with what pruning would leave."""
 
-    def __init__(self, network: TorchNetwork) -> None:
+    def __init__(self, network: DanZeroPlay) -> None:
         from blueprint.guandan.play.choosers import InferenceAgent
 
         self.player = InferenceAgent(network)
@@ -81,7 +81,7 @@ def _left(decisions: Decisions, allowed: int) -> NDArray[np.int64]:
     return found
 
 
-def _seen(network: TorchNetwork, rounds: int, seed: int) -> Seen:
+def _seen(network: DanZeroPlay, rounds: int, seed: int) -> Seen:
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
 
@@ -123,7 +123,7 @@ def expected_bombs(
 def knowledge(network: Any, seen: Seen) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Return by measure what the model and uniform odds come to at each decision, [n] each."""
     from blueprint.guandan.network.inputs import hidden_hands
-    from blueprint.guandan.training.side_losses import hidden_moves
+    from blueprint.papers.danzero import hidden_moves
     from games.guandan.cards import unpack
 
     held = hidden_hands(seen.states, seen.seats)
@@ -170,15 +170,15 @@ def _interval(values: NDArray[np.float64], rounds: NDArray[np.int64]) -> str:
     return f"{means.mean():.3f} [{low:.3f}, {high:.3f}]"
 
 
-def _microseconds(network: TorchNetwork, prune: int, seed: int) -> float:
+def _microseconds(network: DanZeroPlay, prune: int, seed: int) -> float:
     """Return the processor's time of a decision with a choice, in microseconds."""
     from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
-    from blueprint.guandan.rules.pruning import PrunedChooser
+    from blueprint.papers.pruning import pruned_agent
 
     plain = InferenceAgent(network)
-    agent = plain if prune < 0 else PrunedChooser(plain, prune)
+    agent = plain if prune < 0 else pruned_agent(plain, prune)
     deals = deal_rounds(64, np.random.default_rng([seed, 0x71E]), tribute=0.5)
     play_rounds(deals[:2].copy(), [agent], Scratch())
     began = time.process_time()
@@ -200,10 +200,11 @@ def _microseconds(network: TorchNetwork, prune: int, seed: int) -> float:
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def opponent_model(checkpoint: Path, rounds: int, prune: int, seed: int, as_json: bool) -> None:
     """Measure the opponent model in CHECKPOINT, and move pruning in its play."""
-    from blueprint.guandan.network.torch_network import TorchNetwork, load_any_network
+    from blueprint.guandan.network.torch_network import load_any_network
+    from blueprint.papers.danzero import DanZeroPlay
 
     network = load_any_network(checkpoint)
-    if not isinstance(network, TorchNetwork) or not network.knows_hands:
+    if not isinstance(network, DanZeroPlay) or not network.knows_hands:
         raise click.UsageError(
             f"{checkpoint} must hold a network with an opponent model; it has none; train --recipe odmc"
         )

@@ -58,7 +58,7 @@ def _changes(game: str, settings: tuple[str, ...]) -> dict[str, Any]:
 
 def _chosen(names: str | None) -> tuple[str, ...]:
     """Return the recipes that are asked for, all by default. Raises ConfigError for one that there is not."""
-    from blueprint.guandan.training.recipe_book import RECIPES, named_recipe
+    from blueprint.papers.recipes import RECIPES, named_recipe
 
     return tuple(named_recipe(name.strip()).name for name in names.split(",")) if names else tuple(RECIPES)
 

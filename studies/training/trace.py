@@ -140,7 +140,7 @@ def _two_moves(
 
     states: [n] STATE, each with a choice.
     """
-    from blueprint.choosing.soft_choice import choose_soft
+    from blueprint.choosing import choose_soft
     from blueprint.guandan.chooser import Decisions
     from games.guandan.rounds.round import legal
 

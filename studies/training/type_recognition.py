@@ -27,8 +27,8 @@ from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
     from blueprint.guandan.chooser import Decisions
-    from blueprint.guandan.network.torch_network import TorchNetwork
     from blueprint.guandan.train_config import TrainConfig
+    from blueprint.papers.danzero import DanZeroPlay
 
 __all__ = ["Accuracy", "action_types", "recognition", "type_recognition"]
 
@@ -68,21 +68,21 @@ def _accuracy(what: str, right: NDArray[np.bool_], rounds: NDArray[np.int64]) ->
 class _Listener:
     """Plays by types, and keeps what the network says of the others and the decisions of its own seats."""
 
-    def __init__(self, network: TorchNetwork, types: NDArray[np.uint8], trained: TrainConfig) -> None:
-        from blueprint.choosing.personality import PERSONALITIES
-        from blueprint.guandan.play.blended_choice import BlendedAgent
+    def __init__(self, network: DanZeroPlay, types: NDArray[np.uint8], trained: TrainConfig) -> None:
         from blueprint.guandan.play.choosers import InferenceAgent
         from blueprint.guandan.rules.split_agents import PersonalityAgent
-        from blueprint.guandan.training.personas import PersonaChooser
+        from blueprint.papers.fields import PERSONALITIES
+        from blueprint.papers.players import guandan_personas
+        from blueprint.papers.styles import StyledAgent
 
         self.network, self.types = network, types
         self.rules = {name: PersonalityAgent(name) for name in PERSONALITIES[:3]}
         self.blends = {
-            (name, alpha): BlendedAgent(network, name, alpha) for name in self.rules for alpha in ALPHAS
+            (name, alpha): StyledAgent(network, name, alpha) for name in self.rules for alpha in ALPHAS
         }
         # as in training: what a network is recognised by is how it plays there
         soft = InferenceAgent(network, temperature=trained.temperature, rng=np.random.default_rng(0))
-        self.player = PersonaChooser(soft, types)
+        self.player = guandan_personas(soft, types)
         share = trained.personas
         self.met = np.array([share / 3] * 3 + [1 - share])
         self.told: list[tuple[NDArray[np.int64], ...]] = []
@@ -110,10 +110,10 @@ class _Listener:
             self.same.setdefault(f"{name}, alpha {alpha:g}", []).append((same, decisions.rows.copy()))
 
 
-def _listened(network: TorchNetwork, rounds: int, seed: int, trained: TrainConfig) -> _Listener:
-    from blueprint.choosing.personality import PERSONALITIES
+def _listened(network: DanZeroPlay, rounds: int, seed: int, trained: TrainConfig) -> _Listener:
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
+    from blueprint.papers.fields import PERSONALITIES
 
     rng = np.random.default_rng([seed, 0x7E57])
     types = rng.integers(0, len(PERSONALITIES), (rounds, 4), dtype=np.uint8)
@@ -124,7 +124,7 @@ def _listened(network: TorchNetwork, rounds: int, seed: int, trained: TrainConfi
 
 def recognition(listener: Any) -> list[Accuracy]:
     """Return the accuracy of what was said of the other seats, by cards they had played and by type."""
-    from blueprint.choosing.personality import PERSONALITIES
+    from blueprint.papers.fields import PERSONALITIES
 
     said, true, played, rows = (np.concatenate(part) for part in zip(*listener.told, strict=True))
     right = said == true
@@ -158,11 +158,12 @@ def action_types(listener: Any) -> list[Accuracy]:
 def type_recognition(checkpoint: Path, rounds: int, seed: int, as_json: bool) -> None:
     """Measure how well the network in CHECKPOINT tells types of play, and plays by them."""
     from blueprint.checkpoint import read_checkpoint
-    from blueprint.guandan.network.torch_network import TorchNetwork, load_any_network
+    from blueprint.guandan.network.torch_network import load_any_network
     from blueprint.guandan.train_config import TrainConfig
+    from blueprint.papers.danzero import DanZeroPlay
 
     network = load_any_network(checkpoint)
-    if not isinstance(network, TorchNetwork) or not network.has_personalities:
+    if not isinstance(network, DanZeroPlay) or not network.has_personalities:
         raise click.UsageError(
             f"{checkpoint} must hold a network with a personality head; it has none; train --recipe pdhqn"
         )

@@ -14,8 +14,7 @@ from blueprint.climbing.inputs.big2_rows import (
     write_big2_moves,
     write_big2_seats,
 )
-from blueprint.climbing.inputs.move_inputs import ActionType, Kept
-from blueprint.climbing.rules.move_pruning import keep_big2_moves, write_big2_turns
+from blueprint.climbing.inputs.move_inputs import ActionType
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.table_rows import apply_all, legal_plays
 from games.climbing.big2.table_rows import play_randomly as random_play
@@ -61,22 +60,6 @@ class Big2Inputs:
 
     def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
         write_big2_hidden(views(states)[0], rows, seats, self._players, out)
-
-    def keep_moves(self, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int) -> Kept:
-        kept = np.ones(len(words), np.bool_)
-        keep_big2_moves(views(states)[0], seats, offsets, words, margin, self._book, kept)
-        return kept
-
-    def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
-        out = np.empty(len(words), np.int64)
-        write_big2_turns(views(states)[0], seats, offsets, words, self._book, out)
-        return out
-
-    def cards_left(self, states: Array) -> Ints:
-        held = np.ascontiguousarray(states["hand"][:, : self._players])
-        bits = np.unpackbits(held.view(np.uint8).reshape(*held.shape, 8), axis=2)
-        found: Ints = bits.sum(2, dtype=np.int64)
-        return found
 
     def words(self, actions: Array) -> Ints:
         return np.ascontiguousarray(actions, np.uint64).view(np.int64)

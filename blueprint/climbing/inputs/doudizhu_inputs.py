@@ -13,8 +13,7 @@ from blueprint.climbing.inputs.doudizhu_rows import (
     write_moves,
     write_seats,
 )
-from blueprint.climbing.inputs.move_inputs import ActionType, Kept
-from blueprint.climbing.rules.move_pruning import keep_doudizhu_moves, write_doudizhu_turns
+from blueprint.climbing.inputs.move_inputs import ActionType
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import move_table
 from games.climbing.doudizhu.multiset import DECK_COPIES, NUM_PLAIN
@@ -44,7 +43,6 @@ class DouDizhuInputs:
             0,
         )
         self._deck = sum(int(count) << 4 * rank for rank, count in enumerate(copies))
-        self._dealt = int(copies.sum()) // 3
 
     def legal(self, states: Array) -> Ragged:
         return legal_actions(states, self._rules)
@@ -66,22 +64,6 @@ class DouDizhuInputs:
 
     def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
         write_hidden(round_views(states)[0], rows, seats, out)
-
-    def keep_moves(self, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int) -> Kept:
-        kept = np.ones(len(words), np.bool_)
-        views = round_views(states)
-        keep_doudizhu_moves(
-            views[0], views[2], seats, offsets, words, margin, self._dealt, self._tables, kept
-        )
-        return kept
-
-    def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
-        out = np.empty(len(words), np.int64)
-        write_doudizhu_turns(round_views(states)[0], seats, offsets, words, self._tables, out)
-        return out
-
-    def cards_left(self, states: Array) -> Ints:
-        return np.asarray(states["left"], np.int64)
 
     def words(self, actions: Array) -> Ints:
         return np.ascontiguousarray(actions, np.int64)

@@ -15,7 +15,6 @@ import importlib
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blueprint.climbing.inputs.row_layout import rows_hash
 from blueprint.game_lockstep import GameLockstep
@@ -23,7 +22,7 @@ from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Bytes, Ints
 
-__all__ = ["ActionType", "Kept", "MoveInputs", "RowGame", "RowInputs", "move_inputs"]
+__all__ = ["ActionType", "MoveInputs", "RowGame", "RowInputs", "move_inputs"]
 
 INPUTS = {
     "doudizhu": "blueprint.climbing.inputs.doudizhu_inputs:DouDizhuInputs",
@@ -31,7 +30,6 @@ INPUTS = {
 }
 """Games that are seen and played by kernels of their own."""
 ActionType = type[np.int64] | type[np.uint64]
-Kept = NDArray[np.bool_]
 
 
 class MoveInputs(Protocol):
@@ -80,18 +78,6 @@ class MoveInputs(Protocol):
 
     def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
         """Write the others' hands, [k or more, hidden_bits]."""
-        ...
-
-    def keep_moves(self, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int) -> Kept:
-        """Return which moves a pruned player is offered, [m]: words[offsets[j]:offsets[j + 1]] at state j."""
-        ...
-
-    def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
-        """Return in about how many turns the hand that each move leaves is shed, [m] int64."""
-        ...
-
-    def cards_left(self, states: Array) -> Ints:
-        """Return how many cards each seat holds, [n, seats] int64."""
         ...
 
     def words(self, actions: Array) -> Ints:
@@ -192,20 +178,8 @@ class RowInputs:
             )
         out[:] = rows
 
-    def keep_moves(self, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int) -> Kept:
-        raise self._lacks("prune must be -1", "can prune moves")
-
-    def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
-        raise self._lacks("personas must be 0", "have personalities")
-
-    def cards_left(self, states: Array) -> Ints:
-        raise self._lacks("personas must be 0", "have personalities")
-
     def words(self, actions: Array) -> Ints:
         return np.ascontiguousarray(actions, np.int64)
-
-    def _lacks(self, rule: str, what: str) -> GameError:
-        return GameError(f"{self.game.name}: {rule}; only {' and '.join(INPUTS)} {what}")
 
 
 def _width(rows: Bytes, n: int, what: str) -> int:

@@ -15,56 +15,25 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blueprint.checkpoint import CheckpointError
-from blueprint.choosing.personality import PERSONALITIES
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.layers.bfloat import bits, dot_rows, relu, relu_joined
-from blueprint.layers.half_rows import FastLayer, run_residual
+from blueprint.layers.half_rows import Layers, bucket, run_residual
+from blueprint.paper_parts import paper_part
 from games.support.array_types import Array, Ints
 
-__all__ = ["FastCritic", "FastMoves"]
+__all__ = ["FastCritic", "FastMoves", "fast_moves"]
 
 CHUNK = 2048
 """Moves, or views without, that go through at once: layers of more leave the cache."""
 
-
-def _bucket(n: int) -> int:
-    """Return the least allowed batch of n rows or more: the library compiles a product for every new size."""
-    step = max(16, 1 << max(0, (n - 1).bit_length() - 3))
-    return -(-n // step) * step
-
-
-class _Layers:
-    """Layers by name from tensors, each checked to fit the one before."""
-
-    def __init__(self, tensors: dict[str, Array], half: bool, name: str) -> None:
-        self.tensors, self.half, self.name = tensors, half, name
-
-    def one(self, name: str, inputs: int | None = None, outputs: int | None = None) -> FastLayer:
-        weight, bias = self.tensors.get(f"{name}.weight"), self.tensors.get(f"{name}.bias")
-        if weight is not None and bias is None and name.endswith(("foreseen", "heard")):
-            bias = np.zeros(len(weight), np.float32)
-        fits = weight is not None and bias is not None and weight.ndim == 2 and bias.shape == weight.shape[:1]
-        if not fits:
-            raise CheckpointError(f"{self.name}: {name} must be a layer, weight and bias; it is not there")
-        assert weight is not None and bias is not None
-        for what, wanted, got in (("inputs", inputs, weight.shape[1]), ("outputs", outputs, len(weight))):
-            if wanted not in (None, got):
-                raise CheckpointError(f"{self.name}: {name} must have {wanted} {what}; got {got}")
-        # copies: a snapshot of a network in training must not follow it
-        return FastLayer(np.array(weight, np.float32), np.array(bias, np.float32), self.half)
-
-    def stack(self, name: str, width: int) -> list[FastLayer]:
-        found: list[FastLayer] = []
-        while f"{name}.{len(found)}.weight" in self.tensors:
-            found.append(self.one(f"{name}.{len(found)}", width, width))
-        return found
+OTHERS = tuple(f"network.{name}." for name in ("hands", "foreseen", "personality", "recogniser", "heard"))
+"""Layers of networks that know something of the others."""
 
 
 class _FastTower:
     """An input layer on bytes and residual layers."""
 
-    def __init__(self, layers: _Layers, name: str, inputs: int) -> None:
+    def __init__(self, layers: Layers, name: str, inputs: int) -> None:
         self.first = layers.one(f"{name}.input", inputs)
         self.width = len(self.first.base)
         self.blocks = layers.stack(f"{name}.blocks", self.width)
@@ -92,7 +61,7 @@ class FastMoves:
         Raises CheckpointError if a tensor is missing or its shape does not fit.
         """
         self.inputs, self.half = inputs, half
-        layers = _Layers(tensors, half, name)
+        layers = Layers(tensors, half, name)
         self._tower = _FastTower(layers, "network.tower", inputs.seat_bits)
         width = self._tower.width
         self._value = layers.one("network.value", width, 1)
@@ -101,38 +70,31 @@ class FastMoves:
         self._action = layers.one("network.action", inputs.move_bits, inner)
         self._head = layers.stack("network.head", inner)
         self._advantage = layers.one("network.advantage", inner, 1)
-        self._hands = self._foreseen = None
-        if "network.hands.weight" in tensors:
-            self._hands = layers.one("network.hands", width, inputs.hidden_bits)
-        if "network.foreseen.weight" in tensors:
-            if self._hands is None:
-                raise CheckpointError(f"{name}: network.foreseen needs network.hands; it is not there")
-            self._foreseen = layers.one("network.foreseen", inputs.hidden_bits, inner)
-        self._recogniser = self._heard = None
-        told = (inputs.game.num_players - 1) * len(PERSONALITIES)
-        if "network.recogniser.weight" in tensors:
-            self._recogniser = layers.one("network.recogniser", width, told)
-        if "network.heard.weight" in tensors:
-            if self._recogniser is None:
-                raise CheckpointError(f"{name}: network.heard needs network.recogniser; it is not there")
-            self._heard = layers.one("network.heard", told, inner)
+        self._further(layers)
 
     @property
     def knows_hands(self) -> bool:
         """Return whether there is a head that says who holds the hidden cards."""
-        return self._hands is not None
+        return False
 
     @property
     def knows_types(self) -> bool:
         """Return whether there is a head that says by whose rule each other seat plays."""
-        return self._recogniser is not None
+        return False
+
+    def _further(self, layers: Layers) -> None:
+        """Take what a network of a kind of its own has besides."""
+
+    def _seen(self, h: Tensor) -> Tensor:
+        """Return what the tower's output adds to the first layer of the moves' head."""
+        return self._context(h)
 
     def _views(self, states: Array, rows: Ints, seats: Ints) -> Iterator[tuple[slice, Tensor]]:
         """Yield the tower's output of what seats see, in parts; rows beyond a part's length are padding."""
         for low in range(0, len(rows), CHUNK):
             high = min(low + CHUNK, len(rows))
             n = high - low
-            x = np.zeros((_bucket(n) if self.half else n, self.inputs.seat_bits), np.uint8)
+            x = np.zeros((bucket(n) if self.half else n, self.inputs.seat_bits), np.uint8)
             self.inputs.write_seats(states, rows[low:high], seats[low:high], x)
             with torch.inference_mode():
                 h = self._tower(x)
@@ -146,36 +108,6 @@ class FastMoves:
                 out[part] = self._value(h)[: part.stop - part.start, 0].float().numpy()
         return out
 
-    def log_odds(self, states: Array, rows: Ints, seats: Ints) -> NDArray[np.float32]:
-        """Return log odds that each bit of the others' hands is set, [k, hidden_bits] float32.
-
-        Raises ValueError if there is no head for them (`knows_hands` says so).
-        """
-        if self._hands is None:
-            raise ValueError("there is no head for hands; train with hands above 0")
-        out = np.empty((len(rows), self.inputs.hidden_bits), np.float32)
-        for part, h in self._views(states, rows, seats):
-            with torch.inference_mode():
-                out[part] = self._hands(h)[: part.stop - part.start].float().numpy()
-        return out
-
-    def types(self, states: Array, rows: Ints, seats: Ints) -> NDArray[np.float32]:
-        """Return the chance that each other seat, from the next on, plays by each type, [k, others, 4].
-
-        Raises ValueError if there is no head for that (`knows_types` says so).
-        """
-        if self._recogniser is None:
-            raise ValueError("there is no recogniser of types; train with recognise above 0")
-        out = np.empty((len(rows), self.inputs.game.num_players - 1, len(PERSONALITIES)), np.float32)
-        for part, h in self._views(states, rows, seats):
-            with torch.inference_mode():
-                out[part] = self._likely(self._recogniser(h))[: part.stop - part.start].numpy()
-        return out
-
-    def _likely(self, logits: Tensor) -> Tensor:
-        """Return probabilities, [n, others, 4], from the recogniser's answers."""
-        return logits.float().view(len(logits), -1, len(PERSONALITIES)).softmax(2)
-
     def answer(
         self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -185,11 +117,7 @@ class FastMoves:
         for part, h in self._views(states, rows, seats):
             with torch.inference_mode():
                 v[part] = self._value(h)[: part.stop - part.start, 0].float().numpy()
-                context = self._context(h)
-                if self._foreseen is not None and self._hands is not None:
-                    context += self._foreseen(torch.sigmoid(self._hands(h).float()).to(h.dtype))
-                if self._heard is not None and self._recogniser is not None:
-                    context += self._heard(self._likely(self._recogniser(h)).flatten(1).to(h.dtype))
+                context = self._seen(h)
             for low, high in self._pieces(offsets, part):
                 first, last = int(offsets[low]), int(offsets[high])
                 z = self._considered(
@@ -211,7 +139,7 @@ class FastMoves:
     ) -> Tensor:
         """Return the head's output of moves; rows beyond are padding."""
         m = len(words)
-        x = np.zeros((_bucket(m) if self.half else m, self.inputs.move_bits), np.uint8)
+        x = np.zeros((bucket(m) if self.half else m, self.inputs.move_bits), np.uint8)
         self.inputs.write_moves(states, *who, offsets, words, x)
         counts = np.diff(offsets)
         with torch.inference_mode():
@@ -234,13 +162,23 @@ class FastMoves:
             low = high
 
 
+def fast_moves(
+    inputs: MoveInputs, tensors: dict[str, Array], *, half: bool, name: str = "network"
+) -> FastMoves:
+    """Return V and A of a snapshot, of the kind that its tensors tell; arguments as of `FastMoves`."""
+    kind = FastMoves
+    if any(key.startswith(OTHERS) for key in tensors):
+        kind = paper_part("climbing network in play", f"{name}: a model of the others")
+    return kind(inputs, tensors, half=half, name=name)
+
+
 class FastCritic:
     """What all hands are worth to who acts, by a snapshot of the critic."""
 
     def __init__(self, inputs: MoveInputs, tensors: dict[str, Array], *, half: bool) -> None:
         """Take the tensors `critic.*`."""
         self.inputs, self.half = inputs, half
-        layers = _Layers(tensors, half, "critic")
+        layers = Layers(tensors, half, "critic")
         self._tower = _FastTower(layers, "critic.tower", inputs.seat_bits + inputs.hidden_bits)
         self._value = layers.one("critic.value", self._tower.width, 1)
 
@@ -250,7 +188,7 @@ class FastCritic:
         rows = np.arange(len(states))
         for low, high in itertools.pairwise([*range(0, len(states), CHUNK), len(states)]):
             n = high - low
-            room = _bucket(n) if self.half else n
+            room = bucket(n) if self.half else n
             x, hidden = (
                 np.zeros((room, w), np.uint8) for w in (self.inputs.seat_bits, self.inputs.hidden_bits)
             )

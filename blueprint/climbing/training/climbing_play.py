@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing.soft_choice import choose_soft
+from blueprint.choosing import choose_soft
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.network.fast_moves import FastMoves
-from blueprint.climbing.rules.personality_rules import RULED, personality_choice
 from blueprint.protocol import GameAgent
 from games.game import TERMINAL
 from games.ragged import Ragged, pick_by
@@ -23,10 +22,8 @@ __all__ = [
     "MoveRecord",
     "against",
     "decided_by",
-    "guided",
-    "personated",
+    "let_decide",
     "play_in_lockstep",
-    "pruned",
     "scorer",
     "soft_player",
 ]
@@ -140,33 +137,6 @@ def soft_player(network: FastMoves, temperature: float, epsilon: float, rng: np.
     return lambda d: choose_soft(scores(d), d.offsets, temperature, epsilon, rng)
 
 
-def pruned(choose: Choose, inputs: MoveInputs, margin: int) -> Choose:
-    """Return who is offered only the moves that pruning by minimum combination leaves (`move_pruning`)."""
-
-    def answer(d: MoveChoices) -> Ints:
-        kept = inputs.keep_moves(d.states, d.seats, d.offsets, d.words, margin)
-        offsets = np.concatenate([[0], np.cumsum(kept)])[d.offsets]
-        within = np.arange(len(kept)) - np.repeat(d.offsets[:-1], np.diff(d.offsets))
-        fewer = MoveChoices(d.states, d.seats, offsets, d.words[kept], d.rounds)
-        found: Ints = within[kept][offsets[:-1] + choose(fewer)]
-        return found
-
-    return answer
-
-
-def guided(
-    choose: Choose, teacher: GameAgent, inputs: MoveInputs, share: float, rng: np.random.Generator
-) -> Choose:
-    """Return who lets a rule agent make each decision with probability `share`, and `choose` the others."""
-
-    def answer(d: MoveChoices) -> Ints:
-        found = choose(d).copy()
-        _let_decide(teacher, d, rng.random(len(d)) < share, found, inputs, rng)
-        return found
-
-    return answer
-
-
 def against(
     choose: Choose, rival: GameAgent, inputs: MoveInputs, own: NDArray[np.bool_], rng: np.random.Generator
 ) -> Choose:
@@ -177,13 +147,13 @@ def against(
         found = np.empty(len(d), np.int64)
         if mine.any():
             found[mine] = choose(d.where(mine))
-        _let_decide(rival, d, ~mine, found, inputs, rng)
+        let_decide(rival, d, ~mine, found, inputs, rng)
         return found
 
     return answer
 
 
-def _let_decide(
+def let_decide(
     agent: GameAgent,
     d: MoveChoices,
     which: NDArray[np.bool_],
@@ -205,24 +175,3 @@ def decided_by(record: MoveRecord, own: NDArray[np.bool_]) -> MoveRecord:
     mine = own[record.rounds, record.seats]
     parts = (record.states[mine], record.words[mine], record.seats[mine], record.rounds[mine])
     return replace(record, states=parts[0], words=parts[1], seats=parts[2], rounds=parts[3])
-
-
-def personated(choose: Choose, inputs: MoveInputs, types: Ints) -> Choose:
-    """Return who plays each seat by its type: a rule-based personality, or else `choose`.
-
-    types: [rounds, seats], of PERSONALITIES, for a whole round.
-    """
-    rules = [personality_choice(inputs, name) for name in RULED]
-
-    def answer(d: MoveChoices) -> Ints:
-        own = types[d.rounds, d.seats]
-        found = np.empty(len(d), np.int64)
-        for k in np.unique(own):
-            some = d.where(own == k)
-            if k == len(RULED):
-                found[own == k] = choose(some)
-            else:
-                found[own == k] = rules[k](some.states, some.seats, some.offsets, some.words)
-        return found
-
-    return answer

@@ -10,6 +10,8 @@ whose move it was (PDHQN, section 3.5), and another by whose rule the others pla
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,15 +19,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.choosing.top_choices import TopChoices
+from blueprint.choosing import TopChoices
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.network.fast_moves import FastCritic, FastMoves
-from blueprint.climbing.network.move_network import HandCritic, MoveNetwork
+from blueprint.climbing.network.fast_moves import FastCritic, FastMoves, fast_moves
+from blueprint.climbing.network.move_network import HandCritic, move_network
 from blueprint.climbing.training.climbing_play import MoveRecord
 from blueprint.layers.bfloat import native_half
-from blueprint.layers.policy_loss import policy_loss
 from blueprint.learning.learner import BaseLearner, arrays_of, decayed, drawn_rows, looking_back
+from blueprint.paper_parts import paper_part
 from games.support.array_types import Array, Ints
 
 __all__ = ["MoveLearner", "MoveSamples"]
@@ -74,7 +76,7 @@ class MoveLearner(BaseLearner):
         self.inputs, self.config = inputs, config
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            network = MoveNetwork(inputs, config)
+            network: Any = move_network(inputs, config)
             critic = HandCritic(inputs, config.critic) if config.critic else None
         known = [*network.parameters(), *(() if critic is None else critic.parameters())]
         averaged = config.average > 0
@@ -86,7 +88,7 @@ class MoveLearner(BaseLearner):
     def snapshot(self) -> FastMoves:
         """Return the network as it plays now: by the mean of the weights, or, for a policy, by these."""
         playing = self.network if self.config.policy else self.mean_network
-        return FastMoves(self.inputs, arrays_of(playing, "network."), half=self.half)
+        return fast_moves(self.inputs, arrays_of(playing, "network."), half=self.half)
 
     def samples(
         self, played: MoveRecord, worth: NDArray[np.float64], choices: TopChoices | None = None
@@ -102,9 +104,7 @@ class MoveLearner(BaseLearner):
         each = worth[played.rounds].astype(np.float32)
         types = None
         if played.types is not None:
-            players = np.arange(played.types.shape[1])
-            around = (played.seats[:, None] + players) % len(players)
-            types = played.types[played.rounds[:, None], around]
+            types = paper_part("labels")(played.types, played.rounds, played.seats)
         return MoveSamples(played.states, played.words, played.seats, each, baseline, choices, types)
 
     def learn(
@@ -129,8 +129,9 @@ class MoveLearner(BaseLearner):
         with torch.enable_grad(), torch.autocast("cpu", torch.bfloat16, enabled=self.half):
             losses = self._losses(samples, rng)
             total = losses["advantage"] + 0.5 * losses["value"] + losses["critic"]
-            total = total + self.config.hands * losses["hands"] + self.config.policy * losses["policy"]
-            for name, weight in (("personality", self.config.labels), ("types", self.config.recognise)):
+            config = self.config
+            weights = {"hands": config.hands, "personality": config.labels, "types": config.recognise}
+            for name, weight in (weights | {"policy": config.policy}).items():
                 if name in losses:
                     total = total + weight * losses[name]
         total.backward()  # type: ignore[no-untyped-call]  # of torch
@@ -161,22 +162,15 @@ class MoveLearner(BaseLearner):
             "hands": torch.zeros(()),
             "policy": policy,
         }
-        if self.critic is not None or self.network.hands is not None:
-            hidden = np.empty((n, inputs.hidden_bits), np.uint8)
+        hidden = np.empty((n, inputs.hidden_bits), np.uint8)
+        if self.critic is not None or self.config.hands:
             inputs.write_hidden(states, rows, seats, hidden)
         if self.critic is not None:
             seen = self.critic(self._tensor(np.concatenate([x[:n], hidden], 1))).float()
             found["critic"] = F.mse_loss(seen, worth[:n])
-        if self.network.hands is not None:
-            odds = self.network.held(h[:n]).float()
-            found["hands"] = F.binary_cross_entropy_with_logits(odds, torch.from_numpy(hidden).float())
-        if self.network.personality is not None and samples.types is not None:
-            styles = self.network.styles(h[:n], self._moves(samples, samples.words, 1)).float()
-            whose = F.one_hot(torch.from_numpy(samples.types[:, 0]), styles.shape[1]).float()
-            found["personality"] = F.binary_cross_entropy_with_logits(styles, whose)
-        if self.network.recogniser is not None and samples.types is not None:
-            told = self.network.types(h[:n]).float().flatten(0, 1)
-            found["types"] = F.cross_entropy(told, torch.from_numpy(samples.types[:, 1:].reshape(-1)))
+        if self.config.hands or samples.types is not None:
+            moves = partial(self._moves, samples, samples.words, 1)
+            found |= self.network.missed(h[:n], hidden, samples.types, moves)
         return found
 
     def _moves(self, samples: MoveSamples, words: Ints, k: int) -> Tensor:
@@ -199,8 +193,8 @@ class MoveLearner(BaseLearner):
         each = self.network.advantages(h, moves, of).float().view(n, k)
         a = each.gather(1, torch.from_numpy(choices.picked)[:, None])[:, 0]
         config = self.config
-        lost = policy_loss(each, choices, target, self.temperature, config.policy_clip, torch.ones(n))
-        return a, lost.mean()
+        at = self.temperature, config.policy_clip
+        return a, paper_part("policy loss")(each, choices, target, *at, torch.ones(n)).mean()
 
     def _tensor(self, rows: NDArray[np.uint8]) -> Tensor:
         given = torch.from_numpy(rows)

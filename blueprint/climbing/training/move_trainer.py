@@ -21,27 +21,24 @@ from blueprint.checkpoint import (
     check_features,
     read_checkpoint,
 )
-from blueprint.choosing.top_choices import TopChoices, TopChooser
+from blueprint.choosing import TopChoices
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
 from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
 from blueprint.climbing.network.fast_moves import FastMoves
-from blueprint.climbing.rules.personality_rules import RULED
 from blueprint.climbing.training.climbing_play import (
     Choose,
     MoveRecord,
     against,
     decided_by,
-    guided,
-    personated,
     play_in_lockstep,
-    pruned,
     scorer,
     soft_player,
 )
 from blueprint.climbing.training.move_learner import MoveLearner
 from blueprint.learning.base_trainer import BaseTrainer
-from blueprint.learning.learner import decayed, guidance_share
+from blueprint.learning.learner import decayed
+from blueprint.paper_parts import paper_part
 from blueprint.protocol import GameAgent
 from games.game import Game
 from games.support.configuration import ConfigError
@@ -166,30 +163,26 @@ class MoveTrainer(BaseTrainer):
         sizes = [min(TOGETHER, config.rounds - at) for at in range(0, config.rounds, TOGETHER)]
         streams = self.rng.spawn(len(sizes))
         temperature = decayed(config.temperature, self.decisions, config.cooling)
-        share = guidance_share(self.decisions, config.guide, config.guide_share)
         self.learner.temperature = temperature
         score = scorer(network)
-        tops = [TopChooser(score, config.policy_top, temperature, rng) for rng in streams if config.policy]
+        tops: list[Any] = []
+        if config.policy:
+            top = paper_part("policy player")
+            tops = [top(score, config.policy_top, temperature, rng) for rng in streams]
 
         def play(k: int) -> MoveRecord:
             rng = streams[k]
             if tops:
                 return play_in_lockstep(inputs, inputs.deal(sizes[k], rng), tops[k])
             chooser: Choose = soft_player(network, temperature, config.epsilon, rng)
-            if config.prune >= 0:
-                chooser = pruned(chooser, inputs, config.prune)
-            if share > 0 and self.teacher is not None:
-                chooser = guided(chooser, self.teacher, inputs, share, rng)
+            if config.prune >= 0 or config.guide or config.personas:
+                chooser = paper_part("climbing player")(chooser, self, rng, sizes[k])
             if self.rival is not None:
                 own = self.teams == np.arange(sizes[k])[:, None] % len(set(self.teams.tolist()))
                 chooser = against(chooser, self.rival, inputs, own, rng)
                 return decided_by(play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser), own)
-            if not config.personas:
-                return play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser)
-            types = rng.integers(0, len(RULED), (sizes[k], inputs.game.num_players))
-            types[rng.random(types.shape) >= config.personas] = len(RULED)
-            chooser = personated(chooser, inputs, types)
-            return replace(play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser), types=types)
+            played = play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser)
+            return replace(played, types=getattr(chooser, "types", None))
 
         if self.threads == 1:
             played = [play(k) for k in range(len(sizes))]

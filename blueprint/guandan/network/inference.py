@@ -35,7 +35,7 @@ from blueprint.guandan.network.input_layout import (
 )
 from blueprint.guandan.network.inputs import encode_full_into, encode_stakes
 from blueprint.layers.bfloat import bits, dot_rows, native_half, relu_joined
-from blueprint.layers.half_rows import FastLayer, first_layer, run_residual
+from blueprint.layers.half_rows import FastLayer, Layers, bucket, first_layer, run_residual
 from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import NOBODY, action_words, views
 from games.support.array_types import Array, Ints
@@ -49,12 +49,6 @@ SMALL = 160
 
 
 _PAYOFFS = torch.tensor(OUTCOMES)
-
-
-def _bucket(n: int) -> int:
-    """Return the least allowed batch of n rows or more: the library compiles a product for every new size."""
-    step = max(16, 1 << max(0, (n - 1).bit_length() - 3))
-    return -(-n // step) * step
 
 
 class Inference:
@@ -79,21 +73,21 @@ class Inference:
         """
         self.name = name
         self.half = native_half() if half is None else half
-        self._tensors = tensors
+        layers = Layers(tensors, self.half, name)
         scale = state_scale()
-        first = self._layer("network.tower.input", STATE_WIDTH, scale)
+        first = layers.one("network.tower.input", STATE_WIDTH, scale=scale)
         past = tensors.get("network.tower.past")
         stakes = tensors.get("network.tower.stakes")
-        self._tower = FastTower(first, self._blocks("network.tower.blocks"), past, stakes)
+        self._tower = FastTower(first, layers.stack("network.tower.blocks"), past, stakes)
         self.remembers, self.sees_stakes = past is not None, stakes is not None
-        self._held = self._layer("network.hands") if "network.hands.weight" in tensors else None
+        self._held = layers.one("network.hands") if "network.hands.weight" in tensors else None
         if self._held is not None:
             self._leads("network.hands", self._tower.last, self._held, outputs=3 * NUM_CARDS)
-        self._value = (self._layer("network.value_hidden"), self._layer("network.value"))
-        self._context = self._layer("network.context")
-        self._action = self._layer("network.action", ACTION_WIDTH)
-        self._head = self._blocks("network.head")
-        self._advantage = self._layer("network.advantage")
+        self._value = (layers.one("network.value_hidden"), layers.one("network.value"))
+        self._context = layers.one("network.context")
+        self._action = layers.one("network.action", ACTION_WIDTH)
+        self._head = layers.stack("network.head")
+        self._advantage = layers.one("network.advantage")
         self._leads("network.value", self._tower.last, *self._value, outputs=len(OUTCOMES))
         self._leads("network.context", self._tower.last, self._context)
         self._leads("network.action", self._action, outputs=len(self._context.base))
@@ -103,21 +97,10 @@ class Inference:
         self.sees_all = critic and "critic.tower.input.weight" in tensors
         if self.sees_all:
             both = np.concatenate([scale, np.ones(HIDDEN_WIDTH, np.float32)])
-            first = self._layer("critic.tower.input", STATE_WIDTH + HIDDEN_WIDTH, both)
-            self._critic = FastTower(first, self._blocks("critic.tower.blocks"))
-            self._critic_value = self._layer("critic.value")
+            first = layers.one("critic.tower.input", STATE_WIDTH + HIDDEN_WIDTH, scale=both)
+            self._critic = FastTower(first, layers.stack("critic.tower.blocks"))
+            self._critic_value = layers.one("critic.value")
             self._leads("critic.value", self._critic.last, self._critic_value, outputs=len(OUTCOMES))
-        del self._tensors
-
-    def _layer(self, name: str, inputs: int | None = None, scale: Array | None = None) -> FastLayer:
-        weight, bias = self._tensors.get(f"{name}.weight"), self._tensors.get(f"{name}.bias")
-        if weight is None or bias is None or weight.ndim != 2 or bias.shape != weight.shape[:1]:
-            raise CheckpointError(f"{self.name}: {name} must be a layer, weight and bias; it is not there")
-        if inputs is not None and weight.shape[1] != inputs:
-            raise CheckpointError(f"{self.name}: {name} must have {inputs} inputs; got {weight.shape[1]}")
-        # copies: a snapshot of a network in training must not follow it
-        weight = weight.astype(np.float32) if scale is None else (weight * scale).astype(np.float32)
-        return FastLayer(weight, bias.astype(np.float32), self.half)
 
     def _leads(self, name: str, *layers: FastLayer, outputs: int | None = None) -> None:
         """Raise CheckpointError unless each layer takes what the one before gives; kernels trust that."""
@@ -130,12 +113,6 @@ class Inference:
             raise CheckpointError(
                 f"{self.name}: {name} must have {outputs} outputs; got {len(layers[-1].base)}"
             )
-
-    def _blocks(self, name: str) -> list[FastLayer]:
-        blocks: list[FastLayer] = []
-        while f"{name}.{len(blocks)}.weight" in self._tensors:
-            blocks.append(self._layer(f"{name}.{len(blocks)}"))
-        return blocks
 
     def advantages(self, decisions: Decisions) -> NDArray[np.float32]:
         """Return A(I, a) of each action, [m] float32: comparable within a decision."""
@@ -168,7 +145,7 @@ class Inference:
                 first, last = int(offsets[low]), int(offsets[high])
                 part = np.asarray(offsets[low : high + 1]) - first
                 m = last - first
-                a = np.empty((_bucket(m) if half else m, ACTION_WIDTH), np.uint8)
+                a = np.empty((bucket(m) if half else m, ACTION_WIDTH), np.uint8)
                 encode_actions_into(
                     words, bytes_, rows[low:high], seats[low:high], part, moves[first:last], a
                 )
@@ -282,7 +259,7 @@ class Inference:
         """Return how many states and actions to make room for, and whether they go in half precision."""
         if not self.half or m < SMALL:
             return n, m, False
-        return _bucket(n), _bucket(m), True
+        return bucket(n), bucket(m), True
 
     def _head_of(self, context: Tensor, a: NDArray[np.uint8], offsets: Ints, half: bool) -> Tensor:
         """Return the head's output of the actions within `offsets`; rows beyond are padding."""

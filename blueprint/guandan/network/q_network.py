@@ -28,6 +28,7 @@ from blueprint.guandan.network.inputs import encode_actions, encode_past, encode
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.layers.fused import considered, joined, recalled, rectified
 from blueprint.layers.tower import Tower
+from blueprint.paper_parts import paper_part
 from games.guandan.cards import NUM_CARDS
 from games.support.array_types import Array
 
@@ -65,6 +66,9 @@ class QNetwork(nn.Module):
     """V(I) and A(I, a)."""
 
     has_value = True
+    grown = ("tower.past", "tower.stakes", "hands.")
+    """How the names of parameters begin that a network grows, which may learn faster than what was there
+    (`TrainConfig.fresh`)."""
     scale: Tensor
 
     def __init__(self, config: NetworkConfig) -> None:
@@ -150,11 +154,10 @@ class Critic(nn.Module):
 def make_network(config: NetworkConfig) -> nn.Module:
     """Return a new network of the configured kind.
 
-    Every kind has `features` (the name of its inputs), `has_value`, `encode`, `states`, `outcomes` and
-    `advantages` as `QNetwork` has them; without a value, `advantages` are action values.
+    Every kind has `features` (the name of its inputs), `has_value`, `grown`, `encode`, `states`, `outcomes`
+    and `advantages` as `QNetwork` has them; without a value, `advantages` are action values.
     """
-    if config.kind == "danzero":
-        from blueprint.guandan.network.danzero import DanZeroNetwork
-
-        return DanZeroNetwork(config)
+    if config.kind != "ours":
+        other: nn.Module = paper_part("GuanDan network")(config)
+        return other
     return QNetwork(config)

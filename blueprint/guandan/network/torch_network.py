@@ -16,10 +16,10 @@ from torch import Tensor, nn
 
 from blueprint.checkpoint import CheckpointError, check_description, check_features, read_checkpoint
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.network.danzero import DanZeroNetwork
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.guandan.network.q_network import make_network
 from blueprint.guandan.train_config import NetworkConfig
+from blueprint.paper_parts import paper_part
 from games.support.array_types import Array
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ CPU = torch.device("cpu")
 
 
 class TorchNetwork:
-    """A snapshot of a network: later training leaves it alone.
-
-    heeds: whether it listens to its models of the others (`danzero_parts`), where it has any.
-    """
+    """A snapshot of a network: later training leaves it alone."""
 
     sees_stakes = False
 
@@ -47,39 +44,18 @@ class TorchNetwork:
         name: str = "network",
         device: torch.device = CPU,
         dtype: torch.dtype = torch.float32,
-        heeds: bool = True,
     ) -> None:
         config: Any = network.config
         self.network: Any = make_network(config).to(device, dtype).eval()
         self.network.load_state_dict(network.state_dict())
         self.name, self.device, self.dtype = name, device, dtype
-        if isinstance(self.network, DanZeroNetwork):
-            self.network.heeds = heeds
         self.has_value = bool(self.network.has_value)
-        self.has_personalities = bool(config.personality)
-        self.knows_hands = bool(config.opponent)
-        self.has_models = self.has_personalities or self.knows_hands
 
     def advantages(self, decisions: Decisions) -> NDArray[np.float32]:
         """Return the score of each action, [m] float32: comparable within a decision."""
-        return self._each(decisions, self.network.advantages)
+        return self.each(decisions, self.network.advantages)
 
-    def personalities(self, decisions: Decisions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the score of each action, [m], and logits, [m, 4], of whose move it would be.
-
-        Raises ValueError without a personality head (`has_personalities` says so).
-        """
-        if not self.has_personalities:
-            raise ValueError(f"{self.name}: there is no personality head; train one by the recipe pdhqn")
-
-        def both(h: Tensor, actions: Tensor, rows: Tensor) -> Tensor:
-            scores, logits = self.network.personalities(h, actions, rows)
-            return torch.cat([scores[:, None], logits], 1)
-
-        found = self._each(decisions, both)
-        return found[:, 0], found[:, 1:]
-
-    def _each(self, decisions: Decisions, head: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Array:
+    def each(self, decisions: Decisions, head: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Array:
         """Return a head's output for each action, in order."""
         found = []
         size = SPAN if self.device.type == "cpu" else max(1, len(decisions))
@@ -98,57 +74,13 @@ class TorchNetwork:
             raise ValueError(f"{self.name}: there is no value of positions; train a network that has one")
         out = np.empty(len(rows))
         payoffs = torch.tensor(OUTCOMES, device=self.device)
-        for part, x in self._seen(states, rows, seats):
+        for part, x in self.seen(states, rows, seats):
             with torch.inference_mode():
                 logits = self.network.outcomes(self.network.states(x)).float()
                 out[part] = (logits.softmax(1) * payoffs).sum(1).cpu().numpy()
         return out
 
-    def types(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the shares, [k, 3, 4], of the types that the three others play like (PERSONALITIES).
-
-        Raises ValueError without a recogniser, which comes with a personality head.
-        """
-        if not self.has_personalities:
-            raise ValueError(f"{self.name}: there is no recogniser of types; train one by the recipe pdhqn")
-        out = np.empty((len(rows), 3, 4), np.float32)
-        for part, x in self._seen(states, rows, seats):
-            with torch.inference_mode():
-                out[part] = self.network.recogniser(x).float().softmax(2).cpu().numpy()
-        return out
-
-    def log_odds(
-        self, states: Array, seats: NDArray[np.int64], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float32]:
-        """Return log odds, [k, 3, 54], that the next, the opposite and the previous seat hold each card.
-
-        Raises ValueError without an opponent model (`knows_hands` says so).
-        """
-        return self._predicted(states, seats, rows, 0)
-
-    def fewest_moves(
-        self, states: Array, seats: NDArray[np.int64], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float32]:
-        """Return logits, [k, 3, 20], of the fewest moves that play out the others' hands.
-
-        Raises ValueError without an opponent model.
-        """
-        return self._predicted(states, seats, rows, 1)
-
-    def _predicted(
-        self, states: Array, seats: NDArray[np.int64], rows: NDArray[np.int64] | None, which: int
-    ) -> NDArray[np.float32]:
-        if not self.knows_hands:
-            raise ValueError(f"{self.name}: there is no opponent model; train one by the recipe odmc")
-        rows = np.arange(len(states)) if rows is None else rows
-        found = []
-        for _, x in self._seen(states, rows, seats):
-            with torch.inference_mode():
-                found.append(self.network.opponent(x)[which].float().cpu().numpy())
-        out: NDArray[np.float32] = np.concatenate(found)
-        return out
-
-    def _seen(
+    def seen(
         self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]
     ) -> Iterator[tuple[slice, Tensor]]:
         """Yield the network's inputs of what seats see, in parts."""
@@ -163,7 +95,7 @@ class TorchNetwork:
 def load_any_network(path: str | Path | None = None, *, heeds: bool = True) -> Inference | TorchNetwork:
     """Return the network of any checkpoint, to play by: its fast path where there is one.
 
-    path: None for the shipped one. heeds: as in TorchNetwork.
+    path: None for the shipped one. heeds: whether it listens to its models of the others, where it has any.
     Raises CheckpointError if the file is missing, damaged or foreign.
     """
     from blueprint.guandan.network.inference import load_inference
@@ -180,12 +112,14 @@ def load_any_network(path: str | Path | None = None, *, heeds: bool = True) -> I
     network: Any = make_network(config)
     check_features(path, description, network.features)
     tensors, _ = read_checkpoint(path, prefix="network.")
-    found = {k.removeprefix("network."): torch.from_numpy(v.astype(np.float32)) for k, v in tensors.items()}
+    weights = {k.removeprefix("network."): torch.from_numpy(v.astype(np.float32)) for k, v in tensors.items()}
     try:
-        network.load_state_dict(found)
+        network.load_state_dict(weights)
     except RuntimeError as error:
         reason = " ".join(str(error).split())[:200]
         raise CheckpointError(
             f"checkpoint: {path} must hold the tensors of its network; {reason}; train it anew"
         ) from error
-    return TorchNetwork(network, name=f"{path.stem}@{description['decisions']}", heeds=heeds)
+    name = f"{path.stem}@{description['decisions']}"
+    found: TorchNetwork = paper_part("GuanDan network in play")(network, name=name, heeds=heeds)
+    return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing.soft_choice import draw_soft, near_best
+from blueprint.choosing import draw_soft, near_best
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.objective import rounds_alone
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from blueprint.choosing.personality import ALPHA, PERSONALITIES
 from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.objective import OBJECTIVES
-from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real
+from blueprint.paper_parts import check_paper_fields, paper_part
+from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
 __all__ = ["NetworkPlay", "network_agent"]
 
@@ -37,7 +37,7 @@ class NetworkPlay(Configuration):
     temperature: float = attrs.field(default=0.0, validator=real(0, 10))
     near: float = attrs.field(default=0.0, validator=real(0, 10))
     prune: int = attrs.field(default=-1, validator=integer(-1, 27))
-    persona: str = attrs.field(default="", validator=one_of(("", *PERSONALITIES)))
+    persona: str = attrs.field(default="", validator=text)
     alpha: float | None = attrs.field(default=None, validator=real(0, 1, below=True, optional=True))
     heeds: bool = attrs.field(default=True, validator=flag)
 
@@ -47,18 +47,13 @@ class NetworkPlay(Configuration):
             raise ConfigError(
                 f"NetworkPlay: near={self.near:g} is of a soft choice; set a temperature too, such as 0.06"
             )
-        if self.alpha is not None and not self.persona:
-            raise ConfigError(f"NetworkPlay: alpha={self.alpha:g} blends with a style; name a persona too")
-        if self.persona and self.temperature:
-            raise ConfigError(
-                f"NetworkPlay: a persona plays its best move; got temperature={self.temperature:g}; set 0"
-            )
+        check_paper_fields(self, "persona", "alpha", "prune", "heeds")
 
     def told(self) -> dict[str, Any]:
         """Return what tells this way of playing from others: newer fields only where they are set."""
         fields, defaults = self.to_json(), self.defaults()
         if self.persona and self.alpha is None:
-            fields["alpha"] = ALPHA
+            fields["alpha"] = paper_part("alpha")
         return {k: v for k, v in fields.items() if k in ("objective", "tribute") or v != defaults[k]}
 
 
@@ -67,35 +62,28 @@ def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None
 
     Raises CheckpointError if it cannot be used, ConfigError if it lacks what the way of playing needs.
     """
-    from blueprint.guandan.network.torch_network import TorchNetwork, load_any_network
-    from blueprint.guandan.play.blended_choice import BlendedAgent
+    from blueprint.guandan.network.torch_network import load_any_network
     from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.network_tribute import TributeAgent
-    from blueprint.guandan.rules.pruning import PrunedChooser
 
     network = load_any_network(path, heeds=play.heeds)
-    if not play.heeds and not (isinstance(network, TorchNetwork) and network.has_models):
+    if not play.heeds and not getattr(network, "has_models", False):
         raise ConfigError(
             f"agent {network.name}: heeds=false needs a network with models of the others; it has none; "
             "leave it out, or train one with --recipe pdhqn or odmc"
         )
     agent: Chooser
     if play.persona:
-        if not isinstance(network, TorchNetwork):
-            raise ConfigError(
-                f"agent {network.name}: persona={play.persona} needs a network with a personality head; it "
-                "has none; train one with --recipe pdhqn"
-            )
-        agent = BlendedAgent(network, play.persona, ALPHA if play.alpha is None else play.alpha)
+        agent = paper_part("GuanDan style")(network, play.persona, play.alpha)
     else:
         soft: Any = {"temperature": play.temperature, "near": play.near}
         generator = np.random.default_rng(0) if rng is None else rng
         agent = InferenceAgent(network, **soft, rng=generator, objective=play.objective)
     if play.prune >= 0:
-        agent = PrunedChooser(agent, play.prune)
+        agent = paper_part("GuanDan pruning")(agent, play.prune)
     if play.tribute == "rule":
         return agent
-    if isinstance(network, TorchNetwork) and not network.has_value:
+    if not getattr(network, "has_value", True):
         raise ConfigError(
             f"agent {network.name}: tribute=value needs a network with a value of positions; it has none; "
             "play tribute=rule"

@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import write_checkpoint
-from blueprint.choosing.soft_choice import choose_soft
+from blueprint.choosing import choose_soft
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import OUTCOMES

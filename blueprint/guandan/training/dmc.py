@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.choosing.top_choices import TopChoices, TopChooser
+from blueprint.choosing import TopChoices
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH, STATE_WIDTH
@@ -31,10 +31,10 @@ from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.samples import Samples, lambda_returns, outcome_classes
-from blueprint.guandan.training.side_losses import is_grown, side_losses
+from blueprint.guandan.training.side_losses import side_losses
 from blueprint.layers.bfloat import native_half
-from blueprint.layers.policy_loss import policy_loss
 from blueprint.learning.learner import BaseLearner, arrays_of, decayed, looking_back
+from blueprint.paper_parts import paper_part
 from games.support.array_types import Array
 
 __all__ = ["Judge", "Learner"]
@@ -71,7 +71,7 @@ class Learner(BaseLearner):
         made: Any = make_network(network).to(device)
         critic = Critic(network.critic).to(device) if network.critic and config.critic else None
         named = dict(made.named_parameters())
-        fresh = [named.pop(name) for name in list(named) if is_grown(name)]
+        fresh = [named.pop(name) for name in list(named) if name.startswith(made.grown)]
         known = [*named.values(), *(() if critic is None else critic.parameters())]
         averaged = config.average > 0
         groups = ((known, 1.0), (fresh, config.fresh))
@@ -97,10 +97,12 @@ class Learner(BaseLearner):
         """Return a player by a snapshot of the network: by its fast path on a processor if it has one."""
         return self._player(self.mean_network, temperature, epsilon, rng)
 
-    def policy_chooser(self, temperature: float, rng: np.random.Generator) -> TopChooser[Decisions]:
-        """Return a player by the weights that learn, which keeps what it chose among."""
+    def policy_chooser(self, temperature: float, rng: np.random.Generator) -> Chooser:
+        """Return a player by the weights that learn, which keeps what it chose among (`choices`)."""
         player = self._player(self.network, 0.0, 0.0, rng)
-        return TopChooser(player.inference.advantages, self.config.policy_top, temperature, rng)
+        scores, k = player.inference.advantages, self.config.policy_top
+        found: Chooser = paper_part("policy player")(scores, k, temperature, rng)
+        return found
 
     def _player(
         self, network: Any, temperature: float, epsilon: float, rng: np.random.Generator
@@ -277,7 +279,7 @@ class Learner(BaseLearner):
                 advantage = each.gather(1, torch.from_numpy(choices.picked).to(self.device)[:, None])[:, 0]
                 weight = 1 / torch.from_numpy(samples.share).to(self.device)
                 at = self.temperature, self.config.policy_clip
-                policy = policy_loss(each, choices, target, *at, weight).mean()
+                policy = paper_part("policy loss")(each, choices, target, *at, weight).mean()
             if self.network.has_value:
                 logits = self.network.outcomes(h).float()
                 value_loss = F.cross_entropy(logits, outcome)

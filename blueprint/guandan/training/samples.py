@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing.top_choices import TopChoices
+from blueprint.choosing import TopChoices
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.learning.learner import drawn_rows
 from blueprint.structured import join

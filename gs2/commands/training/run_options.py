@@ -33,14 +33,14 @@ class RecipeType(click.ParamType):  # type: ignore[type-arg]  # generic from cli
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name; one that no recipe has is refused with those that there are."""
-        from blueprint.guandan.training.recipe_book import named_recipe
+        from blueprint.paper_parts import paper_part
         from games.support.configuration import ConfigError
 
-        if value == LIST and ctx is not None:
-            _show_recipes()
-            ctx.exit()
         try:
-            return named_recipe(str(value)).name
+            if value == LIST and ctx is not None:
+                _show_recipes()
+                ctx.exit()
+            return str(paper_part("recipe", "--recipe")(str(value)).name)
         except ConfigError as error:
             self.fail(str(error), param, ctx)
 
@@ -50,9 +50,9 @@ RECIPE = RecipeType()
 
 def _show_recipes() -> None:
     """Print each system, its source, its fields and the claim of its paper."""
-    from blueprint.guandan.training.recipe_book import RECIPES
+    from blueprint.paper_parts import paper_part
 
-    for recipe in RECIPES.values():
+    for recipe in paper_part("recipes", "--recipe").values():
         rows = {
             "source": recipe.source,
             "network": _words(recipe.network) or "the default",

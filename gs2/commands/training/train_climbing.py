@@ -48,8 +48,8 @@ def train_climbing_game(
     from blueprint.checkpoint import read_checkpoint
     from blueprint.climbing.move_config import ClimbingConfig, described_config
     from blueprint.climbing.training.move_trainer import MoveTrainer
-    from blueprint.guandan.training.recipe_book import named_recipe
     from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
+    from blueprint.paper_parts import paper_part
 
     place = RunPlace.of(output)
     changes = changed_fields(ClimbingConfig, seed, set=settings, network=sizes)
@@ -60,7 +60,8 @@ def train_climbing_game(
         check_recipe(recipe, saved.recipe, output)
         config = saved.replace(**changes)
     else:
-        config = named_recipe(recipe).climbing_config(**changes) if recipe else ClimbingConfig(**changes)
+        made = paper_part("recipe", "--recipe")(recipe).climbing_config if recipe else ClimbingConfig
+        config = made(**changes)
     if minutes is processor_minutes is decisions is None:
         minutes = 10.0
     limits = RunLimits(minutes, processor_minutes, decisions)

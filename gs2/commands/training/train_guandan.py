@@ -132,8 +132,8 @@ def _configurations(
     Raises UsageError for options that contradict each other or the run, ConfigError for fields.
     """
     from blueprint.checkpoint import read_checkpoint
-    from blueprint.guandan.train_config import NETWORKS, TrainConfig
-    from blueprint.guandan.training.recipe_book import named_recipe
+    from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+    from blueprint.paper_parts import paper_part
 
     last = output / "last.safetensors"
     if recipe is not None:
@@ -142,10 +142,13 @@ def _configurations(
                 f"--recipe {recipe} has a network of its own; got --preset {preset} as well; leave one of "
                 "them out"
             )
-        system = named_recipe(recipe)
+        system = paper_part("recipe", "--recipe")(recipe)
         network, config = system.network_config(**widths), system.train_config(**changes)
     else:
-        network, config = NETWORKS[preset or "ours"].replace(**widths), TrainConfig(**changes)
+        network, config = NetworkConfig(), TrainConfig(**changes)
+        if preset == "danzero":
+            network = paper_part("recipe", "--preset danzero")(preset).network_config()
+        network = network.replace(**widths)
     if not resume or not last.exists():
         return network, config  # a run that is there and not resumed is refused when it would begin
     wanted = network if preset is not None or widths else None

@@ -23,7 +23,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing.soft_choice import choose_soft
+from blueprint.choosing import choose_soft
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing.soft_choice import choose_soft
+from blueprint.choosing import choose_soft
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_layout import PAST_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_hands

@@ -81,7 +81,7 @@ class ClimbingCourse:
 
     def wanted(self, plan: Plan, name: str) -> ClimbingConfig:
         """Return the training of a recipe as a plan has it."""
-        from blueprint.guandan.training.recipe_book import named_recipe
+        from blueprint.papers.recipes import named_recipe
 
         config = named_recipe(name).climbing_config()
         return config.replace(**{**shortened(config.to_json(), plan.minutes), **plan.changes})
@@ -200,7 +200,7 @@ class ClimbingCourse:
 def _table(
     plan: Plan, turns: dict[str, list[Turn]], ladder: PointsLadder, claims: dict[str, PairPoints]
 ) -> str:
-    from blueprint.guandan.training.recipe_book import named_recipe
+    from blueprint.papers.recipes import named_recipe
 
     rows = []
     for name in plan.names:

@@ -34,21 +34,21 @@ class GuandanCourse:
 
     def agent(self, name: str, path: Path) -> str:
         """Return the agent that plays a recipe's checkpoint, in the words of `gs2 match`."""
-        from blueprint.guandan.training.recipe_book import named_recipe
+        from blueprint.papers.recipes import named_recipe
 
         return named_recipe(name).agent(str(path))
 
     def wanted(self, plan: Plan, name: str) -> TrainConfig:
         """Return the training of a recipe as a plan has it."""
-        from blueprint.guandan.training.recipe_book import named_recipe
+        from blueprint.papers.recipes import named_recipe
 
         config = named_recipe(name).train_config()
         return config.replace(**{**shortened(config.to_json(), plan.minutes), **plan.changes})
 
     def begin(self, plan: Plan, name: str) -> Trainer:
         """Return a new trainer of a recipe."""
-        from blueprint.guandan.training.recipe_book import named_recipe
         from blueprint.guandan.training.trainer import Trainer
+        from blueprint.papers.recipes import named_recipe
 
         return Trainer(named_recipe(name).network_config(), self.wanted(plan, name), threads=1)
 
@@ -95,7 +95,7 @@ class GuandanCourse:
 
 
 def _table(plan: Plan, turns: dict[str, list[Turn]], ladder: LevelsLadder) -> str:
-    from blueprint.guandan.training.recipe_book import named_recipe
+    from blueprint.papers.recipes import named_recipe
 
     rows = []
     for name in plan.names:

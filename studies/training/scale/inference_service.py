@@ -73,7 +73,7 @@ class Service:
     def _answered(self, questions: list[Any]) -> list[Any]:
         import numpy as np
 
-        from blueprint.choosing.soft_choice import draw_soft
+        from blueprint.choosing import draw_soft
         from blueprint.guandan.chooser import Decisions
         from blueprint.structured import join
         from games.ragged import Ragged

@@ -17,11 +17,12 @@ from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpo
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.inputs.move_inputs import move_inputs
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.network.fast_moves import FastCritic, FastMoves
-from blueprint.climbing.network.move_network import HandCritic, MoveNetwork
+from blueprint.climbing.network.fast_moves import FastCritic, fast_moves
+from blueprint.climbing.network.move_network import HandCritic, move_network
 from blueprint.climbing.training.climbing_play import MoveChoices, play_in_lockstep, soft_player
 from blueprint.climbing.training.move_trainer import MoveTrainer, random_stake
 from blueprint.learning.run import RunLimits, RunManner, train
+from blueprint.papers.pruning import kept_words
 from blueprint.research.named_network import load_network
 from games import Game, load_game
 from games.support.array_types import Array, Ints
@@ -45,10 +46,10 @@ def arrays(prefix: str, module: torch.nn.Module) -> dict[str, Array]:
 def test_the_fast_network_says_what_the_trained_one_says(name: str, config: ClimbingConfig) -> None:
     inputs = move_inputs(load_game(name, general_sum=True))
     torch.manual_seed(1)
-    network, critic = MoveNetwork(inputs, config), HandCritic(inputs, config.critic)
+    network, critic = move_network(inputs, config), HandCritic(inputs, config.critic)
     for value in network.parameters():  # what begins small shall count
         value.data.add_(0.05 * torch.randn(value.shape))
-    fast = FastMoves(inputs, arrays("network", network), half=False)
+    fast = fast_moves(inputs, arrays("network", network), half=False)
     seen, choose = at_random(2)
     play_in_lockstep(inputs, inputs.deal(6, np.random.default_rng(2)), choose)
     d = max(seen, key=lambda d: len(d.words))
@@ -75,10 +76,7 @@ def test_the_fast_network_says_what_the_trained_one_says(name: str, config: Clim
         with torch.inference_mode():
             odds = network.held(h).numpy()
         np.testing.assert_allclose(fast.log_odds(d.states, rows, d.seats), odds, atol=1e-4)
-    else:
-        with pytest.raises(ValueError, match="no head for hands"):
-            fast.log_odds(d.states, rows, d.seats)
-    half = FastMoves(inputs, arrays("network", network), half=True)
+    half = fast_moves(inputs, arrays("network", network), half=True)
     rough = half.answer(d.states, rows, d.seats, d.offsets, d.words)
     np.testing.assert_allclose(rough[1], a.numpy(), atol=0.1)
 
@@ -183,7 +181,7 @@ def test_a_network_that_trained_with_pruning_plays_by_it(tmp_path: Path) -> None
     inputs = trainer.inputs
     deals = inputs.deal(60, np.random.default_rng(4))
     legal = game.actions(deals)
-    kept = inputs.keep_moves(deals, np.zeros(60, np.int64), legal.offsets, legal.values, 0)
+    kept = kept_words(inputs, deals, np.zeros(60, np.int64), legal.offsets, legal.values, 0)
     soft = load_climbing_blueprint(path, game, temperature=5.0)
     assert np.array_equal(soft.policy(game, deals, 0, legal) > 0, kept) and not kept.all()
     assert load_climbing_blueprint(path, game, temperature=5.0, prune=-1).policy(game, deals, 0, legal).all()

@@ -1,4 +1,4 @@
-"""Minimum combinations, pruning and the rule agent of Big2, against slow twins and by what they do."""
+"""Minimum combinations, rivals and the rule agent of Big2, against slow twins and by what they do."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ from blueprint.climbing.training.climbing_play import (
     MoveChoices,
     against,
     decided_by,
-    guided,
+    let_decide,
     play_in_lockstep,
-    pruned,
 )
 from games import GameError, load_game
 from games.climbing.big2.big2 import Big2
-from games.climbing.doudizhu.doudizhu import DouDizhu
-from games.climbing.doudizhu.move_table import BOMB, move_table
 from games.climbing.doudizhu.multiset import read_multiset
 from games.game import Game
 from games.ragged import Ragged
@@ -31,8 +28,7 @@ from games.support.array_types import Array, Ints
 from gs2.play.big2_shedding import BIG2_SHEDDING
 from tests.blueprint.climbing.random_rounds import asked as decisions_of
 from tests.games.climbing.big2.boards import VARIANTS
-from tests.patience import amount
-from tests.reference.climbing.turns import kept_by_turns, slow_big2_turns, slow_doudizhu_turns
+from tests.reference.climbing.turns import slow_big2_turns, slow_doudizhu_turns
 
 
 class First:
@@ -76,64 +72,6 @@ def asked(name: str, rounds: int) -> list[MoveChoices]:
     return decisions_of(move_inputs(load_game(name)), rounds)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "doudizhu",
-        "doudizhu(ranks=4)",
-        "doudizhu(ranks=7)",
-        "doudizhu(ranks=10)",
-        "big2",
-        "big2(players=3,cards=7)",
-    ],
-)
-def test_pruning_keeps_what_the_rule_says(name: str) -> None:
-    game = load_game(name)
-    inputs = move_inputs(game)
-    offered, kept_in_all = 0, {0: 0, 2: 0}
-    for d in asked(name, amount(4, 2)):
-        where = (d.states, d.seats, d.offsets, d.words)
-        kept = {margin: inputs.keep_moves(*where, margin) for margin in kept_in_all}
-        left = inputs.turns_left(*where)
-        for j, state in enumerate(d.states):
-            mine = slice(d.offsets[j], d.offsets[j + 1])
-            moves = d.words[mine].tolist()
-            hand = int(state["hand"][d.seats[j]])
-            if isinstance(game, Big2):
-                turns = [slow_big2_turns(game, hand & ~move) for move in moves]
-                always = [move == 0 for move in moves]
-                held = [bin(int(cards)).count("1") for cards in state["hand"]]
-                most, least = game.rules.hand, min(held[: game.num_players])
-            else:
-                assert isinstance(game, DouDizhu)
-                table = move_table()
-                turns = [slow_doudizhu_turns(hand - int(table.cards[move])) for move in moves]
-                always = [move == 0 or table.heads[move] & 255 >= BOMB for move in moves]
-                most, least = (4 * game.ranks + 2) // 3, int(state["left"].min())
-            assert left[mine].tolist() == turns
-            for margin in kept:
-                wanted = kept_by_turns(turns, always, margin, most, least)
-                assert kept[margin][mine].tolist() == wanted and any(wanted)
-                kept_in_all[margin] += sum(wanted)
-            offered += len(moves)
-    assert kept_in_all[0] < offered
-
-
-def test_a_pruned_player_takes_moves_that_stay_and_a_guided_one_the_guides() -> None:
-    game = load_game("big2")
-    inputs = move_inputs(game)
-    rng = np.random.default_rng(4)
-    for d in asked("big2", 3):
-        kept = inputs.keep_moves(d.states, d.seats, d.offsets, d.words, 0)
-        last = pruned(lambda fewer: np.diff(fewer.offsets) - 1, inputs, 0)(d)
-        assert kept[d.offsets[:-1] + last].all()
-        taught = guided(lambda d: np.zeros(len(d), np.int64), BIG2_SHEDDING, inputs, 1.0, rng)(d)
-        for j in range(len(d)):
-            legal = game.actions(d.states[j : j + 1])
-            probs = BIG2_SHEDDING.policy(game, d.states[j : j + 1], int(d.seats[j]), legal)
-            assert taught[j] == np.argmax(probs)
-
-
 @pytest.mark.parametrize("name", ["doudizhu(ranks=4)", "big2(players=3,ranks=6,suits=3)"])
 def test_a_rival_decides_for_its_seats_and_is_not_learned_from(name: str) -> None:
     game = load_game(name)
@@ -165,7 +103,8 @@ def test_the_rule_agent_of_big2_beats_play_at_random_and_sees_its_own_cards_alon
 
     def choose(d: MoveChoices) -> Ints:
         found: Ints = (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
-        return np.where(d.seats == 0, guided(lambda d: found, BIG2_SHEDDING, inputs, 1.0, rng)(d), found)
+        let_decide(BIG2_SHEDDING, d, d.seats == 0, found, inputs, rng)
+        return found
 
     assert (play_in_lockstep(inputs, inputs.deal(100, rng), choose).payoffs[:, 0] > 0).mean() > 0.5
     for d in asked("big2", 3):

@@ -18,10 +18,10 @@ from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.recipe_book import RECIPES
 from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.learning.run import RunLimits, RunManner
 from blueprint.learning.run import train as train_run
+from blueprint.papers.recipes import RECIPES
 from gs2.commands.matches.compare_agents import match
 from gs2.commands.training.gating import gate
 from gs2.commands.training.train import train

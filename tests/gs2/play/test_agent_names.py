@@ -12,9 +12,9 @@ import pytest
 from blueprint.checkpoint import CheckpointError, shipped_file
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.persona_agent import load_persona_agent
 from blueprint.climbing.training.move_trainer import MoveTrainer
 from blueprint.learning.run import RunLimits, RunPlace, train
+from blueprint.papers.styles import load_persona_agent
 from blueprint.protocol import Blueprint, GameAgent, UnknownAgent
 from blueprint.research.game_network import GameNetworkConfig
 from blueprint.research.game_training import train_game_network

@@ -8,30 +8,26 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing.top_choices import TopChooser
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.rules.pruning import PrunedChooser
-from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.dmc import Judge, Learner
 from blueprint.guandan.training.opponents import SparringChooser, league_of
-from blueprint.guandan.training.personas import PersonaChooser, drawn_types, labelled
 from blueprint.guandan.training.samples import Samples
-from blueprint.learning.learner import decayed, guidance_share
+from blueprint.learning.learner import decayed
+from blueprint.paper_parts import paper_part
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import STATE
 from games.support.array_types import Array
 from games.support.interruption import Interrupted
 
 __all__ = [
-    "GuidedChooser",
     "Met",
     "Piece",
     "PieceGame",
@@ -124,39 +120,12 @@ def chooser_of(
 ) -> Chooser:
     """Return who plays a piece of so many rounds: the network, and whom else the configuration wants."""
     chooser = player
-    if config.prune >= 0:
-        chooser = PrunedChooser(chooser, config.prune)
-    share = guidance_share(piece.decisions, config.guide, config.guide_share)
-    if share > 0:
-        chooser = GuidedChooser(chooser, StrongAgent(), share, rng)
-    if config.personas:
-        return PersonaChooser(chooser, drawn_types(config.personas, rounds, piece.seed))
+    if config.prune >= 0 or config.guide or config.personas:
+        chooser = paper_part("GuanDan player")(chooser, config, piece, rng, rounds)
     if config.strangers_share == 0:
         return chooser
     strangers = league_of(config).load(rng)
     return SparringChooser(chooser, strangers, config.strangers_share, rounds, rng, piece.weights)
-
-
-class GuidedChooser:
-    """A player whose decisions are each made by `teacher` with probability `share`, else by `chooser`.
-
-    The learner sees the teacher's actions and what they led to as its own, so that sensible lines of play are
-    in its data before its own values can find them. The share falls to zero (`guidance_share`).
-    Sources: OpenGuanDan's description of SDMC (Ge et al. 2024); personality-guided DMC (2025), section 3.4,
-    which draws the source of each action anew as we do. The share and its course are ours.
-    """
-
-    def __init__(self, chooser: Chooser, teacher: Chooser, share: float, rng: np.random.Generator) -> None:
-        self.chooser, self.teacher, self.share, self.rng = chooser, teacher, share, rng
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return one action per decision, as an index within its row."""
-        taught = self.rng.random(len(decisions)) < self.share
-        choice = np.empty(len(decisions), np.int64)
-        for mask, chooser in ((taught, self.teacher), (~taught, self.chooser)):
-            if mask.any():
-                choice[mask] = chooser(decisions.where(mask))
-        return choice
 
 
 class PieceGame:
@@ -180,10 +149,14 @@ class PieceGame:
         if isinstance(chooser, SparringChooser):
             of, met = chooser.ours(record), Met(chooser.who, chooser.payoffs(payoff))
             record = chooser.own(record)
-        choices = self._player.choices() if isinstance(self._player, TopChooser) else None
+        kept = getattr(self._player, "choices", None)  # of a policy
+        choices = None if kept is None else kept()
         samples = self.learner.samples(record, payoff, self.judge, self._rng, choices)
-        if isinstance(chooser, PersonaChooser):
-            samples = labelled(samples, record.round, chooser.types)
+        types = getattr(chooser, "types", None)  # of seats that play by personalities
+        if types is not None:
+            at = slice(None) if samples.rows is None else samples.rows
+            seats = samples.states["player"].astype(np.int64)
+            samples = replace(samples, types=paper_part("labels")(types, record.round[at], seats))
         if samples.rows is not None:
             of[np.delete(np.flatnonzero(of), samples.rows)] = False
         answers = np.concatenate([*heard.answers, np.zeros(0, np.int64)])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from blueprint.choosing.top_choices import TopChoices
+from blueprint.choosing import TopChoices
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.training.actors.pieces import Met, Piece, PlayedPiece

@@ -1,4 +1,4 @@
-"""Who else plays in training: strangers, whose moves are neither learned nor counted, and a teacher."""
+"""Who else plays in training: strangers, whose moves are neither learned nor counted."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import TrainConfig
-from blueprint.guandan.training.actors.pieces import GuidedChooser, chooser_of
 from blueprint.guandan.training.opponents import LEAST, NOBODY, YARDSTICKS, League, SparringChooser
 from blueprint.guandan.training.trainer import Trainer
-from blueprint.learning.learner import guidance_share
 from blueprint.protocol import UnknownAgent
 from games.support.configuration import ConfigError
-from tests.blueprint.guandan.positions import FAST, SMALL
+from tests.blueprint.guandan.positions import SMALL
 
 
 class Watched:
@@ -140,46 +138,3 @@ def test_yardsticks_are_not_met_in_training_unless_a_responder_to_them_learns() 
                 Trainer(SMALL, TrainConfig(strangers=strangers, strangers_share=share), threads=1)
         alone = Trainer(SMALL, TrainConfig(strangers=name, strangers_share=1.0), threads=1)
         assert alone.league.names == (name,)
-
-
-def last(decisions: Decisions) -> np.ndarray:
-    return np.diff(decisions.offsets) - 1
-
-
-def test_the_teachers_share_falls_linearly_to_zero_and_stays_there() -> None:
-    assert [guidance_share(d, 100, 0.5) for d in (0, 50, 100, 500)] == [0.5, 0.25, 0.0, 0.0]
-    assert guidance_share(0, 0, 0.5) == 0
-
-
-def test_the_teacher_makes_its_share_of_the_decisions() -> None:
-    counts = np.zeros(2)
-    first, rng = Watched(False), np.random.default_rng(0)
-    guided = GuidedChooser(first, last, 0.3, rng)
-
-    def watch(decisions: Decisions) -> np.ndarray:
-        choice = guided(decisions)
-        counts[0] += (choice == last(decisions)).sum()
-        counts[1] += len(decisions)
-        assert np.all((choice == last(decisions)) | (choice == 0))
-        return choice
-
-    play_rounds(deal_rounds(20, np.random.default_rng(1)), [watch], Scratch())
-    share = counts[0] / counts[1]
-    assert abs(share - 0.3) < 4 * np.sqrt(0.21 / counts[1])
-
-
-def test_training_with_guidance_plays_the_teachers_moves_until_it_ends() -> None:
-    config = FAST.replace(guide=50, guide_share=1.0)
-    trainer = Trainer(SMALL, config, threads=1)
-    trainer.run_generation()
-    teacher, (record,) = StrongAgent(), trainer.pending
-    (piece,) = Trainer(SMALL, config, threads=1).deal()
-    taught = play_rounds(piece.states(), [teacher], Scratch())
-    assert np.array_equal(record.actions, taught.actions)
-    assert trainer.decisions > 50
-    unguided = Trainer(SMALL, FAST, threads=1)
-    ended, never = (
-        chooser_of(t.learner.chooser(0.0, 0.0, t.rng), t.config, t.deal()[0], t.rng, 4)
-        for t in (trainer, unguided)
-    )
-    assert type(ended) is type(never)

@@ -12,7 +12,7 @@ import torch
 from safetensors.numpy import save_file
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.choosing.soft_choice import draw_soft
+from blueprint.choosing import draw_soft
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds

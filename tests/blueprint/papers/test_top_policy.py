@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from blueprint.choosing.top_choices import TopChoices, TopChooser
+from blueprint.choosing import TopChoices
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.training.trainer import Trainer
-from blueprint.layers.policy_loss import policy_loss
+from blueprint.papers.top_policy import TopChooser, policy_loss
 from tests.blueprint.guandan.positions import FAST, random_decisions
 from tests.blueprint.guandan.positions import TINY as SMALL
 

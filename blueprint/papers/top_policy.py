@@ -1,23 +1,28 @@
-"""Play by the softmax of scores among the best few moves, which keeps what it chose among.
+"""A policy over the best few moves of a network: proximal policy optimisation from a DMC network (DanZero+).
 
-Policy learning (`blueprint.layers.policy_loss`) compares what the same moves score later. Source: Zhao et al.
-2023 (DanZero+: a policy over the top k moves of a DMC network).
+Its player draws by the softmax of scores among the k best moves and keeps what it chose among; the loss
+compares what the same moves score later. The network's advantages over a temperature are the logits. What
+moves them is how a return compares with a baseline, and only where play is in doubt: there the order of the
+moves is learned, where deep Monte-Carlo learning fits the value of every move by itself. The squared loss of
+that learning stays beside, so that advantages keep their unit.
+Sources: Zhao et al. 2023 (DanZero+: PPO on the top-k of a DMC network), Schulman et al. 2017 (PPO).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from blueprint.structured import join
+from blueprint.choosing import TopChoices
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = ["TopChoices", "TopChooser"]
+__all__ = ["TopChooser", "policy_loss"]
 
 
 class _Asked(Protocol):
@@ -33,36 +38,6 @@ class _Asked(Protocol):
 
 
 D = TypeVar("D", bound=_Asked)
-
-
-@dataclass(frozen=True, eq=False)
-class TopChoices:
-    """What was chosen among, at n decisions.
-
-    actions: [n, k] of the game, the best ones in order; where there are fewer, the first again. count: [n]
-    int64, how many there are. picked: [n] int64, which was played. log_chance: [n] float32, of its chance.
-    """
-
-    actions: Array
-    count: NDArray[np.int64]
-    picked: NDArray[np.int64]
-    log_chance: NDArray[np.float32]
-
-    def __len__(self) -> int:
-        """Return the number of decisions."""
-        return len(self.count)
-
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> TopChoices:
-        """Return some of the decisions."""
-        return TopChoices(self.actions[rows], self.count[rows], self.picked[rows], self.log_chance[rows])
-
-    @classmethod
-    def joined(cls, parts: list[TopChoices]) -> TopChoices:
-        """Return the decisions of all parts, in order."""
-        names = ("count", "picked", "log_chance")
-        rest = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
-        k = parts[0].actions.shape[1]
-        return cls(join([part.actions.reshape(-1) for part in parts]).reshape(-1, k), *rest)
 
 
 @kernel(nogil=True)
@@ -144,3 +119,23 @@ class TopChooser(Generic[D]):
         """Return what was chosen among since the last call, in the order asked; None of none."""
         kept, self._kept = self._kept, []
         return TopChoices.joined(kept) if kept else None
+
+
+def policy_loss(
+    advantages: Tensor, choices: TopChoices, target: Tensor, temperature: float, clip: float, weight: Tensor
+) -> Tensor:
+    """Return the clipped loss of proximal policy optimisation, in levels, a number a decision, [n].
+
+    advantages: [n, k] of the moves chosen among, as the network has them now. target: [n], return minus
+    baseline. clip: how far the probability of a move may go from what it was, as a share, before it counts no
+    more. weight: [n] of each decision.
+    """
+    device = advantages.device
+    beyond = np.arange(advantages.shape[1])[None] >= choices.count[:, None]
+    logits = (advantages / temperature).masked_fill(torch.from_numpy(beyond).to(device), -1e9)
+    picked = torch.from_numpy(choices.picked).to(device)
+    now = logits.log_softmax(1).gather(1, picked[:, None])[:, 0]
+    ratio = (now - torch.from_numpy(choices.log_chance).to(device)).exp()
+    gained = torch.minimum(ratio * target, ratio.clamp(1 - clip, 1 + clip) * target)
+    # over the temperature a step of an advantage is a step of a logit: this way it is in levels again
+    return -temperature * weight * gained

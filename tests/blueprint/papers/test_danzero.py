@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.guandan.network.danzero import DANZERO_HASH, DanZeroNetwork
 from blueprint.guandan.network.input_layout import FEATURE_HASH
 from blueprint.guandan.network.q_network import make_network
-from blueprint.guandan.train_config import NETWORKS, NetworkConfig
+from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.papers.danzero import DANZERO_HASH, DanZeroNetwork
+from blueprint.papers.recipes import named_recipe
 from games.guandan.views.danzero_features import action_features, state_features
 from tests.blueprint.guandan.positions import FAST, some_decisions
 
@@ -23,7 +24,7 @@ SMALL = NetworkConfig(kind="danzero", state=16, blocks=3, action=1, action_block
 
 
 def test_the_preset_has_the_published_sizes() -> None:
-    network = make_network(NETWORKS["danzero"])
+    network = make_network(named_recipe("danzero").network_config())
     assert isinstance(network, DanZeroNetwork)
     shapes = {name: tuple(p.shape) for name, p in network.named_parameters() if name.endswith("weight")}
     assert shapes["position.weight"][1] + shapes["action.weight"][1] == 567

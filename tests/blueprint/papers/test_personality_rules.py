@@ -10,23 +10,25 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.choosing.personality import PERSONALITIES
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_play import MovePlay, move_agent
-from blueprint.climbing.network.fast_moves import FastMoves
-from blueprint.climbing.network.move_network import MoveNetwork
-from blueprint.climbing.persona_agent import load_persona_agent
-from blueprint.climbing.rules.personality_rules import RULED, TYPES, move_types, personality_choice
+from blueprint.climbing.network.fast_moves import fast_moves
+from blueprint.climbing.network.move_network import move_network
 from blueprint.climbing.training.climbing_play import (
     MoveChoices,
     MoveRecord,
-    personated,
     play_in_lockstep,
 )
 from blueprint.climbing.training.move_learner import MoveLearner
 from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.papers.fields import PERSONALITIES
+from blueprint.papers.listening import ListeningMoves
+from blueprint.papers.personality_rules import RULED, TYPES, move_types, personality_choice
+from blueprint.papers.players import climbing_personas
+from blueprint.papers.pruning import hand_rests
+from blueprint.papers.styles import load_persona_agent
 from games import load_game
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_number
 from games.support.array_types import Ints
@@ -97,9 +99,9 @@ def test_rules_choose_legal_moves_by_what_their_seat_sees(name: str) -> None:
     inputs = move_inputs(game)
     differ = 0
     for d in asked(inputs, 4):
-        turns = inputs.turns_left(d.states, d.seats, d.offsets, d.words)
+        turns = hand_rests(inputs, "", "").turns(d)
         types, _ = move_types(inputs, d.words)
-        answers = [personality_choice(inputs, who)(d.states, d.seats, d.offsets, d.words) for who in RULED]
+        answers = [personality_choice(inputs, who)(d) for who in RULED]
         differ += int((answers[0] != answers[1]).sum())
         hidden = d.states.copy()
         seats = game.num_players
@@ -111,7 +113,7 @@ def test_rules_choose_legal_moves_by_what_their_seat_sees(name: str) -> None:
         hidden["hand"][rows, one], hidden["hand"][rows, two] = second, first
         for who, answer in zip(RULED, answers, strict=True):
             assert np.all((answer >= 0) & (answer < np.diff(d.offsets)))
-            again = personality_choice(inputs, who)(hidden, d.seats, d.offsets, d.words)
+            again = personality_choice(inputs, who)(dataclasses.replace(d, states=hidden))
             assert np.array_equal(again[same], answer[same])
             taken = d.offsets[:-1] + answer
             for j in range(len(d)):
@@ -128,7 +130,7 @@ def test_personalities_lead_what_the_paper_gives_them() -> None:
     for d in asked(inputs, 30):
         types, _ = move_types(inputs, d.words)
         for who in RULED:
-            answer = personality_choice(inputs, who)(d.states, d.seats, d.offsets, d.words)
+            answer = personality_choice(inputs, who)(d)
             free = types[d.offsets[:-1]] != 0
             leads[who] += np.bincount(types[d.offsets[:-1] + answer][free], minlength=len(TYPES))
     share = {who: count / count.sum() for who, count in leads.items()}
@@ -150,15 +152,14 @@ def test_seats_play_their_round_by_their_type(name: str) -> None:
         last.append(d.rounds)
         return np.diff(d.offsets) - 1
 
-    played = play_in_lockstep(inputs, inputs.deal(9, rng), personated(own, inputs, types))
+    played = play_in_lockstep(inputs, inputs.deal(9, rng), climbing_personas(own, inputs, types))
     assert np.concatenate(last).size == (types[played.rounds, played.seats] == 3).sum()
     legal = inputs.legal(played.states)
     for k, who in enumerate(RULED):
         rows = np.flatnonzero(types[played.rounds, played.seats] == k)
         some = legal.take(rows)
-        found = personality_choice(inputs, who)(
-            played.states[rows], played.seats[rows], some.offsets, some.values
-        )
+        d = MoveChoices(played.states[rows], played.seats[rows], some.offsets, some.values)
+        found = personality_choice(inputs, who)(d)
         assert np.array_equal(some.values[some.offsets[:-1] + found], played.words[rows])
 
 
@@ -258,10 +259,10 @@ def test_a_persona_that_cannot_be_played_is_refused(files: dict[str, Path], tmp_
 def test_a_network_without_personalities_is_drawn_as_before() -> None:
     inputs = move_inputs(load_game("big2"))
     torch.manual_seed(4)
-    plain = MoveNetwork(inputs, SMALL.replace(personality=0, personas=0.0)).state_dict()
+    plain = move_network(inputs, SMALL.replace(personality=0, personas=0.0)).state_dict()
     for wider in (SMALL, SMALL.replace(recognise=0.2)):
         torch.manual_seed(4)
-        more = MoveNetwork(inputs, wider).state_dict()
+        more = move_network(inputs, wider).state_dict()
         assert all(torch.equal(value, more[key]) for key, value in plain.items())
 
 
@@ -269,7 +270,7 @@ def ruled_rounds(inputs: MoveInputs, rounds: int, seed: int) -> tuple[MoveRecord
     """Return rounds in which each seat plays by a rule of its own, and these, [rounds, seats]."""
     rng = np.random.default_rng(seed)
     types = rng.integers(0, len(RULED), (rounds, inputs.game.num_players))
-    nobody = personated(lambda d: np.zeros(len(d), np.int64), inputs, types)
+    nobody = climbing_personas(lambda d: np.zeros(len(d), np.int64), inputs, types)
     played = play_in_lockstep(inputs, inputs.deal(rounds, rng), nobody)
     return dataclasses.replace(played, types=types), types
 
@@ -289,8 +290,8 @@ def test_the_others_are_recognised_from_what_they_played(name: str, least: float
         seat, round_ = int(played.seats[j]), int(played.rounds[j])
         assert samples.types[j].tolist() == [types[round_, (seat + k) % n] for k in range(n)]
     learner.learn(samples, np.random.default_rng(2), 10_000, played.steps)
-    network = FastMoves(inputs, learner.tensors(), half=False)
-    assert network.knows_types
+    network = fast_moves(inputs, learner.tensors(), half=False)
+    assert isinstance(network, ListeningMoves) and network.knows_types
     # rounds not learned from: better than a guess among three; the rules of Big2 differ little
     fresh, kinds = ruled_rounds(inputs, 200, 7)
     said = network.types(fresh.states, np.arange(len(fresh)), fresh.seats)
@@ -323,6 +324,6 @@ def test_what_is_recognised_is_heard_and_may_be_left_unheard(files: dict[str, Pa
     tensors, _ = read_checkpoint(tmp_path / "x.safetensors")
     lost = {key: value for key, value in tensors.items() if not key.startswith("network.recogniser")}
     with pytest.raises(CheckpointError, match=r"needs network\.recogniser"):
-        FastMoves(move_inputs(game), lost, half=False)
+        fast_moves(move_inputs(game), lost, half=False)
     with pytest.raises(ValueError, match="no recogniser of types"):
         load_climbing_blueprint(files["doudizhu"], game).network.types(states, rows_, mine)

@@ -4,7 +4,7 @@ A move is worth what its type and rank are (table 5), adjusted by the personalit
 follows (table 6). The tables are GuanDan's, and types are taken for their like: chains and flushes for
 straights, planes for plates, trios with kickers and fours with two for full houses, the 2 for the card of the
 level. Moves of the split of greatest value are candidates. Nearly all groups are worth -1 there, so that this
-is taken to be a split into the fewest turns (`turns_left`). Otherwise as in GuanDan
+is taken to be a split into the fewest turns (`HandRests.turns`). Otherwise as in GuanDan
 (`blueprint.guandan.rules.split_agents`): a follower answers with a group of its split, or passes; bombs need
 a value of at least zero then; ties go to the weakest; whoever's partner leads passes unless it goes out;
 single cards are led for one less where an opponent holds one card, for one more where the partner does.
@@ -15,20 +15,18 @@ Source: the paper on personality-guided deep Monte Carlo (2025), appendix B, tab
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing.personality import PERSONALITIES
+from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.training.climbing_play import Choose, MoveChoices
+from blueprint.papers.fields import PERSONALITIES
+from blueprint.papers.pruning import hand_rests
+from blueprint.papers.styles import first_best
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import PLAY_KINDS, play_kinds
 from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_table
 from games.support.array_types import Array, Ints
-
-if TYPE_CHECKING:
-    from blueprint.climbing.inputs.move_inputs import MoveInputs
 
 __all__ = ["RULED", "TYPES", "move_types", "personality_choice"]
 
@@ -122,40 +120,32 @@ def move_types(inputs: MoveInputs, words: Ints) -> tuple[Ints, Ints]:
     return types, np.where(words < NUM_MOVES, heads >> 8 & 255, 0)
 
 
-def _table(
-    inputs: MoveInputs, states: Array, seats: Ints
-) -> tuple[Ints, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return cards left to each seat, partners of who decides, [n, seats], and whether one of them leads."""
+def _table(inputs: MoveInputs, states: Array, seats: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the partners of who decides, [n, seats], and whether one of them leads."""
     rows, players = np.arange(len(seats)), inputs.game.num_players
     if isinstance(inputs.game, Big2):
-        hands = states["hand"][:, :players]
-        left = np.zeros(hands.shape, np.int64)
-        for card in range(52):
-            left += (hands >> np.uint64(card) & np.uint64(1)).astype(np.int64)
-        alone = np.zeros((len(seats), players), np.bool_)
-        return left, alone, np.zeros(len(seats), np.bool_)
+        return np.zeros((len(seats), players), np.bool_), np.zeros(len(seats), np.bool_)
     landlord = states["landlord"].astype(np.int64)[:, None] == np.arange(3)
     mates = (landlord == landlord[rows, seats][:, None]) & (np.arange(3) != seats[:, None])
     mates &= ~landlord[rows, seats][:, None]
     leader = np.minimum(states["leader"].astype(np.int64), 2)
-    return states["left"].astype(np.int64), mates, mates[rows, leader] & (states["leader"] < 3)
+    return mates, mates[rows, leader] & (states["leader"] < 3)
 
 
-def personality_choice(inputs: MoveInputs, personality: str) -> Callable[[Array, Ints, Ints, Ints], Ints]:
-    """Return who chooses by a personality's rule, from states, seats, offsets and words of decisions.
-
-    The answer is an index within each decision's own moves. personality: of RULED.
-    """
+def personality_choice(inputs: MoveInputs, personality: str) -> Choose:
+    """Return who chooses by a personality's rule, of RULED. Raises GameError for a game without any."""
     leads, follows = np.array(ADJUSTED[personality], np.float64)
+    rests = hand_rests(inputs, "personas must be 0", "have personalities")
 
-    def choose(states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
-        starts, counts = offsets[:-1], np.diff(offsets)
+    def choose(d: MoveChoices) -> Ints:
+        seats, starts, counts = d.seats, d.offsets[:-1], np.diff(d.offsets)
         at = np.repeat(np.arange(len(seats)), counts)
-        types, ranks = move_types(inputs, words)
-        turns = inputs.turns_left(states, seats, offsets, words)
+        types, ranks = move_types(inputs, d.words)
+        turns = rests.turns(d)
         passes = types == PASS
         lead = ~np.logical_or.reduceat(passes, starts)
-        left, mates, mate_leads = _table(inputs, states, seats)
+        left = rests.left(d.states)
+        mates, mate_leads = _table(inputs, d.states, seats)
         others = np.arange(left.shape[1]) != seats[:, None]
         foe = ((left == 1) & others & ~mates).any(1)
         mate = ((left == 1) & mates).any(1)
@@ -169,9 +159,6 @@ def personality_choice(inputs: MoveInputs, personality: str) -> Callable[[Array,
         score = np.where(allowed, score, -1e9)
         score = np.where(passes, -1e6, score) - 1e-3 * ranks
         score = np.where(~passes & (turns == 0), 1e6, score)  # whoever can goes out
-        best = np.repeat(np.maximum.reduceat(score, starts), counts)
-        first = np.where(score == best, np.arange(len(score)), len(score))
-        found: Ints = np.minimum.reduceat(first, starts) - starts
-        return found
+        return first_best(score, d.offsets)
 
     return choose

@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from blueprint.checkpoint import read_checkpoint
-from blueprint.guandan.network.danzero import DanZeroNetwork
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.quick_agents import load_chooser
-from blueprint.guandan.train_config import NETWORKS, NetworkConfig, TrainConfig
-from blueprint.guandan.training.recipe_book import RECIPES, named_recipe
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.papers.danzero import DanZeroNetwork
+from blueprint.papers.recipes import RECIPES, named_recipe
 from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import TINY
 
@@ -120,7 +120,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: Trainer(TINY, TrainConfig(personas=0.5)), "personality head need each other"),
     (lambda: Trainer(network_of("pdhqn", **SIZES["pdhqn"]), TrainConfig()), "need each other"),
-    (lambda: Trainer(NETWORKS["danzero"], TrainConfig(tribute_by_value=True)), "tribute_by_value"),
+    (lambda: Trainer(network_of("danzero"), TrainConfig(tribute_by_value=True)), "tribute_by_value"),
     (lambda: Trainer(TINY.replace(stakes=False), TrainConfig(matches=1.0)), "see"),
     (lambda: RECIPES["pdhqn"].climbing_config(guide=5.0), "must be 0 beside a policy or a guide"),
     (lambda: RECIPES["ours"].climbing_config(personas=0.5), "need each other"),

@@ -5,17 +5,34 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blueprint.climbing.inputs.move_inputs import move_inputs
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import min_combinations
-from blueprint.guandan.rules.pruning import PrunedChooser, kept_moves, prune
 from blueprint.guandan.rules.rule_agents import RandomChooser
 from blueprint.guandan.training.actors.pieces import chooser_of
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.papers.pruning import (
+    GUANDAN,
+    PrunedChooser,
+    hand_rests,
+    kept_moves,
+    kept_words,
+    pruned_agent,
+    pruner,
+)
+from games import load_game
+from games.climbing.big2.big2 import Big2
+from games.climbing.doudizhu.doudizhu import DouDizhu
+from games.climbing.doudizhu.move_table import BOMB as FOUR
+from games.climbing.doudizhu.move_table import move_table
 from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
 from games.guandan.rounds.round import legal
+from tests.blueprint.climbing.random_rounds import asked
 from tests.blueprint.guandan.positions import FAST, TINY
+from tests.patience import amount
+from tests.reference.climbing.turns import kept_by_turns, slow_big2_turns, slow_doudizhu_turns
 
 
 def plainly(decisions: Decisions, margin: int) -> np.ndarray:
@@ -39,7 +56,7 @@ def test_the_moves_that_stay_are_those_of_the_rule() -> None:
 
     def watch(decisions: Decisions) -> np.ndarray:
         for margin in pruned:
-            kept = kept_moves(decisions, margin)
+            kept = kept_moves(GUANDAN, decisions, margin)
             assert np.array_equal(kept, plainly(decisions, margin))
             pruned[margin] += len(kept) - kept.sum()
         return agent(decisions)
@@ -57,14 +74,12 @@ def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
         chosen.append(decisions.actions[decisions.offsets[:-1] + choice])
         return choice
 
-    agent = PrunedChooser(inner, 0)
+    agent = pruned_agent(inner, 0)
 
     def watch(decisions: Decisions) -> np.ndarray:
         choice = agent(decisions)
         assert np.all((choice >= 0) & (choice < np.diff(decisions.offsets)))
         assert np.array_equal(decisions.actions[decisions.offsets[:-1] + choice], chosen[-1])
-        fewer, within = prune(decisions, 0)
-        assert len(within) == len(fewer.actions) == fewer.offsets[-1]
         return choice
 
     play_rounds(deal_rounds(3, np.random.default_rng(3)), [watch], Scratch())
@@ -79,10 +94,61 @@ def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
     (played,) = trainer.pending
     moves = legal(played.states, canonical=True)
     decisions = Decisions.of(played.states, moves)
-    kept = kept_moves(decisions, 0)
+    kept = kept_moves(GUANDAN, decisions, 0)
     assert 0 < kept.sum() < len(kept)
     for i in range(len(played)):
         these = slice(*moves.offsets[i : i + 2])
         assert np.any(moves.values[these][kept[these]] == played.actions[i])
     with pytest.raises(ValueError, match="margin"):
-        PrunedChooser(RandomChooser(trainer.rng), -1)(decisions)
+        pruned_agent(RandomChooser(trainer.rng), -1)(decisions)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "doudizhu",
+        "doudizhu(ranks=4)",
+        "doudizhu(ranks=7)",
+        "doudizhu(ranks=10)",
+        "big2",
+        "big2(players=3,cards=7)",
+    ],
+)
+def test_pruning_keeps_what_the_rule_says(name: str) -> None:
+    game = load_game(name)
+    inputs = move_inputs(game)
+    offered, kept_in_all = 0, {0: 0, 2: 0}
+    rests = hand_rests(inputs, "", "")
+    for d in asked(inputs, amount(4, 2)):
+        kept = {margin: kept_moves(rests, d, margin) for margin in kept_in_all}
+        left = rests.turns(d)
+        for j, state in enumerate(d.states):
+            mine = slice(d.offsets[j], d.offsets[j + 1])
+            moves = d.words[mine].tolist()
+            hand = int(state["hand"][d.seats[j]])
+            if isinstance(game, Big2):
+                turns = [slow_big2_turns(game, hand & ~move) for move in moves]
+                always = [move == 0 for move in moves]
+                held = [bin(int(cards)).count("1") for cards in state["hand"]]
+                most, least = game.rules.hand, min(held[: game.num_players])
+            else:
+                assert isinstance(game, DouDizhu)
+                table = move_table()
+                turns = [slow_doudizhu_turns(hand - int(table.cards[move])) for move in moves]
+                always = [move == 0 or table.heads[move] & 255 >= FOUR for move in moves]
+                most, least = (4 * game.ranks + 2) // 3, int(state["left"].min())
+            assert left[mine].tolist() == turns
+            for margin in kept:
+                wanted = kept_by_turns(turns, always, margin, most, least)
+                assert kept[margin][mine].tolist() == wanted and any(wanted)
+                kept_in_all[margin] += sum(wanted)
+            offered += len(moves)
+    assert kept_in_all[0] < offered
+
+
+def test_a_pruned_player_of_a_climbing_game_takes_moves_that_stay() -> None:
+    inputs = move_inputs(load_game("big2"))
+    for d in asked(inputs, 3):
+        kept = kept_words(inputs, d.states, d.seats, d.offsets, d.words, 0)
+        last = PrunedChooser(lambda fewer: np.diff(fewer.offsets) - 1, pruner(inputs, 0))(d)
+        assert kept[d.offsets[:-1] + last].all()

@@ -9,21 +9,20 @@ import numpy as np
 import pytest
 import torch
 
-from blueprint.choosing.personality import PERSONALITIES, blended_scores
-from blueprint.choosing.soft_choice import near_best
+from blueprint.choosing import near_best
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_layout import PAST_WIDTH
-from blueprint.guandan.network.torch_network import TorchNetwork
-from blueprint.guandan.play.blended_choice import BlendedAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.split_agents import PersonalityAgent
-from blueprint.guandan.training.personas import OWN, PersonaChooser, drawn_types
-from blueprint.guandan.training.recipe_book import named_recipe
-from blueprint.guandan.training.side_losses import hidden_moves, is_grown
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.papers.danzero import DanZeroPlay, hidden_moves
+from blueprint.papers.fields import PERSONALITIES
+from blueprint.papers.players import OWN, drawn_types, guandan_personas
+from blueprint.papers.recipes import named_recipe
+from blueprint.papers.styles import StyledAgent, blended_scores
 from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import random_decisions, random_states
 
@@ -45,17 +44,17 @@ def trained() -> Trainer:
 
 
 def test_types_follow_from_the_seed_in_the_share_asked_for() -> None:
-    seed = np.random.SeedSequence(7)
-    types = drawn_types(0.25, 4000, seed)
-    assert np.array_equal(types, drawn_types(0.25, 4000, np.random.SeedSequence(7)))
+    types, again = (drawn_types(0.25, (4000, 4), np.random.default_rng(7), np.uint8) for _ in range(2))
+    assert np.array_equal(types, again)
     counts = np.bincount(types.ravel(), minlength=4) / types.size
     assert counts == pytest.approx([1 / 12] * 3 + [0.75], abs=0.01)
-    assert (drawn_types(1.0, 50, seed) < OWN).all() and (drawn_types(0.0, 50, seed) == OWN).all()
+    rng = np.random.default_rng(7)
+    assert (drawn_types(1.0, (50, 4), rng) < OWN).all() and (drawn_types(0.0, (50, 4), rng) == OWN).all()
 
 
 def test_each_seat_plays_by_its_type_and_the_samples_say_so() -> None:
     rng = np.random.default_rng(0)
-    types = drawn_types(0.6, 12, np.random.SeedSequence(3))
+    types = drawn_types(0.6, (12, 4), np.random.default_rng(3))
     rules = [PersonalityAgent(name) for name in PERSONALITIES[:OWN]]
     asked = dict.fromkeys(range(4), 0)
 
@@ -64,18 +63,19 @@ def test_each_seat_plays_by_its_type_and_the_samples_say_so() -> None:
             assert (types[decisions.rows, decisions.seats] == OWN).all()
             return np.diff(decisions.offsets) - 1
 
-    class Watching(PersonaChooser):
-        def draw(self, decisions: Decisions) -> tuple[np.ndarray, np.ndarray]:
-            choice, chance = super().draw(decisions)
-            kinds = types[decisions.rows, decisions.seats]
-            for k in range(4):
-                mask = kinds == k
-                asked[k] += int(mask.sum())
-                if mask.any() and k != OWN:
-                    assert np.array_equal(choice[mask], rules[k](decisions.where(mask)))
-            return choice, chance
+    player = guandan_personas(Last(), types)
 
-    play_rounds(deal_rounds(12, rng), [Watching(Last(), types)], Scratch())
+    def watched(decisions: Decisions) -> np.ndarray:
+        choice = player(decisions)
+        kinds = types[decisions.rows, decisions.seats]
+        for k in range(4):
+            mask = kinds == k
+            asked[k] += int(mask.sum())
+            if mask.any() and k != OWN:
+                assert np.array_equal(choice[mask], rules[k](decisions.where(mask)))
+        return choice
+
+    play_rounds(deal_rounds(12, rng), [watched], Scratch())
     assert min(asked.values()) > 5
 
 
@@ -106,7 +106,7 @@ def test_a_network_learns_to_tell_types_from_play() -> None:
     losses = [learner.learn(samples, 0, 1.0) for _ in range(40)]
     assert losses[-1]["types"] < 0.6 * losses[0]["types"]
     assert losses[-1]["personality"] < 0.85 * losses[0]["personality"]  # 0.69 to 0.81 in eight runs
-    found = TorchNetwork(learner.network)
+    found = DanZeroPlay(learner.network)
     seats = samples.states["player"].astype(np.int64)
     shares = found.types(samples.states, np.arange(len(seats)), seats)
     assert shares.sum(2) == pytest.approx(1.0, abs=1e-4)
@@ -151,7 +151,7 @@ def test_a_persona_plays_what_its_head_prefers_and_needs_one(trained: Trainer, t
     path = tmp_path / "p.safetensors"
     trained.save(path)
     asked = random_decisions(20, np.random.default_rng(0))
-    values, logits = TorchNetwork(trained.learner.network).personalities(asked)
+    values, logits = DanZeroPlay(trained.learner.network).personalities(asked)
     labels = 1 / (1 + np.exp(-logits))
     chosen = [network_agent(path, NetworkPlay(persona=p, alpha=0.0))(asked) for p in PERSONALITIES]
     for j, (low, high) in enumerate(itertools.pairwise(asked.offsets)):
@@ -160,14 +160,14 @@ def test_a_persona_plays_what_its_head_prefers_and_needs_one(trained: Trainer, t
             assert scores[choice[j], k] == pytest.approx(scores[:, k].max(), abs=1e-4)
     for alpha in (None, 0.5):  # alone, a style weighs as much as the values
         styled = network_agent(path, NetworkPlay(persona="balanced", alpha=alpha))
-        assert isinstance(styled, BlendedAgent) and styled.alpha == 0.5
+        assert isinstance(styled, StyledAgent) and styled.alpha == 0.5
     told = [NetworkPlay(persona="balanced", alpha=alpha).told() for alpha in (None, 0.5, 0.25)]
     assert told[0] == told[1] != told[2]
     recipe, bare = named_recipe("danzero"), tmp_path / "bare.safetensors"
     other = Trainer(recipe.network_config(state=16, blocks=3), recipe.train_config())
     other.save(bare)
     with pytest.raises(ConfigError, match="needs a network with a personality head"):
-        BlendedAgent(TorchNetwork(other.learner.network), "balanced", 0.5)
+        StyledAgent(DanZeroPlay(other.learner.network), "balanced", 0.5)
     for play, rule in (
         ({"heeds": False}, "models of the others"),
         ({"tribute": "value"}, "a value of pos"),
@@ -183,13 +183,15 @@ def test_what_is_recognised_is_an_input_that_can_be_left_out() -> None:
     trainer = pdhqn()
     asked = random_decisions(20, np.random.default_rng(1))
     network = trainer.learner.network
-    grown = {name.partition(".")[0] for name, _ in network.named_parameters() if is_grown(name)}
+    grown = {
+        name.partition(".")[0] for name, _ in network.named_parameters() if name.startswith(network.grown)
+    }
     assert grown == {"personality", "recogniser", "answers"}  # which may learn faster
-    before = [TorchNetwork(network, heeds=heeds).advantages(asked) for heeds in (True, False)]
+    before = [DanZeroPlay(network, heeds=heeds).advantages(asked) for heeds in (True, False)]
     assert np.array_equal(*before)  # it weighs nothing yet
     with torch.no_grad():
         network.answers.normal_()
-    after = [TorchNetwork(network, heeds=heeds).advantages(asked) for heeds in (True, False)]
+    after = [DanZeroPlay(network, heeds=heeds).advantages(asked) for heeds in (True, False)]
     assert np.array_equal(before[1], after[1]) and not np.allclose(after[0], after[1])
     x = network.encode_seen(asked.states, asked.seats)
     assert x.shape[1] == 513 + PAST_WIDTH

@@ -1,0 +1,70 @@
+"""Parts of published systems, by name: the one door to `blueprint.papers`, which may be missing.
+
+    recipe = paper_part("recipe", "--recipe odmc")("odmc")
+
+A part is imported where a field or an option asks for it, and at no other time. A configuration with such a
+field is refused where the wing is missing, and checked by the wing where it is not (`check_paper_fields`).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from games.support.configuration import ConfigError, Configuration
+
+__all__ = ["check_paper_fields", "paper_part"]
+
+WING = "blueprint.papers"
+PARTS = {
+    "recipe": "recipes:named_recipe",
+    "recipes": "recipes:RECIPES",
+    "check": "fields:check_fields",
+    "alpha": "fields:ALPHA",
+    "policy player": "top_policy:TopChooser",
+    "policy loss": "top_policy:policy_loss",
+    "GuanDan network": "danzero:DanZeroNetwork",
+    "GuanDan network in play": "danzero:DanZeroPlay",
+    "GuanDan player": "players:guandan_player",
+    "GuanDan style": "styles:StyledAgent",
+    "GuanDan pruning": "pruning:pruned_agent",
+    "climbing network": "listening:ListeningNetwork",
+    "climbing network in play": "listening:ListeningMoves",
+    "climbing network unheard": "listening:unheard",
+    "climbing player": "players:climbing_player",
+    "climbing style": "styles:load_persona_agent",
+    "climbing pruning": "pruning:kept_words",
+    "labels": "players:labels",
+}
+"""Where each part is: module of the wing and name."""
+OFF: dict[str, tuple[object, ...]] = {"kind": ("ours",), "prune": (-1, None), "heeds": (True,)}
+"""Values by which a field asks for nothing, where they are not 0, "", False and None."""
+
+
+def paper_part(name: str, wanted: str = "") -> Any:
+    """Return a part of the wing.
+
+    wanted: what asks for it, for the message. Raises ConfigError where the wing is missing.
+    """
+    module, _, attribute = PARTS[name].partition(":")
+    try:
+        return getattr(importlib.import_module(f"{WING}.{module}"), attribute)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith(WING):
+            raise ConfigError(
+                f"{wanted or name} needs {WING}, the systems of published papers, which is not installed; "
+                "leave it out, or install gs2 with it"
+            ) from error
+        raise
+
+
+def check_paper_fields(config: Configuration, *fields: str) -> None:
+    """Raise ConfigError where fields of the wing are set and contradict others, or the wing is missing.
+
+    fields: those of the configuration that ask for a part of it.
+    """
+    for name in fields:
+        value = getattr(config, name)
+        if value not in OFF.get(name, (0, "", False, None)):
+            paper_part("check", f"{config.label}: {name}={value}")(config)
+            return

@@ -1,0 +1,191 @@
+"""Networks of climbing games that listen to models of the others, or know styles (ODMC, PDHQN).
+
+With `hands` a further head says who holds the hidden cards (the opponent model of Luo & Tan 2024, section
+4.2; ours shares the tower), and the moves' head may see what it says. With `personality` one says whose move
+this would be (PDHQN, section 3.3), with `recognise` another by whose rule each other seat plays, and the
+moves' head sees that too. What is said of the others is learned from what they hold and are alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from blueprint.checkpoint import CheckpointError
+from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.climbing.network.fast_moves import FastMoves
+from blueprint.climbing.network.move_network import MoveNetwork
+from blueprint.layers.fused import joined
+from blueprint.layers.half_rows import Layers
+from blueprint.papers.danzero import PersonalityHead
+from blueprint.papers.fields import PERSONALITIES
+from games.support.array_types import Array, Ints
+from games.support.configuration import ConfigError
+
+__all__ = ["ListeningMoves", "ListeningNetwork", "unheard"]
+
+HEARD = ("network.foreseen.", "network.heard.")
+"""Layers by which what is said of the others is heard."""
+
+
+class ListeningNetwork(MoveNetwork):
+    """V and A, and who holds what and who plays how as far as it is asked for."""
+
+    def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
+        super().__init__(inputs, config)
+        self.hands: nn.Linear | None = None
+        self.foreseen: nn.Linear | None = None
+        if config.hands:
+            self.hands = nn.Linear(config.state, inputs.hidden_bits)
+            if config.hands_fed:
+                self.foreseen = nn.Linear(inputs.hidden_bits, config.action, bias=False)
+        self.personality: PersonalityHead | None = None
+        if config.personality:
+            self.personality = PersonalityHead(config.action, config.personality)
+        self.recogniser: nn.Linear | None = None
+        self.heard: nn.Linear | None = None
+        if config.recognise:
+            bits = (inputs.game.num_players - 1) * len(PERSONALITIES)
+            self.recogniser = nn.Linear(config.state, bits)
+            self.heard = nn.Linear(bits, config.action, bias=False)
+
+    def held(self, h: Tensor) -> Tensor:
+        """Return log odds that each bit of the others' hands is set, [n, hidden_bits]."""
+        assert self.hands is not None
+        found: Tensor = self.hands(h)
+        return found
+
+    def types(self, h: Tensor) -> Tensor:
+        """Return logits that each other seat, from the next on, plays by each of PERSONALITIES, [n, k, 4]."""
+        assert self.recogniser is not None
+        found: Tensor = self.recogniser(h).unflatten(1, (-1, len(PERSONALITIES)))
+        return found
+
+    def styles(self, h: Tensor, moves: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return logits, [m, 4], that each personality makes a move, from the head's first layer (PDHQN)."""
+        assert self.personality is not None
+        context = self.seen(h)
+        if rows is not None:
+            context = context.index_select(0, rows)
+        found: Tensor = self.personality(joined(moves, self.action, context))
+        return found
+
+    def seen(self, h: Tensor) -> Tensor:
+        """Return what the tower's output adds to the first layer of the moves' head."""
+        context = super().seen(h)
+        if self.foreseen is not None:
+            context = context + self.foreseen(torch.sigmoid(self.held(h).detach().float()).to(h.dtype))
+        if self.heard is not None:
+            likely = self.types(h).detach().float().softmax(2).flatten(1)
+            context = context + self.heard(likely.to(h.dtype))
+        return context
+
+    def missed(
+        self, h: Tensor, hidden: NDArray[np.uint8], types: Ints | None, moves: Callable[[], Tensor]
+    ) -> dict[str, Tensor]:
+        """Return the losses of the heads by name, as far as they are there.
+
+        hidden: [n, hidden_bits] the others' hands. types: whose rule each seat plays by, [n, seats], from the
+        one that decides on. moves: returns the inputs of the moves taken.
+        """
+        found: dict[str, Tensor] = {}
+        if self.hands is not None:
+            odds = self.held(h).float()
+            found["hands"] = F.binary_cross_entropy_with_logits(odds, torch.from_numpy(hidden).float())
+        if self.personality is not None and types is not None:
+            styles = self.styles(h, moves()).float()
+            whose = F.one_hot(torch.from_numpy(types[:, 0]), styles.shape[1]).float()
+            found["personality"] = F.binary_cross_entropy_with_logits(styles, whose)
+        if self.recogniser is not None and types is not None:
+            told = self.types(h).float().flatten(0, 1)
+            found["types"] = F.cross_entropy(told, torch.from_numpy(types[:, 1:].reshape(-1)))
+        return found
+
+
+class ListeningMoves(FastMoves):
+    """V and A of a snapshot of such a network, and what it says of the others."""
+
+    def _further(self, layers: Layers) -> None:
+        width, inner, tensors = self._tower.width, len(self._context.base), layers.tensors
+        self._hands = self._foreseen = None
+        if "network.hands.weight" in tensors:
+            self._hands = layers.one("network.hands", width, self.inputs.hidden_bits)
+        if "network.foreseen.weight" in tensors:
+            if self._hands is None:
+                raise CheckpointError(f"{layers.name}: network.foreseen needs network.hands; it is not there")
+            self._foreseen = layers.one("network.foreseen", self.inputs.hidden_bits, inner, bias=False)
+        self._recogniser = self._heard = None
+        told = (self.inputs.game.num_players - 1) * len(PERSONALITIES)
+        if "network.recogniser.weight" in tensors:
+            self._recogniser = layers.one("network.recogniser", width, told)
+        if "network.heard.weight" in tensors:
+            if self._recogniser is None:
+                raise CheckpointError(
+                    f"{layers.name}: network.heard needs network.recogniser; it is not there"
+                )
+            self._heard = layers.one("network.heard", told, inner, bias=False)
+
+    def _seen(self, h: Tensor) -> Tensor:
+        context = super()._seen(h)
+        if self._foreseen is not None and self._hands is not None:
+            context += self._foreseen(torch.sigmoid(self._hands(h).float()).to(h.dtype))
+        if self._heard is not None and self._recogniser is not None:
+            context += self._heard(self._likely(self._recogniser(h)).flatten(1).to(h.dtype))
+        return context
+
+    @property
+    def knows_hands(self) -> bool:
+        """Return whether there is a head that says who holds the hidden cards."""
+        return self._hands is not None
+
+    @property
+    def knows_types(self) -> bool:
+        """Return whether there is a head that says by whose rule each other seat plays."""
+        return self._recogniser is not None
+
+    def log_odds(self, states: Array, rows: Ints, seats: Ints) -> NDArray[np.float32]:
+        """Return log odds that each bit of the others' hands is set, [k, hidden_bits] float32.
+
+        Raises ValueError if there is no head for them (`knows_hands` says so).
+        """
+        if self._hands is None:
+            raise ValueError("there is no head for hands; train with hands above 0")
+        out = np.empty((len(rows), self.inputs.hidden_bits), np.float32)
+        for part, h in self._views(states, rows, seats):
+            with torch.inference_mode():
+                out[part] = self._hands(h)[: part.stop - part.start].float().numpy()
+        return out
+
+    def types(self, states: Array, rows: Ints, seats: Ints) -> NDArray[np.float32]:
+        """Return the chance that each other seat, from the next on, plays by each type, [k, others, 4].
+
+        Raises ValueError if there is no head for that (`knows_types` says so).
+        """
+        if self._recogniser is None:
+            raise ValueError("there is no recogniser of types; train with recognise above 0")
+        out = np.empty((len(rows), self.inputs.game.num_players - 1, len(PERSONALITIES)), np.float32)
+        for part, h in self._views(states, rows, seats):
+            with torch.inference_mode():
+                out[part] = self._likely(self._recogniser(h))[: part.stop - part.start].numpy()
+        return out
+
+    def _likely(self, logits: Tensor) -> Tensor:
+        """Return probabilities, [n, others, 4], from the recogniser's answers."""
+        return logits.float().view(len(logits), -1, len(PERSONALITIES)).softmax(2)
+
+
+def unheard(tensors: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a network's tensors without those by which it listens; raise ConfigError without any."""
+    if not any(key.startswith(HEARD) for key in tensors):
+        raise ConfigError(
+            f"{name}: heeds=false needs a network with models of the others; it has none; train one by "
+            "the recipe odmc or pdhqn"
+        )
+    return {key: value for key, value in tensors.items() if not key.startswith(HEARD)}
