@@ -46,7 +46,7 @@ def test_a_token_is_asked_of_everything_and_leaves_the_address(own_server: Serve
         assert "HttpOnly" in cookie and "samesite=strict" in cookie.lower()
         assert stranger.get("/").status_code == 200, "the cookie is kept"
     assert own_server.bearer == {"authorization": f"Bearer {TOKEN}"}, "as the printed address has it"
-    assert own_server.get("/api/agents")
+    assert own_server.get("/api/offers")
 
 
 def children(server: Server) -> list[Path]:
@@ -119,8 +119,8 @@ def test_a_cut_line_and_a_killed_server_lose_nothing(own_server: Server) -> None
     told = "".join("".join(server.said).split())
     for name in damaged:
         assert f"{name}.jsonl" in told and (server.folder / f"{name}.jsonl").exists(), name
-    assert {row["id"] for row in server.get("/api/tables")["tables"]} == {match[0], undone[0]}
-    assert {row["id"] for row in server.get("/api/game-tables")["tables"]} == {table[0] for table, _ in games}
+    listed = {row["id"] for row in server.get("/api/tables")["tables"]}
+    assert listed == {match[0], undone[0], *(table[0] for table, _ in games)}
     as_it_was()
     assert server.seat(*undone).my_turn()["round"] == first
     for table, state in games:

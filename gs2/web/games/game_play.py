@@ -56,7 +56,7 @@ class GamePlay:
     def named(self, names: list[str]) -> None:
         """Take over what each player is called: of several agents of one label each has its number."""
         self.names = [
-            name if names.count(name) == 1 else f"{name} {names[: at + 1].count(name)}"
+            name if not name or names.count(name) == 1 else f"{name} {names[: at + 1].count(name)}"
             for at, name in enumerate(names)
         ]
 
@@ -157,9 +157,18 @@ class GamePlay:
         """Return the round, and the seat's last choice in it, on which a new round does not depend."""
         return self.number, None if what == "round" else self.last_choice(seat)
 
-    def record(self) -> str:
-        """Return the records of the rounds that are over, one line of JSON each."""
+    @property
+    def standing(self) -> dict[str, Any]:
+        """The round in play, and the score."""
+        return {"round": self.number, "scores": self.scores}
+
+    def record(self, which: str = "") -> str:
+        """Return the records of the rounds that are over, which hide nothing, one line of JSON each."""
         named = (replace(one.record, agents=tuple(self.names[p] for p in one.order)) for one in self.finished)
         return "".join(
             json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n" for record in named
         )
+
+    def record_to_review(self, asked: dict[str, Any]) -> str:
+        """Refuse."""
+        raise Refused("wrong", f"no review judges {self.game.name} yet; download the record instead")

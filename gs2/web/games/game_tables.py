@@ -14,7 +14,7 @@ from games.support.array_types import Array
 from gs2.web.games.agent_worker import Seated
 from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
-from gs2.web.games.offers import AgentOffer, game_from, game_offers, game_titled, offered_agents
+from gs2.web.games.offers import AgentOffer, game_from, game_titled, offered_agents
 from gs2.web.jobs import Jobs, JobsFull
 from gs2.web.tables.seat_labels import without_folders
 from gs2.web.tables.table import Refused
@@ -57,10 +57,6 @@ class GameTables:
             self._games[name] = game or game_titled(name)
         return self._games[name]
 
-    def offers(self) -> list[dict[str, Any]]:
-        """Return the games as the page lists them."""
-        return game_offers(self.agents)
-
     def offer(self, game: Game, label: Any) -> AgentOffer:
         """Return the agent of a label that plays a game. Raises Refused if there is none."""
         fitting = [agent for agent in self.agents if game.name.partition("(")[0] in agent.games]
@@ -79,11 +75,11 @@ class GameTables:
 
         Raises Refused at what cannot be.
         """
-        players, rotate = data.get("players"), data.get("rotate", False)
+        players, rotate = data.get("seats"), data.get("rotate", False)
         if not isinstance(rotate, bool):
             raise Refused("wrong", f"rotate is true or false; got {rotate!r:.40}")
         if not isinstance(players, list) or not all(isinstance(one, str) for one in players):
-            raise Refused("wrong", f"players are a list of names, {PERSON!r} once among them")
+            raise Refused("wrong", f"seats are a list of names, {PERSON!r} once among them")
         game = await asyncio.to_thread(_prepared, data.get("game"), data.get("options", {}))
         if len(players) != game.num_players or players.count(PERSON) != 1:
             rule = f"{game.name} has {game.num_players} seats, one of them the {PERSON}'s"

@@ -10,23 +10,11 @@ from gs2.web.games.game_round import GameRound
 from gs2.web.games.seen_cards import card_face, seat_points
 from gs2.web.tables.table import Table
 
-__all__ = ["round_view", "table_line", "table_view"]
+__all__ = ["round_view", "table_view"]
 
 Data = dict[str, Any]
 SHOWN_ROUNDS = 60
 """Rounds that the score sheet lists."""
-
-
-def table_line(table: Table[GamePlay]) -> Data:
-    """Return one line of the list of tables."""
-    return {
-        "id": table.setup.id,
-        "game": table.play.game.name,
-        "names": table.play.names,
-        "round": table.play.number,
-        "scores": table.play.scores,
-        "created": table.setup.created,
-    }
 
 
 def table_view(table: Table[GamePlay], seat: int) -> Data:

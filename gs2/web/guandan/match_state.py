@@ -16,24 +16,9 @@ from gs2.guandan.table.session import Session
 from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.tables.table import Table
 
-__all__ = ["table_row", "table_state"]
+__all__ = ["table_state"]
 
 Data = dict[str, Any]
-
-
-def table_row(table: Table[MatchPlay]) -> Data:
-    """Return one line of the list of tables."""
-    session = table.play.session
-    return {
-        "id": table.setup.id,
-        "seats": [{"name": sitter.name, "kind": sitter.kind} for sitter in table.sitters],
-        "game": len(table.play.account.games),
-        "games": table.setup.games,
-        "round": session.match.round,
-        "levels": [RANKS[level] for level in session.match.levels],
-        "over": table.play.over,
-        "created": table.setup.created,
-    }
 
 
 def table_state(table: Table[MatchPlay], you: int | None, *, hands: bool) -> Data:

@@ -16,7 +16,7 @@ from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.jobs import Jobs, JobsFull
 from gs2.web.tables.seat_labels import seat_labels, without_folders
 from gs2.web.tables.table import Refused
-from gs2.web.tables.table_log import PERSON, DamagedTable, TableSetup
+from gs2.web.tables.table_log import MATCHES, PERSON, DamagedTable, TableSetup
 
 __all__ = ["MatchTables"]
 
@@ -59,6 +59,12 @@ class MatchTables:
         self.hosts: dict[str, Host] = {}
         self._starting: dict[str, asyncio.Task[None]] = {}
         self._hints = False
+
+    @property
+    def offer(self) -> dict[str, Any]:
+        """GuanDan as the page lists it."""
+        agents = [{"label": label, "about": about, "exactly": None} for label, about in self.agents.items()]
+        return {"name": MATCHES, "summary": "", "options": [], "seats": 4, "agents": agents}
 
     async def asked(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return seats and games of the table that a request asks for; its agents are loaded.

@@ -72,7 +72,8 @@ class Play(Protocol):
 
     order: the player on each seat, by the place in the setup. pending: seats that are to act. opening: a line
     that comes before anything else, None if play has begun. fresh: whether a round after others has no choice
-    yet. over: whether nothing is left to play. extra: offers to people besides choosing and undo.
+    yet. over: whether nothing is left to play. extra: offers to people besides choosing and undo. names: of
+    the players, "" for one to come. standing: how far play is, for the list of tables.
     """
 
     setup: TableSetup
@@ -90,8 +91,19 @@ class Play(Protocol):
     @property
     def extra(self) -> Sequence[str]: ...
 
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def standing(self) -> dict[str, Any]: ...
+
     def named(self, names: list[str]) -> None:
         """Take over what each player is called."""
+
+    def record(self, which: str) -> str:
+        """Return the record that people may see now: of one game, or of all. Raises Refused otherwise."""
+
+    def record_to_review(self, asked: dict[str, Any]) -> str:
+        """Return the record that is to be reviewed. Raises Refused if there is none."""
 
     def count(self, seat: int) -> int:
         """Return how many choices a seat has that is to act."""

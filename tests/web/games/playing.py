@@ -17,7 +17,7 @@ __all__ = ["GameSeat", "new_table", "play_round", "round_along"]
 
 def new_table(server: Server, game: str, players: list[str], **options: Any) -> tuple[str, str]:
     """Return a new table's id and the person's key; agents move at once."""
-    made = server.post("/api/game-tables", {"game": game, "players": players, "pace": 0, **options})
+    made = server.post("/api/tables", {"game": game, "seats": players, "pace": 0, **options})
     return made["id"], made["key"]
 
 
@@ -34,8 +34,6 @@ def round_along(game: Game, actions: Array) -> GameRound:
 
 class GameSeat(Seat):
     """A connection to a table of a game."""
-
-    KIND = "game-tables"
 
     def due(self) -> State:
         """Return the state in which this seat is to act, or the round is over."""

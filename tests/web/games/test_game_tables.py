@@ -19,7 +19,7 @@ TABLES: tuple[Any, ...] = (
     pytest.param(
         "big2",
         ["person", "rules"],
-        {"players": 2, "bombs": "both", "must_play": True},
+        {"seats": 2, "bombs": "both", "must_play": True},
         marks=pytest.mark.long,
     ),
     ("leduc_poker", ["person", "cfr"], {}),
@@ -44,12 +44,12 @@ def test_random_clicks_play_whole_rounds_and_the_score_is_kept(
         assert [one["score"] for one in state["table"]["seats"]] == pytest.approx(total)
         seat.go(type="round")
     file = tmp_path / "rounds.jsonl"
-    file.write_text(server.http.get(f"/api/game-tables/{table}/record").text)
+    file.write_text(server.http.get(f"/api/tables/{table}/record").text)
     replayed = list(replayed_rounds(file))
     assert [round_.record.pair for round_ in replayed] == [1, 2]
     assert all(round_.record.game.startswith(game) and "Ann" in round_.record.agents for round_ in replayed)
     assert {round_.record.seed for round_ in replayed} == {0}, "a seed would tell the rounds to come"
-    assert table in {row["id"] for row in server.get("/api/game-tables")["tables"]}
+    assert table in {row["id"] for row in server.get("/api/tables")["tables"]}
     seat.close()
 
 
@@ -151,15 +151,15 @@ def test_a_hint_names_a_legal_move_and_its_values(server: Server) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"players": ["person", "rules"]},
-        {"players": ["person", "person", "rules"]},
-        {"players": ["rules", "rules", "rules"]},
-        {"players": ["person", "rules", "uniform"]},
-        {"players": ["person", "rules", "gs2.play.shedding:SHEDDING"]},
-        {"players": ["person", "rules", "os:system"]},
-        {"players": ["person", "rules", "/etc/passwd"]},
-        {"players": ["person", "rules", "last.safetensors"]},
-        {"players": "person"},
+        {"seats": ["person", "rules"]},
+        {"seats": ["person", "person", "rules"]},
+        {"seats": ["rules", "rules", "rules"]},
+        {"seats": ["person", "rules", "uniform"]},
+        {"seats": ["person", "rules", "gs2.play.shedding:SHEDDING"]},
+        {"seats": ["person", "rules", "os:system"]},
+        {"seats": ["person", "rules", "/etc/passwd"]},
+        {"seats": ["person", "rules", "last.safetensors"]},
+        {"seats": "person"},
         {"game": "guandan"},
         {"game": "os:system"},
         {"game": "doudizhu(ranks=4)"},
@@ -181,8 +181,8 @@ def test_a_hint_names_a_legal_move_and_its_values(server: Server) -> None:
     ids=str,
 )
 def test_tables_that_cannot_be_are_refused_in_words(server: Server, wrong: dict[str, Any]) -> None:
-    data = {"game": "doudizhu", "players": ["person", "rules", "rules"], "options": {}, **wrong}
-    answer = server.http.post("/api/game-tables", json=data)
+    data = {"game": "doudizhu", "seats": ["person", "rules", "rules"], "options": {}, **wrong}
+    answer = server.http.post("/api/tables", json=data)
     assert answer.status_code == 400 and answer.json()["error"], answer.text
     assert len(answer.text) < 2000
 
@@ -212,8 +212,8 @@ def test_only_the_browser_with_the_key_has_the_seat(server: Server) -> None:
         with pytest.raises(ConnectionClosed) as closed:
             GameSeat(server, table, wrong)
         assert closed.value.rcvd is not None and closed.value.rcvd.code == 4403
-    assert server.http.get(f"/api/game-tables/{table}/record").text == "", "no round is over"
-    assert server.http.get("/api/game-tables/none/record").status_code == 404
+    assert server.http.get(f"/api/tables/{table}/record").text == "", "no round is over"
+    assert server.http.get("/api/tables/none/record").status_code == 404
 
 
 def test_a_name_that_is_no_agent_is_a_usage_error() -> None:

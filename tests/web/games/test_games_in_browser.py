@@ -19,7 +19,7 @@ READY = ".game-felt.over, .game-own.turn"
 
 def sit(page: Any, table: tuple[str, str]) -> None:
     """Open a table's page in a browser that has its key."""
-    page.evaluate("([id, key]) => localStorage.setItem(`gs2-game-${id}`, key)", list(table))
+    page.evaluate("([id, key]) => localStorage.setItem(`gs2-seat-${id}`, key)", list(table))
     page.evaluate("id => { location.hash = `#/games/${id}`; }", table[0])
     page.locator(".game-felt").wait_for()
 

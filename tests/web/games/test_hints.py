@@ -90,7 +90,7 @@ def test_an_agent_that_loads_slowly_hints_and_plays_at_a_table_of_before_a_resta
     async def play() -> None:
         house = House(tmp_path / "tables", game_agents=[f"{own_agent(tmp_path, loading=2.5)}:Slow"])
         await house.open()
-        table = await house.table("abcdefgh", GamePlay)
+        table = await house.table("abcdefgh")
         asked = asyncio.create_task(house.games.hint("kuhn_poker", label, table.play.round.history()))
         legal = table.play.count(0)
         table.choose(0, 0)

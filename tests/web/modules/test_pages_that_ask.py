@@ -210,7 +210,7 @@ const same = { summary: "s", seats: 2, options, agents };
 const games = ["kuhn_poker", "leduc_poker"].map((name) => ({ name, ...same }));
 server.answer = (path, method) => {
   if (method === "POST") return { id: "t", key: "k" };
-  return path.endsWith("offers") ? { games } : { tables: [] };
+  return path.endsWith("offers") ? { games: [{ name: "guandan", agents: [] }, ...games] } : { tables: [] };
 };
 if (!data.storage) localStorage.setItem = localStorage.getItem = () => { throw new Error("forbidden"); };
 const root = newRoot();
@@ -257,7 +257,7 @@ def test_a_table_is_made_as_its_fields_were_set_in_whatever_order(seed: int) -> 
     wanted = dict(fields)
     assert made["game"] == "leduc_poker" and made["name"] == wanted["name"]
     assert made["rotate"] is wanted["rotate"]
-    assert made["players"] == ["person", "random"]
+    assert made["seats"] == ["person", "random"]
     assert made["options"] == {
         "cards": int(wanted["cards"]),
         "wild": wanted["wild"],
@@ -272,8 +272,9 @@ def test_the_lobby_keeps_what_was_typed_in_another_language() -> None:
         import { asked, newRoot, pass, report, server } from "browser";
         const { Lobby } = await import("gs2/lobby.js");
         const { setLanguage } = await import("gs2/words.js");
-        const agents = ["gs2", "strong"].map((name) => ({ name, about: name }));
-        server.answer = (path, method) => (method === "POST" ? { id: "t" } : { agents, tables: [] });
+        const agents = ["gs2", "strong"].map((label) => ({ label, about: label }));
+        const given = { games: [{ agents }], tables: [] };
+        server.answer = (path, method) => (method === "POST" ? { id: "t" } : given);
         const root = newRoot();
         const lobby = new Lobby(root, { go() {} });
         await pass(10);
@@ -314,9 +315,9 @@ def test_a_preset_deals_at_one_press() -> None:
         """
         import { asked, newRoot, pass, report, server } from "browser";
         const { Lobby } = await import("gs2/lobby.js");
-        const agents = ["gs2-fast", "blueprint"].map((name) => ({ name, about: "" }));
+        const agents = ["gs2-fast", "blueprint"].map((label) => ({ label, about: "" }));
         const made = { id: "t1", key: "k" };
-        server.answer = (path, method) => (method === "POST" ? made : { agents, tables: [] });
+        server.answer = (path, method) => (method === "POST" ? made : { games: [{ agents }], tables: [] });
         const all = [];
         for (const place of [0, 1, 2]) {
           asked.length = 0;

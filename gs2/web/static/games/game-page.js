@@ -22,7 +22,7 @@ export class GamePage extends TablePage {
    * @param {string} id
    */
   constructor(root, id) {
-    super(root, id, { kind: "game-tables", seatKey: `game-${id}` });
+    super(root, id);
     this.mine = new GameMine({
       send: (message, how) => this.send(message, how),
       complain: (text) => this.complain(text),
@@ -40,7 +40,7 @@ export class GamePage extends TablePage {
 
   async load() {
     try {
-      this.games = (await ask("/api/game-tables/offers")).games;
+      this.games = (await ask("/api/offers")).games;
       if (this.state) this.drawHint();
     } catch {
       this.games = []; // the connection says what is wrong

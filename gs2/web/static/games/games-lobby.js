@@ -58,12 +58,12 @@ export class GamesLobby {
 
   async load() {
     try {
-      const [{ games }, { tables }] = await Promise.all([ask("/api/game-tables/offers"), ask("/api/game-tables")]);
+      const [{ games }, { tables }] = await Promise.all([ask("/api/offers"), ask("/api/tables")]);
       if (this.left) return;
-      this.games = games;
-      this.tables = tables.filter((table) => kept(`game-${table.id}`) !== "");
+      this.games = games.slice(1);
+      this.tables = tables.filter((table) => table.game !== "guandan" && kept(`seat-${table.id}`) !== "");
       const before = kept("game", "doudizhu");
-      this.pick(games.some((game) => game.name === before) ? before : games[0].name);
+      this.pick(this.games.some((game) => game.name === before) ? before : this.games[0].name);
     } catch (error) {
       this.fail(error);
     }
@@ -210,8 +210,8 @@ export class GamesLobby {
     this.start.textContent = say("games.loading");
     this.error.textContent = "";
     try {
-      const table = await ask("/api/game-tables", { json: { game: this.name, options: this.options, players: this.players, name: this.who.trim(), rotate: this.rotates } });
-      keep(`game-${table.id}`, table.key);
+      const table = await ask("/api/tables", { json: { game: this.name, options: this.options, seats: this.players, name: this.who.trim(), rotate: this.rotates } });
+      keep(`seat-${table.id}`, table.key);
       if (!this.left) this.app.go(`#/games/${table.id}`);
     } catch (error) {
       this.start.disabled = false;
@@ -226,7 +226,7 @@ export class GamesLobby {
         ? h("li", { class: "quiet" }, say("games.none"))
         : this.tables.map((table) => h("li", { class: "table-row" },
             h("span", {}, h("b", {}, gameTitle(table.game)),
-              h("span", { class: "quiet" }, say("games.round", { n: table.round }), " · ", table.names.map((name, i) => `${name} ${signed(table.scores[i])}`).join(" · "))),
+              h("span", { class: "quiet" }, say("games.round", { n: table.round }), " · ", table.seats.map(({ name }, i) => `${name} ${signed(table.scores[i])}`).join(" · "))),
             h("a", { class: "button primary", href: `#/games/${table.id}`, "aria-label": `${say("lobby.continue")}: ${gameTitle(table.game)}` }, say("lobby.continue"))))));
   }
 

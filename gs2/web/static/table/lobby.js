@@ -41,7 +41,7 @@ export class Lobby {
 
   async load() {
     try {
-      this.agents = (await ask("/api/agents")).agents;
+      this.agents = (await ask("/api/offers")).games[0].agents.map(({ label, about }) => ({ name: label, about }));
       if (this.left) return;
       const names = this.agents.map((agent) => agent.name);
       const best = ["gs2-fast", "blueprint"].find((name) => names.includes(name)) ?? names[0];
@@ -62,7 +62,7 @@ export class Lobby {
     try {
       const { tables } = await ask("/api/tables");
       if (this.left) return;
-      this.tables = tables;
+      this.tables = tables.filter((table) => table.game === "guandan");
       this.drawTables();
     } catch (error) {
       this.fail(error);

@@ -23,12 +23,12 @@ export class TablePage {
   /**
    * @param {HTMLElement} root
    * @param {string} id
-   * @param {{kind: string, seatKey: string}} names kind: of tables, in addresses; seatKey: what the key is kept as
    */
-  constructor(root, id, { kind, seatKey }) {
-    Object.assign(this, { root, id, seatKey, state: null, status: "connecting", hint: null, box: null, playsShown: 0, foreign: null });
+  constructor(root, id) {
+    if (kept(`seat-${id}`) === "" && kept(`game-${id}`) !== "") keep(`seat-${id}`, kept(`game-${id}`)); // of an earlier version
+    Object.assign(this, { root, id, seatKey: `seat-${id}`, state: null, status: "connecting", hint: null, box: null, playsShown: 0, foreign: null });
     this.clock = new TurnClock({ act: () => this.mine.takeOver(), tick: (left) => this.tick(left) });
-    this.place = `${kind}/${encodeURIComponent(id)}`;
+    this.place = `tables/${encodeURIComponent(id)}`;
     this.address = `/api/${this.place}`;
   }
 

@@ -45,7 +45,7 @@ export class Table extends TablePage {
    * @param {{go: (hash: string) => void}} app
    */
   constructor(root, id, app) {
-    super(root, id, { kind: "tables", seatKey: `seat-${id}` });
+    super(root, id);
     this.app = app;
     /** The end of the round before, while people look at its result. */
     this.frozen = null;
