@@ -2,7 +2,8 @@
 
 contest: what agents meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods
 and examples of its own (`gs2.commands.solving.solve.OwnSolving`). exploit: responders of its own
-(`gs2.commands.exploit.Exploiting`). environment: its own, with what is more than one game.
+(`gs2.commands.exploit.Exploiting`). environment: its own, with what is more than one game. face: how its
+cards look in the browser (`gs2.web.games.card_face.Face`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ WINGS = {
         "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
         "environment": "games.guandan.views.env:GuanDanEnv",
     },
+    "doudizhu": {"face": "gs2.web.games.doudizhu_face:DouDizhuFace"},
+    "big2": {"face": "gs2.web.games.big2_face:Big2Face"},
 }
 
 

@@ -61,7 +61,7 @@ class _Site:
         except Refused as error:
             await socket.close(1013, str(error))  # try again later
         else:
-            await TableSocket(table, socket, self.house.dialect(table.setup.game)).run()
+            await TableSocket(table, socket).run()
 
     async def sit(self, request: Request) -> Response:
         data = await object_of(request)

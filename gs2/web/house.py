@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from gs2.web.answers import NoSuch
-from gs2.web.games.game_dialect import GameDialect
 from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import game_offers
-from gs2.web.guandan.match_dialect import MatchDialect
 from gs2.web.guandan.match_tables import MatchTables
 from gs2.web.jobs import Jobs
 from gs2.web.tables.table import LONGEST_PACE, Refused, Table
@@ -41,17 +39,23 @@ class House:
     """All tables of a server, and what they share.
 
     folder: of the tables' files. agents, game_agents: names that may be seated at GuanDan and at other games,
-    beside those that are listed. workers: processes for each agent of GuanDan.
+    beside those that are listed. games: further ones, FILE.py:GAME each. workers: processes for each agent of
+    GuanDan.
     """
 
     def __init__(
-        self, folder: Path, *, agents: Sequence[str] = (), game_agents: Sequence[str] = (), workers: int = 1
+        self,
+        folder: Path,
+        *,
+        agents: Sequence[str] = (),
+        game_agents: Sequence[str] = (),
+        games: Sequence[str] = (),
+        workers: int = 1,
     ) -> None:
         self.folder = folder
         self.jobs = Jobs()
         self.matches = MatchTables(self.jobs, agents, workers=workers)
-        self.games = GameTables(game_agents)
-        self._match_dialect, self._game_dialect = MatchDialect(self.matches), GameDialect(self.games)
+        self.games = GameTables(game_agents, games)
         self.tables: dict[str, Table[Any]] = {}
         self.damaged: list[str] = []
         self._opening = asyncio.Lock()
@@ -64,13 +68,13 @@ class House:
         for path in reversed(stored_tables(self.folder)[:MOST_TABLES]):
             await self._open(path)
 
-    def dialect(self, game: Any) -> MatchDialect | GameDialect:
-        """Return what is said at tables of a game, and by it what they need."""
-        return self._match_dialect if game == MATCHES else self._game_dialect
+    def kind(self, game: Any) -> MatchTables | GameTables:
+        """Return what tables of a game need."""
+        return self.matches if game == MATCHES else self.games
 
     def offers(self) -> list[dict[str, Any]]:
         """Return the games as the page lists them, each with its options and agents."""
-        return [self.matches.offer, *game_offers(self.games.agents)]
+        return [self.matches.offer, *game_offers(self.games.agents, self.games.own)]
 
     async def table(self, key: str) -> Table[Any]:
         """Return the table of an id, opened from its file if it is not open.
@@ -98,7 +102,7 @@ class House:
         Raises Refused at what cannot be.
         """
         seed, pace = _seed(data), _pace(data)
-        kind: Any = self.dialect(data.get("game", MATCHES)).tables
+        kind: Any = self.kind(data.get("game", MATCHES))
         fields = await kind.asked(data)
         setup = TableSetup(
             id=secrets.token_urlsafe(9), seed=seed, pace=pace, created=round(time.time(), 3), **fields
@@ -124,7 +128,7 @@ class House:
         log = None
         try:
             setup, lines = read_table(path)
-            kind: Any = self.dialect(setup.game).tables
+            kind: Any = self.kind(setup.game)
             play = await kind.play(setup)
             log = TableLog(path, setup, new=False)
             # beside the event loop: kernels may have to be compiled

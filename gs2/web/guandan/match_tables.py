@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import attrs
@@ -118,7 +118,18 @@ class MatchTables:
             if label in self.hosts:
                 self.hosts[label].forget((play.setup.id, seat))
 
-    async def hint(self, observation: Observation) -> dict[str, Any]:
+    def hint(self, play: MatchPlay, seat: int, label: Any) -> Callable[[], Awaitable[dict[str, Any]]]:
+        """Return what finds a hint for a seat: the choice that a search advises, whoever is asked."""
+        observation = play.session.observe(seat)
+        moves = play.session.choices(seat)
+
+        async def find() -> dict[str, Any]:
+            found = await self._search(observation)
+            return {**found, "choice": play.move(moves, found["index"])["move"]}
+
+        return find
+
+    async def _search(self, observation: Observation) -> dict[str, Any]:
         """Return what a search advises. Raises Refused if it fails, or too many wait."""
         try:
             job = self.jobs.start("hint", "gs2.guandan.table.hints:hint", observation, HINT)

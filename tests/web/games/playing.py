@@ -37,7 +37,7 @@ class GameSeat(Seat):
 
     def due(self) -> State:
         """Return the state in which this seat is to act, or the round is over."""
-        return self.until(lambda state: state["round"]["over"] or state["round"]["moves"])
+        return self.until(lambda state: state["round"]["over"] or state["turn"]["you"])
 
     def go(self, **message: Any) -> State:
         """Return the state after a message that is granted."""
@@ -57,6 +57,6 @@ def play_round(seat: GameSeat, rng: random.Random, moves: int | None = None) -> 
     """Return the state after a round of random clicks, or after so many of them."""
     made = 0
     while not seat.due()["round"]["over"] and made != moves:
-        seat.take(rng.randrange(len(seat.state["round"]["moves"]["texts"])))
+        seat.take(rng.randrange(seat.state["turn"]["you"]["count"]))
         made += 1
     return seat.state

@@ -197,7 +197,7 @@ def test_who_left_the_page_is_not_called_back_to_a_review() -> None:
 
 LOBBY = """
 import { asked, newRoot, pass, report, server } from "browser";
-const { GamesLobby } = await import("gs2/games-lobby.js");
+const { Lobby } = await import("gs2/lobby.js");
 const { setLanguage } = await import("gs2/words.js");
 const agents = ["cfr", "random"].map((label) => ({ label, about: label, exactly: null }));
 const options = [
@@ -210,11 +210,11 @@ const same = { summary: "s", seats: 2, options, agents };
 const games = ["kuhn_poker", "leduc_poker"].map((name) => ({ name, ...same }));
 server.answer = (path, method) => {
   if (method === "POST") return { id: "t", key: "k" };
-  return path.endsWith("offers") ? { games: [{ name: "guandan", agents: [] }, ...games] } : { tables: [] };
+  return path.endsWith("offers") ? { games } : { tables: [] };
 };
 if (!data.storage) localStorage.setItem = localStorage.getItem = () => { throw new Error("forbidden"); };
 const root = newRoot();
-const lobby = new GamesLobby(root, { go() {} });
+const lobby = new Lobby(root, { go() {} });
 await pass(10);
 const boxes = () => root.querySelectorAll("input[type=checkbox]");
 const option = (name) => root.querySelector(`[data-option="${name}"]`);
@@ -231,6 +231,7 @@ for (const [name, value] of data.acts) {
 }
 root.querySelector("form").happen("submit");
 await pass(10);
+lobby.stop();
 report(asked.filter(([method]) => method === "POST")[0][2]);
 """
 
@@ -272,8 +273,9 @@ def test_the_lobby_keeps_what_was_typed_in_another_language() -> None:
         import { asked, newRoot, pass, report, server } from "browser";
         const { Lobby } = await import("gs2/lobby.js");
         const { setLanguage } = await import("gs2/words.js");
-        const agents = ["gs2", "strong"].map((label) => ({ label, about: label }));
-        const given = { games: [{ agents }], tables: [] };
+        const agents = ["gs2", "strong"].map((label) => ({ label, about: label, exactly: null }));
+        const game = { name: "guandan", summary: "", options: [], seats: 4, agents };
+        const given = { games: [game], tables: [] };
         server.answer = (path, method) => (method === "POST" ? { id: "t" } : given);
         const root = newRoot();
         const lobby = new Lobby(root, { go() {} });
@@ -315,9 +317,10 @@ def test_a_preset_deals_at_one_press() -> None:
         """
         import { asked, newRoot, pass, report, server } from "browser";
         const { Lobby } = await import("gs2/lobby.js");
-        const agents = ["gs2-fast", "blueprint"].map((label) => ({ label, about: "" }));
+        const agents = ["gs2-fast", "blueprint"].map((label) => ({ label, about: "", exactly: null }));
+        const game = { name: "guandan", summary: "", options: [], seats: 4, agents };
         const made = { id: "t1", key: "k" };
-        server.answer = (path, method) => (method === "POST" ? made : { games: [{ agents }], tables: [] });
+        server.answer = (path, method) => (method === "POST" ? made : { games: [game], tables: [] });
         const all = [];
         for (const place of [0, 1, 2]) {
           asked.length = 0;

@@ -47,7 +47,7 @@ def stored_kuhn(folder: Path, key: str, rounds: int, choices: int = 0, at: float
     table.sit("Ann")
     for number in range(rounds):
         if number:
-            table.enter("round", table.play.next_order(0, None))
+            table.enter(*table.play.next_round(0, None))
         for _ in range(choices):
             for seat in table.play.pending:
                 table.choose(seat, 0)
@@ -68,7 +68,7 @@ def test_a_restored_game_counts_on_above_all_that_a_browser_has_seen(tmp_path: P
         for at in range(3):
             table = await house.table("zzzzzzzz" + "z" * at)
             assert table.versions.now > seen
-            for what in ("round", *["choose"] * (0 in table.play.pending), *["undo"] * table.can_undo(0)):
+            for what in ("next", *["choose"] * (0 in table.play.pending), *["undo"] * table.can_undo(0)):
                 offer = table.offer(what, 0)
                 assert table.versions.means(offer, table.versions.now), what
                 assert not any(table.versions.means(offer, version) for version in (0, 1, seen)), what
