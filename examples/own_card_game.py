@@ -3,6 +3,7 @@
     python examples/own_card_game.py [DECISIONS]
     gs2 match --game examples/own_card_game.py:Sevens examples/own_card_game.py:Keeper uniform --pairs 200
     gs2 train examples/own_card_game.py:Sevens -o sevens.safetensors --minutes 5
+    gs2 web --game examples/own_card_game.py:Sevens --game-agent examples/own_card_game.py:Keeper
 
 Sevens, with 24 cards for three: each suit is opened by its jack and grows down to the nine and up to the
 ace. Whoever can play a card must; whoever sheds all first is paid a chip for each card that the others hold.
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import games
+from gs2.web.games.card_face import Face
 
 RANKS, SUITS, SEATS = "9TJQKA", "cdhs", 3
 DECK = tuple(rank + suit for suit in SUITS for rank in RANKS)
@@ -40,9 +42,19 @@ def fits(card: str, out: set[str]) -> bool:
     return nearer == place or RANKS[nearer] + card[1] in out
 
 
+class SevensFace(Face):
+    """How the browser shows the game: a seat's cards; moves are cards already."""
+
+    def hand(self, state: Any, seat: int) -> list[str]:
+        """Return the cards that a seat holds, as the page calls them."""
+        held = self.game.infoset_text(state, seat).split("holds")[1].split("|")[0]
+        return self.cards_of(held, [])
+
+
 class Sevens(games.SimpleGame):
     """Plain methods on one state; `games.SimpleGame` makes the batched game of them."""
 
+    card_face = SevensFace
     num_players, teams = SEATS, (0, 1, 2)
     max_length = 4 * len(DECK)  # the deal, and at most two passes before each card
     payoff_range = (-8.0, 16.0)

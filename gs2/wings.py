@@ -4,7 +4,8 @@ contest: what agents meet in, called with the terms of a match (`gs2.play.contes
 and examples of its own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a module
 with OPTIONS, AGENTS and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of its own
 (`gs2.commands.exploit.Exploiting`). environment: what its positions and listed moves look like, `views` and
-`moves` (`gs2.environments`). teacher: the rule agent that guides the first training of a network.
+`moves` (`gs2.environments`). teacher: the rule agent that guides the first training of a network. face: how
+its cards look in the browser (`gs2.web.games.card_face.Face`).
 """
 
 from __future__ import annotations
@@ -26,8 +27,14 @@ WINGS = {
         "environment": "games.guandan.views.listed_moves:ROWS",
     },
     "guandan_match": {"environment": "games.guandan.views.listed_moves:ROWS"},
-    "doudizhu": {"teacher": "gs2.play.shedding:SHEDDING"},
-    "big2": {"teacher": "gs2.play.big2_shedding:BIG2_SHEDDING"},
+    "doudizhu": {
+        "teacher": "gs2.play.shedding:SHEDDING",
+        "face": "gs2.web.games.doudizhu_face:DouDizhuFace",
+    },
+    "big2": {
+        "teacher": "gs2.play.big2_shedding:BIG2_SHEDDING",
+        "face": "gs2.web.games.big2_face:Big2Face",
+    },
 }
 OWN_COMMANDS = {
     "guandan": (

@@ -47,6 +47,7 @@ class Holding:
     folder: Path | None
     agents: tuple[str, ...]
     game_agents: tuple[str, ...]
+    games: tuple[str, ...]
     workers: int
 
 
@@ -97,6 +98,14 @@ def _usual_folder() -> Path:
         help="A further agent for games other than GuanDan, named as for gs2 match --game: a checkpoint, "
         "CHECKPOINT+rollout for search, or FILE.py:NAME.",
     ),
+    click.option(
+        "--game",
+        "games",
+        type=FILLED,
+        multiple=True,
+        metavar="FILE.py:GAME",
+        help="A further game that may be played, as for gs2 match --game; its face may show its cards.",
+    ),
     workers_option,
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON once it can be opened.")
@@ -116,7 +125,7 @@ def web(address: Address, holding: Holding, as_json: bool) -> None:
     del starlette, uvicorn
     from gs2.admission import LOOPBACK, check_token
     from gs2.guandan.agent_families import check_agent
-    from gs2.web.games.offers import offered_agents
+    from gs2.web.games.offers import offered_agents, own_games
 
     if address.token is not None:
         check_token(address.token)
@@ -128,6 +137,7 @@ def web(address: Address, holding: Holding, as_json: bool) -> None:
     for name in holding.agents:
         check_agent(name)
     offered_agents(holding.game_agents)  # refuses a name that no agent has
+    own_games(holding.games)
     ended_by = asyncio.run(_serve(address, holding, as_json))
     if ended_by == signal.SIGINT:
         raise SystemExit(INTERRUPTED)
@@ -150,7 +160,13 @@ async def _serve(address: Address, holding: Holding, as_json: bool) -> int | Non
             "give another --port, 0 for any"
         ) from None
     with listening, hold(folder, folder=True):
-        house = House(folder, agents=holding.agents, game_agents=holding.game_agents, workers=holding.workers)
+        house = House(
+            folder,
+            agents=holding.agents,
+            game_agents=holding.game_agents,
+            games=holding.games,
+            workers=holding.workers,
+        )
         app = make_app(house, token=address.token, cache=folder / "reviews")
         server = web_server(app)
         heard: list[int] = []

@@ -12,9 +12,10 @@ from typing import Any
 
 from gs2.web.answers import NoSuch
 from gs2.web.games.game_tables import GameTables
+from gs2.web.games.offers import game_offers
 from gs2.web.guandan.match_tables import MatchTables
 from gs2.web.jobs import Jobs
-from gs2.web.tables.table import LONGEST_PACE, P, Refused, Table
+from gs2.web.tables.table import LONGEST_PACE, Refused, Table
 from gs2.web.tables.table_log import (
     MATCHES,
     TableLog,
@@ -38,16 +39,23 @@ class House:
     """All tables of a server, and what they share.
 
     folder: of the tables' files. agents, game_agents: names that may be seated at GuanDan and at other games,
-    beside those that are listed. workers: processes for each agent of GuanDan.
+    beside those that are listed. games: further ones, FILE.py:GAME each. workers: processes for each agent of
+    GuanDan.
     """
 
     def __init__(
-        self, folder: Path, *, agents: Sequence[str] = (), game_agents: Sequence[str] = (), workers: int = 1
+        self,
+        folder: Path,
+        *,
+        agents: Sequence[str] = (),
+        game_agents: Sequence[str] = (),
+        games: Sequence[str] = (),
+        workers: int = 1,
     ) -> None:
         self.folder = folder
         self.jobs = Jobs()
         self.matches = MatchTables(self.jobs, agents, workers=workers)
-        self.games = GameTables(game_agents)
+        self.games = GameTables(game_agents, games)
         self.tables: dict[str, Table[Any]] = {}
         self.damaged: list[str] = []
         self._opening = asyncio.Lock()
@@ -60,8 +68,16 @@ class House:
         for path in reversed(stored_tables(self.folder)[:MOST_TABLES]):
             await self._open(path)
 
-    async def table(self, key: str, kind: type[P]) -> Table[P]:
-        """Return the table of an id and a kind, opened from its file if it is not open.
+    def kind(self, game: Any) -> MatchTables | GameTables:
+        """Return what tables of a game need."""
+        return self.matches if game == MATCHES else self.games
+
+    def offers(self) -> list[dict[str, Any]]:
+        """Return the games as the page lists them, each with its options and agents."""
+        return [self.matches.offer, *game_offers(self.games.agents, self.games.own)]
+
+    async def table(self, key: str) -> Table[Any]:
+        """Return the table of an id, opened from its file if it is not open.
 
         Raises NoSuch if there is none, and Refused if too many are open.
         """
@@ -72,28 +88,26 @@ class House:
                     self._make_room()
                     await self._open(path)
         found = self.tables.get(key)
-        if found is None or not isinstance(found.play, kind):
+        if found is None:
             raise NoSuch("no table has this address; it may have been removed")
         return found
 
-    def newest(self, kind: type[P]) -> list[Table[P]]:
-        """Return the tables of a kind that are open, at most `MOST_LISTED`, those set up last first."""
-        found = [table for table in self.tables.values() if isinstance(table.play, kind)]
-        return sorted(found, key=lambda table: -table.setup.created)[:MOST_LISTED]
+    def newest(self) -> list[Table[Any]]:
+        """Return the tables that are open, at most `MOST_LISTED`, those set up last first."""
+        return sorted(self.tables.values(), key=lambda table: -table.setup.created)[:MOST_LISTED]
 
-    async def create(
-        self, kind: MatchTables | GameTables, data: dict[str, Any], name: str
-    ) -> dict[str, str | int | None]:
+    async def create(self, data: dict[str, Any], name: str) -> dict[str, str | int | None]:
         """Set up a table; return its id, and seat and key of the person who asked, None without a person.
 
         Raises Refused at what cannot be.
         """
         seed, pace = _seed(data), _pace(data)
+        kind: Any = self.kind(data.get("game", MATCHES))
         fields = await kind.asked(data)
         setup = TableSetup(
             id=secrets.token_urlsafe(9), seed=seed, pace=pace, created=round(time.time(), 3), **fields
         )
-        play: Any = await kind.play(setup)
+        play = await kind.play(setup)
         self._make_room()
         log = TableLog(self.folder / f"{setup.id}.jsonl", setup, new=True)
         table = self.tables[setup.id] = Table(log, play, kind)
@@ -114,7 +128,7 @@ class House:
         log = None
         try:
             setup, lines = read_table(path)
-            kind: Any = self.matches if setup.game == MATCHES else self.games
+            kind: Any = self.kind(setup.game)
             play = await kind.play(setup)
             log = TableLog(path, setup, new=False)
             # beside the event loop: kernels may have to be compiled

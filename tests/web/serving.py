@@ -97,10 +97,8 @@ class Server:
 class Seat:
     """A connection to a table, and the state that was shown last."""
 
-    KIND = "tables"
-
     def __init__(self, server: Server, table: str, key: str | None = None) -> None:
-        address = f"{server.url.replace('http', 'ws')}/ws/{self.KIND}/{table}"
+        address = f"{server.url.replace('http', 'ws')}/ws/tables/{table}"
         line = connect(
             address if key is None else f"{address}?key={key}",
             max_size=1 << 22,

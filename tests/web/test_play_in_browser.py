@@ -14,7 +14,6 @@ from games.guandan.cards import hand_text, unpack
 from gs2.guandan.table.session import Listener, Session
 from tests.patience import PATIENCE
 from tests.web.axe import COLOURS, DIALOG, LIGHT, THEMES, faults
-from tests.web.games.playing import new_table
 from tests.web.serving import Server
 from tests.web.table_page import TablePage, check_places_and_levels, picture
 
@@ -283,13 +282,11 @@ def test_watchers_pause_step_and_hide_hands_and_have_the_match_reviewed(
     server.http.delete(f"/api/jobs/{page.url.rpartition('/')[2]}")
 
 
-def test_an_address_of_no_table_or_of_anothers_says_so(server: Server, people: People) -> None:
+def test_an_address_of_no_table_says_so(server: Server, people: People) -> None:
     people.expected = re.compile("WebSocket|404 ")  # type: ignore[attr-defined]  # refused
-    game, _ = new_table(server, "kuhn_poker", ["person", "random"])
     page = people()
     for address, told in (
         ("table/doesnotexist", "This table does not exist."),
-        (f"games/{game}", "This seat belongs to another browser."),
         ("games/doesnotexist", "This table does not exist."),
     ):
         page.goto(f"{server.url}/#/{address}")

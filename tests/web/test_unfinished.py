@@ -32,7 +32,7 @@ JSON = b"Content-Type: application/json\r\nContent-Length: %d\r\n" % len(BODY)
 REQUESTS = {
     "a page": b"GET / HTTP/1.1\r\n" + AT_HOME + b"\r\n",
     "a table": b"POST /api/tables HTTP/1.1\r\n" + AT_HOME + JSON + b"\r\n" + BODY,
-    "a table of a game": b"POST /api/game-tables HTTP/1.1\r\n" + AT_HOME + JSON + b"\r\n" + BODY,
+    "a table of a game": b"POST /api/tables HTTP/1.1\r\n" + AT_HOME + JSON + b"\r\n" + BODY,
     "a review": b"POST /api/reviews HTTP/1.1\r\n"
     + AT_HOME
     + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",

@@ -69,7 +69,7 @@ def test_who_is_quicker_than_the_agents_keeps_what_was_typed_and_is_told_what_is
     page, held = people("/#/review"), []
 
     def hold(route: Any) -> None:
-        if route.request.url.endswith("/api/agents") or route.request.method == "POST":
+        if route.request.url.endswith("/api/offers") or route.request.method == "POST":
             held.append(route)
         else:
             route.continue_()

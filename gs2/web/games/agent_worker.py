@@ -23,8 +23,7 @@ from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
 from gs2.play.game_agents import answers, asks_trails
 from gs2.play.search_agent import SearchAgent, Situation
-from gs2.web.games.fixed_landlord import fixed_history
-from gs2.web.games.seen_cards import points_of_payoff
+from gs2.web.games.fixed_landlord import fixed_history, points_of_payoff
 
 __all__ = ["Seated", "agent_answer", "agent_ready", "agent_view"]
 

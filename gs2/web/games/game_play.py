@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from games.game import Game
 from games.record import RoundRecord
+from gs2.web.games.card_face import card_face, round_view, seat_points
 from gs2.web.games.game_round import GameRound, round_record
-from gs2.web.games.seen_cards import card_face, seat_points
 from gs2.web.tables.table import Refused
-from gs2.web.tables.table_log import TableSetup
+from gs2.web.tables.table_log import PERSON, TableSetup
 from gs2.web.tables.versions import Offer
 
 __all__ = ["FinishedRound", "GamePlay"]
 
 MOST_ROUNDS = 10_000
 """Rounds of a table."""
+SHOWN_ROUNDS = 60
+"""Rounds that the score sheet lists."""
+
+Data = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -42,11 +46,13 @@ class GamePlay:
     """
 
     over = fresh = False
-    extra = ("round",)
+    extra = ("next",)
+    advisers: Sequence[str] = ()
 
     def __init__(self, setup: TableSetup, game: Game) -> None:
         self.setup, self.game = setup, game
         self.face = card_face(game)
+        self.look = "words" if self.face is None else "cards"
         self.names: list[str] = []
         self.order: tuple[int, ...] = tuple(range(len(setup.seats)))
         self._round: GameRound | None = None
@@ -56,7 +62,7 @@ class GamePlay:
     def named(self, names: list[str]) -> None:
         """Take over what each player is called: of several agents of one label each has its number."""
         self.names = [
-            name if names.count(name) == 1 else f"{name} {names[: at + 1].count(name)}"
+            name if not name or names.count(name) == 1 else f"{name} {names[: at + 1].count(name)}"
             for at, name in enumerate(names)
         ]
 
@@ -85,22 +91,25 @@ class GamePlay:
             totals = [total + gain for total, gain in zip(totals, done.points, strict=True)]
         return totals
 
-    def next_order(self, seat: int, wish: Any) -> list[int]:
-        """Return who sits where in a new round.
+    def next_round(self, seat: int | None, wish: Any) -> tuple[str, Any] | None:
+        """Return the line of a new round, who sits where; None where another player has continued.
 
-        seat: of a person. wish: where the person wants to sit, who changes places with whoever is there; None
-        for no wish. Raises Refused where there is no such seat, or too many rounds were played.
+        seat: of a person, None for a watcher. wish: where the person wants to sit, who changes places with
+        whoever is there; None for no wish. Where people play, one person alone may give up a round in play.
         """
+        alone = seat is not None and self.setup.seats.count(PERSON) == 1
+        if not self.round.over and not alone:
+            return None
         if self.number >= MOST_ROUNDS:
             raise Refused("full", f"a table has at most {MOST_ROUNDS} rounds; open another")
         order = list(self.order)
-        if wish is not None:
+        if wish is not None and seat is not None:
             if isinstance(wish, bool) or not isinstance(wish, int) or not 0 <= wish < len(order):
                 raise Refused("wrong", f"a seat is 0..{len(order) - 1}; got {wish!r:.40}")
             order[wish], order[seat] = order[seat], order[wish]
         elif self.setup.rotate and self.round.over:
             order = [order[-1], *order[:-1]]
-        return order
+        return "round", order
 
     def carry_out(self, word: str, value: Any) -> None:
         """Deal a new round; one in play is given up and not counted. value: who sits where."""
@@ -153,13 +162,64 @@ class GamePlay:
             self.finished.pop()
         self.round.back_to(place)
 
+    # --- what a person does with cards, and what is seen ---
+
+    def told(self) -> Callable[[int], Data]:
+        """Return what gives a present choice by its place, a move or a text, also when play has gone on."""
+        game, state, legal = self.game, self.round.state[0], self.round.legal
+        if self.face is None or self.face.spoken(legal):
+            return lambda place: {"text": game.action_text(state, legal[place])}
+        move = self.face.told(self.round)
+        return lambda place: {"move": move(place)}
+
+    def fits(self, seat: int, cards: list[str]) -> tuple[list[Data], Data | None]:
+        """Return the choice that cards make, if they make one; else why not."""
+        if self.face is None:
+            return [], {"code": "no_combination"}
+        return self.face.fits(self.round, cards)
+
+    def suggested(self, seat: int) -> list[Data]:
+        """Return moves of cards to suggest."""
+        return (
+            [] if self.face is None or self.face.spoken(self.round.legal) else self.face.suggested(self.round)
+        )
+
+    def layout(self, seat: int) -> Callable[[], list[list[str]]]:
+        """Return what lays a hand out by its moves. Raises Refused at a game without cards."""
+        face = self.face
+        if face is None:
+            raise Refused("wrong", f"{self.game.name} has no hand of cards")
+        hand = face.seen(self.round, seat)["hands"][seat]
+        return lambda: face.moves(hand)
+
+    def view(self, you: int | None, hands: bool) -> Data:
+        """Return what a seat sees, or a watcher; hands: whether a watcher sees those of all."""
+        ended = [
+            {"number": done.number, "points": list(done.points)} for done in self.finished[-SHOWN_ROUNDS:]
+        ]
+        return {
+            **round_view(self.game, self.round, you, hands),
+            "waiting": "next" if self.round.over else None,
+            "finished": ended,
+            "rounds": len(self.finished),
+        }
+
     def moment(self, what: str, seat: int) -> Offer:
         """Return the round, and the seat's last choice in it, on which a new round does not depend."""
-        return self.number, None if what == "round" else self.last_choice(seat)
+        return self.number, None if what == "next" else self.last_choice(seat)
 
-    def record(self) -> str:
-        """Return the records of the rounds that are over, one line of JSON each."""
+    @property
+    def standing(self) -> dict[str, Any]:
+        """The round in play, and the score."""
+        return {"round": self.number, "scores": self.scores}
+
+    def record(self, which: str = "") -> str:
+        """Return the records of the rounds that are over, which hide nothing, one line of JSON each."""
         named = (replace(one.record, agents=tuple(self.names[p] for p in one.order)) for one in self.finished)
         return "".join(
             json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n" for record in named
         )
+
+    def record_to_review(self, asked: dict[str, Any]) -> str:
+        """Refuse."""
+        raise Refused("wrong", f"no review judges {self.game.name} yet; download the record instead")

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from games.game import TERMINAL, Game
-from games.support.array_types import Array
 from gs2.web.games.agent_worker import Seated
 from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
-from gs2.web.games.offers import AgentOffer, game_from, game_offers, game_titled, offered_agents
+from gs2.web.games.offers import AgentOffer, game_from, game_titled, offered_agents, own_games
 from gs2.web.jobs import Jobs, JobsFull
 from gs2.web.tables.seat_labels import without_folders
 from gs2.web.tables.table import Refused
-from gs2.web.tables.table_log import PERSON, DamagedTable, TableSetup
+from gs2.web.tables.table_log import PERSON, TableSetup
 
 __all__ = ["GameTables"]
 
@@ -36,12 +35,13 @@ MOST_GAMES = 64
 class GameTables:
     """What tables of games need: their agents, the check of a request, and hints.
 
-    agents: names of `load_game_agent` from the command line. Play and hints have workers of their own, and so
-    has each slow agent, so that it keeps nobody else waiting.
+    agents: names of `load_game_agent` from the command line. games: further ones, FILE.py:GAME. Play and
+    hints have workers of their own, and so has each slow agent, so that it keeps nobody else waiting.
     """
 
-    def __init__(self, agents: Sequence[str] = ()) -> None:
-        self.agents = offered_agents(agents)
+    def __init__(self, agents: Sequence[str] = (), games: Sequence[str] = ()) -> None:
+        self.own = own_games(games)
+        self.agents = offered_agents(agents, list(self.own))
         self.jobs = Jobs()  # those of reviews and searches are others, whose answers are kept longer
         self._games: dict[str, Game] = {}
 
@@ -51,15 +51,13 @@ class GameTables:
 
     def _game(self, name: str, game: Game | None = None) -> Game:
         """Return a game by its canonical name: the one that is kept, or `game`, or a new one."""
+        if name in self.own:
+            return self.own[name][1]
         if name not in self._games:
             if len(self._games) >= MOST_GAMES:
                 self._games.clear()  # tables have theirs
             self._games[name] = game or game_titled(name)
         return self._games[name]
-
-    def offers(self) -> list[dict[str, Any]]:
-        """Return the games as the page lists them."""
-        return game_offers(self.agents)
 
     def offer(self, game: Game, label: Any) -> AgentOffer:
         """Return the agent of a label that plays a game. Raises Refused if there is none."""
@@ -79,15 +77,16 @@ class GameTables:
 
         Raises Refused at what cannot be.
         """
-        players, rotate = data.get("players"), data.get("rotate", False)
+        players, rotate = data.get("seats"), data.get("rotate", False)
         if not isinstance(rotate, bool):
             raise Refused("wrong", f"rotate is true or false; got {rotate!r:.40}")
         if not isinstance(players, list) or not all(isinstance(one, str) for one in players):
-            raise Refused("wrong", f"players are a list of names, {PERSON!r} once among them")
-        game = await asyncio.to_thread(_prepared, data.get("game"), data.get("options", {}))
-        if len(players) != game.num_players or players.count(PERSON) != 1:
-            rule = f"{game.name} has {game.num_players} seats, one of them the {PERSON}'s"
-            raise Refused("wrong", f"{rule}; got {str(players)[:200]}")
+            raise Refused("wrong", f"seats are a list, each {PERSON!r} or an agent's name")
+        name = data.get("game")
+        own = self.own[name][1] if isinstance(name, str) and name in self.own else None
+        game = await asyncio.to_thread(_prepared, own or game_from(name, data.get("options", {})))
+        if len(players) != game.num_players:
+            raise Refused("wrong", f"{game.name} has {game.num_players} seats; got {str(players)[:200]}")
         labels = [label for label in dict.fromkeys(players) if label != PERSON]
         for label in labels:
             self.offer(game, label)
@@ -98,9 +97,12 @@ class GameTables:
 
     async def play(self, setup: TableSetup) -> GamePlay:
         """Return the play of a setup, before its first round. Raises ValueError where it cannot be."""
-        if setup.seats.count(PERSON) != 1:
-            raise DamagedTable("one player is a person; move the file away")
-        return GamePlay(setup, await asyncio.to_thread(self._game, setup.game))
+        play = GamePlay(setup, await asyncio.to_thread(self._game, setup.game))
+        labels = [
+            agent.label for agent in self.agents if agent.played_as(play.game) and agent.label != "random"
+        ]
+        play.advisers = tuple(dict.fromkeys([*labels, *(one for one in setup.seats if one != PERSON)]))
+        return play
 
     # --- agents ---
 
@@ -112,9 +114,16 @@ class GameTables:
     def forget(self, play: GamePlay) -> None:
         """Nothing to drop: agents are told a history for each answer."""
 
-    async def hint(self, game: str, label: Any, history: Array) -> dict[str, Any]:
-        """Return what an agent would do after a history. Raises Refused if it cannot say."""
-        return dict(await self._run(game, label, "agent_view", history, hint=True))
+    def hint(self, play: GamePlay, seat: int, label: Any) -> Callable[[], Awaitable[dict[str, Any]]]:
+        """Return what finds out what an agent would do in a seat's place: its moves, the best first."""
+        game, history, told = play.game, play.round.history(), play.told()
+        self.offer(game, label)
+
+        async def find() -> dict[str, Any]:
+            found = dict(await self._run(game.name, label, "agent_view", history, hint=True))
+            return {**found, "moves": [{**move, **told(move["index"])} for move in found["moves"]]}
+
+        return find
 
     async def _run(self, game: str, label: Any, what: str, *given: Any, hint: bool = False) -> Any:
         """Return what an agent's worker answers. Raises Refused if it fails or takes too long."""
@@ -123,7 +132,8 @@ class GameTables:
         kind = f"{'hint' if hint else 'play'} {agent.worker}"
         while True:
             try:
-                seated = Seated(game, agent.name, played_as)
+                where, other = (self.own[one][0] if one in self.own else one for one in (game, played_as))
+                seated = Seated(where, agent.name, other)
                 job = self.jobs.start(kind, f"{WORKER}:{what}", seated, *given, limits=(LOADING, PATIENCE))
                 break
             except JobsFull:
@@ -137,9 +147,8 @@ class GameTables:
         return job.result
 
 
-def _prepared(name: Any, options: Any) -> Game:
+def _prepared(game: Game) -> Game:
     """Return a game whose kernels are compiled: one round was played. Runs beside the event loop."""
-    game = game_from(name, options)
     played = GameRound(game, 0, 0)
     rng = np.random.default_rng(0)
     while played.player != TERMINAL:

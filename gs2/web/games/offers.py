@@ -6,7 +6,7 @@ can have a file of this machine loaded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from games.parameters import Bool, Int, Ints, OneOf, Parameter
 from games.registry import game_spec, load_game
 from games.support.own import is_own, own_object
 from gs2.web.games.fixed_landlord import fixed_form
+from gs2.web.tables.seat_labels import seat_labels
 from gs2.web.tables.table import Refused
 
 __all__ = [
@@ -26,12 +27,15 @@ __all__ = [
     "game_offers",
     "game_titled",
     "offered_agents",
+    "own_games",
 ]
 
 GAMES = ("doudizhu", "big2", "leduc_poker", "kuhn_poker", "liars_dice", "goofspiel")
 """Games that the page offers, by their registered names; each seat's cards or words can be shown."""
 SMALL = ("leduc_poker", "kuhn_poker", "liars_dice", "goofspiel")
 NETWORK = ".safetensors"
+SEATS = (2, 3, 4)
+"""Seats that the page has places for."""
 
 
 @attrs.frozen(kw_only=True)
@@ -77,13 +81,15 @@ LISTED = (
 """Agents that anybody may seat, the usual one of each game first."""
 
 
-def offered_agents(given: Sequence[str] = ()) -> tuple[AgentOffer, ...]:
+def offered_agents(given: Sequence[str] = (), own: Sequence[str] = ()) -> tuple[AgentOffer, ...]:
     """Return the agents that may be seated: those given on the command line before those that are listed.
 
+    own: further games, by the names that the page has for them; agents of any game play them too.
     Raises GameError, or the error of a checkpoint, at a given name that can be none.
     """
-    own = [offer for name in dict.fromkeys(given) for offer in _given(name, given)]
-    return (*own, *_shipped(), *LISTED)
+    named = [offer for name in dict.fromkeys(given) for offer in _given(name, given)]
+    offers = (*named, *_shipped(), *LISTED)
+    return tuple(attrs.evolve(one, games=(*GAMES, *own)) if one.games == GAMES else one for one in offers)
 
 
 def _shipped() -> list[AgentOffer]:
@@ -182,21 +188,43 @@ def _field(parameter: Parameter) -> dict[str, Any] | None:
     return None
 
 
-def game_offers(agents: Sequence[AgentOffer]) -> list[dict[str, Any]]:
-    """Return the games as the page lists them: options, seats by default, agents."""
+def game_offers(agents: Sequence[AgentOffer], own: Mapping[str, tuple[str, Game]]) -> list[dict[str, Any]]:
+    """Return the games as the page lists them: options, seats by default, agents; own: as `own_games`."""
     found = []
-    for name in GAMES:
-        spec = game_spec(name)
-        fields = [field for field in map(_field, spec.parameters) if field is not None]
+    for name in (*GAMES, *own):
+        spec = None if name in own else game_spec(name)
+        game = load_game(name, general_sum=True) if spec else own[name][1]
         names = [
             {"label": agent.label, "about": agent.about, "exactly": agent.exactly}
             for agent in agents
             if name in agent.games
         ]
-        seats = load_game(name, general_sum=True).num_players
         found.append(
-            {"name": name, "summary": spec.summary, "options": fields, "seats": seats, "agents": names}
+            {
+                "name": name,
+                "summary": spec.summary if spec else (game.__doc__ or "").partition("\n")[0],
+                "options": [field for field in map(_field, spec.parameters if spec else ()) if field],
+                "seats": game.num_players,
+                "agents": names,
+            }
         )
+    return found
+
+
+def own_games(given: Sequence[str]) -> dict[str, tuple[str, Game]]:
+    """Return the games of the command line, FILE.py:GAME each, by the names that the page has for them.
+
+    A game is called by that name from then on. Raises GameError at one that cannot be had or shown.
+    """
+    found = {}
+    for where, label in seat_labels(given, GAMES).items():
+        game = load_game(where, general_sum=True)
+        if not is_own(where) or game.num_players not in SEATS:
+            raise GameError(
+                f"a game to play is FILE.py:GAME, for {SEATS[0]} to {SEATS[-1]} players; got {where!r}"
+            )
+        game.name = label
+        found[label] = where, game
     return found
 
 

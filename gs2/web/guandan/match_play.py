@@ -1,33 +1,50 @@
-"""The match at a table of GuanDan: its session, and the results that people leave by going on."""
+"""The match at a table of GuanDan: its session, what people see of it, and results that they leave."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
+from blueprint.guandan.rules.min_combination import min_combinations
+from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, pack, unpack
+from games.guandan.moves.listing import legal_moves
+from games.guandan.notation import action_list
+from games.guandan.rounds.state import NOBODY
+from games.guandan.rules import as_rules
+from games.support.array_types import Array, Row, Rows
+from gs2.guandan.table.selection import fitting, why_not, wild_words
 from gs2.guandan.table.server.place import default_choice
 from gs2.guandan.table.session import Session
+from gs2.web.arrangement import fewest_moves, suggestion_order
 from gs2.web.guandan.account import TableAccount
+from gs2.web.tables.table import Refused
 from gs2.web.tables.table_log import PERSON, TableSetup
 from gs2.web.tables.versions import Offer
 
-__all__ = ["MatchPlay"]
+__all__ = ["MatchPlay", "guandan_moves", "suggested_moves"]
+
+Data = dict[str, Any]
+BOMBS = ("Bomb", "StraightFlush", "FourKings")
 
 
 class MatchPlay:
     """The play of a match.
 
     choices: (seat, index) of all so far. waiting: whether the people look at a round's result; agents wait
-    for them.
+    for them. people: whether any seat is a person's.
     """
 
     order = (0, 1, 2, 3)
-    opening = None
+    opening = scores = None
+    look, advisers = "guandan", ("gs2",)
 
     def __init__(self, setup: TableSetup) -> None:
         if len(setup.seats) != 4:
             raise ValueError("four seats, each a name")
-        self.setup = setup
+        self.setup, self.people = setup, PERSON in setup.seats
         self.names: list[str] = []
         self._begin()
 
@@ -65,6 +82,35 @@ class MatchPlay:
         """People go on after a result."""
         return ("next",) if self.waiting else ()
 
+    @property
+    def standing(self) -> dict[str, Any]:
+        """The game and the round in play, and the levels."""
+        levels = [RANKS[level] for level in self.session.levels]
+        return {"number": len(self.account.games), "round": self.session.match.round, "levels": levels}
+
+    def record(self, which: str) -> str:
+        """Return the record of a game, by default of the last; where people play, once all are over."""
+        games = len(self.account.games)
+        if which and not (which.isdecimal() and 1 <= int(which) <= games):
+            raise Refused("wrong", f"a game is 1..{games}; got {which[:20]!r}")
+        if self.people and not self.over:
+            raise Refused("closed", "the record shows every hand; it is available once the last game is over")
+        return self.account.record(int(which) - 1 if which else None)
+
+    def record_to_review(self, asked: dict[str, Any]) -> str:
+        """Return what people may see of a game's record, by default of the last game with a result."""
+        results, games = self.account.results, len(self.account.games)
+        game = asked.get("game", results[-1].game if results else games)
+        if isinstance(game, bool) or not isinstance(game, int) or not 1 <= game <= games:
+            raise Refused("wrong", f"a game is 1..{games}; got {game!r:.40}")
+        text = self.account.record(game - 1)
+        if not self.people or self.over:
+            return text
+        if all(end.game != game for end in results):
+            told = f"of game {game} none is yet" if results else "none is yet"
+            raise Refused("closed", f"a review shows every hand of rounds that are over; {told}")
+        return _finished_rounds(text)
+
     def count(self, seat: int) -> int:
         """Return how many choices a seat has that is to act."""
         return len(self.session.pending[seat].actions)
@@ -81,7 +127,7 @@ class MatchPlay:
         rounds = len(self.account.results)
         self.session.choose(seat, index)
         self.choices.append((seat, index))
-        if len(self.account.results) > rounds and PERSON in self.setup.seats and not self.over:
+        if len(self.account.results) > rounds and self.people and not self.over:
             self.waiting = True
 
     def last_choice(self, seat: int) -> int | None:
@@ -103,9 +149,137 @@ class MatchPlay:
             raise ValueError(f"a line is one of sit, choose, undo, next; got {word!r}")
         self.waiting = False
 
+    def next_round(self, seat: int | None, wish: Any) -> tuple[str, Any] | None:
+        """Return the line that leaves a result; None where another player has continued."""
+        return ("next", 1) if self.waiting else None
+
     def moment(self, what: str, seat: int) -> Offer:
         """Return a seat's last choice.
 
         Where two seats pay tribute, one need not look again because the other has chosen.
         """
         return (self.last_choice(seat),)
+
+    # --- what a person does with cards ---
+
+    def move(self, moves: Rows, index: int) -> Data:
+        """Return one of some moves as the page has them."""
+        words = action_list(moves[index], self.session.level)
+        return {"index": int(index), "move": words, "wild": wild_words(moves[index], self.session.level)}
+
+    def fits(self, seat: int, cards: list[str]) -> tuple[list[Data], Data | None]:
+        """Return the moves that cards make, several where wild ones may stand for others; else why not."""
+        moves = self.session.choices(seat)
+        found = fitting(moves, cards) if cards else []
+        reason = None if found else why_not(self.session.observe(seat), cards)
+        return [self.move(moves, index) for index in found], None if reason is None else reason.to_json()
+
+    def suggested(self, seat: int) -> list[Data]:
+        """Return moves to suggest; each card to pay or return is one."""
+        moves = self.session.choices(seat)
+        playing = self.session.stage == "play"
+        hand = self._hand(seat)
+        places = suggested_moves(moves, hand, self.session.level) if playing else range(len(moves))
+        return [self.move(moves, place) for place in places]
+
+    def layout(self, seat: int) -> Callable[[], list[list[str]]]:
+        """Return what lays a hand out by its moves."""
+        hand, level = np.array(self.session.hand(seat), np.uint64), self.session.level
+        return lambda: guandan_moves(hand, level)
+
+    # --- what is seen ---
+
+    def view(self, you: int | None, hands: bool) -> Data:
+        """Return what a seat sees, or a watcher; hands: whether a watcher sees those of all."""
+        return {
+            "match": self._match(),
+            "round": self._round(you, hands),
+            "turn": {"seats": sorted(self.session.pending), "you": self._turn(you)},
+            "waiting": "next" if self.waiting else None,
+            "results": [asdict(end) for end in self.account.results],
+            "games_over": [game.over for game in self.account.games if game.over is not None],
+        }
+
+    def _match(self) -> Data:
+        match = self.session.match
+        return {
+            "game": len(self.account.games),
+            "levels": [RANKS[level] for level in match.levels],
+            "owner": match.owner,
+            "round": match.round,
+            "wins": list(self.session.wins),
+            "fails": list(self.account.fails),
+            "tries": as_rules(self.setup.rules).ace_limit,
+            "over": self.over,
+        }
+
+    def _turn(self, you: int | None) -> Data | None:
+        due = self.session.pending.get(-1 if you is None else you)
+        if due is None:
+            return None
+        passes = (due.actions["type"] == PASS).nonzero()[0] if due.stage == "play" else []
+        may = int(passes[0]) if len(passes) else None
+        return {"stage": due.stage, "count": len(due.actions), "pass": may, "moves": None}
+
+    def _round(self, you: int | None, hands: bool) -> Data:
+        session, account = self.session, self.account
+        state, level = session.match.state[0], session.level
+        playing = session.stage in ("play", "over")
+        leader = int(state["leader"])
+        beat = None if leader == NOBODY or not playing else _words(state["beat"], level)
+        return {
+            "number": f"{len(account.games)}.{session.match.round}",
+            "level": RANKS[level],
+            "phase": session.stage,
+            "over": self.over,
+            "hands": [self._hand(seat) if hands or seat == you else None for seat in range(4)],
+            "rest": [int(rest) for rest in session.view().rest],
+            "tributes": [list(transfer) for transfer in session.tributes],
+            "returns": [list(transfer) for transfer in session.returns],
+            "anti": account.anti,
+            "plays": account.plays,
+            "greater": None if beat is None else {"seat": leader, "move": beat},
+            "order": [int(seat) for seat in state["order"] if seat != NOBODY] if playing else [],
+        }
+
+    def _hand(self, seat: int) -> list[str]:
+        counts = unpack(np.array(self.session.hand(seat), np.uint64))
+        return hand_text(counts, self.session.level).split()
+
+
+def _words(move: Row, level: int) -> list[Any] | None:
+    return None if move["type"] == NO_ACTION else action_list(move, level)
+
+
+def suggested_moves(moves: Rows, hand: Sequence[str], level: int) -> list[int]:
+    """Return places of moves to suggest, in their order: one of each type and rank, none of them a pass.
+
+    hand: the cards held, by name.
+    """
+    kinds = moves["type"].astype(np.int64) << 8 | moves["rank"]
+    firsts = np.sort(np.unique(kinds, return_index=True)[1]).tolist()
+    places = [place for place in firsts if moves[place]["type"] != PASS]
+    words = [action_list(moves[place], level) for place in places]
+    order = suggestion_order([(kind in BOMBS, cards) for kind, _, cards in words], hand, f"H{RANKS[level]}")
+    return [places[at] for at in order]
+
+
+def guandan_moves(hand: Array, level: int) -> list[list[str]]:
+    """Return the fewest moves of a packed hand [2] at a level (its rank code), each a list of card names."""
+
+    def leads(hand: Array) -> tuple[Array, Array, Array, Callable[[int], str]]:
+        moves = legal_moves(hand, level, canonical=True)[0]
+        taken = np.stack([moves["lo"], moves["hi"]], axis=1)
+        left = pack(unpack(hand) - unpack(taken))
+        needed, sizes = min_combinations(left, level), moves["size"].astype(np.int64)
+        return left, sizes, needed, lambda i: " ".join(action_list(moves[i], level)[2])
+
+    return [words.split() for words in fewest_moves(np.asarray(hand, np.uint64), leads)]
+
+
+def _finished_rounds(text: str) -> str:
+    """Return a record without the round in play: its hands are not yet for everybody."""
+    lines = text.splitlines(keepends=True)
+    if not lines[-1].startswith('{"payoffs"'):
+        lines = lines[: max(k for k, line in enumerate(lines) if line.startswith('{"chance"'))]
+    return "".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import attrs
@@ -15,7 +15,7 @@ from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.jobs import Jobs, JobsFull
 from gs2.web.tables.seat_labels import seat_labels, without_folders
 from gs2.web.tables.table import Refused
-from gs2.web.tables.table_log import PERSON, DamagedTable, TableSetup
+from gs2.web.tables.table_log import MATCHES, PERSON, DamagedTable, TableSetup
 
 __all__ = ["MatchTables"]
 
@@ -58,6 +58,12 @@ class MatchTables:
         self.hosts: dict[str, Host] = {}
         self._starting: dict[str, asyncio.Task[None]] = {}
         self._hints = False
+
+    @property
+    def offer(self) -> dict[str, Any]:
+        """GuanDan as the page lists it."""
+        agents = [{"label": label, "about": about, "exactly": None} for label, about in self.agents.items()]
+        return {"name": MATCHES, "summary": "", "options": [], "seats": 4, "agents": agents}
 
     async def asked(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return seats and games of the table that a request asks for; its agents are loaded.
@@ -111,7 +117,18 @@ class MatchTables:
             if label in self.hosts:
                 self.hosts[label].forget((play.setup.id, seat))
 
-    async def hint(self, observation: Observation) -> dict[str, Any]:
+    def hint(self, play: MatchPlay, seat: int, label: Any) -> Callable[[], Awaitable[dict[str, Any]]]:
+        """Return what finds a hint for a seat: the choice that a search advises, whoever is asked."""
+        observation = play.session.observe(seat)
+        moves = play.session.choices(seat)
+
+        async def find() -> dict[str, Any]:
+            found = await self._search(observation)
+            return {**found, "choice": play.move(moves, found["index"])["move"]}
+
+        return find
+
+    async def _search(self, observation: Observation) -> dict[str, Any]:
         """Return what a search advises. Raises Refused if it fails, or too many wait."""
         try:
             job = self.jobs.start("hint", "gs2.guandan.table.agents:hint", observation, HINT)

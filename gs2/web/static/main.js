@@ -1,8 +1,6 @@
 // The page's frame: which view the address names, language and theme.
 
 import { clear, h } from "gs2/dom.js";
-import { GamePage } from "gs2/game-page.js";
-import { GamesLobby } from "gs2/games-lobby.js";
 import { Lobby } from "gs2/lobby.js";
 import { ExplorePage, ReviewPage } from "gs2/studies.js";
 import { keep, kept } from "gs2/store.js";
@@ -44,7 +42,7 @@ function drawBar() {
   clear(bar,
     h("a", { class: "skip", href: "#root", on: { click: (event) => { event.preventDefault(); root.focus(); } } }, say("app.skip")),
     h("a", { class: "brand", href: "#/" }, "gs2"),
-    h("nav", { "aria-label": say("app.menu") }, link("#/", "app.lobby", "table"), link("#/games", "app.games", "games"), link("#/review", "app.review", "review"), link("#/explore", "app.explore", "explore")),
+    h("nav", { "aria-label": say("app.menu") }, link("#/", "app.lobby", "table"), link("#/review", "app.review", "review"), link("#/explore", "app.explore", "explore")),
     h("button", { type: "button", class: "plain theme", "aria-label": say(`app.theme.${theme()}`), title: say(`app.theme.${theme()}`), on: { click: () => { setTheme(next); drawBar(); bar.querySelector(".theme").focus(); } } }, mark),
     h("button", { type: "button", class: "plain language", lang: language() === "en" ? "zh" : "en", "aria-label": say("app.language.label"), on: { click: () => { setLanguage(language() === "en" ? "zh" : "en"); bar.querySelector(".language").focus(); } } }, say("app.language")));
 }
@@ -66,8 +64,7 @@ function route() {
   root.className = `view-${name || "lobby"}`;
   document.title = "gs2";
   drawBar();
-  if (name === "table" && id) view = new Table(root, id, app);
-  else if (name === "games") view = id ? new GamePage(root, id) : new GamesLobby(root, app);
+  if ((name === "table" || name === "games") && id) view = new Table(root, id, app); // games: of earlier versions
   else if (name === "review") view = new ReviewPage(root, id || null, app);
   else if (name === "explore") view = new ExplorePage(root, id ?? "");
   else view = new Lobby(root, app);

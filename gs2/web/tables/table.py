@@ -12,7 +12,7 @@ import hmac
 import logging
 import secrets
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -23,6 +23,8 @@ from gs2.web.tables.versions import Offer, Versions
 __all__ = ["LONGEST_PACE", "Agents", "P", "Play", "Refused", "Sitter", "Table", "Watcher"]
 
 logger = logging.getLogger("gs2.web")
+
+Data = dict[str, Any]
 
 LONGEST_PACE = 10.0
 """Seconds between two moves of agents at most."""
@@ -72,8 +74,14 @@ class Play(Protocol):
 
     order: the player on each seat, by the place in the setup. pending: seats that are to act. opening: a line
     that comes before anything else, None if play has begun. fresh: whether a round after others has no choice
-    yet. over: whether nothing is left to play. extra: offers to people besides choosing and undo.
+    yet. over: whether nothing is left to play. extra: offers to people besides choosing and undo. names: of
+    the players, "" for one to come. scores: of the players; None where nobody counts. standing: how far play
+    is, for the list of tables. look: the page's word for how the game looks. advisers: who may be asked for
+    hints, by label.
     """
+
+    look: str
+    advisers: Sequence[str]
 
     setup: TableSetup
 
@@ -90,8 +98,40 @@ class Play(Protocol):
     @property
     def extra(self) -> Sequence[str]: ...
 
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def scores(self) -> Sequence[float] | None: ...
+    @property
+    def standing(self) -> dict[str, Any]: ...
+
+    def view(self, you: int | None, hands: bool) -> dict[str, Any]:
+        """Return what a seat sees, or a watcher; hands: whether a watcher sees those of all."""
+
+    def fits(self, seat: int, cards: list[str]) -> tuple[list[Data], Data | None]:
+        """Return the choices that cards make, each with its index and move; without one, why not."""
+
+    def suggested(self, seat: int) -> list[Data]:
+        """Return choices to suggest to a seat that is to act, the best first."""
+
+    def layout(self, seat: int) -> Callable[[], list[list[str]]]:
+        """Return what lays a hand out in moves of card names. Raises Refused at a game without cards."""
+
+    def next_round(self, seat: int | None, wish: Any) -> tuple[str, Any] | None:
+        """Return the line by which play goes on after a round; None if it does already.
+
+        seat: of the person who asks; None for a watcher. wish: where to sit in the next round, or None.
+        Raises Refused if play cannot go on so.
+        """
+
     def named(self, names: list[str]) -> None:
         """Take over what each player is called."""
+
+    def record(self, which: str) -> str:
+        """Return the record that people may see now: of one game, or of all. Raises Refused otherwise."""
+
+    def record_to_review(self, asked: dict[str, Any]) -> str:
+        """Return the record that is to be reviewed. Raises Refused if there is none."""
 
     def count(self, seat: int) -> int:
         """Return how many choices a seat has that is to act."""
@@ -128,6 +168,9 @@ class Agents(Protocol[P_contra]):
     async def answer(self, play: P_contra, label: str, seat: int) -> int:
         """Return an agent's choice for a seat. Raises Refused if it fails or takes too long."""
 
+    def hint(self, play: P_contra, seat: int, label: Any) -> Callable[[], Awaitable[Data]]:
+        """Return what finds a hint for a seat that is to act. Raises Refused if nobody can be asked."""
+
     def forget(self, play: P_contra) -> None:
         """Drop what the agents remember of a table."""
 
@@ -154,7 +197,7 @@ class Table(Generic[P]):
         self.versions = Versions()
         self.watchers: set[Watcher] = set()
         self.failure: str | None = None
-        self._agents = agents
+        self.agents = agents
         self._epoch = 0
         self._wake = asyncio.Event()
         self._thinking: dict[int, asyncio.Task[None]] = {}
@@ -267,7 +310,7 @@ class Table(Generic[P]):
         last = self.play.last_choice(seat)
         if last is None:
             raise Refused("nothing", "you have not chosen anything yet")
-        self._agents.forget(self.play)
+        self.agents.forget(self.play)
         self.enter("undo", last)
 
     def can_undo(self, seat: int | None) -> bool:
@@ -349,7 +392,7 @@ class Table(Generic[P]):
         label, default, epoch = self.sitter(seat).label, self.play.default_choice(seat), self._epoch
         failure = None
         try:
-            index = await self._agents.answer(self.play, label, seat)
+            index = await self.agents.answer(self.play, label, seat)
         except Refused as error:
             index, failure = default, f"{label}: {error}; a default choice was played"
             logger.warning("table %s: %s", self.setup.id, failure)
@@ -362,5 +405,5 @@ class Table(Generic[P]):
         self._epoch += 1
         for task in self._thinking.values():
             task.cancel()
-        self._agents.forget(self.play)
+        self.agents.forget(self.play)
         self.log.close()

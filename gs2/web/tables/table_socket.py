@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, Protocol
+from collections.abc import Callable
+from typing import Any, Generic
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from gs2.web.tables.table import P, Refused, Table
+from gs2.web.tables.table_view import table_state
 
-__all__ = ["Dialect", "Hint", "Message", "TableSocket"]
+__all__ = ["TableSocket"]
 
 LONGEST = 4096
 """Characters of a message from a browser."""
@@ -19,33 +20,8 @@ MOST_BAD = 20
 """Messages that make no sense, until the connection is closed."""
 MOST_CARDS = 52
 """Cards that a message names."""
-NOT_YOURS = 4403
-"""Close code for a browser without the key of a seat, where only people at the table may look."""
 
 Message = dict[str, Any]
-Moves = list[list[str]]
-Hint = tuple[Message, Callable[[], Awaitable[Message]]]
-"""What a hint is about, part of every message of it, and what finds it."""
-
-
-class Dialect(Protocol[P]):
-    """What is said at one kind of table only. private: whether only those who sit there may look."""
-
-    @property
-    def private(self) -> bool: ...
-
-    @property
-    def answers(self) -> Mapping[str, Callable[[TableSocket[P], Message], None]]:
-        """What is done on a message of each further type; it may raise Refused."""
-
-    def state(self, line: TableSocket[P]) -> Message:
-        """Return the whole state as this browser may see it."""
-
-    def layout(self, line: TableSocket[P]) -> Callable[[], Moves]:
-        """Return what lays the person's hand out in moves of card names; it may raise Refused."""
-
-    def hint(self, line: TableSocket[P], message: Message) -> Hint:
-        """Return what a hint is about and what finds it; both may raise Refused."""
 
 
 class TableSocket(Generic[P]):
@@ -54,8 +30,8 @@ class TableSocket(Generic[P]):
     open: whether hands are shown where no person sits.
     """
 
-    def __init__(self, table: Table[P], socket: WebSocket, dialect: Dialect[P]) -> None:
-        self.table, self.socket, self.dialect = table, socket, dialect
+    def __init__(self, table: Table[P], socket: WebSocket) -> None:
+        self.table, self.socket = table, socket
         self.player = table.player_of(socket.query_params.get("key"))
         self.open = True
         self._answers: dict[str, Callable[[Message], None]] = {
@@ -65,6 +41,10 @@ class TableSocket(Generic[P]):
             "step": self._step,
             "arrange": self._arrange,
             "hint": self._ask_hint,
+            "select": self._select,
+            "suggest": self._suggest,
+            "next": self._next,
+            "open": self._open,
         }
         self._changed = asyncio.Event()
         self._others: list[Message] = []
@@ -80,10 +60,6 @@ class TableSocket(Generic[P]):
 
     async def run(self) -> None:
         """Serve the connection until it ends."""
-        if self.player is None and self.dialect.private:
-            await self.socket.accept()
-            await self.socket.close(NOT_YOURS, "this seat belongs to another browser")
-            return
         self.table.look(self)  # before anything is waited for: the table stays open
         try:
             await self.socket.accept()
@@ -95,38 +71,37 @@ class TableSocket(Generic[P]):
         """Have the state sent; several changes at once become one message."""
         self._changed.set()
 
-    # --- what dialects use ---
-
-    def say(self, message: Message) -> None:
+    def _say(self, message: Message) -> None:
         """Send a message besides the state."""
         self._others.append(message)
         self._changed.set()
 
-    def mine(self) -> int:
+    # --- what a browser may ask ---
+
+    def _mine(self) -> int:
         """Return the person's seat. Raises Refused if there is none."""
         if self.seat is None:
             raise Refused("not_you", "you watch; take a free seat to play")
         return self.seat
 
-    def due(self, message: Message | None = None) -> int:
-        """Return the person's seat if it is to act; a message must have seen its choices.
-
-        Raises Refused otherwise.
-        """
-        seat = self.mine()
+    def _due(self) -> int:
+        """Return the person's seat if it is to act. Raises Refused otherwise."""
+        seat = self._mine()
         if seat not in self.table.play.pending:
             raise Refused("not_your_turn", "it is not your turn")
-        if message is not None:
-            self.seen(message, "choose")
         return seat
 
-    def seen(self, message: Message, what: str) -> None:
+    def _since(self, seat: int) -> int:
+        """Return since which version a seat is asked what it now is; its page may show another by then."""
+        return self.table.versions.since(self.table.offer("choose", seat))
+
+    def _seen(self, message: Message, what: str) -> None:
         """Raise Refused unless the browser had seen the offer that it takes up."""
-        if not self.table.versions.means(self.table.offer(what, self.mine()), message.get("version")):
+        if not self.table.versions.means(self.table.offer(what, self._mine()), message.get("version")):
             raise Refused("stale", "the table has changed since; look again")
 
     @staticmethod
-    def cards(message: Message) -> list[str]:
+    def _cards(message: Message) -> list[str]:
         """Return the cards that a message names. Raises Refused at anything else."""
         cards = message.get("cards", [])
         named = isinstance(cards, list) and all(isinstance(card, str) for card in cards)
@@ -134,24 +109,23 @@ class TableSocket(Generic[P]):
             raise Refused("wrong", f"cards are a list of at most {MOST_CARDS} names")
         return list(cards)
 
-    # --- what is said at every table ---
-
     def _play(self, message: Message) -> None:
-        seat, index = self.due(message), message["index"]
+        seat, index = self._due(), message["index"]
+        self._seen(message, "choose")
         if isinstance(index, bool) or not isinstance(index, int):
             raise Refused("wrong", f"an index is a whole number; got {index!r:.40}")
-        self.table.choose(seat, index, self.cards(message))
+        self.table.choose(seat, index, self._cards(message))
 
     def _undo(self, message: Message) -> None:
-        seat = self.mine()
+        seat = self._mine()
         if self.table.can_undo(seat):
-            self.seen(message, "undo")
+            self._seen(message, "undo")
         self.table.undo(seat)
 
     def _may_steer(self) -> None:
         """Raise Refused unless the connection may set the table's pace: people's tables obey people."""
         if self.table.people:
-            self.mine()
+            self._mine()
 
     def _step(self, message: Message) -> None:
         self._may_steer()
@@ -166,27 +140,54 @@ class TableSocket(Generic[P]):
             raise Refused("wrong", f"paused is true or false; got {paused!r:.40}")
         self.table.set_pace(None if pace is None else float(pace), paused)
 
+    def _open(self, message: Message) -> None:
+        if self.table.people:
+            raise Refused("closed", "hands are open only at tables where no person sits")
+        self.open = bool(message.get("open"))
+        self.show()
+
+    def _next(self, message: Message) -> None:
+        self._may_steer()
+        line = self.table.play.next_round(self.seat, message.get("seat"))
+        if line is None:
+            return  # another player has continued
+        if self.table.people:
+            self._seen(message, "next")
+        self.table.enter(*line)
+
+    def _select(self, message: Message) -> None:
+        cards, seat, play = self._cards(message), self._mine(), self.table.play
+        moves, why = play.fits(seat, cards) if seat in play.pending else ([], {"code": "not_your_turn"})
+        self._say({"type": "fits", "id": message.get("id"), "moves": moves, "why": why})
+
+    def _suggest(self, message: Message) -> None:
+        seat = self._due()
+        moves = self.table.play.suggested(seat)
+        self._say({"type": "suggestions", "since": self._since(seat), "moves": moves})
+
     def _ask_hint(self, message: Message) -> None:
         """Have a hint worked out, and given as a message: thinking, then done or failed.
 
         Asked for again meanwhile, the hint is only awaited; one about something else takes its place.
         """
-        wanted, find = self.dialect.hint(self, message)
+        seat = self._due()
+        find = self.table.agents.hint(self.table.play, seat, message.get("agent"))
+        wanted = {"since": self._since(seat), "agent": message.get("agent")}
         if self._hint is not None and not self._hint.done():
             if self._wanted == wanted:
                 return
             self._hint.cancel()
             given_up = "another hint was asked for meanwhile"
-            self.say({"type": "hint", **self._wanted, "status": "failed", "error": given_up})
+            self._say({"type": "hint", **self._wanted, "status": "failed", "error": given_up})
         self._wanted = wanted
-        self.say({"type": "hint", **wanted, "status": "thinking"})
+        self._say({"type": "hint", **wanted, "status": "thinking"})
 
         async def wait() -> None:
             try:
                 told = {"status": "done", **await find()}
             except Refused as error:
                 told = {"status": "failed", "error": str(error)}
-            self.say({"type": "hint", **wanted, **told})
+            self._say({"type": "hint", **wanted, **told})
 
         self._hint = asyncio.create_task(wait())
 
@@ -195,12 +196,12 @@ class TableSocket(Generic[P]):
 
         Asked for again meanwhile, it is only awaited.
         """
-        layout = self.dialect.layout(self)
+        layout = self.table.play.layout(self._mine())
         if self._arranging is not None and not self._arranging.done():
             return
 
         async def wait() -> None:
-            self.say({"type": "arranged", "moves": await asyncio.to_thread(layout)})
+            self._say({"type": "arranged", "moves": await asyncio.to_thread(layout)})
 
         self._arranging = asyncio.create_task(wait())
 
@@ -211,7 +212,8 @@ class TableSocket(Generic[P]):
         while True:
             await self._changed.wait()
             self._changed.clear()
-            state = json.dumps(self.dialect.state(self), allow_nan=False)
+            hands = self.open and not self.table.people
+            state = json.dumps(table_state(self.table, self.seat, hands=hands), allow_nan=False)
             others, self._others = self._others, []  # now: while the state goes out, more may be answered
             if state != shown:
                 shown = state
@@ -244,15 +246,12 @@ class TableSocket(Generic[P]):
             self._answer(kind, message)
         except Refused as error:
             self._bad += error.code == "wrong"
-            self.say({"type": "error", "code": error.code, "text": str(error)})
+            self._say({"type": "error", "code": error.code, "text": str(error)})
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             self._bad += 1
-            self.say({"type": "error", "code": "wrong", "text": f"{kind}: {error!r}"})
+            self._say({"type": "error", "code": "wrong", "text": f"{kind}: {error!r}"})
 
     def _answer(self, kind: Any, message: Message) -> None:
-        if isinstance(kind, str) and kind in self._answers:
-            self._answers[kind](message)
-        elif isinstance(kind, str) and kind in self.dialect.answers:
-            self.dialect.answers[kind](self, message)
-        else:
+        if not isinstance(kind, str) or kind not in self._answers:
             raise Refused("wrong", f"a message is an object with a type; got {str(message)[:60]!r}")
+        self._answers[kind](message)

@@ -17,7 +17,7 @@ __all__ = ["GameSeat", "new_table", "play_round", "round_along"]
 
 def new_table(server: Server, game: str, players: list[str], **options: Any) -> tuple[str, str]:
     """Return a new table's id and the person's key; agents move at once."""
-    made = server.post("/api/game-tables", {"game": game, "players": players, "pace": 0, **options})
+    made = server.post("/api/tables", {"game": game, "seats": players, "pace": 0, **options})
     return made["id"], made["key"]
 
 
@@ -35,11 +35,9 @@ def round_along(game: Game, actions: Array) -> GameRound:
 class GameSeat(Seat):
     """A connection to a table of a game."""
 
-    KIND = "game-tables"
-
     def due(self) -> State:
         """Return the state in which this seat is to act, or the round is over."""
-        return self.until(lambda state: state["round"]["over"] or state["round"]["moves"])
+        return self.until(lambda state: state["round"]["over"] or state["turn"]["you"])
 
     def go(self, **message: Any) -> State:
         """Return the state after a message that is granted."""
@@ -59,6 +57,6 @@ def play_round(seat: GameSeat, rng: random.Random, moves: int | None = None) -> 
     """Return the state after a round of random clicks, or after so many of them."""
     made = 0
     while not seat.due()["round"]["over"] and made != moves:
-        seat.take(rng.randrange(len(seat.state["round"]["moves"]["texts"])))
+        seat.take(rng.randrange(seat.state["turn"]["you"]["count"]))
         made += 1
     return seat.state

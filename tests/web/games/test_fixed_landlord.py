@@ -13,9 +13,9 @@ from games.ragged import Ragged
 from games.registry import load_game
 from games.support.array_types import Array
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
+from gs2.web.games.card_face import seat_points
 from gs2.web.games.fixed_landlord import fixed_form, fixed_history
 from gs2.web.games.game_round import GameRound
-from gs2.web.games.seen_cards import seat_points
 from tests.patience import amount
 from tests.web.games.playing import round_along
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.exceptions import ConnectionClosed
 
 from games.record import replayed_rounds
 from tests.web.games.playing import GameSeat, new_table, play_round
@@ -19,7 +18,7 @@ TABLES: tuple[Any, ...] = (
     pytest.param(
         "big2",
         ["person", "rules"],
-        {"players": 2, "bombs": "both", "must_play": True},
+        {"seats": 2, "bombs": "both", "must_play": True},
         marks=pytest.mark.long,
     ),
     ("leduc_poker", ["person", "cfr"], {}),
@@ -37,19 +36,19 @@ def test_random_clicks_play_whole_rounds_and_the_score_is_kept(
     total = [0.0] * len(players)
     for number in (1, 2):
         state = play_round(seat, rng)
-        assert state["number"] == number and state["round"]["over"] and state["rounds"] == number
+        assert state["round"]["number"] == number and state["round"]["over"] and state["rounds"] == number
         assert sum(state["round"]["points"]) == pytest.approx(0)
         for at, one in enumerate(state["table"]["seats"]):
             total[one["player"]] += state["round"]["points"][at]
         assert [one["score"] for one in state["table"]["seats"]] == pytest.approx(total)
-        seat.go(type="round")
+        seat.go(type="next")
     file = tmp_path / "rounds.jsonl"
-    file.write_text(server.http.get(f"/api/game-tables/{table}/record").text)
+    file.write_text(server.http.get(f"/api/tables/{table}/record").text)
     replayed = list(replayed_rounds(file))
     assert [round_.record.pair for round_ in replayed] == [1, 2]
     assert all(round_.record.game.startswith(game) and "Ann" in round_.record.agents for round_ in replayed)
     assert {round_.record.seed for round_ in replayed} == {0}, "a seed would tell the rounds to come"
-    assert table in {row["id"] for row in server.get("/api/game-tables")["tables"]}
+    assert table in {row["id"] for row in server.get("/api/tables")["tables"]}
     seat.close()
 
 
@@ -59,10 +58,10 @@ def test_nothing_that_is_sent_during_a_round_tells_a_hidden_card(server: Server)
     states = [json.dumps(seat.due())]
     rng = random.Random(1)
     while not seat.due()["round"]["over"]:
-        seat.take(rng.randrange(len(seat.state["round"]["moves"]["texts"])))
+        seat.take(rng.randrange(seat.state["turn"]["you"]["count"]))
         if not seat.state["round"]["over"]:
             states.append(json.dumps(seat.state))
-    hidden = [hand for at, hand in enumerate(seat.state["round"]["cards"]["hands"]) if at != 0]
+    hidden = [hand for at, hand in enumerate(seat.state["round"]["hands"]) if at != 0]
     held = {card for hand in hidden for card in hand}
     assert held
     for state in states:
@@ -94,14 +93,14 @@ def test_undo_goes_back_to_the_last_choice_also_over_the_end_of_a_round(server: 
 def test_a_new_round_can_change_seats_and_everybody_moves_on_where_that_was_asked(server: Server) -> None:
     table, key = new_table(server, "doudizhu", ["person", "rules", "random"], seed=1, rotate=True)
     seat = GameSeat(server, table, key)
-    seat.go(type="round", seat=2)
-    assert seat.state["table"]["you"] == 2 and seat.state["table"]["seats"][0]["label"] == "random"
+    seat.go(type="next", seat=2)
+    assert seat.state["table"]["you"] == 2 and seat.state["table"]["seats"][0]["name"] == "random"
     assert seat.state["rounds"] == 0, "a round that was given up does not count"
     play_round(seat, random.Random(0))
-    seat.go(type="round")
-    assert seat.state["table"]["you"] == 0 and seat.state["table"]["seats"][1]["label"] == "random"
+    seat.go(type="next")
+    assert seat.state["table"]["you"] == 0 and seat.state["table"]["seats"][1]["name"] == "random"
     for wrong in (3, -1, True, "0", 1.5, [0]):
-        assert seat.ask(type="round", seat=wrong, version=seat.state["version"])["code"] == "wrong"
+        assert seat.ask(type="next", seat=wrong, version=seat.state["version"])["code"] == "wrong"
     seat.close()
 
 
@@ -113,11 +112,11 @@ def test_what_is_asked_for_twice_on_one_version_is_done_once(server: Server) -> 
         seen.append(seat.due()["round"])
         assert not seen[-1]["over"], "the seed's first round is a long one"
         seat.take(0)
-    for again, wanted in (("undo", seen[-1]), ("round", None)):
+    for again, wanted in (("undo", seen[-1]), ("next", None)):
         version = seat.due()["version"]
         for wrong in (None, "5", True, version + 1, version - 40):
             assert seat.ask(type=again, version=wrong)["code"] == "stale", wrong
-        number = seat.state["number"]
+        number = seat.state["round"]["number"]
         for _ in range(3):
             seat.say(type=again, version=version)
         refused = 0
@@ -125,7 +124,7 @@ def test_what_is_asked_for_twice_on_one_version_is_done_once(server: Server) -> 
             answer = seat.hear()
             refused += answer["type"] == "error" and answer["code"] == "stale"
         if wanted is None:
-            assert seat.due()["number"] == number + 1
+            assert seat.due()["round"]["number"] == number + 1
         else:
             assert seat.due()["round"] == wanted
     seat.close()
@@ -135,31 +134,30 @@ def test_a_hint_names_a_legal_move_and_its_values(server: Server) -> None:
     seat = GameSeat(server, *new_table(server, "leduc_poker", ["person", "random"], seed=2))
     state = seat.due()
     hint: dict[str, Any] = {"status": "thinking"}
-    seat.say(type="hint", agent="cfr", version=state["version"])
+    seat.say(type="hint", agent="cfr")
     while hint["status"] == "thinking":
         hint = seat.hear()
     assert hint["status"] == "done", hint
-    assert 0 <= hint["best"] < len(state["round"]["moves"]["texts"]) == hint["of"]
+    assert 0 <= hint["best"] < state["turn"]["you"]["count"] == hint["of"]
     assert hint["moves"][0]["index"] == hint["best"]
     assert all(move["value"] is not None for move in hint["moves"])
     seat.take(hint["best"])
     for wrong in ("nobody", "/etc/passwd", "uniform", None, 3, ["cfr"]):
-        assert seat.ask(type="hint", agent=wrong, version=seat.due()["version"])["type"] == "error"
+        seat.due()
+        assert seat.ask(type="hint", agent=wrong)["type"] == "error"
     seat.close()
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"players": ["person", "rules"]},
-        {"players": ["person", "person", "rules"]},
-        {"players": ["rules", "rules", "rules"]},
-        {"players": ["person", "rules", "uniform"]},
-        {"players": ["person", "rules", "gs2.play.shedding:SHEDDING"]},
-        {"players": ["person", "rules", "os:system"]},
-        {"players": ["person", "rules", "/etc/passwd"]},
-        {"players": ["person", "rules", "last.safetensors"]},
-        {"players": "person"},
+        {"seats": ["person", "rules"]},
+        {"seats": ["person", "rules", "uniform"]},
+        {"seats": ["person", "rules", "gs2.play.shedding:SHEDDING"]},
+        {"seats": ["person", "rules", "os:system"]},
+        {"seats": ["person", "rules", "/etc/passwd"]},
+        {"seats": ["person", "rules", "last.safetensors"]},
+        {"seats": "person"},
         {"game": "guandan"},
         {"game": "os:system"},
         {"game": "doudizhu(ranks=4)"},
@@ -181,8 +179,8 @@ def test_a_hint_names_a_legal_move_and_its_values(server: Server) -> None:
     ids=str,
 )
 def test_tables_that_cannot_be_are_refused_in_words(server: Server, wrong: dict[str, Any]) -> None:
-    data = {"game": "doudizhu", "players": ["person", "rules", "rules"], "options": {}, **wrong}
-    answer = server.http.post("/api/game-tables", json=data)
+    data = {"game": "doudizhu", "seats": ["person", "rules", "rules"], "options": {}, **wrong}
+    answer = server.http.post("/api/tables", json=data)
     assert answer.status_code == 400 and answer.json()["error"], answer.text
     assert len(answer.text) < 2000
 
@@ -191,16 +189,16 @@ def test_a_choice_out_of_turn_out_of_range_or_out_of_date_is_refused(server: Ser
     table, key = new_table(server, "doudizhu", ["person", "rules", "rules"], seed=4)
     seat = GameSeat(server, table, key)
     version = seat.due()["version"]
-    legal = len(seat.state["round"]["moves"]["texts"])
+    legal = seat.state["turn"]["you"]["count"]
     for index in (-1, legal, 10**9, True, None, "0", 0.0):
         assert seat.ask(type="play", index=index, version=version)["type"] == "error", index
     stale = seat.ask(type="play", index=0, version=version - 1)
     assert stale["code"] == "stale"
     assert seat.ask(type="play", index=0, version=version, cards=["S2", "S2"])["type"] == "error"
     for cards in ("S2", [2], ["S2"] * 99, None):
-        assert seat.ask("makes", type="select", cards=cards)["code"] == "wrong"
+        assert seat.ask("fits", type="select", cards=cards)["code"] == "wrong"
     seat.take(0)
-    while seat.state["round"]["turn"] == 0:
+    while 0 in seat.state["turn"]["seats"]:
         seat.hear()
     assert seat.ask(type="play", index=0, version=seat.state["version"])["type"] == "error"
     seat.close()
@@ -209,11 +207,45 @@ def test_a_choice_out_of_turn_out_of_range_or_out_of_date_is_refused(server: Ser
 def test_only_the_browser_with_the_key_has_the_seat(server: Server) -> None:
     table, key = new_table(server, "doudizhu", ["person", "rules", "rules"], seed=4)
     for wrong in ("", "x", key[:-1], key + "x"):
-        with pytest.raises(ConnectionClosed) as closed:
-            GameSeat(server, table, wrong)
-        assert closed.value.rcvd is not None and closed.value.rcvd.code == 4403
-    assert server.http.get(f"/api/game-tables/{table}/record").text == "", "no round is over"
-    assert server.http.get("/api/game-tables/none/record").status_code == 404
+        watcher = GameSeat(server, table, wrong)
+        assert watcher.state["table"]["you"] is None and watcher.state["round"]["hands"] == [None] * 3
+        assert watcher.ask(type="play", index=0, version=watcher.state["version"])["code"] == "not_you"
+        watcher.close()
+    assert server.http.get(f"/api/tables/{table}/record").text == "", "no round is over"
+    assert server.http.get("/api/tables/none/record").status_code == 404
+
+
+def test_people_play_a_game_together_and_none_of_them_sees_another_hand(server: Server) -> None:
+    table, key = new_table(server, "doudizhu", ["person", "rules", "person"], seed=4, name="Ann")
+    ann = GameSeat(server, table, key)
+    assert [seat["kind"] for seat in ann.state["table"]["seats"]] == ["person", "agent", "open"]
+    bob = GameSeat(server, table, server.post(f"/api/tables/{table}/seat", {"name": "Bob", "seat": 2})["key"])
+    assert [hand is None for hand in bob.state["round"]["hands"]] == [True, True, False]
+    rng = random.Random(2)
+    while not ann.until(lambda s: s["round"]["over"] or {0, 2} & set(s["turn"]["seats"]))["round"]["over"]:
+        who = ann if ann.state["turn"]["seats"] == [0] else bob
+        who.due()
+        assert who.ask(type="undo", version=who.state["version"])["code"] == "not_alone"
+        version = who.take(rng.randrange(who.state["turn"]["you"]["count"]))["version"]
+        ann.until(lambda s, version=version: s["version"] >= version)
+    bob.due()
+    for one in (ann, bob):  # both press at once: it is dealt once
+        one.say(type="next", version=one.state["version"])
+    assert ann.until(lambda s: not s["round"]["over"])["round"]["number"] == 2
+    assert bob.until(lambda s: not s["round"]["over"])["round"]["number"] == 2
+    ann.close()
+    bob.close()
+
+
+def test_a_round_of_agents_is_watched_with_open_hands_and_the_next_is_dealt_on_demand(server: Server) -> None:
+    table, key = new_table(server, "big2", ["rules", "random", "rules", "random"], seed=2)
+    assert key is None
+    watcher = GameSeat(server, table)
+    state = watcher.until(lambda s: s["round"]["over"])
+    assert state["rounds"] == 1 and all(hand is not None for hand in state["round"]["hands"])
+    watcher.say(type="next")
+    assert watcher.until(lambda s: s["round"]["number"] == 2)
+    watcher.close()
 
 
 def test_a_name_that_is_no_agent_is_a_usage_error() -> None:

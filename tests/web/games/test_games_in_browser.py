@@ -14,14 +14,14 @@ from tests.web.serving import Server
 from tests.web.table_page import POLLING, check_hand, left_behind, picture
 
 People = Callable[..., Any]
-READY = ".game-felt.over, .game-own.turn"
+READY = ".felt.over, .own.turn"
 
 
 def sit(page: Any, table: tuple[str, str]) -> None:
     """Open a table's page in a browser that has its key."""
-    page.evaluate("([id, key]) => localStorage.setItem(`gs2-game-${id}`, key)", list(table))
-    page.evaluate("id => { location.hash = `#/games/${id}`; }", table[0])
-    page.locator(".game-felt").wait_for()
+    page.evaluate("([id, key]) => localStorage.setItem(`gs2-seat-${id}`, key)", list(table))
+    page.evaluate("id => { location.hash = `#/table/${id}`; }", table[0])
+    page.locator(".felt").wait_for()
 
 
 def version(page: Any) -> int:
@@ -43,7 +43,7 @@ def act(page: Any, do: Callable[[], Any]) -> None:
 def ready(page: Any) -> bool:
     """Wait until the person is to act; return whether the round is over instead."""
     page.locator(READY).first.wait_for()
-    return bool(page.locator(".game-felt.over").count())
+    return bool(page.locator(".felt.over").count())
 
 
 def take_turn(page: Any, *, keys: bool) -> None:
@@ -57,6 +57,7 @@ def take_turn(page: Any, *, keys: bool) -> None:
             act(page, lambda: spoken.last.click())
         return
     page.keyboard.press("s") if keys else page.get_by_role("button", name="Suggest").click()
+    page.locator(".play[aria-disabled=false], .nothing").first.wait_for()
     playable = page.locator(".play[aria-disabled=false]").count() > 0
     if keys:
         act(page, lambda: page.keyboard.press("Enter" if playable else "p"))
@@ -75,17 +76,16 @@ def play_to_the_end(page: Any, *, keys: bool = False, turns: int = 60) -> None:
 
 def test_a_round_of_doudizhu_from_the_entry_page_on(server: Server, people: People) -> None:
     page = people()
-    page.get_by_role("link", name="DouDiZhu, Big2 and more").click()
-    page.locator(".game-select").wait_for()
-    page.get_by_text("More rules").click()
+    page.locator(".game-select").select_option("doudizhu")
+    page.get_by_text("More settings").click()
     assert faults(page) == []
     page.get_by_label("Your name").fill("Ann")
-    seats = page.locator(".game-seats select")
+    seats = page.locator(".seat-picker select")
     assert seats.count() == 3 and page.locator(".game-select").input_value() == "doudizhu"
     for seat in (1, 2):
         seats.nth(seat).select_option("rules")
     page.get_by_role("button", name="Deal the cards").click()
-    page.locator(".game-felt").wait_for()
+    page.locator(".felt").wait_for()
     page.get_by_role("button", name="Options").click()
     page.locator("dialog input[type=range]").fill("0")
     page.keyboard.press("Escape")
@@ -164,3 +164,30 @@ def test_tables_of_games_fit_their_screen_in_both_languages_and_have_no_grave_fa
         elif at == 2:
             play_to_the_end(page)
             assert faults(page) == []
+
+
+def test_two_people_play_doudizhu_with_an_agent_while_a_third_watches(server: Server, people: People) -> None:
+    ann, bob, eve = people(), people(width=390, height=844), people()
+    ann.locator(".game-select").select_option("doudizhu")
+    ann.get_by_label("Your name").fill("Ann")
+    ann.locator("[data-seat='1']").select_option("person")
+    ann.locator("[data-seat='2']").select_option("rules")
+    ann.get_by_role("button", name="Deal the cards").click()
+    ann.locator(".own.turn").wait_for()
+    bob.goto(ann.url)
+    bob.get_by_role("button", name="Sit down here").click()
+    bob.get_by_label("Your name").fill("Bob")
+    bob.get_by_role("button", name="Sit down", exact=True).click()
+    bob.locator(".hand-card").first.wait_for()
+    assert (ann.locator(".hand-card").count(), bob.locator(".hand-card").count()) == (20, 17)
+    ann.locator(".name", has_text="Bob").wait_for()
+    eve.goto(ann.url)
+    eve.get_by_text("You are watching").wait_for()
+    for page in (ann, bob):
+        page.locator(".own.turn").wait_for()
+        take_turn(page, keys=False)
+    eve.locator(".log-move").nth(1).wait_for()
+    assert eve.locator(".hand-card, .open-hand").count() == 0 and eve.locator(".played .card").count() > 0
+    picture(bob, "doudizhu-two-people")
+    picture(eve, "doudizhu-watched")
+    assert bob.get_by_role("button", name="Undo").is_disabled()

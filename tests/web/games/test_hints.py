@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,10 @@ from gs2.play.game_agents import answers
 from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games import agent_worker, game_tables
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
-from gs2.web.games.game_dialect import GameDialect
 from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
 from gs2.web.games.game_tables import GameTables
-from gs2.web.games.offers import AgentOffer, game_titled
+from gs2.web.games.offers import game_titled
 from gs2.web.house import House
 from gs2.web.tables.table import Refused, Table
 from gs2.web.tables.table_socket import TableSocket
@@ -48,6 +47,11 @@ def own_agent(folder: Path, loading: float = 0) -> Path:
     file = folder / "mine.py"
     file.write_text(AGENT.format(loading=loading))
     return file
+
+
+async def found(find: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    """Return what is found."""
+    return await find()
 
 
 def kuhn(folder: Path, players: tuple[str, ...] = ("person", "random")) -> Table[GamePlay]:
@@ -91,8 +95,8 @@ def test_an_agent_that_loads_slowly_hints_and_plays_at_a_table_of_before_a_resta
     async def play() -> None:
         house = House(tmp_path / "tables", game_agents=[f"{own_agent(tmp_path, loading=2.5)}:Slow"])
         await house.open()
-        table = await house.table("abcdefgh", GamePlay)
-        asked = asyncio.create_task(house.games.hint("kuhn_poker", label, table.play.round.history()))
+        table = await house.table("abcdefgh")
+        asked = asyncio.create_task(found(house.games.hint(table.play, 0, label)))
         legal = table.play.count(0)
         table.choose(0, 0)
         table.look(Onlooker())
@@ -119,7 +123,7 @@ def test_what_an_agent_fails_with_names_no_folder(tmp_path: Path) -> None:
         told = []
         for label in labels:
             with pytest.raises(Refused) as failed:
-                await house.hint("kuhn_poker", label, table.play.round.history())
+                await house.hint(table.play, 0, label)()
             told.append(str(failed.value))
             file.unlink(missing_ok=True)  # the second one is not there any more when it is to be loaded
         house.close()
@@ -132,21 +136,25 @@ def test_what_an_agent_fails_with_names_no_folder(tmp_path: Path) -> None:
 
 
 class Slowly:
-    """Stands for the house: agents that answer when they are told to, with how far the round was."""
+    """Agents that answer when they are told to, with how far the round was."""
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
 
-    def offer(self, game: object, label: str) -> AgentOffer:
-        """Return an offer of any label."""
-        return AgentOffer(label=label, name=label, games=("kuhn_poker",))
+    def hint(self, play: GamePlay, seat: int, label: str) -> Callable[[], Awaitable[dict[str, Any]]]:
+        """Return what finds who was asked, and after how many steps."""
+        steps = len(play.round.history())
 
-    async def hint(self, game: str, label: str, history: np.ndarray[Any, Any]) -> dict[str, Any]:
-        """Return who was asked, and after how many steps."""
-        await self.go.wait()
-        if label == "broken":
-            raise Refused("agent", "it cannot")
-        return {"by": label, "steps": len(history)}
+        async def find() -> dict[str, Any]:
+            await self.go.wait()
+            if label == "broken":
+                raise Refused("agent", "it cannot")
+            return {"by": label, "steps": steps}
+
+        return find
+
+    def forget(self, play: GamePlay) -> None:
+        """Have nothing to drop."""
 
 
 def presses(kinds: str) -> Iterator[tuple[bool, str]]:
@@ -161,14 +169,15 @@ def test_every_press_ends_for_its_own_state_and_agent(tmp_path: Path, kinds: str
 
     async def ask() -> list[dict[str, Any]]:
         house, line = Slowly(), OfflineLine(table.sit("Ann")[1])
-        socket = TableSocket(table, line, GameDialect(house))  # type: ignore[arg-type]
+        table.agents = house  # type: ignore[assignment]
+        socket = TableSocket(table, line)  # type: ignore[arg-type]
         serving = asyncio.create_task(socket.run())
         for moved_on, agent in presses(kinds):
             if moved_on:
                 table.enter("round", [0, 1])
-            version = table.versions.now
-            await line.say(type="hint", agent=agent, version=version)
-            wanted.append((version, agent))
+            since = table.versions.since(table.offer("choose", 0))
+            await line.say(type="hint", agent=agent)
+            wanted.append((since, agent))
         house.go.set()
         await line.settle()
         serving.cancel()
@@ -177,7 +186,7 @@ def test_every_press_ends_for_its_own_state_and_agent(tmp_path: Path, kinds: str
     wanted: list[tuple[int, str]] = []
     said = asyncio.run(ask())
     changes = [one for at, one in enumerate(wanted) if at == 0 or wanted[at - 1] != one]
-    about = [(message["version"], message["agent"]) for message in said]
+    about = [(message["since"], message["agent"]) for message in said]
     assert [
         one for one, message in zip(about, said, strict=True) if message["status"] == "thinking"
     ] == changes

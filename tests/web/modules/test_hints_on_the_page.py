@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from gs2.web.games.seat_view import table_view
-from gs2.web.guandan.match_state import table_state
+from gs2.web.tables.table_view import table_state
 from tests.web.modules.least_browser import in_page, needs_node
 from tests.web.tables.stored_tables import game_table, stored_table_of_people
 
@@ -18,17 +17,16 @@ pytestmark = needs_node
 
 PAGE = """
 import { asked, newRoot, pass, report, server, sockets } from "browser";
-const { GamePage } = await import("gs2/game-page.js");
 const { Table } = await import("gs2/table.js");
 const { say } = await import("gs2/words.js");
 server.answer = () => ({ games: [] });
 const root = newRoot();
-const page = data.game ? new GamePage(root, "t") : new Table(root, "t", { go() {} });
+const page = new Table(root, "t", { go() {} });
 const line = () => sockets.at(-1);
 line().open(data.before);
 await pass(10);
 const told = () => root.querySelector(".hint-place").textContent;
-const press = () => (data.game ? page.mine : page.own).parts.hint.click();
+const press = () => page.own.parts.hint.click();
 const quiet = say(data.game ? "games.hint.ask" : "hint.ask");
 const thinking = say("hint.thinking");
 const hint = (status, about, more = {}) => line().say({ type: "hint", status, ...about, ...more });
@@ -38,13 +36,13 @@ const hint = (status, about, more = {}) => line().say({ type: "hint", status, ..
 def game_states(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a table of DouDiZhu as the landlord sees it with many choices, and with few."""
     table = game_table(folder, "doudizhu", ("person", "rules", "rules"))
-    before = table_view(table, 0)
+    before = table_state(table, 0)
     for _ in range(3):
         (seat,) = table.play.pending
         table.choose(seat, table.play.count(seat) - 1)
-    after = table_view(table, 0)
+    after = table_state(table, 0)
     table.close()
-    assert len(before["round"]["moves"]["texts"]) > len(after["round"]["moves"]["texts"]) > 0
+    assert before["turn"]["you"]["count"] > after["turn"]["you"]["count"] > 0
     return before, after
 
 
@@ -57,7 +55,7 @@ def guandan_states(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             lambda table, at=at: len(table.play.choices) >= 4 * at and 0 in table.play.pending,
             seed=1,
         )
-        states.append(table_state(table, 0, hands=False))
+        states.append(table_state(table, 0))
     return states[0], states[1]
 
 
@@ -66,15 +64,16 @@ def case(kind: str) -> dict[str, Any]:
     """Return what the page is told: two states that have one number, as a server that began anew may give."""
     with TemporaryDirectory() as folder:
         before, after = (game_states if kind == "game" else guandan_states)(Path(folder))
+    for state in (before, after):
+        state["table"]["advisers"] = ["rules" if kind == "game" else "gs2"]
     for number in ("version", "since"):
-        if number in after:
-            after[number] = before[number]
+        after[number] = before[number]
+    about = {"since": before["since"], "agent": before["table"]["advisers"][0]}
+    passed = ["PASS", "PASS", "PASS"]
     if kind == "game":
-        last = len(before["round"]["moves"]["texts"]) - 1
-        found = {"best": last, "moves": [{"index": last, "share": 1, "value": None}], "of": last + 1}
-        about = {"version": before["version"], "agent": "rules"}
+        found = {"best": 0, "moves": [{"index": 0, "share": 1, "value": None, "gain": None, "move": passed}]}
     else:
-        found, about = {"index": 0, "move": "Pass", "explanation": None}, {"since": before["since"]}
+        found = {"index": 0, "explanation": None, "choice": ["Single", "3", ["S3"]]}
     return {"game": kind == "game", "before": before, "after": after, "found": found, "about": about}
 
 
@@ -111,7 +110,7 @@ def test_a_hint_ends_when_it_is_refused_and_with_the_connection_over_which_it_wa
 
 @pytest.mark.parametrize("kind", ["game", "guandan"])
 def test_only_the_hint_that_was_asked_at_last_is_shown(kind: str) -> None:
-    old = {"version": 1, "agent": "rules"} if kind == "game" else {"since": 1}
+    old = {**case(kind)["about"], "since": 1}
     found = in_page(
         PAGE
         + """

@@ -39,7 +39,7 @@ def test_both_languages_say_the_same_things_with_the_same_names_in_them() -> Non
 
 
 def test_every_kind_of_move_and_of_agent_and_every_option_has_its_words() -> None:
-    keys = {f"climb.{kind}" for kind in {*KIND_NAMES, *PLAY_KINDS} - {"deal"}}
+    keys = {f"move.{kind}" for kind in {*KIND_NAMES, *PLAY_KINDS} - {"deal", "pass"}}
     keys |= {f"games.agent.{agent.about}" for agent in offered_agents()} | {f"game.{game}" for game in GAMES}
     assert keys <= SAID["en"].keys()
     keys |= {f"option.{game}.{parameter.name}" for game in GAMES for parameter in game_spec(game).parameters}

@@ -197,7 +197,7 @@ def test_who_left_the_page_is_not_called_back_to_a_review() -> None:
 
 LOBBY = """
 import { asked, newRoot, pass, report, server } from "browser";
-const { GamesLobby } = await import("gs2/games-lobby.js");
+const { Lobby } = await import("gs2/lobby.js");
 const { setLanguage } = await import("gs2/words.js");
 const agents = ["cfr", "random"].map((label) => ({ label, about: label, exactly: null }));
 const options = [
@@ -214,7 +214,7 @@ server.answer = (path, method) => {
 };
 if (!data.storage) localStorage.setItem = localStorage.getItem = () => { throw new Error("forbidden"); };
 const root = newRoot();
-const lobby = new GamesLobby(root, { go() {} });
+const lobby = new Lobby(root, { go() {} });
 await pass(10);
 const boxes = () => root.querySelectorAll("input[type=checkbox]");
 const option = (name) => root.querySelector(`[data-option="${name}"]`);
@@ -231,6 +231,7 @@ for (const [name, value] of data.acts) {
 }
 root.querySelector("form").happen("submit");
 await pass(10);
+lobby.stop();
 report(asked.filter(([method]) => method === "POST")[0][2]);
 """
 
@@ -257,7 +258,7 @@ def test_a_table_is_made_as_its_fields_were_set_in_whatever_order(seed: int) -> 
     wanted = dict(fields)
     assert made["game"] == "leduc_poker" and made["name"] == wanted["name"]
     assert made["rotate"] is wanted["rotate"]
-    assert made["players"] == ["person", "random"]
+    assert made["seats"] == ["person", "random"]
     assert made["options"] == {
         "cards": int(wanted["cards"]),
         "wild": wanted["wild"],
@@ -272,8 +273,10 @@ def test_the_lobby_keeps_what_was_typed_in_another_language() -> None:
         import { asked, newRoot, pass, report, server } from "browser";
         const { Lobby } = await import("gs2/lobby.js");
         const { setLanguage } = await import("gs2/words.js");
-        const agents = ["gs2", "strong"].map((name) => ({ name, about: name }));
-        server.answer = (path, method) => (method === "POST" ? { id: "t" } : { agents, tables: [] });
+        const agents = ["gs2", "strong"].map((label) => ({ label, about: label, exactly: null }));
+        const game = { name: "guandan", summary: "", options: [], seats: 4, agents };
+        const given = { games: [game], tables: [] };
+        server.answer = (path, method) => (method === "POST" ? { id: "t" } : given);
         const root = newRoot();
         const lobby = new Lobby(root, { go() {} });
         await pass(10);
@@ -314,9 +317,10 @@ def test_a_preset_deals_at_one_press() -> None:
         """
         import { asked, newRoot, pass, report, server } from "browser";
         const { Lobby } = await import("gs2/lobby.js");
-        const agents = ["gs2-fast", "blueprint"].map((name) => ({ name, about: "" }));
+        const agents = ["gs2-fast", "blueprint"].map((label) => ({ label, about: "", exactly: null }));
+        const game = { name: "guandan", summary: "", options: [], seats: 4, agents };
         const made = { id: "t1", key: "k" };
-        server.answer = (path, method) => (method === "POST" ? made : { agents, tables: [] });
+        server.answer = (path, method) => (method === "POST" ? made : { games: [game], tables: [] });
         const all = [];
         for (const place of [0, 1, 2]) {
           asked.length = 0;

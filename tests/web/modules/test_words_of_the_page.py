@@ -15,13 +15,13 @@ from games.registry import load_game
 from gs2.guandan.table.seat import Observation
 from gs2.guandan.table.selection import why_not
 from gs2.guandan.table.session import Session
+from gs2.web.games.card_face import card_face
 from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
-from gs2.web.games.seat_view import table_view
-from gs2.web.games.seen_cards import card_face
 from gs2.web.guandan.account import RoundEnd, TableAccount
 from gs2.web.pages import MODULES
 from gs2.web.tables.table import Table
+from gs2.web.tables.table_view import table_state
 from tests.gs2.guandan.table.test_agents import observations
 from tests.patience import amount
 from tests.web.modules.least_browser import in_page, needs_node
@@ -119,7 +119,8 @@ def test_the_levels_said_are_those_that_the_winners_went_up() -> None:
     told = in_page(
         SAY
         + """
-        const { outcome, signed } = await import("gs2/felt.js");
+        const { signed } = await import("gs2/felt.js");
+        const { outcome } = await import("gs2/guandan-face.js");
         await import("gs2/table-words.js");
         const all = [];
         for (const language of ["en", "zh"]) {
@@ -152,40 +153,35 @@ def table_of(seat: int, won: int = 2) -> dict[str, Any]:
         "table": {"seats": seats, "you": 0},
         "match": {"over": False},
         "waiting": None,
-        "turn": {"seats": [seat], "you": {"stage": "play"} if seat == 0 else None},
-        "round": {"phase": "play", "greater": None, "plays": [play, *passes]},
+        "turn": {"seats": [seat], "you": {"stage": "play", "moves": None} if seat == 0 else None},
+        "round": {"over": False, "phase": "play", "greater": None, "plays": [play, *passes]},
     }
 
 
 def test_words_say_who_leads_for_whom_and_that_a_was_not_passed() -> None:
     result = {"winner": 0, "gain": 2, "rise": 1, "failed": None, "over": False}
     text = "P0 holds Kh, P1 holds Qs | raise call | board Ks"
-    hand = ["S3", "H3", "C3", "D3", "S5", "H5", "S7", "SB", "HR"]
-    plays = [
-        (["S3"], "solo"), (["S5"], "solo"), (["S7"], "solo"), (["S3", "H3"], "pair"), (["S5", "H5"], "pair"),
-        (["S3", "H3", "C3", "D3"], "bomb"), (["SB", "HR"], "rocket"),
-    ]  # fmt: skip
     said = [
         ("en", "felt", "request", [table_of(0)]),
         ("en", "felt", "request", [table_of(2, won=0)]),
         ("en", "felt", "request", [table_of(0, won=0)]),
         ("zh", "felt", "request", [table_of(0)]),
         ("zh", "felt", "request", [table_of(2, won=0)]),
-        ("en", "felt", "outcome", [table_of(0), result]),
-        ("en", "felt", "outcome", [table_of(0), {**result, "winner": 1}]),
-        ("en", "felt", "outcome", [table_of(0), {**result, "rise": 0}]),
+        ("en", "guandan-face", "outcome", [table_of(0), result]),
+        ("en", "guandan-face", "outcome", [table_of(0), {**result, "winner": 1}]),
+        ("en", "guandan-face", "outcome", [table_of(0), {**result, "rise": 0}]),
         ("en", "spoken", "toldWords", [text, ["You", "cfr"]]),
         ("zh", "spoken", "toldWords", [text, ["你", "cfr"]]),
         ("zh", "spoken", "spokenWords", ["bid 3"]),
-        ("en", "climb-cards", "suggestOrder", [[{"cards": c, "kind": kind} for c, kind in plays], hand]),
     ]
-    own, other, ever, own_zh, other_zh, *others, order = in_page(
+    own, other, ever, own_zh, other_zh, *others = in_page(
         SAY
         + """
         for (const name of ["table-words", "games-words"]) await import(`gs2/${name}.js`);
         const told = [];
         for (const [language, module, name, given] of data) {
           setLanguage(language);
+          if (name === "request") given.push((await import("gs2/guandan-face.js")).GUANDAN);
           told.push((await import(`gs2/${module}.js`))[name](...given));
         }
         report(told);
@@ -199,22 +195,22 @@ def test_words_say_who_leads_for_whom_and_that_a_was_not_passed() -> None:
     assert others[1].endswith("they go up one level") and others[2] == "You win the round"
     assert others[3] == "You hold K♥, cfr holds Q♠ | raise call | board K♠"
     assert others[4:] == ["你持有 K♥，cfr持有 Q♠ | 加注 跟注 | 公共牌 K♠", "出价 3"]
-    assert order == [2, 4, 1, 0, 3, 5, 6], "first what tears nothing apart"
 
 
 def answered(game: Game, seed: int) -> list[tuple[dict[str, Any], str]]:
-    """Return (what a seat sees, kind) of moves that beat one of another kind in a random round."""
+    """Return (why cards do not beat a play, kind) of moves of another kind that do, in a random round."""
     face = card_face(game)
     assert face is not None
     rng = np.random.default_rng(seed)
     played = GameRound(game, seed, 1)
     found = {}
     while not played.over:
-        seen = face.seen(played, played.player)
-        kinds = face.kinds(game, played.legal)
+        greater = face.seen(played, played.player)["greater"]
+        kinds = face.kinds(played.legal)
         for kind in kinds:
-            if seen["beat"] is not None and kind not in ("pass", seen["beat"]["kind"]):
-                found[seen["beat"]["kind"], kind] = (seen, kind)
+            if greater is not None and kind not in ("pass", greater["move"][0]):
+                why = {"code": face.too_low(greater["move"]), "beat": greater["move"]}
+                found[greater["move"][0], kind] = (why, kind)
         # what can be beaten many ways: the weakest play, sometimes a pass
         played.take(int(rng.integers(min(len(kinds), 6))))
     return list(found.values())
@@ -229,29 +225,28 @@ def test_what_would_beat_a_play_is_not_left_out() -> None:
         "big2(bombs=both,players=2)",
     ]
     pairs = {
-        (name, seen["beat"]["kind"], kind): seen
+        (name, why["beat"][0], kind): why
         for name in rules
         for seed in range(amount(12, 6))
-        for seen, kind in answered(load_game(name, general_sum=True), seed)
+        for why, kind in answered(load_game(name, general_sum=True), seed)
     }
     assert len(pairs) > 25 and {name for name, _, _ in pairs} == set(rules)
     told = in_page(
         SAY
         + """
-        const { playWords, tooLowKey } = await import("gs2/climb-cards.js");
-        await import("gs2/games-words.js");
+        const { CARDS } = await import("gs2/game-faces.js");
         setLanguage("en");
-        report(data.map((cards) => say(tooLowKey(cards), { move: playWords(cards.beat) })));
+        report(data.map((why) => CARDS.whyWords(why)));
         """,
         list(pairs.values()),
     )
-    for ((name, beat, kind), seen), text in zip(pairs.items(), told, strict=True):
-        rule = text.replace(f"{seen['beat']['cards']}", "").lower()
-        assert not rule.startswith("games.")
+    for ((name, beat, kind), why), text in zip(pairs.items(), told, strict=True):
+        rule = text.lower()
+        assert not rule.startswith(("games.", "why."))
         if name.startswith("doudizhu"):
             assert kind in ("bomb", "rocket")
             assert ("rocket" if beat == "bomb" else "or a bomb") in rule
-        elif len(seen["beat"]["cards"]) == 5:
+        elif len(why["beat"][2]) == 5:
             assert "five cards, of a higher kind" in rule
         else:
             assert kind in rule
@@ -281,7 +276,7 @@ def test_reasons_at_a_table_of_guandan_leave_room_for_bombs_as_the_rules_do() ->
     told = in_page(
         SAY
         + """
-        const { whyWords } = await import("gs2/own-seat.js");
+        const { whyWords } = await import("gs2/guandan-face.js");
         const all = [];
         for (const language of ["en", "zh"]) {
           setLanguage(language);
@@ -303,35 +298,37 @@ def test_cards_that_are_no_combination_are_told_from_those_that_are_too_low(tmp_
     table = game_table(tmp_path, "doudizhu", ("rules", "person", "rules"))
     pairs = [index for index, kind in enumerate(table_kinds(table)) if kind == "pair"]
     table.choose(0, pairs[-1])
-    state = table_view(table, 1)
-    hand = state["round"]["cards"]["hand"]
+    state = table_state(table, 1)
+    hand = state["round"]["hands"][1]
     odd, low = [hand[0], hand[-1]], hand[:2] if hand[0][-1] == hand[1][-1] else hand[:1]
+    reasons = [table.play.fits(1, cards)[1] for cards in (odd, low)]
+    assert [why and why["code"] for why in reasons] == ["no_combination", "kind"]
     found = in_page(
         """
         import { newRoot, pass, report, server, sockets } from "browser";
-        const { GamePage } = await import("gs2/game-page.js");
+        const { Table } = await import("gs2/table.js");
         const { setLanguage } = await import("gs2/words.js");
         server.answer = () => ({ games: [] });
-        const page = new GamePage(newRoot(), "t");
+        const page = new Table(newRoot(), "t", { go() {} });
         const line = () => sockets.at(-1);
         line().open(data.state);
         await pass(10);
         setLanguage("en");
-        const said = () => page.mine.parts.choice.textContent;
+        const said = () => page.own.parts.choice.querySelector(".why")?.textContent ?? "";
         const shown = [];
-        for (const [cards, kind] of [[data.odd, null], [data.low, "solo"]]) {
-          page.mine.hand.choose(cards);
+        for (const [at, cards] of [data.odd, data.low].entries()) {
+          page.own.hand.choose(cards);
           const asked = line().sent.at(-1);
           shown.push([asked.type, asked.cards.length, said()]);
-          line().say({ type: "makes", cards: asked.cards, kind });
+          line().say({ type: "fits", id: asked.id, moves: [], why: data.reasons[at] });
           shown.push(said());
         }
         report(shown);
         """,
-        {"state": state, "odd": odd, "low": low},
+        {"state": state, "odd": odd, "low": low, "reasons": reasons},
     )
     assert found[0] == ["select", 2, ""] and found[1] == "These cards are no combination."
-    assert found[2] == ["select", len(low), ""]
+    assert found[2][:2] == ["select", len(low)]
     assert found[3].startswith("This does not beat Pair of") and "or a bomb" in found[3]
     table.close()
 
@@ -339,4 +336,4 @@ def test_cards_that_are_no_combination_are_told_from_those_that_are_too_low(tmp_
 def table_kinds(table: Table[GamePlay]) -> list[str]:
     face = card_face(table.play.game)
     assert face is not None
-    return face.kinds(table.play.game, table.play.round.legal)
+    return face.kinds(table.play.round.legal)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,10 @@ class Nobody:
     async def answer(self, play: Play, label: str, seat: int) -> int:
         """Fail."""
         raise AssertionError("nobody looks at the table")
+
+    def hint(self, play: Play, seat: int, label: object) -> Callable[[], Awaitable[dict[str, Any]]]:
+        """Fail."""
+        raise AssertionError("nobody asks for a hint")
 
     def forget(self, play: Play) -> None:
         """Have nothing to drop."""

@@ -16,8 +16,9 @@ from games.guandan.cards import hand_text, pack, unpack
 from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import action_list
 from games.registry import load_game
-from gs2.web.arrangement import big2_moves, doudizhu_moves
-from gs2.web.guandan.match_dialect import guandan_moves
+from gs2.web.games.big2_face import big2_moves
+from gs2.web.games.doudizhu_face import doudizhu_moves
+from gs2.web.guandan.match_play import guandan_moves
 
 HANDS = 12
 

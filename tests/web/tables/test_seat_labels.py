@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gs2.guandan.table.seat import AgentError
-from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.house import House
 from gs2.web.tables.seat_labels import seat_labels, without_folders
 
@@ -87,10 +86,10 @@ def test_a_table_names_no_folder_of_an_agent_that_cannot_be_had_or_fails(tmp_pat
         (tmp_path / "tables").mkdir()
         file.write_text("def Broken():\n    raise OSError(2, 'cannot be read', __file__)\n")
         with pytest.raises(AgentError) as failed:
-            await house.create(house.matches, asked, "Ann")
+            await house.create(asked, "Ann")
         file.write_text(BROKEN)
-        made = await house.create(house.matches, asked, "Ann")
-        table = await house.table(str(made["id"]), MatchPlay)
+        made = await house.create(asked, "Ann")
+        table = await house.table(str(made["id"]))
         while not table.failure:
             await asyncio.sleep(0.01)
         house.close()

@@ -9,7 +9,8 @@ import numpy as np
 from games.guandan.cards import RANKS, hand_text, unpack
 from games.guandan.notation import action_list
 from gs2.guandan.table.session import Listener, Session
-from gs2.web.guandan.match_dialect import suggested_moves
+from gs2.web.arrangement import suggestion_order
+from gs2.web.guandan.match_play import suggested_moves
 
 BOMBS = ("Bomb", "StraightFlush", "FourKings")
 
@@ -42,3 +43,12 @@ def test_suggestions_reach_every_kind_and_begin_with_what_stands_alone() -> None
             several += len(known) > 30
             session.choose(seat, int(rng.integers(len(moves))))
     assert whole > 100 and several > 5
+
+
+def test_what_tears_nothing_apart_is_suggested_first_and_bombs_last() -> None:
+    hand = ["S3", "H3", "C3", "D3", "S5", "H5", "S7", "SB", "HR"]
+    plays = [
+        (False, ["S3"]), (False, ["S5"]), (False, ["S7"]), (False, ["S3", "H3"]), (False, ["S5", "H5"]),
+        (True, ["S3", "H3", "C3", "D3"]), (True, ["SB", "HR"]),
+    ]  # fmt: skip
+    assert suggestion_order(plays, hand) == [2, 4, 1, 0, 3, 5, 6]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from gs2.web.guandan.match_dialect import MatchDialect
 from gs2.web.guandan.match_tables import MatchTables
 from gs2.web.jobs import Job, JobsFull
 from gs2.web.tables.table_socket import TableSocket
@@ -27,7 +26,11 @@ class SlowJobs:
         if len(self.made) == self.most:
             raise JobsFull("jobs wait already")
         job = Job(
-            str(len(self.made)), kind, ("", ()), status="running", result={"index": len(observation.moves)}
+            str(len(self.made)),
+            kind,
+            ("", ()),
+            status="running",
+            result={"index": len(observation.moves) - 1},
         )
         self.made.append(job)
         return job
@@ -50,7 +53,8 @@ def test_every_press_ends_for_its_own_decision(tmp_path: Path, kinds: str, most:
 
     async def ask() -> list[dict[str, Any]]:
         line = OfflineLine(keys[0])
-        socket = TableSocket(table, line, MatchDialect(MatchTables(jobs)))  # type: ignore[arg-type]
+        table.agents = MatchTables(jobs)  # type: ignore[arg-type]
+        socket = TableSocket(table, line)  # type: ignore[arg-type]
         serving = asyncio.create_task(socket.run())
         for kind in kinds:
             while kind.isupper():
@@ -77,7 +81,7 @@ def test_every_press_ends_for_its_own_decision(tmp_path: Path, kinds: str, most:
     assert begun == [message["since"] for message in ends] == [since for since, _ in changes]
     assert all(message["status"] == "failed" and message["error"] for message in ends[:-1])
     if len(changes) <= most:
-        assert ends[-1]["status"] == "done" and ends[-1]["index"] == changes[-1][1]
+        assert ends[-1]["status"] == "done" and ends[-1]["index"] == changes[-1][1] - 1
     else:
         assert ends[-1]["status"] == "failed" and ends[-1]["error"] == "jobs wait already"
     table.close()

@@ -50,7 +50,7 @@ def test_nobody_sees_the_hands_of_others_while_people_play(server: Server) -> No
     assert [hand is None for hand in seat.state["round"]["hands"]] == [False, True, True, True]
     assert watcher.until(lambda s: s["version"] == seat.state["version"])["round"]["hands"] == [None] * 4
     assert watcher.ask("error", type="open", open=True)["code"] == "closed"
-    for word in ("play", "pass", "undo", "hint", "next", "step", "select"):
+    for word in ("play", "suggest", "undo", "hint", "next", "step", "select"):
         answer = watcher.ask("fits", type=word, index=0, version=watcher.state["version"], cards=["S2"])
         assert answer["type"] == "error" and answer["code"] == "not_you", word
 
@@ -154,7 +154,7 @@ def test_picked_cards_name_their_moves_or_say_why_not(server: Server) -> None:
             assert seat.play(rng.choice(chosen)["index"])
         else:
             version = seat.state["version"]
-            seat.say(type="pass", version=version)
+            seat.say(type="play", index=state["turn"]["you"]["pass"], version=version)
             seat.until(lambda s, version=version: s["version"] > version)
     assert {None, "none_selected"} < codes and len(codes) > 3
     state = seat.my_turn()

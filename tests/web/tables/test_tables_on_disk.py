@@ -11,7 +11,6 @@ import pytest
 
 from gs2.web import house as house_module
 from gs2.web.answers import NoSuch
-from gs2.web.games.game_play import GamePlay
 from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.house import House
 from gs2.web.tables.table import Refused, Table
@@ -48,7 +47,7 @@ def stored_kuhn(folder: Path, key: str, rounds: int, choices: int = 0, at: float
     table.sit("Ann")
     for number in range(rounds):
         if number:
-            table.enter("round", table.play.next_order(0, None))
+            table.enter(*table.play.next_round(0, None))
         for _ in range(choices):
             for seat in table.play.pending:
                 table.choose(seat, 0)
@@ -67,9 +66,9 @@ def test_a_restored_game_counts_on_above_all_that_a_browser_has_seen(tmp_path: P
         house = House(tmp_path)
         await house.open()
         for at in range(3):
-            table = await house.table("zzzzzzzz" + "z" * at, GamePlay)
+            table = await house.table("zzzzzzzz" + "z" * at)
             assert table.versions.now > seen
-            for what in ("round", *["choose"] * (0 in table.play.pending), *["undo"] * table.can_undo(0)):
+            for what in ("next", *["choose"] * (0 in table.play.pending), *["undo"] * table.can_undo(0)):
                 offer = table.offer(what, 0)
                 assert table.versions.means(offer, table.versions.now), what
                 assert not any(table.versions.means(offer, version) for version in (0, 1, seen)), what
@@ -118,21 +117,19 @@ def test_tables_played_at_last_are_open_and_the_others_when_they_are_asked_for(
         await house.open()
         assert list(house.tables) == [newer, lasts] and house.damaged == []
         assert not house.tables[lasts].play.over
-        found = await asyncio.gather(house.table(old, MatchPlay), house.table(old, MatchPlay))
+        found = await asyncio.gather(house.table(old), house.table(old))
         assert found[0] is found[1] and found[0].play.over
         assert list(house.tables) == [lasts, old], "of two that nobody looks at the one in play is kept"
         # one at which somebody is stays open, also where it is the only one that is over
         house.tables[old].watchers.add(Onlooker())
-        await house.table(newer, MatchPlay)
+        await house.table(newer)
         assert list(house.tables) == [old, newer]
         house.tables[newer].watchers.add(Onlooker())
         with pytest.raises(Refused) as refused:
-            await house.table(lasts, GamePlay)
+            await house.table(lasts)
         assert refused.value.code == "full"
         house.tables[old].watchers.clear()
-        assert (await house.table(lasts, GamePlay)).play.number == 1
-        with pytest.raises(NoSuch):
-            await house.table(lasts, MatchPlay)
+        assert (await house.table(lasts)).play.number == 1
         house.close()
 
     asyncio.run(visit())
@@ -153,7 +150,7 @@ def test_only_what_is_called_as_a_table_is_looked_for(tmp_path: Path) -> None:
         assert list(house.tables) == ["k3v9k3v9"] and "damaged1" in house.damaged[0]
         for key in ("damaged1", "../outside1", "nowhere1"):
             with pytest.raises(NoSuch):
-                await house.table(key, MatchPlay)
+                await house.table(key)
         house.close()
 
     asyncio.run(visit())
@@ -207,8 +204,8 @@ def test_tables_of_earlier_versions_are_taken_up(tmp_path: Path) -> None:
     async def visit() -> None:
         house = House(tmp_path)
         await house.open()
-        match = await house.table("guandan-1", MatchPlay)
-        game = await house.table("doudizhu-1", GamePlay)
+        match = await house.table("guandan-1")
+        game = await house.table("doudizhu-1")
         assert house.damaged == []
         assert match.player_of(key) == 0 and match.play.names == ["Ann", "", "", ""]
         assert len(match.play.choices) == 4

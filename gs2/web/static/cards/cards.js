@@ -4,7 +4,7 @@ import { h, svg } from "gs2/dom.js";
 import { addWords, language, say } from "gs2/words.js";
 
 /**
- * A move as records have it: [type, rank, cards]; a pass is ["PASS", "PASS", "PASS"].
+ * A move as records have it: [type, rank, cards]; a pass is ["PASS", "PASS", "PASS"]. In climbing games it has no rank.
  * @typedef {[string, string, string[]|string]} Move
  */
 
@@ -20,6 +20,8 @@ const SPARK = "M0-560Q60-60 560 0 60 60 0 560-60 60-560 0-60-60 0-560";
 
 /** Ranks by strength where the level plays no part. */
 export const RANKS = "23456789TJQKA";
+/** Ranks by strength in climbing games; B and R are the jokers. */
+export const CLIMBING = "3456789TJQKA2BR";
 const MANY = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const RUN = `A${RANKS}`;
 /** Ranks in a row that the types of sequences take. */
@@ -155,8 +157,20 @@ function manyOf(rank) {
 }
 
 /** Return the rank of a card, jokers being B and R as in records. */
-function rankOf(name) {
+export function letterOf(name) {
   return name === "SB" ? "B" : name === "HR" ? "R" : name[1];
+}
+
+/** Return a rank in words. */
+function rankName(rank) {
+  return rank === "B" ? say("card.SB") : rank === "R" ? say("card.HR") : rankText(rank);
+}
+
+/** Return the ranks of cards in the order in which a move names them: the most frequent first, in runs from the lowest up. */
+function ranksOf(kind, cards) {
+  const letters = cards.map(letterOf).sort((a, b) => CLIMBING.indexOf(a) - CLIMBING.indexOf(b));
+  const times = (letter) => letters.filter((other) => other === letter).length;
+  return /^chain|straight|^flush/.test(kind) ? letters : letters.sort((a, b) => times(b) - times(a)); // 6 6 6 3, not 3 6 6 6
 }
 
 /**
@@ -167,8 +181,9 @@ export function moveWords(move) {
   const [kind, rank, cards] = move;
   if (kind === "PASS") return say("move.PASS");
   const list = Array.isArray(cards) ? cards : [];
-  const values = { cards: list.map(cardWords).join(" "), ranks: manyOf(rank), count: list.length, many: MANY[list.length] ?? list.length };
-  if (kind === "ThreeWithTwo" && list.length === 5) values.others = manyOf(rankOf(list[3]));
+  const ranks = rank ? [rank] : ranksOf(kind, list);
+  const values = { cards: list.map(cardWords).join(" "), rank: rankName(ranks[0]), ranks: manyOf(ranks[0]), list: ranks.map(rankName).join(" "), count: list.length, many: MANY[list.length] ?? list.length };
+  if (kind === "ThreeWithTwo" && list.length === 5) values.others = manyOf(letterOf(list[3]));
   if (kind in SLOTS) {
     const low = RUN.indexOf(rank);
     values.from = rankText(RUN[low] ?? rank);
@@ -177,7 +192,7 @@ export function moveWords(move) {
   // a wild card is a heart whatever it stands for, so any other card tells the suit
   if (kind === "StraightFlush") values.suit = say(`suit.${(list.find((card) => card[0] !== "H") ?? "H")[0]}`);
   const text = say(`move.${kind}`, values);
-  return text === `move.${kind}` ? `${kind} ${rank}` : text;
+  return text !== `move.${kind}` ? text : rank ? `${kind} ${rank}` : values.list;
 }
 
 /** Return the name of a type of move: "Full house", 三带二. */

@@ -1,17 +1,12 @@
-// The middle of a table: four seats around a felt, what each has played, and what is asked.
+// The middle of a table: its seats around a felt, what each has played, and what is asked.
 
-import { cardWords, isWild, moveWords, cardFace } from "gs2/cards.js";
+import { cardFace, moveWords } from "gs2/cards.js";
 import { h } from "gs2/dom.js";
-import { fan, groups } from "gs2/hand.js";
+import { fan } from "gs2/hand.js";
 import { say } from "gs2/words.js";
 
-/** Where the seats are, from the one below: the next to play sits to the right. */
-const PLACES = ["mine", "right", "top", "left"];
-
-/** Return who sits at the lower edge: oneself, or seat 0. */
-export function below(state) {
-  return state.table.you ?? 0;
-}
+/** Where the seats are, from the one below on: the next to play sits to the right. */
+export const PLACES = { 2: ["mine", "top"], 3: ["mine", "right", "left"], 4: ["mine", "right", "top", "left"] };
 
 /** Return a seat's name as the page says it; of several with one name each has its seat's number. */
 export function seatName(state, seat) {
@@ -43,120 +38,21 @@ export function tricks(plays) {
 }
 
 /** Return each seat's last move in a trick. */
-export function lastMoves(trick) {
-  const moves = [null, null, null, null];
+export function lastMoves(trick, seats = 4) {
+  const moves = Array(seats).fill(null);
   for (const { seat, move } of trick ?? []) moves[seat] = move;
   return moves;
 }
 
-/** Return the moves on the felt, and whether they are those of the trick before. */
-function onFelt(state) {
-  const { trick, plays } = state.round;
-  if (trick.some((move) => move !== null)) return { moves: trick, past: false };
-  return { moves: lastMoves(tricks(plays).at(-1)), past: true };
-}
-
-function played(move, level, { best, fresh }) {
-  if (move === null) return h("div", { class: "played empty" });
-  if (move[0] === "PASS") return h("div", { class: "played pass" }, h("span", {}, say("table.pass")));
-  const bomb = ["Bomb", "StraightFlush", "FourKings"].includes(move[0]);
-  const classes = ["played", best && "best", bomb && "bomb", fresh && "fresh"];
-  return h("div", { class: classes.filter(Boolean).join(" "), role: "group", "aria-label": moveWords(move) }, fan(move[2], level));
+/** Return whether a move is a pass. */
+export function passes(move) {
+  return move[0] === "PASS";
 }
 
 /** Return the first letter of a name; an emoji is one. */
-export function initialOf(name) {
+function initialOf(name) {
   const [first = "?"] = (name ?? "").trim();
   return first.toUpperCase();
-}
-
-/** Return what a place in the order is called; `caught`: of a round that ended with two seats holding cards. */
-export function placeWords(place, caught) {
-  return say(caught && place >= 2 ? "table.place.caught" : `table.place.${place}`);
-}
-
-function plate(state, seat, act) {
-  const { table, round, turn, match } = state;
-  const place = round.order.indexOf(seat);
-  const caught = place >= 2 && round.rest[round.order[2]] > 0;
-  const sitter = table.seats[seat];
-  const rest = round.rest[seat];
-  const acts = turn.seats.includes(seat) && state.waiting === null && !match.over;
-  const partner = table.you !== null && seat !== table.you && (seat - table.you) % 2 === 0;
-  const classes = ["plate", `team${seat % 2}`, acts && "acts", sitter.kind === "person" && !sitter.connected && "away"];
-  return h("div", { class: classes.filter(Boolean).join(" ") },
-    h("span", { class: "avatar", "aria-hidden": "true" }, place >= 0 && !caught ? String(place + 1) : initialOf(sitter.name)),
-    h("span", { class: "who" },
-      h("span", { class: "name", title: sitter.name }, seatName(state, seat)),
-      h("span", { class: "rest" },
-        place >= 0
-          ? h("span", { class: "place" }, placeWords(place, caught))
-          : [h("span", { class: "mini-back", "aria-hidden": "true" }), say("table.cards", { n: rest })],
-        partner && h("span", { class: "role" }, say("table.partner")),
-        sitter.kind === "person" && !sitter.connected && h("span", { class: "role" }, say("table.away")),
-        acts && h("span", { class: "acts-mark" }, sitter.kind === "agent" ? say("table.thinking") : say("table.turn")),
-      ),
-    ),
-    sitter.kind === "open" && table.you === null && h("button", { type: "button", class: "join", on: { click: () => act.join(seat) } }, say("table.join")),
-  );
-}
-
-function openHand(cards, state, seat) {
-  const level = state.round.level;
-  const inOrder = groups(cards, level, "rank").flat();
-  return h("div", { class: "open-hand", role: "group", "aria-label": say("table.hand.of", { name: seatName(state, seat) }) },
-    inOrder.map((card) => cardFace(card, { small: true, wild: isWild(card, level) })));
-}
-
-/** Return who led in the place of a seat that is out and won the last trick; null where nobody does. */
-function givesTheWind(state) {
-  const { round, turn } = state;
-  const last = round.plays.findLast((play) => play.move[0] !== "PASS");
-  const leads = round.phase === "play" && round.greater === null && last !== undefined;
-  return leads && !turn.seats.includes(last.seat) ? last.seat : null;
-}
-
-/** Return what the middle of the felt says: what is asked of whom, or what tribute was paid. */
-export function request(state) {
-  const { turn, round, match, waiting } = state;
-  if (match.over || waiting !== null) return "";
-  const stage = turn.you?.stage ?? (round.phase === "over" ? "play" : round.phase);
-  const wind = givesTheWind(state);
-  if (turn.you !== null) {
-    if (stage !== "play") return say(`table.${stage}`);
-    if (round.greater) return say("table.yours", { move: moveWords(round.greater.move) });
-    return wind === null ? say("table.lead") : say("table.lead.wind", { name: seatName(state, wind) });
-  }
-  if (turn.seats.length === 0) return "";
-  if (turn.seats.some((seat) => state.table.seats[seat].kind === "open")) return say("table.waits.open");
-  const names = seatNames(state, turn.seats);
-  if (wind !== null) return say("table.waits.wind", { names, name: seatName(state, wind) });
-  return stage === "play" ? say("table.waits", { names }) : say(`table.waits.${stage}`, { names });
-}
-
-/** Return tributes and returned cards in as little room as they need: who gave which card to whom. */
-function gifts(state) {
-  const { tributes, returns, anti, level } = state.round;
-  const given = ([from, to, card], i) =>
-    [i > 0 && ", ", `${seatName(state, from)} → ${seatName(state, to)} `, cardFace(card, { small: true, wild: isWild(card, level) })];
-  return [
-    anti.length > 0 && h("li", {}, say("table.log.anti", { names: seatNames(state, anti) })),
-    tributes.length > 0 && h("li", {}, say("table.tributes"), " ", tributes.map(given)),
-    returns.length > 0 && h("li", {}, say("table.returns"), " ", returns.map(given)),
-  ].filter(Boolean);
-}
-
-/** Return tributes and returned cards as lines. */
-export function transfers(state) {
-  const { tributes, returns, anti } = state.round;
-  const line = (key) => ([from, to, card]) =>
-    h("li", {}, say(key, { from: seatName(state, from), to: seatName(state, to), card: cardWords(card) }), " ",
-      cardFace(card, { small: true, wild: isWild(card, state.round.level) }));
-  return [
-    ...(anti.length ? [h("li", {}, say("table.log.anti", { names: seatNames(state, anti) }))] : []),
-    ...tributes.map(line("table.log.tribute")),
-    ...returns.map(line("table.log.return")),
-  ];
 }
 
 /** Return a number of points or levels with its sign. */
@@ -165,67 +61,95 @@ export function signed(value) {
   return value === 0 ? "0" : `${value < 0 ? "−" : "+"}${text}`;
 }
 
-/** Return who won a round, and how many levels it went up: at A none, and less than it won before that. */
-export function outcome(state, result) {
-  const { you } = state.table;
-  const much = result.rise > 0 ? result.rise : "none";
-  if (you === null) return say("result.won", { team: say(`table.team${result.winner}`), gain: say(`result.gain.${much}`) });
-  if (you % 2 === result.winner) return say("result.you.won", { gain: say(`result.gain.${much}`) });
-  return say("result.you.lost", { gain: say(`result.they.${much}`) });
+/** Return whether nothing is asked of anybody before the next round. */
+export function between(state) {
+  return state.waiting !== null || state.round.over;
+}
+
+function leftWords(left, over) {
+  if (left === 0) return say("games.out");
+  return left === 1 && !over ? say("games.card") : say("table.cards", { n: left });
+}
+
+function plate(state, seat, { face, join }) {
+  const { table, round, turn } = state;
+  const sitter = table.seats[seat];
+  const { side, mark, place, notes = [] } = face.plate(state, seat);
+  const acts = turn.seats.includes(seat) && !between(state);
+  const away = sitter.kind === "person" && !sitter.connected;
+  const left = round.rest?.[seat];
+  const classes = ["plate", side, acts && "acts", away && "away", left === 1 && !round.over && "last-card"];
+  const badge = (text) => h("span", { class: "role" }, text);
+  return h("div", { class: classes.filter(Boolean).join(" ") },
+    h("span", { class: "avatar", "aria-hidden": "true" }, mark ?? initialOf(sitter.name)),
+    h("span", { class: "who" },
+      h("span", { class: "name-row" },
+        h("span", { class: "name", title: sitter.name }, seatName(state, seat)),
+        sitter.score !== undefined && h("span", { class: "score", title: say("games.score") }, h("span", { class: "visually-hidden" }, say("games.score"), " "), signed(sitter.score))),
+      h("span", { class: "rest" },
+        place && h("span", { class: "place" }, place),
+        !place && left !== undefined && h("span", { class: "cards-left" }, left > 0 && h("span", { class: "mini-back", "aria-hidden": "true" }), " ", leftWords(left, round.over)),
+        notes,
+        away && badge(say("table.away")),
+        acts && h("span", { class: "acts-mark" }, sitter.kind === "agent" ? say("table.thinking") : say("table.turn")))),
+    sitter.kind === "open" && table.you === null && h("button", { type: "button", class: "join", on: { click: () => join(seat) } }, say("table.join")));
+}
+
+function played(move, { best, fresh, face, round }) {
+  if (move === null) return h("div", { class: "played empty" });
+  if (passes(move)) return h("div", { class: "played pass" }, h("span", {}, say("table.pass")));
+  const classes = ["played", best && "best", face.bombs.includes(move[0]) && "bomb", fresh && "fresh"];
+  return h("div", { class: classes.filter(Boolean).join(" "), role: "group", "aria-label": moveWords(move) }, fan(face.laid(move[2], round), (card) => face.isWild(card, round)));
+}
+
+function openHand(cards, state, seat, face) {
+  return h("div", { class: "open-hand", role: "group", "aria-label": say("table.hand.of", { name: seatName(state, seat) }) },
+    face.groups(cards, state.round, "rank").flat().map((card) => cardFace(card, { small: true, wild: face.isWild(card, state.round) })));
+}
+
+/** Return what is asked of whom. */
+export function request(state, face) {
+  const { table, turn } = state;
+  if (between(state) || (turn.you === null && turn.seats.length === 0)) return "";
+  const own = face.request(state);
+  if (own) return own;
+  if (turn.you === null) {
+    if (turn.seats.some((seat) => table.seats[seat].kind === "open")) return say("table.waits.open");
+    return say("table.waits", { names: seatNames(state, turn.seats) });
+  }
+  if (turn.you.moves !== null) return say("games.yours");
+  if (state.round.trick) return say("games.yours"); // of a game without tricks
+  return state.round.greater ? say("table.yours", { move: moveWords(state.round.greater.move) }) : say("table.lead");
 }
 
 /**
  * Return the felt.
  * @param {any} state as the server sends it
- * @param {{join: (seat: number) => void}} act
+ * @param {{face: any, join: (seat: number) => void}} act
  * @param {number | null} fresh seat whose move is new to the viewer
  */
 export function felt(state, act, fresh = null) {
-  const first = below(state);
-  const { moves, past } = onFelt(state);
-  const best = state.round.greater?.seat;
-  const { level, hands } = state.round;
-  const seats = PLACES.map((place, i) => {
-    const seat = (first + i) % 4;
-    const shown = hands[seat] !== null && seat !== state.table.you;
+  const { face } = act;
+  const { round, table } = state;
+  const n = table.seats.length;
+  const { greater, plays } = round;
+  const moves = round.trick ?? lastMoves(tricks(plays).at(-1), n);
+  const past = plays.length > 0 && !round.trick && greater === null && !round.over;
+  const seats = PLACES[n].map((place, i) => {
+    const seat = ((table.you ?? 0) + i) % n;
+    const hand = round.hands?.[seat];
+    const shown = hand && hand.length > 0 && (seat !== table.you || round.over);
+    const gain = round.over && round.points ? round.points[seat] : null;
     return h("section", { class: `seat ${place}`, "aria-label": seatName(state, seat) },
       plate(state, seat, act),
-      shown && openHand(hands[seat], state, seat),
-      played(moves[seat], level, { best: seat === best && !past, fresh: seat === fresh }),
-    );
+      gain !== null && h("span", { class: `gain ${gain > 0 ? "plus" : gain < 0 ? "minus" : ""}` }, signed(gain)),
+      shown && openHand(hand, state, seat, face),
+      round.rest && (face.before?.(state, seat) ?? played(moves[seat], { best: !past && seat === greater?.seat, fresh: seat === fresh, face, round })));
   });
-  const early = state.round.plays.length < 4;
-  const exchanged = early ? gifts(state) : [];
-  // whoever sits here has seen it in a dialog
-  const last = early && state.table.you === null ? state.results.at(-1) : undefined;
-  return h("div", { class: `felt${past ? " past" : ""}` },
+  return h("div", { class: `felt seats-${n}${past ? " past" : ""}${round.over && round.points ? " over" : ""}` },
     seats,
     h("div", { class: "center" },
-      last && h("p", { class: "last-result" }, outcome(state, last)),
-      h("p", { class: `request${state.turn.you && state.waiting === null ? " yours" : ""}` }, request(state)),
-      exchanged.length > 0 && h("ul", { class: "transfers" }, exchanged)),
-  );
-}
-
-/** Return which try at A it is; a narrow page has the numbers alone. */
-function tries(match, side) {
-  const values = { k: match.fails[side] + 1, n: match.tries };
-  return h("span", { class: "tries", title: say("table.tries.long", values) },
-    h("span", { class: "tries-words" }, say("table.tries", values)), h("span", { class: "tries-numbers", "aria-hidden": "true" }, `${values.k}/${values.n}`));
-}
-
-/** Return levels, round and wild card of a table in a line. */
-export function standing(state) {
-  const { match, round, table } = state;
-  const own = table.you === null ? 0 : table.you % 2;
-  const team = (side) => (table.you === null ? say(`table.team${side}`) : say(side === own ? "table.us" : "table.them"));
-  const level = (side) =>
-    h("span", { class: `level team${side}${match.owner === side ? " owner" : ""}` }, h("span", { class: "team-name" }, team(side)), h("b", {}, match.levels[side] === "T" ? "10" : match.levels[side]),
-      match.levels[side] === "A" && !match.over && tries(match, side));
-  return h("div", { class: "standing" },
-    level(own), level(1 - own),
-    h("span", {}, say("table.round", { round: match.round })),
-    h("span", { class: "wild-of" }, say("table.level", { level: round.level === "T" ? "10" : round.level }), " ", cardFace(`H${round.level}`, { small: true, wild: true })),
-    table.games > 1 && h("span", {}, say("table.game", { game: match.game, games: table.games })),
-  );
+      face.above(state),
+      h("p", { class: `request${state.turn.you && !between(state) ? " yours" : ""}` }, request(state, face)),
+      face.below?.(state)));
 }

@@ -1,50 +1,10 @@
 // Cards in a hand: in columns by rank or sets, or in rows by suit; chosen by mouse, finger or keyboard.
 
-import { cardFace, cardWords, isWild, RANKS } from "gs2/cards.js";
+import { cardFace, cardWords } from "gs2/cards.js";
 import { clear, h } from "gs2/dom.js";
 import { say } from "gs2/words.js";
 
 /** @typedef {"rank" | "sets" | "suit" | "moves"} Order moves: those that shed the hand soonest, as the server finds them */
-
-/** The ways to lay out a hand. */
-export const ORDERS = ["rank", "sets", "suit", "moves"];
-const SUIT_PLACE = { S: 0, H: 1, C: 2, D: 3 };
-
-/** Return how high a card stands in a round of this level: 2 is 0, the big joker 15. */
-export function strength(name, level) {
-  if (name === "HR") return 15;
-  if (name === "SB") return 14;
-  return name[1] === level ? 13 : RANKS.indexOf(name[1]);
-}
-
-/**
- * Return a hand in groups, the highest first: columns of equal rank, or rows of equal suit.
- * @param {string[]} cards
- * @param {string} level
- * @param {Order} order
- * @returns {string[][]}
- */
-export function groups(cards, level, order) {
-  const found = new Map();
-  for (const card of cards) {
-    const joker = card === "SB" || card === "HR";
-    const place = joker || isWild(card, level) ? (joker ? "jokers" : "wild") : order === "suit" ? card[0] : card[1];
-    // a row of two jokers and a row of one wild card would waste the height of a phone
-    const key = order === "suit" && place === "wild" ? "jokers" : place;
-    found.set(key, [...(found.get(key) ?? []), card]);
-  }
-  const high = (group) => Math.max(...group.map((card) => strength(card, level))) + (isWild(group[0], level) ? 0.5 : 0);
-  const down = (a, b) => strength(b, level) - strength(a, level) || SUIT_PLACE[a[0]] - SUIT_PLACE[b[0]];
-  const list = [...found.entries()];
-  for (const [, group] of list) group.sort(down);
-  const special = (key) => key === "jokers" || key === "wild";
-  list.sort(([keyA, a], [keyB, b]) => {
-    if (order === "suit") return (keyA === "jokers" ? -1 : SUIT_PLACE[keyA]) - (keyB === "jokers" ? -1 : SUIT_PLACE[keyB]);
-    if (order === "sets" && !special(keyA) && !special(keyB) && a.length !== b.length) return b.length - a.length;
-    return high(b) - high(a);
-  });
-  return list.map(([, group]) => group);
-}
 
 /**
  * Return the moves of a hand without the cards that were played since; null if it holds a card of no move.
@@ -65,11 +25,9 @@ export function movesLeft(moves, cards) {
 export class Hand {
   /**
    * @param {{chosen: (cards: string[]) => void, play: () => void, arrange: () => void}} told
-   * @param {{groups: typeof groups, isWild: typeof isWild}} [ways] of another game: its groups and wild cards
    */
-  constructor(told, ways = { groups, isWild }) {
+  constructor(told) {
     this.told = told;
-    this.ways = ways;
     this.element = h("div", { class: "hand cards-down", role: "group", "aria-label": say("table.hand") });
     /** @type {Set<string>} keys of chosen cards: the name and which of its copies */
     this.picked = new Set();
@@ -78,8 +36,8 @@ export class Hand {
     this.held = [];
     /** @type {string[][]} as the server laid the hand out at last */
     this.moves = [];
-    this.level = "";
-    this.order = "rank";
+    /** @type {any} how the hand was shown at last */
+    this.how = { order: "rank" };
     this.drag = null;
     this.focus = null;
     this.element.addEventListener("pointerdown", (event) => this.press(event));
@@ -101,24 +59,24 @@ export class Hand {
   /**
    * Show these cards; those chosen before stay chosen if they are still there.
    * @param {string[]} cards
-   * @param {string} level
-   * @param {Order} order
+   * @param {{face: any, round: any, order: Order}} how face: of the game
    */
-  show(cards, level, order) {
+  show(cards, how) {
+    const { face, round, order } = how;
     const laid = order === "moves" ? movesLeft(this.moves, cards) : null;
-    const shown = JSON.stringify([cards, level, order, laid, document.documentElement.lang]);
+    const shown = JSON.stringify([cards, round.level, round.suits, order, laid, document.documentElement.lang]);
     if (shown === this.shown) return;
-    const news = order !== this.order || JSON.stringify(cards) !== JSON.stringify(this.held);
-    Object.assign(this, { shown, level, order, held: cards });
+    const news = order !== this.how.order || JSON.stringify(cards) !== JSON.stringify(this.held);
+    Object.assign(this, { shown, how, held: cards });
     if (order === "moves" && laid === null && news) this.told.arrange(); // by rank until the answer comes
     const hadFocus = this.element.contains(document.activeElement);
     const copies = new Map();
     const before = this.picked.size;
-    const rows = (laid ?? this.ways.groups(cards, level, order === "moves" ? "rank" : order)).map((group) =>
+    const rows = (laid ?? face.groups(cards, round, order === "moves" ? "rank" : order)).map((group) =>
       h("div", { class: "hand-group" }, group.map((name) => {
         const copy = (copies.get(name) ?? 0) + 1;
         copies.set(name, copy);
-        return this.card(name, `${name}#${copy}`, this.ways.isWild(name, level));
+        return this.card(name, `${name}#${copy}`, face.isWild(name, round));
       })),
     );
     this.relabel();
@@ -143,7 +101,7 @@ export class Hand {
   /** Take the moves that the server laid the hand out by. */
   arranged(moves) {
     this.moves = moves;
-    this.show(this.held, this.level, this.order);
+    this.show(this.held, this.how);
   }
 
   card(name, key, wild) {
@@ -269,7 +227,11 @@ export class Hand {
   }
 }
 
-/** Return cards side by side, each over the one before. */
-export function fan(cards, level, options = {}) {
-  return h("span", { class: cards.length > 7 ? "fan many" : "fan" }, cards.map((card) => cardFace(card, { wild: isWild(card, level), ...options })));
+/**
+ * Return cards side by side, each over the one before.
+ * @param {string[]} cards
+ * @param {(card: string) => boolean} isWild
+ */
+export function fan(cards, isWild) {
+  return h("span", { class: cards.length > 7 ? "fan many" : "fan" }, cards.map((card) => cardFace(card, { wild: isWild(card) })));
 }

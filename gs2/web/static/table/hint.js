@@ -2,7 +2,11 @@
 
 import { cardFace, isCard, isWild, moveWords } from "gs2/cards.js";
 import { h } from "gs2/dom.js";
+import { signed } from "gs2/felt.js";
 import { say } from "gs2/words.js";
+
+/** Moves of an agent's hint that are listed. */
+const MOST_ADVISED = 6;
 
 const KINDS = { "full house": "ThreeWithTwo", tube: "ThreePair", plate: "TwoTrips", "straight flush": "StraightFlush", "joker bomb": "FourKings" };
 const NOTES = { "too far behind": "far", "given up early": "early", wins: "wins", loses: "loses" };
@@ -85,7 +89,7 @@ function gainCell({ gain, error, note }, widest) {
  * @param {{heads: [string, string][], level?: string, cell?: (row: any) => any}} options heads: of the last two columns and
  *   what they mean. cell: what the first of them holds, in place of the gain.
  */
-export function hintTable(rows, { heads, level = "", cell = null }) {
+function hintTable(rows, { heads, level = "", cell = null }) {
   const widest = Math.max(0.1, ...rows.map(({ gain, error }) => (gain === null || gain === undefined ? 0 : Math.abs(gain) + error)));
   const faces = (cards) => cards.length > 0 && h("span", { class: "hint-cards", "aria-hidden": "true" }, cards.map((card) => cardFace(card, { small: true, wild: isWild(card, level) })));
   return h("table", { class: "hint-moves" },
@@ -96,6 +100,25 @@ export function hintTable(rows, { heads, level = "", cell = null }) {
         : [h("span", {}, row.words), faces(row.cards)]),
       h("td", { class: "number" }, cell ? cell(row) : gainCell(row, widest)),
       h("td", { class: "number" }, percent(row.share))))));
+}
+
+/**
+ * Return what an agent would do: its moves, each with what it gains in the deals searched, or what the agent thinks it is worth.
+ * @param {{agent: string, moves: any[]}} hint the best move first
+ * @param {{words: (move: any) => string, take: (move: any) => void}} act
+ */
+export function adviceView({ agent, moves }, { words, take }) {
+  const valued = moves.some((move) => move.value !== null);
+  const searched = moves.some((move) => move.gain !== null);
+  const rows = moves.filter((move, i) => i < MOST_ADVISED && (valued || move.share > 0));
+  const list = rows.map((row, i) => ({ ...row, words: words(row), cards: row.move && row.move[0] !== "PASS" ? row.move[2] : [], best: i === 0, take: () => take(row) }));
+  const worth = ({ value }) => (value === null ? "–" : signed(Math.round(100 * value) / 100));
+  const head = searched ? [say("games.hint.gain"), say("games.hint.gain.long")] : [say("games.hint.value"), say("games.hint.note")];
+  return [
+    h("p", { class: "hint-best" }, say("games.hint.best", { agent, move: words(moves[0]) })),
+    hintTable(list, { heads: [head, [say("games.hint.share"), ""]], cell: searched ? null : worth }),
+    h("p", { class: "quiet" }, searched ? say("games.hint.gain.long") : valued && say("games.hint.note")),
+  ];
 }
 
 function dealView(deal, number, { names, level }) {

@@ -1,10 +1,11 @@
-// Where tables are made and found.
+// Where tables of all games are made and found.
 
 import { cardFace } from "gs2/cards.js";
 import { clear, h } from "gs2/dom.js";
+import { PLACES, signed } from "gs2/felt.js";
+import { gameTitle, worded } from "gs2/game-faces.js";
 import { ask, keep, kept } from "gs2/store.js";
 import { say } from "gs2/words.js";
-import "gs2/games-words.js";
 import "gs2/table-words.js";
 
 /** Milliseconds between two looks at the list of tables. */
@@ -12,13 +13,31 @@ const LOOK_AGAIN = 5000;
 const PERSON = "person";
 /** Cards that greet. */
 const SHOWN = ["ST", "SJ", "SQ", "H2", "SA"];
-/** Seats as they lie around the small table. */
-const PLACES = ["mine", "right", "top", "left"];
+/** The game that has matches, teams and agents of its own. */
+const MATCHES = "guandan";
+/** Options that matter most: they stand before the seats. */
+const FIRST = ["landlord", "players"];
+/** Agents of matches that one usually meets, as far as there are any. */
+const USUAL = [["gs2-fast", "blueprint"], ["blueprint", "greedy"]];
 
-/** Return what an agent is, in the chosen language where it has words. */
-function aboutWords(name, about) {
-  const told = say(`agent.${name}`);
-  return told === `agent.${name}` ? about : told;
+/** Whether an agent that was trained on one game can play another: that one, or it with calls for the landlord. */
+function canPlay(agent, game) {
+  const fixed = game.replace("landlord=bid,", "").replace(",landlord=bid", "").replace("(landlord=bid)", "");
+  return agent.exactly === null || agent.exactly === game || agent.exactly === fixed;
+}
+
+/** Return how a value is spelled in a game's name. */
+function spelled(value) {
+  return Array.isArray(value) ? value.join("/") : String(value);
+}
+
+/** Return what was kept as JSON, or null where there is none, or another version kept it. */
+function keptList(name) {
+  try {
+    return JSON.parse(kept(name, "null"));
+  } catch {
+    return null;
+  }
 }
 
 /** The page on which tables are made and found. */
@@ -28,7 +47,9 @@ export class Lobby {
    * @param {{go: (hash: string) => void}} app
    */
   constructor(root, app) {
-    Object.assign(this, { root, app, agents: [], tables: null, seats: [], busy: false, left: false, drawnTables: "" });
+    Object.assign(this, { root, app, games: [], tables: null, seats: [], options: {}, busy: false, left: false });
+    // what is set is kept here too: the browser may keep nothing
+    this.set = { name: kept("name"), games: "1", pace: kept("pace", "0.7"), seed: "", rotate: kept("game-rotate", "yes") === "yes" };
     this.redraw();
     this.load();
     this.timer = setInterval(() => document.hidden || this.look(), LOOK_AGAIN);
@@ -41,21 +62,15 @@ export class Lobby {
 
   async load() {
     try {
-      this.agents = (await ask("/api/agents")).agents;
+      const { games } = await ask("/api/offers");
       if (this.left) return;
-      const names = this.agents.map((agent) => agent.name);
-      const best = ["gs2-fast", "blueprint"].find((name) => names.includes(name)) ?? names[0];
-      this.best = best;
-      this.other = ["blueprint", "greedy"].find((name) => names.includes(name) && name !== best) ?? best;
-      const before = JSON.parse(kept("seats", "null"));
-      const known = Array.isArray(before) && before.length === 4 && before.every((seat) => seat === PERSON || names.includes(seat));
-      this.seats = known ? before : [PERSON, best, best, best];
+      this.games = games;
+      const before = kept("game", MATCHES);
+      this.pick(games.some((game) => game.name === before) ? before : games[0].name);
     } catch (error) {
       this.fail(error);
     }
-    if (this.left) return;
-    this.redraw();
-    await this.look();
+    if (!this.left) await this.look();
   }
 
   async look() {
@@ -70,108 +85,184 @@ export class Lobby {
   }
 
   fail(error) {
-    if (this.left) return;
-    this.place.error.textContent = say("app.failed", { text: error.message });
+    if (!this.left) this.place.error.textContent = say("app.failed", { text: error.message });
   }
 
+  // --- what is chosen ---
+
+  /** The chosen game; undefined before the server has said which there are. */
+  get game() {
+    return this.games.find((game) => game.name === this.name);
+  }
+
+  /** The chosen game's name with its options, as the server spells it. */
+  get fullName() {
+    const words = this.game.options.filter(({ name, default: usual }) => spelled(this.options[name]) !== spelled(usual)).map(({ name }) => `${name}=${spelled(this.options[name])}`);
+    return words.length ? `${this.name}(${words.join(",")})` : this.name;
+  }
+
+  /** Labels of the agents that play the chosen game with its options. */
+  get labels() {
+    return this.game.agents.filter((agent) => canPlay(agent, this.fullName)).map((agent) => agent.label);
+  }
+
+  /** The agent that one usually meets, and another. */
+  get usual() {
+    const { labels } = this;
+    const best = USUAL[0].find((name) => labels.includes(name)) ?? labels[0];
+    return { best, other: [...USUAL[1], ...labels].find((name) => labels.includes(name) && name !== best) ?? best };
+  }
+
+  /** Choose a game. */
+  pick(name) {
+    this.name = name;
+    keep("game", name);
+    const before = keptList(`game-options-${name}`) ?? {};
+    this.options = Object.fromEntries(this.game.options.map((option) => [option.name, before[option.name] ?? option.default]));
+    const seats = keptList(`seats-${name}`);
+    this.seats = Array.isArray(seats) ? seats : [PERSON];
+    this.redraw();
+  }
+
+  /** Give every seat somebody who can sit there. */
+  fill() {
+    const { best } = this.usual;
+    const known = [PERSON, ...this.labels];
+    this.seats = Array.from({ length: this.options.players ?? this.game.seats }, (_, i) => (known.includes(this.seats[i]) ? this.seats[i] : best));
+  }
+
+  // --- the page ---
+
   redraw() {
-    this.drawnTables = "";
-    const focused = Object.keys(this.fields ?? {}).find((name) => this.fields[name] === document.activeElement);
+    if (this.game) this.fill();
+    const focused = document.activeElement?.dataset?.field;
     this.place = {
       error: h("p", { class: "error", role: "alert" }),
       tables: h("ul", { class: "table-list" }),
-      seats: h("div", { class: "seat-picker" }),
       start: h("button", { type: "submit", class: "primary large" }),
     };
+    this.drawnTables = "";
     clear(this.root, h("div", { class: "page lobby" },
       h("header", { class: "hero" },
         h("div", {}, h("h1", {}, say("lobby.title")), h("p", {}, say("lobby.about"))),
         h("div", { class: "hero-cards", "aria-hidden": "true" }, SHOWN.map((name) => cardFace(name, { wild: name === "H2" })))),
       this.place.error,
       h("div", { class: "lobby-columns" }, this.form(), h("div", { class: "stack" }, this.list(), this.elsewhere()))));
-    this.drawSeats();
+    this.drawStart();
     this.drawTables();
-    if (focused) this.fields[focused].focus();
-  }
-
-  form() {
-    const { name, games, pace, seed } = this.fields ?? {}; // in another language they hold what they held
-    const f = (this.fields = {
-      name: h("input", { type: "text", maxLength: 40, value: name?.value ?? kept("name"), autocomplete: "nickname" }),
-      games: h("input", { type: "number", min: "1", max: "20", value: games?.value ?? "1" }),
-      pace: h("input", { type: "number", min: "0", max: "10", step: "0.1", value: pace?.value ?? kept("pace", "0.7") }),
-      seed: h("input", { type: "text", inputMode: "numeric", pattern: "[0-9]*", value: seed?.value ?? "" }),
-    });
-    return h("form", { class: "panel stack", on: { submit: (event) => { event.preventDefault(); this.create(); } } },
-      h("h2", {}, say("lobby.new")),
-      h("div", { class: "row presets", role: "group", "aria-label": say("lobby.presets") }, this.presets()),
-      h("label", { class: "field" }, h("span", {}, say("lobby.name")), f.name),
-      h("fieldset", { class: "seats" }, h("legend", {}, say("lobby.seats")), this.place.seats),
-      (this.more = h("details", { open: this.more?.open ?? false }, h("summary", {}, say("lobby.more")),
-        h("label", { class: "field" }, h("span", {}, say("lobby.matches")), f.games),
-        h("label", { class: "field" }, h("span", {}, say("lobby.pace")), f.pace),
-        h("label", { class: "field" }, h("span", {}, say("lobby.seed")), f.seed))),
-      this.place.start);
-  }
-
-  presets() {
-    const { best, other } = this;
-    if (!best) return [];
-    const preset = (key, seats) =>
-      h("button", { type: "button", on: { click: () => { this.seats = seats; this.drawSeats(); this.create(); } } }, say(key, { agent: best, other }));
-    return [
-      preset("lobby.preset.play", [PERSON, best, best, best]),
-      preset("lobby.preset.friend", [PERSON, best, PERSON, best]),
-      preset("lobby.preset.watch", [best, other, best, other]),
-    ];
+    if (focused) this.root.querySelector(`[data-field="${focused}"]`)?.focus();
   }
 
   drawStart() {
-    const watched = this.seats.length === 4 && !this.seats.includes(PERSON);
+    const watched = this.game && !this.seats.includes(PERSON);
     this.place.start.textContent = say(this.busy ? "lobby.busy" : watched ? "lobby.watch" : "lobby.start");
-    this.place.start.disabled = this.busy || this.seats.length !== 4;
+    this.place.start.disabled = this.busy || !this.game;
   }
 
-  drawSeats() {
-    this.drawStart();
-    if (this.seats.length !== 4) return;
-    clear(this.place.seats, h("div", { class: "mini-felt", "aria-hidden": "true" }), PLACES.map((place, seat) => this.picker(place, seat)));
+  form() {
+    const enter = (name, options) => (this.fields[name] = h("input", { "data-field": name, value: this.set[name], ...options, on: { input: () => { this.set[name] = this.fields[name].value; } } }));
+    const field = (key, input) => h("label", { class: "field" }, h("span", {}, say(key)), input);
+    this.fields = {};
+    const name = enter("name", { type: "text", maxLength: 40, autocomplete: "nickname" });
+    const games = enter("games", { type: "number", min: "1", max: "20" });
+    const pace = enter("pace", { type: "number", min: "0", max: "10", step: "0.1" });
+    const seed = enter("seed", { type: "text", inputMode: "numeric", pattern: "[0-9]*" });
+    const rotate = h("input", { type: "checkbox", checked: this.set.rotate, "data-field": "rotate", on: { change: () => { this.set.rotate = rotate.checked; } } });
+    const options = (first) => (this.game?.options ?? []).filter((option) => FIRST.includes(option.name) === first).map((option) => this.option(option));
+    const matches = this.name === undefined || this.name === MATCHES;
+    return h("form", { class: "panel stack", on: { submit: (event) => { event.preventDefault(); this.create(); } } },
+      h("h2", {}, say("lobby.new")),
+      this.game && field("games.game", this.games.length > 1 && this.gameSelect()),
+      options(true),
+      h("div", { class: "row presets", role: "group", "aria-label": say("lobby.presets") }, this.presets()),
+      field("lobby.name", name),
+      h("fieldset", { class: "seats" }, h("legend", {}, say("lobby.seats")), this.game && h("div", { class: "seat-picker" }, h("div", { class: "mini-felt", "aria-hidden": "true" }), this.seats.map((_, seat) => this.picker(seat)))),
+      (this.more = h("details", { open: this.more?.open ?? false }, h("summary", {}, say("lobby.more")),
+        matches ? field("lobby.matches", games) : h("label", { class: "check" }, rotate, " ", say("games.rotate")),
+        options(false),
+        field("lobby.pace", pace),
+        field("lobby.seed", seed))),
+      this.place.start);
   }
 
-  picker(place, seat) {
+  gameSelect() {
+    const select = h("select", { class: "game-select", "data-field": "game", on: { change: () => this.pick(select.value) } },
+      this.games.map(({ name }) => h("option", { value: name, selected: name === this.name }, gameTitle(name))));
+    return select;
+  }
+
+  presets() {
+    if (!this.game) return [];
+    const { best, other } = this.usual;
+    const n = this.seats.length;
+    const matches = this.name === MATCHES;
+    const preset = (name, seats) => {
+      const key = `lobby.preset.${name}${matches ? "" : n === 2 && name === "friend" ? ".two" : ".game"}`;
+      return h("button", { type: "button", on: { click: () => { this.seats = seats; this.redraw(); this.create(); } } }, say(name === "watch" ? "lobby.preset.watch" : key, { agent: best, other }));
+    };
+    const filled = (of) => Array.from({ length: n }, (_, i) => of(i));
+    return [
+      preset("play", filled((i) => (i === 0 ? PERSON : best))),
+      preset("friend", filled((i) => (i === 0 || i === (matches ? 2 : 1) ? PERSON : best))),
+      preset("watch", filled((i) => (i % 2 ? other : best))),
+    ];
+  }
+
+  /** Return the field of a game's option. */
+  option(option) {
+    const { name, kind } = option;
+    const label = worded(`option.${this.name}.${name}`, name.replaceAll("_", " "));
+    const doc = worded(`option.${this.name}.${name}.doc`, option.doc);
+    const value = this.options[name];
+    const more = { "data-option": name, "data-field": `option-${name}` };
+    let input;
+    const set = (read) => { this.options[name] = read; keep(`game-options-${this.name}`, JSON.stringify(this.options)); this.redraw(); };
+    if (kind === "bool") input = h("input", { ...more, type: "checkbox", checked: value, on: { change: () => set(input.checked) } });
+    else if (kind === "choice") {
+      input = h("select", { ...more, on: { change: () => set(input.value) } },
+        option.choices.map((choice) => h("option", { value: choice, selected: choice === value }, worded(`choice.${this.name}.${name}.${choice}`, choice))));
+    } else if (kind === "int") {
+      input = h("input", { ...more, type: "number", min: String(option.low), max: String(option.high), step: "1", value: String(value), on: { change: () => set(Math.round(Math.min(option.high, Math.max(option.low, Number(input.value) || option.default)))) } });
+    } else {
+      input = h("input", { ...more, type: "text", value: value.join("/"), on: { change: () => set(input.value.split("/").map(Number).filter(Number.isInteger)) } });
+    }
+    const texts = h("span", {}, label, doc && doc !== label && h("span", { class: "option-doc" }, ` – ${doc}`));
+    return kind === "bool" ? h("label", { class: "check" }, input, " ", texts) : h("label", { class: "field" }, texts, input);
+  }
+
+  /** Return what chooses who has a seat: the first person is whoever makes the table. */
+  picker(seat) {
+    const matches = this.name === MATCHES;
+    const fixed = this.name === "doudizhu" && this.options.landlord === "first";
+    const label = matches ? say(`lobby.seat.${seat}`) : fixed ? say(`games.seat.${seat}`) : say("games.seat", { n: seat + 1 });
+    const first = this.seats.findIndex((one) => one === PERSON);
     const option = (value, text) => h("option", { value, selected: this.seats[seat] === value }, text);
-    const alone = seat === 0 ? say("lobby.me") : say("lobby.friend");
-    // the first seat for a person is that of whoever makes the table
-    const mayBePerson = seat === 0 || this.seats[0] === PERSON;
-    const select = h("select", { on: { change: () => this.pick(seat, select.value) } },
-      mayBePerson && option(PERSON, alone),
-      this.agents.map(({ name }) => option(name, name)));
-    return h("label", { class: `pick ${place} team${seat % 2}` }, h("span", {}, say(`lobby.seat.${seat}`)), select);
-  }
-
-  pick(seat, value) {
-    this.seats[seat] = value;
-    if (seat === 0 && value !== PERSON) this.seats = this.seats.map((one) => (one === PERSON ? this.best : one));
-    this.drawSeats();
-    this.place.seats.querySelectorAll("select")[seat]?.focus();
+    const select = h("select", { "data-seat": seat, "data-field": `seat-${seat}`, on: { change: () => { this.seats[seat] = select.value; this.redraw(); } } },
+      option(PERSON, say(first === -1 || seat <= first ? "lobby.me" : "lobby.friend")),
+      this.labels.map((name) => option(name, name)));
+    return h("label", { class: `pick ${PLACES[this.seats.length][seat]}${matches ? ` team${seat % 2}` : ""}` }, h("span", {}, label), select);
   }
 
   async create() {
-    if (this.busy) return;
-    const { name, games, pace, seed } = this.fields;
-    keep("name", name.value.trim());
-    keep("pace", pace.value);
-    keep("seats", JSON.stringify(this.seats));
+    if (this.busy || !this.game) return;
+    const { name, games, pace, seed, rotate } = this.set;
+    keep("name", name.trim());
+    keep("pace", pace);
+    keep("game-rotate", rotate ? "yes" : "no");
+    keep(`seats-${this.name}`, JSON.stringify(this.seats));
     this.busy = true;
     this.drawStart();
     try {
       const table = await ask("/api/tables", {
         json: {
+          game: this.name,
+          options: this.options,
           seats: this.seats,
-          name: name.value.trim(),
-          games: Number(games.value) || 1,
-          pace: Number(pace.value),
-          seed: seed.value.trim() === "" ? null : Number(seed.value),
+          name: name.trim(),
+          games: Number(games) || 1,
+          rotate,
+          pace: Number(pace),
+          seed: seed.trim() === "" ? null : Number(seed),
         },
       });
       if (table.key) keep(`seat-${table.id}`, table.key);
@@ -182,6 +273,8 @@ export class Lobby {
       this.fail(error);
     }
   }
+
+  // --- beside the form ---
 
   list() {
     return h("section", { class: "panel" }, h("h2", {}, say("lobby.tables")), this.place.tables);
@@ -195,26 +288,30 @@ export class Lobby {
     else clear(this.place.tables, this.tables.map((table) => this.row(table)));
   }
 
-  row(table) {
-    const mine = kept(`seat-${table.id}`) !== "";
-    const open = table.seats.some((seat) => seat.kind === "open");
-    const text = (level) => (level === "T" ? "10" : level);
-    const [a, b] = table.levels.map(text);
+  row({ id, game, seats, over, round, levels, scores }) {
+    const mine = kept(`seat-${id}`) !== "" || kept(`game-${id}`) !== "";
+    const open = seats.some((seat) => seat.kind === "open");
     const action = mine ? "lobby.continue" : open ? "lobby.join" : "lobby.look";
-    const names = table.seats.map((seat) => (seat.kind === "open" ? say("lobby.open") : seat.name));
+    const names = seats.map((seat) => (seat.kind === "open" ? say("lobby.open") : seat.name));
+    const [a, b] = (levels ?? []).map((level) => (level === "T" ? "10" : level));
     return h("li", { class: "table-row" },
       h("span", {},
-        h("span", { class: "names" }, h("b", { class: "team0" }, `${names[0]} · ${names[2]}`), " – ", h("b", { class: "team1" }, `${names[1]} · ${names[3]}`)),
-        h("span", { class: "quiet" }, table.over ? say("lobby.over") : say("lobby.round", { round: table.round, a, b }))),
-      h("a", { class: `button${mine ? " primary" : ""}`, href: `#/table/${table.id}`, "aria-label": `${say(action)}: ${names.join(", ")}` }, say(action)));
+        h("span", { class: "names" }, levels
+          ? [h("b", { class: "team0" }, `${names[0]} · ${names[2]}`), " – ", h("b", { class: "team1" }, `${names[1]} · ${names[3]}`)]
+          : h("b", {}, names.map((name, i) => `${name} ${signed(scores[i])}`).join(" · "))),
+        h("span", { class: "quiet" }, `${gameTitle(game)} · `, over ? say("lobby.over") : levels ? say("lobby.round", { round, a, b }) : say("games.round", { n: round }))),
+      h("a", { class: `button${mine ? " primary" : ""}`, href: `#/table/${id}`, "aria-label": `${say(action)}: ${names.join(", ")}` }, say(action)));
   }
 
   elsewhere() {
     const way = (name) => h("a", { class: "panel way", href: `#/${name}` }, h("h2", {}, say(`lobby.${name}`)), h("p", {}, say(`lobby.${name}.about`)));
+    const { game } = this;
+    const about = ({ label, about: word }) => worded(`agent.${label}`, worded(`games.agent.${word}`, word));
     return [
-      h("div", { class: "ways" }, way("games"), way("review"), way("explore")),
-      this.agents.length > 0 && h("details", { class: "panel agents" }, h("summary", {}, say("lobby.agents")),
-        h("dl", {}, this.agents.map(({ name, about }) => [h("dt", {}, name), h("dd", {}, aboutWords(name, about))]))),
+      game && h("section", { class: "panel" }, h("h2", {}, gameTitle(game.name)), h("p", {}, worded(`game.${game.name}.about`, game.summary))),
+      h("div", { class: "ways" }, way("review"), way("explore")),
+      game && h("details", { class: "panel agents" }, h("summary", {}, say("lobby.agents")),
+        h("dl", {}, game.agents.map((agent) => [h("dt", {}, agent.label), h("dd", {}, about(agent))]))),
     ];
   }
 }

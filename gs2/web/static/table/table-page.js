@@ -1,4 +1,4 @@
-// What the pages of all tables share: the connection, parts drawn anew where they changed, complaints, one dialog.
+// The frame of a table's page: the connection, parts drawn anew where they changed, complaints, one dialog.
 
 import { Channel } from "gs2/channel.js";
 import { clear, h } from "gs2/dom.js";
@@ -9,26 +9,24 @@ import { keep, kept } from "gs2/store.js";
 import { LIMITS, TurnClock } from "gs2/turn-clock.js";
 import { say } from "gs2/words.js";
 
-/** Moves that are read out at once; more are left to the log. */
-export const MOST_SAID = 4;
 /** Milliseconds that a complaint stays. */
 const COMPLAINT = 6000;
 
 /**
- * A page at a table. Who extends it builds `parts`, hears (`hear`), shows (`show`, `drawHint`), takes keys (`key`),
- * and has `mine`, the person's own part, which can take the turn (`takeOver`).
+ * What `Table` extends: it builds `parts`, hears (`hear`), shows (`show`, `drawHint`), takes keys (`key`), and has
+ * `own`, the person's own part, which can take the turn (`takeOver`).
  * `state` is what the server said last, null before.
  */
 export class TablePage {
   /**
    * @param {HTMLElement} root
    * @param {string} id
-   * @param {{kind: string, seatKey: string}} names kind: of tables, in addresses; seatKey: what the key is kept as
    */
-  constructor(root, id, { kind, seatKey }) {
-    Object.assign(this, { root, id, seatKey, state: null, status: "connecting", hint: null, box: null, playsShown: 0, foreign: null });
-    this.clock = new TurnClock({ act: () => this.mine.takeOver(), tick: (left) => this.tick(left) });
-    this.place = `${kind}/${encodeURIComponent(id)}`;
+  constructor(root, id) {
+    if (kept(`seat-${id}`) === "" && kept(`game-${id}`) !== "") keep(`seat-${id}`, kept(`game-${id}`)); // of an earlier version
+    Object.assign(this, { root, id, seatKey: `seat-${id}`, state: null, status: "connecting", hint: null, box: null, playsShown: 0, missing: false });
+    this.clock = new TurnClock({ act: () => this.own.takeOver(), tick: (left) => this.tick(left) });
+    this.place = `tables/${encodeURIComponent(id)}`;
     this.address = `/api/${this.place}`;
   }
 
@@ -55,7 +53,7 @@ export class TablePage {
 
   /** Draw everything anew, in the language now chosen. */
   redraw() {
-    if (this.foreign !== null) {
+    if (this.missing) {
       this.drawGone();
       return;
     }
@@ -66,7 +64,7 @@ export class TablePage {
   }
 
   /** Return the parts that every table's page has. */
-  common(side) {
+  common() {
     return {
       banner: h("p", { class: "banner", role: "status", hidden: true }),
       felt: h("div", { class: "felt-place" }),
@@ -76,7 +74,7 @@ export class TablePage {
       hint: h("div", { class: "hint-place" }),
       counter: h("div", { class: "counter-place" }),
       clock: h("div", { class: "clock", role: "timer" }),
-      side: h("aside", { class: "side", id: "table-side", "aria-label": say(side) }),
+      side: h("aside", { class: "side", id: "table-side", "aria-label": say("table.side") }),
     };
   }
 
@@ -160,8 +158,8 @@ export class TablePage {
   }
 
   /** Take what the server says of a hint; return whether it is the one that was asked for at last. */
-  takeHint(data, names) {
-    const mine = data.status === "thinking" || names.every((name) => data[name] === this.hint?.[name]);
+  takeHint(data) {
+    const mine = data.status === "thinking" || (data.since === this.hint?.since && data.agent === this.hint?.agent);
     if (mine) this.hint = data;
     return mine;
   }
@@ -173,28 +171,21 @@ export class TablePage {
     banner.hidden = !waits;
     banner.textContent = waits ? say(status === "lost" ? "table.lost" : "table.connecting") : "";
     this.root.classList.toggle("cut", status === "lost");
-    if (status === "lost" && this.state === null) this.missing();
+    if (status === "lost" && this.state === null) this.look();
   }
 
-  /** Say so if the server does not know the table, or another browser has its only seat. */
-  async missing() {
+  /** Say so if the server does not know the table. */
+  async look() {
     const response = await fetch(`${this.address}/record`, { method: "HEAD" }).catch(() => null);
-    const foreign = this.taken(response);
-    if ((response?.status !== 404 && !foreign) || this.channel.closed) return;
+    if (response?.status !== 404 || this.channel.closed) return;
     this.channel.close();
-    if (!foreign) keep(this.seatKey, null);
-    this.foreign = foreign;
+    keep(this.seatKey, null);
+    this.missing = true;
     this.drawGone();
   }
 
-  /** Say that there is no seat for this browser. */
   drawGone() {
-    clear(this.root, h("div", { class: "page" }, this.gone(this.foreign)));
-  }
-
-  /** Return whether another browser has the table. */
-  taken() {
-    return false;
+    clear(this.root, h("div", { class: "page" }, h("h1", {}, say("table.gone")), h("p", {}, h("a", { href: "#/" }, say("table.gone.back")))));
   }
 
   /** Return the seat whose move the felt has not shown yet. */

@@ -1,41 +1,23 @@
 // A table: what the server says of it becomes the page, what a person does goes to the server.
 
 import { moveWords } from "gs2/cards.js";
-import { TWO_DECKS } from "gs2/counter.js";
 import { clear, h } from "gs2/dom.js";
-import { felt, request, seatName, standing } from "gs2/felt.js";
-import { hintView } from "gs2/hint.js";
-import { BOMBS, OwnSeat } from "gs2/own-seat.js";
-import { dialog, helpDialog, lastTrickDialog, matchDialog, moveLog, nameDialog, roundDialog } from "gs2/side.js";
+import { between, felt, passes, request, seatName } from "gs2/felt.js";
+import { CARDS, WORDS } from "gs2/game-faces.js";
+import { GUANDAN } from "gs2/guandan-face.js";
+import { adviceView, hintView } from "gs2/hint.js";
+import { OwnSeat } from "gs2/own-seat.js";
+import { helpDialog, lastTrickDialog, moveLog, nameDialog, seatDialog, shareDialog } from "gs2/side.js";
 import { ask, keep, kept, problemWords } from "gs2/store.js";
-import { MOST_SAID, TablePage } from "gs2/table-page.js";
+import { TablePage } from "gs2/table-page.js";
 import { paceTools, watcherTools } from "gs2/watching.js";
 import { say } from "gs2/words.js";
 import "gs2/table-words.js";
 
-/**
- * Return the end of a round, as it lay: the server has dealt the next one by then.
- * @param {object} before the state before its last move
- * @param {object} now the first state after it
- */
-function ended(before, now) {
-  const end = now.results.at(-1);
-  const left = [[], [], [], []];
-  for (const [seat, cards] of end.left) left[seat] = cards;
-  return {
-    ...before,
-    waiting: now.waiting,
-    turn: { seats: [], you: null },
-    round: {
-      ...before.round,
-      hands: before.round.hands.map((hand, seat) => hand && left[seat]),
-      rest: left.map((cards) => cards.length),
-      trick: end.trick,
-      order: end.order,
-      greater: null,
-    },
-  };
-}
+/** How each kind of game looks, by the word that the server has for it. */
+const FACES = { guandan: GUANDAN, cards: CARDS, words: WORDS };
+/** Moves that are read out at once; more are left to the log. */
+const MOST_SAID = 4;
 
 /** One table on the page. */
 export class Table extends TablePage {
@@ -45,16 +27,13 @@ export class Table extends TablePage {
    * @param {{go: (hash: string) => void}} app
    */
   constructor(root, id, app) {
-    super(root, id, { kind: "tables", seatKey: `seat-${id}` });
-    this.app = app;
-    /** The end of the round before, while people look at its result. */
-    this.frozen = null;
-    this.boxName = "";
-    this.dismissed = "";
-    this.mine = this.own = new OwnSeat({
+    super(root, id);
+    Object.assign(this, { app, face: GUANDAN, frozen: null, boxName: "", dismissed: "" });
+    this.own = new OwnSeat({
       send: (message, how) => this.send(message, how),
       complain: (text) => this.complain(text),
       hint: () => this.askHint(),
+      next: () => this.next(),
     });
     this.open();
   }
@@ -68,21 +47,25 @@ export class Table extends TablePage {
 
   build() {
     const p = (this.parts = {
-      ...this.common("table.side"),
-      standing: h("div", {}),
+      ...this.common(),
+      standing: h("div", { class: "standing" }),
       watch: h("div", { class: "watch row" }),
+      score: h("div", { class: "score-place" }),
+      seats: this.button("games.seats", () => this.seatBox(), { hidden: true }),
       review: this.button("app.review", () => this.review(), { hidden: true }),
+      record: h("a", { class: "button record", href: `${this.address}/record`, download: "", hidden: true }, say("games.record")),
     });
     this.drawn = {};
     p.side.append(
       this.button("table.close", () => this.openSide(false), { class: "side-close" }),
-      h("h2", { class: "for-player" }, say("hint.title")), p.hint, p.counter,
-      h("h2", {}, say("table.log")), p.log);
+      h("h2", { class: "for-player" }, say("hint.title")), p.hint, p.counter, p.score,
+      h("h2", { class: "log-title" }, say("table.log")), p.log);
     const tools = h("div", { class: "tools" },
-      this.button("table.last", () => this.showBox(lastTrickDialog(this.seen()))),
+      this.button("table.last", () => this.showBox(lastTrickDialog(this.seen(), this.face)), { class: "last-trick" }),
       this.sideButton("table.log"),
+      p.seats,
       this.button("table.options", () => this.optionsBox(this.paceTools()), { class: "for-player" }),
-      p.review,
+      p.review, p.record,
       this.button("table.share", () => this.share()),
       this.button("table.help", () => this.showBox(helpDialog()), { class: "for-keyboard" }));
     clear(this.root,
@@ -94,16 +77,12 @@ export class Table extends TablePage {
         p.said, p.error));
   }
 
-  gone() {
-    return [h("h1", {}, say("table.gone")), h("p", {}, h("a", { href: "#/" }, say("table.gone.back")))];
-  }
-
   // --- what the server says ---
 
   hear(data) {
     if (data.type === "state") this.update(data);
     else if (data.type === "fits") this.own.fitted(data);
-    else if (data.type === "suggestions") this.suggested(data);
+    else if (data.type === "suggestions") this.own.suggested(data);
     else if (data.type === "arranged") this.own.hand.arranged(data.moves);
     else if (data.type === "hint") this.hinted(data);
     else if (data.type === "error") this.complain(problemWords(data.code, data.text));
@@ -112,13 +91,17 @@ export class Table extends TablePage {
   update(state) {
     const before = this.state;
     this.state = state;
+    this.face = FACES[state.table.face];
     // when a round is over its last cards stay on the felt, under the result
     if (state.waiting === null) this.frozen = null;
-    else if (before?.waiting === null && before.match.round !== state.match.round) this.frozen = ended(before, state);
+    else if (before) this.frozen = this.face.ended?.(before, state) ?? this.frozen;
     this.show();
     if (before) this.announce(before, state);
     const { failure } = state.table;
     if (failure && failure !== before?.table.failure) this.complain(failure);
+    if (!before || between(before) === between(state) || this.face.due) return;
+    if (between(state)) this.own.parts.next.focus();
+    else this.own.enter();
   }
 
   /** What is to be seen: the state, or the end of the round before. */
@@ -127,36 +110,45 @@ export class Table extends TablePage {
   }
 
   show() {
-    const { state, root } = this;
+    const { state, root, face, parts } = this;
     const seen = this.seen();
-    const you = state.table.you;
+    const { round, table } = seen;
+    const { you } = state.table;
     root.classList.toggle("playing", you !== null);
+    root.classList.toggle("words-only", round.hands === null);
     root.dataset.version = String(state.version);
     root.dataset.since = String(state.since);
-    this.part("standing", [seen.match, seen.round.level, seen.table.games, you], () => standing(seen));
-    this.part("felt", [seen.table, seen.round, seen.turn, seen.waiting, seen.match.over, seen.results.length], () => felt(seen, { join: (seat) => this.join(seat) }, this.fresh(seen.round.plays)));
-    const { plays, tributes, returns, anti } = seen.round;
-    this.part("log", [plays, tributes, returns, anti, seen.table.seats], () => moveLog(seen));
-    this.own.show(state, this.frozen !== null);
+    this.part("standing", [seen.match, round, table], () => face.standing(seen));
+    this.part("felt", [table, round, seen.turn, seen.waiting, seen.results?.length], () => felt(seen, { face, join: (seat) => this.join(seat) }, this.fresh(round.plays)));
+    this.part("log", [round, table.seats], () => moveLog(seen, face));
+    this.part("score", [seen.finished, table.seats], () => face.scores && [h("h2", {}, say("games.score")), face.scores(seen)]);
+    this.own.show(state, face, this.frozen !== null);
     this.clock.ask(this.own.turn === null ? null : state.since);
-    this.count(you === null ? null : TWO_DECKS, [...(seen.round.hands[you] ?? []), ...plays.flatMap(({ move }) => (move[0] === "PASS" ? [] : move[2]))]);
-    this.part("watch", [state.table, state.match.over], () => watcherTools(state, { send: (message) => this.send(message), record: `${this.address}/record` }));
+    const deck = face.deck?.(seen) ?? null;
+    this.count(deck, [...(round.hands?.[you] ?? []), ...round.plays.flatMap(({ move }) => (passes(move) ? [] : move[2]))]);
+    this.part("watch", [state.table, state.waiting, state.round.over], () => watcherTools(state, { send: (message) => this.send(message), next: () => this.next(), record: `${this.address}/record` }));
     // where people play, hands are shown of rounds that are over
-    this.parts.review.hidden = state.table.people && state.results.length === 0;
+    parts.review.hidden = !face.reviewed || (state.table.people > 0 && state.results.length === 0);
+    parts.record.hidden = face.reviewed === true;
+    parts.seats.hidden = face.reviewed === true || you === null || (state.table.people > 1 && !state.round.over);
     if (this.pacePlace?.isConnected) this.drawPace();
     this.drawHint();
     this.dueBox();
-    document.title = `${request(state) || say("table.menu")} – gs2`;
+    document.title = `${request(state, face) || face.outcomeWords?.(state) || say("table.menu")} – gs2`;
   }
 
   announce(before, state) {
-    const news = state.round.plays.slice(before.round.plays.length);
-    const same = before.match.round === state.match.round && before.match.game === state.match.game;
-    const last = same ? news.at(-1)?.move : undefined;
-    const end = state.results.length > before.results.length ? state.results.at(-1) : null;
-    this.ring(last ? { passed: last[0] === "PASS", bomb: BOMBS.includes(last[0]) } : null, state.turn.you !== null && state.since !== before.since, end && end.winner === (state.table.you ?? 0) % 2);
-    const texts = same ? news.slice(-MOST_SAID).map(({ seat, move }) => say("table.said", { name: seatName(state, seat), move: moveWords(move) })) : [];
-    if (state.turn.you && (!before.turn.you || news.length > 0)) texts.push(request(state));
+    const { face } = this;
+    const same = before.round.number === state.round.number;
+    const news = same ? state.round.plays.slice(before.round.plays.length) : [];
+    const last = news.at(-1)?.move;
+    const turn = state.turn.you !== null && state.since !== before.since;
+    this.ring(last ? { passed: passes(last), bomb: face.bombs.includes(last[0]) } : null, turn, face.won(before, state));
+    const texts = news.slice(-MOST_SAID).map(({ seat, move }) => say("table.said", { name: seatName(state, seat), move: moveWords(move) }));
+    texts.push(...(same ? (face.said?.(before, state) ?? []) : []));
+    const outcome = face.outcomeWords?.(state);
+    if (outcome && !before.round.over) texts.push(outcome);
+    if (state.turn.you && (!before.turn.you || news.length > 0)) texts.push(request(state, face));
     if (texts.length) this.parts.said.textContent = texts.join(". ");
   }
 
@@ -165,20 +157,23 @@ export class Table extends TablePage {
   /** Open the dialog that the state asks for; close one that it no longer does. */
   dueBox() {
     const { state } = this;
-    const due = state.match.over && state.games_over.length ? "match" : state.waiting !== null && state.table.you !== null ? "round" : "";
-    const name = due && `${due}-${state.results.length}`;
+    const due = this.face.due?.(state) || null;
+    const name = due?.name ?? "";
     if (this.boxName && this.boxName !== name) this.box?.close();
     if (!name || this.boxName === name || this.dismissed === name) return;
-    const box = due === "match"
-      ? matchDialog(state, { review: () => this.review(), record: `${this.address}/record` })
-      : roundDialog(state, { next: () => this.own.next(), review: () => this.review() });
-    this.showBox(box);
+    const box = this.showBox(due.open(state, { next: () => this.next(), review: () => this.review(), record: `${this.address}/record` }));
     this.boxName = name;
     box.addEventListener("close", () => {
       this.dismissed = name;
       if (this.boxName === name) this.boxName = "";
-      this.own.hand.enter();
+      this.own.enter();
     });
+  }
+
+  /** Ask where to sit in a new round. */
+  seatBox() {
+    const { version } = this.state;
+    this.showBox(seatDialog(this.state, (seat) => this.send({ type: "next", seat, version })));
   }
 
   paceTools() {
@@ -193,47 +188,77 @@ export class Table extends TablePage {
 
   // --- hints ---
 
+  /** The agent that is asked for hints, of those that can be. */
+  get adviser() {
+    const { game, advisers } = this.state.table;
+    const chosen = kept(`adviser-${game}`);
+    return advisers.includes(chosen) ? chosen : advisers[0];
+  }
+
   askHint() {
-    if (this.own.turn === null || !this.send({ type: "hint" })) return;
+    if (this.own.turn === null || !this.send({ type: "hint", agent: this.adviser })) return;
     this.openSide(true);
   }
 
   hinted(data) {
-    if (!this.takeHint(data, ["since"])) return;
-    // a card to pay or return comes as a place in the list of choices only
-    if (data.status === "done" && !data.explanation && data.since === this.state?.since) this.send({ type: "suggest" });
+    if (!this.takeHint(data)) return;
+    if (data.status === "done" && data.since === this.state.since) {
+      // a card to pay or return is chosen at once: there is nothing else to show
+      if (data.choice && !data.explanation) this.own.hand.choose(data.choice[2]);
+      if (data.moves) this.parts.said.textContent = say("games.hint.best", { agent: data.agent, move: this.adviceWords(data.moves[0]) });
+    }
     this.drawHint();
   }
 
-  suggested(data) {
-    const bare = this.hint?.status === "done" && !this.hint.explanation && !this.hint.move && this.hint.since === data.since;
-    const move = this.own.suggested(data, bare ? this.hint.index : undefined);
-    if (!bare || move === null) return;
-    this.hint.move = [this.own.turn?.stage, "", move[2]];
-    this.drawHint();
+  /** Return a move of an agent's hint in words: it has cards, or a text. */
+  adviceWords({ move, text }) {
+    return move ? moveWords(move) : this.face.spoken(text);
   }
 
   drawHint() {
-    const { hint, state } = this;
-    const gone = hint === null || hint.since !== state?.since;
-    const names = state?.table.seats.map((_, seat) => seatName(state, seat)) ?? [];
-    this.part("hint", gone ? [] : [hint.status, hint.since, hint.error, hint.move, names], () => {
-      if (gone) return h("p", { class: "quiet for-player" }, say("hint.ask"));
-      if (hint.status === "thinking") return h("p", { class: "thinking", role: "status" }, say("hint.thinking"));
-      if (hint.explanation) return hintView(hint.explanation, { names, take: (cards) => this.own.hand.choose(cards) });
-      return h("p", { class: "hint-best" }, hint.move ? say("hint.best", { move: moveWords(hint.move) }) : (hint.error ?? ""));
-    });
+    const { hint, state, adviser } = this;
+    const { advisers } = state.table;
+    const gone = hint === null || hint.since !== state.since;
+    const names = state.table.seats.map((_, seat) => seatName(state, seat));
+    const { level } = state.round;
+    this.part("hint", [gone ? null : hint, names, advisers, adviser, this.own.turn === null], () => [
+      advisers.length > 1 && this.adviserField(advisers, adviser),
+      gone ? h("p", { class: "quiet for-player" }, say(adviser === "gs2" ? "hint.ask" : "games.hint.ask"))
+        : hint.status === "thinking" ? h("p", { class: "thinking", role: "status" }, say("hint.thinking"))
+        : hint.status === "failed" ? h("p", { class: "error" }, hint.error)
+        : hint.explanation ? hintView(hint.explanation, { names, level, take: (cards) => this.own.hand.choose(cards) })
+        : hint.moves ? adviceView(hint, { words: (move) => this.adviceWords(move), take: (move) => this.takeAdvice(move) })
+        : h("p", { class: "hint-best" }, say("hint.best", { move: moveWords(hint.choice) })),
+    ]);
     this.parts.log.scrollTop = this.parts.log.scrollHeight; // what is above it may have taken its room
+  }
+
+  takeAdvice({ index, move }) {
+    this.openSide(false);
+    if (move) this.own.hand.choose(passes(move) ? [] : move[2]);
+    else this.own.enter(index);
+  }
+
+  adviserField(labels, adviser) {
+    const select = h("select", { on: { change: () => { keep(`adviser-${this.state.table.game}`, select.value); this.drawHint(); } } },
+      labels.map((label) => h("option", { value: label, selected: label === adviser }, label)));
+    return h("label", { class: "field adviser for-player" }, h("span", {}, say("games.hint.by")), select);
   }
 
   // --- the table itself ---
 
+  /** Go on after a round; before its end, a game's seats may be changed. */
+  next() {
+    if (this.state.waiting !== null) this.send({ type: "next", version: this.state.version });
+    else if (!this.parts.seats.hidden) this.seatBox();
+  }
+
   join(seat) {
     this.showBox(nameDialog(kept("name"), async (name) => {
       try {
-        const given = await ask(`${this.address}/seat`, { json: { seat, name } });
+        const given = await ask(`${this.address}/seat`, { json: { seat: this.state.table.seats[seat].player, name } });
         keep("name", name);
-        keep(`seat-${this.id}`, given.key);
+        keep(this.seatKey, given.key);
         this.channel.reopen({ anyway: true });
       } catch (error) {
         this.complain(error.message);
@@ -247,9 +272,7 @@ export class Table extends TablePage {
       await navigator.clipboard.writeText(url);
       this.complain(say("table.shared", { url }));
     } catch {
-      this.showBox(dialog(say("table.share"), (close) => [
-        h("label", {}, say("table.share.here", { url: "" }), h("input", { type: "text", readOnly: true, value: url })),
-        h("button", { type: "button", class: "primary", on: { click: close } }, say("table.close"))]));
+      this.showBox(shareDialog(url));
     }
   }
 
@@ -267,15 +290,18 @@ export class Table extends TablePage {
     if (!this.takes(event)) return;
     const at = event.target;
     const { own } = this;
-    const everybody = { l: () => this.showBox(lastTrickDialog(this.seen())), "?": () => this.showBox(helpDialog()) };
+    const everybody = { l: () => this.showBox(lastTrickDialog(this.seen(), this.face)), "?": () => this.showBox(helpDialog()) };
     const player = {
-      p: () => own.pass(), s: () => own.suggest(), h: () => this.askHint(), o: () => own.sort(), n: () => own.next(), u: () => own.undo(),
+      p: () => own.pass(), s: () => { own.suggest(); own.enter(); }, h: () => this.askHint(), o: () => own.sort(), n: () => this.next(), u: () => own.undo(),
       Escape: () => { own.hand.choose([]); this.openSide(false); },
     };
-    const anywhere = this.state.table.you === null ? everybody : { ...everybody, ...player };
-    const free = this.state.table.you !== null && !at.closest?.("button, a, summary, .log-place");
+    const seated = this.state.table.you !== null;
+    const anywhere = seated ? { ...everybody, ...player } : everybody;
+    const scrolls = at.closest?.(".log-place, .score-scroll");
+    const free = seated && !scrolls && !at.closest?.("button, a, summary");
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    if (free && event.key.startsWith("Arrow")) own.hand.enter();
+    if (at.closest?.(".word-moves") && event.key.startsWith("Arrow")) at[/Right|Down/.test(event.key) ? "nextElementSibling" : "previousElementSibling"]?.focus();
+    else if (seated && !scrolls && event.key.startsWith("Arrow")) own.enter();
     else if (free && event.key === "Enter") own.play();
     else if (name in anywhere) anywhere[name]();
     else return;

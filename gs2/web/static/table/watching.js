@@ -31,17 +31,18 @@ export function paceTools(table, send) {
 /**
  * Return what a watcher may do at a table.
  * @param {any} state
- * @param {{send: (message: any) => void, record: string}} act record: its address
+ * @param {{send: (message: any) => void, next: () => void, record: string}} act record: its address
  */
-export function watcherTools(state, { send, record }) {
-  const { table, match } = state;
+export function watcherTools(state, { send, next, record }) {
+  const { table, waiting } = state;
   if (table.you !== null) return [];
   const badge = h("span", { class: "badge" }, say("table.watching"));
   if (table.people) return [badge];
   const hands = say(table.open ? "table.hands.closed" : "table.hands.open");
   return [
     badge,
-    !match.over && paceTools(table, send),
+    waiting !== null && h("button", { type: "button", class: "primary", on: { click: next } }, say("result.next")),
+    waiting === null && !state.round.over && paceTools(table, send),
     h("button", { type: "button", on: { click: () => send({ type: "open", open: !table.open }) } }, hands),
     h("a", { class: "button", href: record, download: "" }, say("table.record")),
   ];

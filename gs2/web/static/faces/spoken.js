@@ -51,5 +51,5 @@ export function toldWords(text, names) {
   const holds = language() === "en" ? " holds" : wordOf("holds");
   return spokenWords(text)
     .replace(/\bP(\d)(?: (持有))?/g, (whole, digit, verb) => (digit in names ? `${names[digit]}${verb ?? ""}` : whole))
-    .replaceAll(`${say("games.you")}${holds}`, say("games.word.holds.you"));
+    .replaceAll(`${say("lobby.me")}${holds}`, say("games.word.holds.you"));
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,10 @@ from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.game import Game, GameError, Infoset
 from games.registry import load_game
 from gs2.web.games.agent_worker import Seated, agent_view
+from gs2.web.games.card_face import Face, card_face, round_view, seat_points
 from gs2.web.games.game_round import GameRound
-from gs2.web.games.seat_view import round_view
-from gs2.web.games.seen_cards import card_face, seat_points
+from gs2.web.games.game_tables import GameTables
+from gs2.web.games.offers import game_offers, own_games
 from tests.web.games.playing import round_along
 
 CLIMBING = (
@@ -25,12 +28,24 @@ CLIMBING = (
     "big2(players=3)",
     "big2(players=2,cards=13,bombs=both,must_play=true)",
 )
+EXAMPLE = Path(__file__).parents[3] / "examples" / "own_card_game.py"
 JOKER_LETTERS = {"SB": "B", "HR": "R"}
 SPOKEN = ("kuhn_poker", "leduc_poker", "liars_dice(sides=3)", "goofspiel(cards=3,turns=3)")
 
 
 def progress(done: int, of: int) -> None:
     """Hear nothing of how far a worker is."""
+
+
+def played_cards(play: dict[str, Any]) -> list[str]:
+    """Return the cards of a play, none of a pass."""
+    return [] if play["move"][0] == "PASS" else play["move"][2]
+
+
+def kind_of(face: Face, played: GameRound, cards: list[str]) -> str | None:
+    """Return the kind of play that cards make."""
+    action = face.action_of(played, cards)
+    return None if action is None else face.kinds(np.array([action]))[0]
 
 
 def another(played: GameRound, seat: int, rng: np.random.Generator) -> GameRound:
@@ -68,6 +83,35 @@ def test_a_seat_is_shown_the_same_whatever_hidden_cards_the_others_hold(name: st
                 differ += not np.array_equal(played.state["hand"], other.state["hand"])
                 assert json.dumps(round_view(game, played, seat)) == json.dumps(round_view(game, other, seat))
     assert differ > 5, "hands must have been exchanged"
+
+
+@pytest.mark.parametrize("name", CLIMBING[::2])
+def test_a_watcher_sees_what_everybody_does_and_of_agents_all_hands(name: str) -> None:
+    game, rng = load_game(name, general_sum=True), np.random.default_rng(3)
+    for played in random_positions(game, rng, every=7):
+        other = another(played, 0, rng)
+        views = [json.dumps(round_view(game, one, None)) for one in (played, other)]
+        assert views[0] == views[1], "nothing but what everybody sees"
+        seen = round_view(game, played, None)["round"]
+        assert seen["hands"] == [None] * game.num_players
+        every = round_view(game, played, None, hands=True)["round"]
+        assert [len(hand) for hand in every["hands"]] == every["rest"] == seen["rest"]
+        shown = [card for hand in every["hands"] for card in hand]
+        assert len(shown) == len(set(shown))
+
+
+@pytest.mark.parametrize("name", CLIMBING)
+def test_suggestions_are_moves_and_what_they_are_made_of_makes_them(name: str) -> None:
+    game, rng = load_game(name, general_sum=True), np.random.default_rng(9)
+    face = card_face(game)
+    assert face is not None
+    for played in random_positions(game, rng, every=6):
+        if face.spoken(played.legal):
+            continue
+        for one in face.suggested(played)[:20]:
+            moves, why = face.fits(played, one["move"][2])
+            assert why is None and moves[0]["move"][0] == one["move"][0], one
+            assert set(one["move"][2]) <= set(face.seen(played, played.player)["hands"][played.player])
 
 
 @pytest.mark.parametrize("name", SPOKEN)
@@ -114,14 +158,15 @@ def test_every_card_of_a_round_is_shown_once_and_keeps_its_name(name: str) -> No
             data = face.seen(played, 0)
             assert data["plays"][: len(seen_plays)] == seen_plays, "what was played keeps its cards"
             seen_plays = data["plays"]
-            assert len(data["hand"]) == len(set(data["hand"])) == data["left"][0]
+            hand = data["hands"][0]
+            assert len(hand) == len(set(hand)) == data["rest"][0]
             assert data["hands"][1:] == [None] * (game.num_players - 1)
             played.take(int(rng.integers(len(played.legal))))
         data = face.seen(played, 0)
         shown = [card for hand in data["hands"] for card in hand]
-        shown += [card for play in data["plays"] for card in play["cards"]]
+        shown += [card for play in data["plays"] for card in played_cards(play)]
         assert max(Counter(shown).values()) == 1
-        assert [len(hand) for hand in data["hands"]] == data["left"]
+        assert [len(hand) for hand in data["hands"]] == data["rest"]
         assert sum(seat_points(played)) == 0
 
 
@@ -139,7 +184,7 @@ def test_a_spring_is_told_where_one_side_had_no_part_in_the_round() -> None:
             assert not face.seen(played, 0)["spring"]
             played.take(int(rng.integers(len(played.legal))) if still == 2 else index)
         data = face.seen(played, 0)
-        made = Counter(play["seat"] for play in data["plays"] if play["cards"])
+        made = Counter(play["seat"] for play in data["plays"] if played_cards(play))
         won = seat_points(played)[0] > 0
         spring = made.keys() == {0} if won else made[0] == 1
         assert data["spring"] == spring
@@ -155,21 +200,21 @@ def test_cards_are_a_combination_just_where_they_could_be_led(name: str) -> None
     assert face is not None
     asked = made = 0
     for played in [one for _ in range(4) for one in random_positions(game, rng, every=1)]:
-        seen, kinds = face.seen(played, played.player), face.kinds(game, played.legal)
-        if seen["beat"] is not None or seen.get("opens") or "call" in kinds:
+        seen, kinds = face.seen(played, played.player), face.kinds(played.legal)
+        if seen["greater"] is not None or seen.get("opens") or "call" in kinds:
             continue
-        suits = seen["kind"] == "big2"
+        suits = bool(seen["suits"])
         texts = [game.action_text(played.state[0], action) for action in played.legal]
         parts = [tuple(sorted(text.split() if suits else text)) for text in texts]
         leads = dict(zip(parts, kinds, strict=True))
         for size in rng.integers(1, 6, 12):
-            cards = [str(card) for card in rng.permutation(seen["hand"])[:size]]
+            cards = [str(card) for card in rng.permutation(seen["hands"][played.player])[:size]]
             names = cards if suits else [JOKER_LETTERS.get(card, card[-1]) for card in cards]
-            kind = face.kind_of(cards)
+            kind = kind_of(face, played, cards)
             assert kind == leads.get(tuple(sorted(names))), cards
             asked, made = asked + 1, made + (kind is not None)
     assert asked > made > 5
-    assert [face.kind_of(cards) for cards in (["Z9", "??"], [], [""])] == [None] * 3
+    assert [kind_of(face, played, cards) for cards in (["Z9", "??"], [], [""])] == [None] * 3
 
 
 def test_equal_cards_are_played_as_they_were_chosen() -> None:
@@ -180,7 +225,7 @@ def test_equal_cards_are_played_as_they_were_chosen() -> None:
     for number in range(12):
         played = GameRound(game, 3, number)
         texts = [game.action_text(played.state[0], action) for action in played.legal]
-        hand = face.seen(played, 0)["hand"]
+        hand = face.seen(played, 0)["hands"][0]
         for index, text in enumerate(texts):
             equal = [card for card in hand if card[-1:] == text[0]]
             if len(text) == 1 and len(equal) > 1:
@@ -193,9 +238,41 @@ def test_equal_cards_are_played_as_they_were_chosen() -> None:
                     face.marks(played, index, equal)
                 played.take(index, marks)
                 data = face.seen(played, 0)
-                assert last not in data["hand"] and data["plays"][-1]["cards"] == [last]
+                assert last not in data["hands"][0] and played_cards(data["plays"][-1]) == [last]
                 # the others see a card of that rank
-                assert face.seen(played, 1)["plays"][-1]["cards"][0][-1:] == text[0]
+                assert played_cards(face.seen(played, 1)["plays"][-1])[0][-1:] == text[0]
                 chosen += 1
                 break
     assert chosen > 6
+
+
+def test_a_strangers_card_game_is_played_by_its_cards_once_it_has_a_face() -> None:
+    (label, (_, game)), *_ = own_games([f"{EXAMPLE}:Sevens"]).items()
+    assert label == game.name == "own_card_game.py:Sevens"
+    face, rng = card_face(game), np.random.default_rng(1)
+    assert face is not None
+    played = GameRound(game, 2, 1)
+    while not played.over:
+        seat = played.player
+        view = round_view(game, played, seat)
+        hand, turn = view["round"]["hands"][seat], view["turn"]["you"]
+        assert len(hand) == view["round"]["rest"][seat] and turn["moves"] is None
+        offered = face.suggested(played)
+        if turn["pass"] is not None:
+            assert not offered and face.fits(played, hand[:1])[1] == {"code": "no_combination"}
+        for one in offered:
+            assert set(one["move"][2]) <= set(hand)
+            assert face.fits(played, one["move"][2])[0][0]["index"] == one["index"]
+        picked = offered[int(rng.integers(len(offered)))]["index"] if offered else turn["pass"]
+        played.take(picked)
+    assert sum(seat_points(played)) == 0
+
+
+def test_a_strangers_game_is_offered_with_agents_of_any_game_and_ones_own() -> None:
+    house = GameTables([f"{EXAMPLE}:Keeper"], [f"{EXAMPLE}:Sevens"])
+    (offer,) = (one for one in game_offers(house.agents, house.own) if ".py" in one["name"])
+    assert offer["seats"] == 3 and offer["options"] == []
+    assert [agent["label"] for agent in offer["agents"]] == ["own_card_game.py:Keeper", "random"]
+    house.close()
+    with pytest.raises(GameError):
+        own_games(["leduc_poker"])
