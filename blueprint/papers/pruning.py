@@ -32,7 +32,7 @@ from blueprint.guandan.hands import card_counts
 from blueprint.guandan.rules.fewest_moves import NO_ROOM, Room, count_fewest_moves, room
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.big2_rules import Book
-from games.climbing.big2.table_rows import HELD, table_views
+from games.climbing.big2.table_rows import HELD
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import BOMB, Tables, move_table
 from games.climbing.doudizhu.round_state import CALLS, round_views
@@ -182,7 +182,7 @@ class _Big2:
 
     def turns(self, d: MoveChoices) -> Ints:
         out = np.empty(len(d.words), np.int64)
-        _big2_turns(table_views(d.states)[0], d.seats, d.offsets, d.words, self.book, out)
+        _big2_turns(views(d.states)[0], d.seats, d.offsets, d.words, self.book, out)
         return out
 
     def left(self, states: Array) -> Ints:

@@ -189,7 +189,7 @@ def write_big2_seats(
 ) -> None:
     """Write what seats see, [len(rows), BIG2_SEAT_BITS].
 
-    words, bytes_: `table_views` of the states. rows: [k] which of them; seats: [k] in whose eyes.
+    words, bytes_: `views` of the states. rows: [k] which of them; seats: [k] in whose eyes.
     deck: the mask of the cards that there are.
     """
     players = book[0][PLAYERS]

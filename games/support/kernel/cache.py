@@ -93,12 +93,20 @@ class KernelCache(_Cache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         self._stamp()
-        found = super().load_overload(sig, target_context)
+        found = self._load(sig, target_context)
         if found is None and self._take_lock():
-            found = super().load_overload(sig, target_context)  # compiled elsewhere meanwhile
+            found = self._load(sig, target_context)  # compiled elsewhere meanwhile
             if found is not None:
                 self.give_up()
         return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
+        """Return the code that is kept; None where there is none, or an earlier version's types are in it."""
+        try:
+            return super().load_overload(sig, target_context)
+        except (AttributeError, ImportError):
+            self._cache_file.flush()
+            return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         self._stamp()

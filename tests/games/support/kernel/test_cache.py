@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -245,6 +246,23 @@ def test_processes_that_need_a_kernel_at_once_compile_it_once(tmp_path: Path) ->
         process.stdin.write("go\n")
         process.stdin.flush()
     assert sorted(int(process.communicate()[0]) for process in processes) == [*[0] * (len(ready) - 1), 1]
+
+
+def test_code_for_a_type_of_an_earlier_version_is_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "from games.support.kernel import kernel\n\n@kernel\ndef twice(x: float) -> float:\n    return 2 * x\n"
+    (tmp_path / "made_earlier.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    module: Any = importlib.import_module("made_earlier")
+    assert module.twice(1.5) == 3
+    index = Path(module.twice._cache._cache_file._index_path)
+    with index.open("rb") as kept:
+        version = pickle.load(kept)
+    index.write_bytes(pickle.dumps(version) + b"cgames.ragged\nNoLongerThere\n.")
+    for hits in (0, 1):
+        module = importlib.reload(module)
+        assert module.twice(1.5) == 3 and sum(module.twice.stats.cache_hits.values()) == hits
 
 
 def test_a_kernel_that_cannot_be_compiled_leaves_it_to_others(tmp_path: Path) -> None:
