@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
@@ -21,7 +23,7 @@ import click
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["GROUP", "Bench", "BenchError", "Progress", "check_bench"]
+__all__ = ["GROUP", "Bench", "BenchError", "Progress", "SpeedBench", "check_bench", "figures"]
 
 GROUP = "gs2.benches"
 """Entry points that add benches."""
@@ -61,6 +63,54 @@ class Bench(Protocol[Record]):
     def tables(self, result: Record) -> list[Table]:
         """Return the record as tables for a terminal."""
         ...
+
+
+@dataclass(frozen=True)
+class SpeedBench:
+    """A bench of two functions, each named as `module:function` and imported when it runs.
+
+    measure: takes the options by their names, and `progress`. show: takes what that returns.
+    """
+
+    name: str
+    title: str
+    help: str
+    about: str
+    options: Sequence[click.Parameter]
+    measure: str
+    show: str
+
+    def run(self, progress: Progress, **options: Any) -> Any:
+        """Return what was measured."""
+        return _function(self.measure)(progress=progress, **options)
+
+    def tables(self, result: Any) -> list[Table]:
+        """Return the record as tables."""
+        found: list[Table] = _function(self.show)(result)
+        return found
+
+
+def _function(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
+
+
+def figures(
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1, **drawn: Any
+) -> Table:
+    """Return a table to print: its first columns, as many as `words`, are of words, the others of figures.
+
+    drawn: what `rich.table.Table` also takes.
+    """
+    from rich.table import Table
+
+    table = Table(title=title, **drawn)
+    for column, head in enumerate(heads):
+        table.add_column(head, justify="left" if column < words else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def check_bench(bench: Any) -> None:
