@@ -1,4 +1,4 @@
-"""What a bench is: something whose speed is measured, with its options, its record and its tables.
+"""What a bench is: something whose speed is measured, with its options, its record and its tables; rates.
 
 `gs2 bench` finds benches by the entry points `gs2.benches`, ours and anybody's:
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,7 +24,17 @@ import click
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["GROUP", "Bench", "BenchError", "Progress", "SpeedBench", "check_bench", "figures"]
+__all__ = [
+    "GROUP",
+    "Bench",
+    "BenchError",
+    "Progress",
+    "Rate",
+    "SpeedBench",
+    "check_bench",
+    "figures",
+    "measured_rate",
+]
 
 GROUP = "gs2.benches"
 """Entry points that add benches."""
@@ -111,6 +122,33 @@ def figures(
     for row in rows:
         table.add_row(*row)
     return table
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Things done a second.
+
+    processor: per second of processor time, times `threads`. wall: per second by the clock on the wall.
+    share: of a core that each thread had meanwhile.
+    """
+
+    processor: float
+    wall: float
+    threads: int
+    share: float
+
+
+def measured_rate(work: Callable[[], int], seconds: float, threads: int) -> Rate:
+    """Return the rate of some work that is repeated; the work itself keeps `threads` threads busy.
+
+    work: does something, and returns how many things that were. It is done once before a clock starts.
+    """
+    work()
+    done, begin, ran = 0, time.perf_counter(), time.process_time()
+    while (wall := time.perf_counter() - begin) < seconds or done == 0:
+        done += work()
+    wall, used = time.perf_counter() - begin, time.process_time() - ran
+    return Rate(threads * done / used, done / wall, threads, used / wall / threads)
 
 
 def check_bench(bench: Any) -> None:

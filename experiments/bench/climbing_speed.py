@@ -20,8 +20,7 @@ from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.training.climbing_play import MoveChoices, play_in_lockstep
 from blueprint.climbing.training.move_trainer import MoveTrainer
-from experiments.bench.bench import figures
-from experiments.bench.rate import Rate, measured_rate
+from experiments.bench.bench import Rate, figures, measured_rate
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.game import GameError

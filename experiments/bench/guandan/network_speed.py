@@ -29,8 +29,7 @@ from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.structured import join
-from experiments.bench.bench import figures
-from experiments.bench.rate import Rate, measured_rate
+from experiments.bench.bench import Rate, figures, measured_rate
 
 if TYPE_CHECKING:
     from rich.table import Table
