@@ -22,6 +22,7 @@ from cfr.public.array_file import raw_bytes
 from cfr.public.public_solver import Evaluation
 from cfr.public.sweeper import usable_cores
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
+from cfr.values import uniform
 from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
 from games.support.array_types import Array
@@ -127,12 +128,8 @@ class PrivateMovesForm:
 
     def uniform(self) -> Both:
         """Return the policies that choose every action alike."""
-
-        def even(side: Tries) -> NDArray[np.float64]:
-            counts = np.diff(side.first)
-            return np.concatenate([[1.0], np.repeat(1.0 / counts, counts)])
-
-        return even(self.sides[0]), even(self.sides[1])
+        first, second = (np.concatenate([[1.0], uniform(side.first)]) for side in self.sides)
+        return first, second
 
     def infoset_text(self, player: int, infoset: int) -> str:
         """Return the name of an infoset, as `parse_infoset` of the game reads it."""
