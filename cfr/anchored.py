@@ -40,7 +40,7 @@ from cfr.engine.resume import check_whole, iterations_at_once, read_state
 from cfr.solver import SolverError, Stop, run_until
 from cfr.tree import FlatTree, require_tree
 from cfr.tree.recall import own_slots
-from cfr.values import check_policy, check_probabilities, infoset_parent_slot, reach
+from cfr.values import check_policy, check_probabilities, infoset_parent_slot, reach, uniform
 
 __all__ = ["Anchor", "AnchoredSolution", "AnchoredSolver", "solve_anchored"]
 
@@ -116,8 +116,7 @@ class AnchoredSolver:
         self.iteration = 0
         self.seats = tuple(int(seat) for seat in np.unique(tree.infoset_player))
         temperature = anchor.temperatures(tree.n_players)
-        sizes = np.diff(tree.infoset_offset)
-        magnet, free = _smoothed(tree, anchor, sizes)
+        magnet, free = _smoothed(tree, anchor)
         before, last = _own_sequences(tree, self.seats)
         scale = float(np.ptp(tree.returns)) if len(tree.returns) else 0.0
         self._rate = RATE / (scale or 1.0)
@@ -166,8 +165,7 @@ class AnchoredSolver:
         if self.iteration:
             raise SolverError(f"start_from: must come first; {self.iteration} iterations were run already")
         given = check_probabilities(check_policy(self.tree, policy), self.tree.infoset_offset)
-        sizes = np.diff(self.tree.infoset_offset)
-        mixed = (1 - SMOOTHING) * given + SMOOTHING * np.repeat(1.0 / sizes, sizes)
+        mixed = (1 - SMOOTHING) * given + SMOOTHING * uniform(self.tree.infoset_offset)
         self._state[0][:] = mixed
         self._state[1][:] = np.log(mixed)
 
@@ -260,16 +258,14 @@ def solve_anchored(
     )
 
 
-def _smoothed(
-    tree: FlatTree, anchor: Anchor, sizes: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _smoothed(tree: FlatTree, anchor: Anchor) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the magnet with its share of uniform play, [n_slots], and which infosets lack one, [I] bool."""
     given = check_policy(tree, anchor.magnet)
     free = np.zeros(tree.n_infosets, bool)
     free[tree.slot_infoset[np.isnan(given)]] = True
-    uniform = np.repeat(1.0 / sizes, sizes)
-    magnet = check_probabilities(np.where(np.repeat(free, sizes), uniform, given), tree.infoset_offset)
-    return (1 - anchor.smoothing) * magnet + anchor.smoothing * uniform, free
+    even = uniform(tree.infoset_offset)
+    magnet = check_probabilities(np.where(free[tree.slot_infoset], even, given), tree.infoset_offset)
+    return (1 - anchor.smoothing) * magnet + anchor.smoothing * even, free
 
 
 def _own_sequences(tree: FlatTree, seats: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

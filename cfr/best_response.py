@@ -7,47 +7,22 @@ it again. With more deciding seats they are computed on the tree, each seat devi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.play import FormArrays
 from cfr.policies.lock import LockedTree
 from cfr.policies.policy import Policy
-from cfr.sequence_form import SequenceForm, deciding_seats, is_two_sided, sequence_form
+from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
-from cfr.values import (
-    best_response_value,
-    check_policy,
-    check_probabilities,
-    counterfactual_values,
-    root_values,
-)
-from games.support.kernel import kernel
+from cfr.values import best_response_value, check_policy, check_probabilities, root_values
 
 __all__ = [
-    "BestResponse",
-    "best_response",
     "best_response_values",
     "expected_value",
     "exploitability",
     "nash_conv",
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class BestResponse:
-    """A best response of one player.
-
-    player: the seat. value: its payoff, summed over weighted roots.
-    policy: [n_slots] float64, the given policy with this player's slots replaced by a pure best response
-        (the first of equally good actions; counterfactually best at every infoset that can be reached).
-    """
-
-    player: int
-    value: float
-    policy: NDArray[np.float64]
 
 
 def _form(game_form: FlatTree | SequenceForm) -> SequenceForm | None:
@@ -89,43 +64,6 @@ def expected_value(game_form: FlatTree | SequenceForm, policy: NDArray[np.float6
     return _evaluate(game_form, policy)[0]
 
 
-def best_response(
-    game_form: FlatTree | SequenceForm, policy: NDArray[np.float64], player: int
-) -> BestResponse:
-    """Return a pure best response of `player` when the others follow `policy`.
-
-    policy: [n_slots] float64. Raises ValueError for a policy of another size or whose probabilities do not
-    sum to 1, and for a seat that does not decide.
-    """
-    policy = _checked(game_form, policy)
-    form = _form(game_form)
-    if form is None:
-        assert isinstance(game_form, FlatTree)
-        return _tree_best_response(game_form, policy, player)
-    side = form.side_of(player)
-    plex = form.sides[side]
-    value = FormArrays(form).payoffs(policy, side)[form.layout.sides[side].position]
-    pure = np.zeros(plex.n_sequences)
-    _respond(plex.start, plex.parent, value, pure)
-    answer = policy.copy()
-    answer[plex.slot[1:]] = pure[1:]
-    return BestResponse(player, float(value[0]), answer)
-
-
-def _tree_best_response(tree: FlatTree, policy: NDArray[np.float64], player: int) -> BestResponse:
-    seats = deciding_seats(tree)
-    if player not in seats:
-        raise ValueError(f"player must be one of the deciding seats {tuple(seats)}; got {player}")
-    value = best_response_value(tree, policy, player)
-    slots = counterfactual_values(tree, policy, player, best_response=True).slot
-    answer = policy.copy()
-    for infoset in np.flatnonzero(tree.infoset_player == player):
-        first, last = tree.infoset_offset[infoset : infoset + 2]
-        answer[first:last] = 0.0
-        answer[first + int(np.argmax(slots[first:last]))] = 1.0
-    return BestResponse(player, value, answer)
-
-
 def best_response_values(
     game_form: FlatTree | SequenceForm, policy: NDArray[np.float64], *, lock: Policy | None = None
 ) -> tuple[float, ...]:
@@ -162,20 +100,3 @@ def _unlocked(
         return game_form, policy
     locked = LockedTree(game_form, lock)
     return locked.tree, locked.part(_checked(locked.original, policy))
-
-
-@kernel
-def _respond(
-    start: NDArray[np.int32],
-    parent: NDArray[np.int32],
-    value: NDArray[np.float64],
-    policy: NDArray[np.float64],
-) -> None:
-    """Turn the utility of each sequence into best-response values, bottom up; fill `policy`, pure."""
-    for i in range(len(parent) - 1, -1, -1):
-        best = start[i]
-        for s in range(start[i], start[i + 1]):
-            if value[s] > value[best]:
-                best = s
-        policy[best] = 1.0
-        value[parent[i]] += value[best]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cfr.best_response import best_response_values
 from cfr.sequence_form import SequenceForm, Treeplex, sequence_form
 from cfr.tree import FlatTree
+from cfr.values import normalised, uniform
 from games.support.interruption import heard
 
 __all__ = ["LP_METHODS", "LpError", "LpSolution", "LpTimeout", "solve_lp"]
@@ -116,10 +117,5 @@ def _flow(plex: Treeplex) -> Any:
 
 def _behaviour(plex: Treeplex, plan: NDArray[np.float64], policy: NDArray[np.float64]) -> None:
     """Write the action probabilities of a plan into `policy`, [n_slots]."""
-    if plex.n_infosets == 0:
-        return
-    sizes = np.diff(plex.start)
-    mass = np.repeat(np.add.reduceat(plan, plex.start[:-1]), sizes)
-    probs = np.repeat(1.0 / sizes, sizes)
-    np.divide(plan[1:], mass, out=probs, where=mass > 1e-12)
-    policy[plex.slot[1:]] = probs
+    even = uniform(plex.start)
+    policy[plex.slot[1:]] = normalised(plan[1:], plex.start - 1, even, least=1e-12)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from cfr.best_response import exploitability
 from cfr.engine.resume import check_whole, read_state
 from cfr.tree import FlatTree, require_tree
+from cfr.values import normalised, uniform
 from games.game import CHANCE, TERMINAL
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, mixed_word
@@ -115,12 +116,7 @@ class MonteCarloSolver:
 
     def _normalised(self, mass: NDArray[np.float64]) -> NDArray[np.float64]:
         offset = self.tree.infoset_offset
-        sizes = np.diff(offset)
-        out = np.repeat(1.0 / sizes, sizes)
-        if len(sizes):
-            total = np.repeat(np.add.reduceat(mass, offset[:-1]), sizes)
-            np.divide(mass, total, out=out, where=total > 0)
-        return out
+        return normalised(mass, offset, uniform(offset))
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cfr.engine.layout import Layout, make_layout
 from cfr.tree import FlatTree, InvalidTree, require_tree
-from cfr.tree.digest import array_digest
+from cfr.tree.flat import array_digest
 from cfr.tree.recall import ImperfectRecall
 from games.game import Game
 from games.support.kernel import kernel

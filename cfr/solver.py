@@ -23,16 +23,25 @@ from cfr.engine.resume import (
     read_state,
     same_variant,
 )
-from cfr.engine.warm_start import start_regrets
 from cfr.policies.lock import LockedTree
 from cfr.policies.policy import Policy
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
-from cfr.values import check_policy, check_probabilities
+from cfr.values import check_policy, check_probabilities, reach, uniform
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
 
-__all__ = ["Progress", "Solution", "Solver", "SolverError", "Start", "Stop", "run_until", "solve"]
+__all__ = [
+    "Progress",
+    "Solution",
+    "Solver",
+    "SolverError",
+    "Start",
+    "Stop",
+    "run_until",
+    "solve",
+    "start_regrets",
+]
 
 
 class SolverError(ValueError):
@@ -84,7 +93,7 @@ class Start:
 
     policy: [n_slots] float64, on the slots of the tree that is solved.
     weight: iterations' worth of regrets with which it is held on to at first, positive and finite (see
-        `warm_start`).
+        `start_regrets`).
     """
 
     policy: NDArray[np.float64]
@@ -150,9 +159,8 @@ class Solver:
         self._regret, self._prediction, self._policy, self._sum = (self._play.zeros() for _ in range(4))
         self._stamp = np.zeros(len(sides[0].bundle), np.int32), np.zeros(len(sides[1].bundle), np.int32)
         self._work = self._play.work()
-        uniform = [np.repeat(1.0 / np.diff(plex.start), np.diff(plex.start)) for plex in form.sides]
-        for side, policy, probs in zip(sides, self._policy, uniform, strict=True):
-            policy[side.position[1:]] = probs
+        for side, policy, plex in zip(sides, self._policy, form.sides, strict=True):
+            policy[side.position[1:]] = uniform(plex.start)
 
     def run(self, n: int) -> None:
         """Run `n` more iterations. Raises SolverError unless that is a whole number of at least 0."""
@@ -185,7 +193,7 @@ class Solver:
         return self._work[0][3], self._work[1][3]
 
     def start_from(self, policy: NDArray[np.float64], regrets: NDArray[np.float64]) -> None:
-        """Begin at a policy with the regrets that hold on to it (see `warm_start`), both [n_slots] float64.
+        """Begin at a policy with the regrets that hold on to it (`start_regrets`), both [n_slots] float64.
 
         Raises SolverError once iterations were run.
         """
@@ -362,6 +370,32 @@ def _begin(
     policy = check_probabilities(check_policy(game_form, start.policy), game_form.infoset_offset)
     scale = float(np.abs(game_form.returns).max(initial=0.0))
     solver.start_from(policy, start_regrets(game_form, policy, start.weight, scale))
+
+
+def start_regrets(
+    tree: FlatTree, policy: NDArray[np.float64], weight: float, scale: float
+) -> NDArray[np.float64]:
+    """Return the regrets that CFR starts from so that it plays `policy`, [n_slots] float64, in payoffs.
+
+    Regret matching plays any strategy to which the regrets are proportional. Their size says how long the
+    start is held on to: here `weight` iterations in each of which a full payoff range was regretted, scaled
+    by how often the infoset comes up. The idea is that of Brown and Sandholm 2016, "Strategy-based warm
+    starting for regret minimization in games", who derive the size from the strategy's exploitability; this
+    rule is ours.
+    weight: iterations' worth of them. scale: payoffs regretted in each, the largest of the tree for example.
+    Zero at infosets that the others and chance never lead to under `policy`.
+    Raises ValueError for a policy of another size.
+    """
+    found = reach(tree, policy)
+    often = np.zeros(tree.n_infosets)
+    for seat in range(tree.n_players):
+        mine = np.flatnonzero(tree.player == seat)
+        others = found.chance[mine]
+        for other in range(tree.n_players):
+            if other != seat:
+                others = others * found.players[mine, other]
+        often += np.bincount(tree.infoset[mine], others, tree.n_infosets)
+    return np.repeat(weight * scale * often, np.diff(tree.infoset_offset)) * policy
 
 
 def run_until(solver: Runs, last: float, target: float | None, stop: Stop, began: float) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cfr.engine.kernels import discount_table
 from cfr.engine.resume import check_whole, iterations_at_once, read_state, same_variant
 from cfr.tree import FlatTree, require_tree
-from cfr.values import best_response_value, infoset_parent_slot, root_values
+from cfr.values import best_response_value, infoset_parent_slot, normalised, root_values, uniform
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 from games.support.kernel import kernel
 
@@ -56,9 +56,8 @@ class TreeSolver:
         for seat in self.seats:
             mine = tree.infoset_player == seat
             self._parent_slot[mine] = infoset_parent_slot(tree, seat, recall=recall)[mine]
-        sizes = np.diff(tree.infoset_offset)
         self._regret, self._prediction, self._sum = (np.zeros(tree.n_slots) for _ in range(3))
-        self._policy = np.repeat(1.0 / sizes, sizes)
+        self._policy = uniform(tree.infoset_offset)
         returns = np.zeros((tree.n_nodes, tree.n_players))
         returns[tree.terminal] = tree.returns
         scale = float(np.abs(tree.returns).max(initial=0.0))
@@ -92,7 +91,7 @@ class TreeSolver:
             self.iteration += some
 
     def start_from(self, policy: NDArray[np.float64], regrets: NDArray[np.float64]) -> None:
-        """Begin at a policy with the regrets that hold on to it (see `warm_start`), both [n_slots] float64.
+        """Begin at a policy with the regrets that hold on to it (`start_regrets`), both [n_slots] float64.
 
         Raises ValueError once iterations were run.
         """
@@ -107,13 +106,7 @@ class TreeSolver:
 
     def average_policy(self) -> NDArray[np.float64]:
         """Return the average policy, [n_slots] float64; where it never plays, the current policy."""
-        offset = self.tree.infoset_offset
-        if len(offset) == 1:
-            return self._policy.copy()
-        mass = np.repeat(np.add.reduceat(self._sum, offset[:-1]), np.diff(offset))
-        out = self._policy.copy()
-        np.divide(self._sum, mass, out=out, where=mass > 0)
-        return out
+        return normalised(self._sum, self.tree.infoset_offset, self._policy)
 
     def evaluate(self) -> tuple[float, tuple[float, ...]]:
         """Return (value to team 0 of the average policy, what each deciding seat gets by best-responding)."""

@@ -19,14 +19,15 @@ __all__ = [
     "CounterfactualValues",
     "Reach",
     "best_response_value",
-    "cfbr_values",
     "check_policy",
     "check_probabilities",
     "counterfactual_values",
     "infoset_parent_slot",
     "node_values",
+    "normalised",
     "reach",
     "root_values",
+    "uniform",
 ]
 
 
@@ -127,6 +128,31 @@ def check_probabilities(policy: NDArray[np.float64], offset: NDArray[np.integer]
     return policy
 
 
+def uniform(offset: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return equal probabilities at every infoset, [n] float64. offset: [I + 1], where the entries begin."""
+    sizes = np.diff(offset)
+    return np.repeat(1.0 / sizes, sizes)
+
+
+def normalised(
+    mass: NDArray[np.float64],
+    offset: NDArray[np.integer],
+    otherwise: NDArray[np.float64],
+    *,
+    least: float = 0.0,
+) -> NDArray[np.float64]:
+    """Return probabilities in proportion to `mass` at every infoset, [n] float64.
+
+    offset: [I + 1], where the infosets' entries begin, from 0. otherwise: [n], the probabilities where the
+    masses of an infoset sum to at most `least`.
+    """
+    out = otherwise.copy()
+    if len(offset) > 1:
+        total = np.repeat(np.add.reduceat(mass, offset[:-1]), np.diff(offset))
+        np.divide(mass, total, out=out, where=total > least)
+    return out
+
+
 def reach(tree: FlatTree, policy: NDArray[np.float64]) -> Reach:
     """Return the reach of each node under `policy`. Raises ValueError for a policy of another size."""
     policy = check_policy(tree, policy)
@@ -206,7 +232,7 @@ def counterfactual_values(
     """Return the counterfactual values of the player's infosets and actions.
 
     best_response: the player best-responds from each infoset on, to the others' part of `policy`;
-        otherwise it too follows `policy`.
+        otherwise it too follows `policy` (Burch, Johanson and Bowling 2014).
     Raises ValueError for a policy of another size or a seat out of range, ImperfectRecall where the player
     has forgotten what it did.
     """
@@ -245,19 +271,6 @@ def best_response_value(tree: FlatTree, policy: NDArray[np.float64], player: int
     ends = own_slots(tree, player)[tree.terminal] < 0
     undecided = reach(tree, policy).without(player)[tree.terminal] * tree.returns[:, player]
     return float(values.infoset[first].sum() + undecided[ends].sum())
-
-
-def cfbr_values(
-    tree: FlatTree, policy: NDArray[np.float64], player: int, *, normalised: bool = False
-) -> NDArray[np.float64]:
-    """Return the counterfactual best-response value of each infoset of `player`, [I] float64.
-
-    The others follow `policy`. Unnormalised values are weighted by chance's and the others' reach;
-    normalised ones are payoffs, nan where that reach is 0. Infosets of other seats are nan.
-    Source: Burch, Johanson and Bowling 2014.
-    """
-    values = counterfactual_values(tree, policy, player, best_response=True)
-    return values.normalised if normalised else values.infoset
 
 
 @kernel(lazy=True)

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.bench.bench import Progress
+from experiments.bench.bench import Progress, SpeedBench, figures
 from gs2.commands.common import COUNT, SEED, FiniteRange
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["WEB", "BrowserLoad", "WebBench"]
+__all__ = ["WEB", "BrowserLoad", "measure_web", "web_tables"]
 
 
 @dataclass(frozen=True)
@@ -219,17 +219,31 @@ async def _measure(load: dict[str, Any], seed: int, progress: Progress) -> Brows
     )
 
 
-class WebBench:
-    """How long people wait at tables in the browser."""
+def measure_web(*, seed: int, progress: Progress, **load: Any) -> BrowserLoad:
+    """Return what people waited for. load: the first five fields of the record."""
+    return asyncio.run(_measure(load, seed, progress))
 
-    name = "web"
-    title = "People at tables in the browser"
-    help = "Measure the browser's server under many people at once: how long a click waits."
-    about = (
-        "Each person sits at a table with three agents, picks cards and plays at random. "
-        "In the end the server is killed and started again."
-    )
-    options = (
+
+def web_tables(result: BrowserLoad) -> list[Table]:
+    """Return the record as a table."""
+    rows = [
+        ("cards picked", f"{result.select_p50_ms}", f"{result.select_p99_ms}"),
+        ("move played", f"{result.play_p50_ms}", f"{result.play_p99_ms}"),
+        ("next agent's move", f"{result.reply_p50_ms}", f"{result.reply_p99_ms}"),
+        ("tables lost by a kill", str(result.lost), ""),
+        ("moves a second", f"{result.plays_per_second}", ""),
+    ]
+    title = f"{result.tables} tables, {result.agent} in the other seats"
+    return [figures(title, ("click", "median ms", "99 % below, ms"), rows, box=None)]
+
+
+WEB = SpeedBench(
+    name="web",
+    title="People at tables in the browser",
+    help="Measure the browser's server under many people at once: how long a click waits.",
+    about="Each person sits at a table with three agents, picks cards and plays at random. "
+    "In the end the server is killed and started again.",
+    options=(
         click.Option(["--tables"], type=COUNT, default=50, show_default=True, help="Tables at once."),
         click.Option(["--agent"], default="blueprint", show_default=True, help="Agent of the other seats."),
         click.Option(
@@ -254,25 +268,7 @@ class WebBench:
             help="Seconds of play.",
         ),
         click.Option(["--seed"], type=SEED, default=0, show_default=True, help="Seed of the run."),
-    )
-
-    def run(self, progress: Progress, *, seed: int, **load: Any) -> BrowserLoad:
-        """Return what people waited for."""
-        return asyncio.run(_measure(load, seed, progress))
-
-    def tables(self, result: BrowserLoad) -> list[Table]:
-        """Return the record as a table."""
-        from rich.table import Table
-
-        table = Table(title=f"{result.tables} tables, {result.agent} in the other seats", box=None)
-        for heading in ("click", "median ms", "99 % below, ms"):
-            table.add_column(heading, justify="left" if heading == "click" else "right")
-        table.add_row("cards picked", f"{result.select_p50_ms}", f"{result.select_p99_ms}")
-        table.add_row("move played", f"{result.play_p50_ms}", f"{result.play_p99_ms}")
-        table.add_row("next agent's move", f"{result.reply_p50_ms}", f"{result.reply_p99_ms}")
-        table.add_row("tables lost by a kill", str(result.lost), "")
-        table.add_row("moves a second", f"{result.plays_per_second}", "")
-        return [table]
-
-
-WEB = WebBench()
+    ),
+    measure="experiments.browser_load:measure_web",
+    show="experiments.browser_load:web_tables",
+)

@@ -22,6 +22,7 @@ from cfr.policies.policy import Policy, PolicyError, load_policy
 from cfr.policies.policy_words import load_policy_json
 from cfr.tree import FlatTree
 from cfr.tree.flat import require_tree
+from cfr.values import uniform
 from games.game import CHANCE, Game, GameError, Infoset
 from games.infosets.nature import NatureView
 from games.ragged import Ragged
@@ -140,7 +141,7 @@ def _on_slots(tree: FlatTree, lock: Policy) -> tuple[NDArray[np.bool_], NDArray[
     """Return (which infosets are locked, [I] bool; the lock there and uniform play elsewhere, by slot)."""
     counts = np.diff(tree.infoset_offset)
     fixed = np.zeros(tree.n_infosets, bool)
-    base = np.repeat(1.0 / counts, counts)
+    base = uniform(tree.infoset_offset)
     for player in np.unique(lock.infoset_player).tolist():
         mine = np.flatnonzero(tree.infoset_player == player)
         found = lock.find(tree.infoset_key[mine], player)

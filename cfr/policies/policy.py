@@ -7,7 +7,7 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,10 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.policies.archive import Archive, ArchiveError
-from cfr.tree import FlatTree, require_tree
+from cfr.tree import FlatTree, grow, require_tree
 from cfr.tree.memory import memory_limit
+from cfr.values import uniform
 from games.game import Game
+from games.infosets.naming import joined_lines
 from games.ragged import Ragged
+from games.registry import load_game
 from games.support.files import FileProblem, open_regular, replacing
 
 __all__ = [
@@ -58,8 +61,7 @@ class PolicyError(ValueError):
 def uniform_policy(tree: FlatTree) -> NDArray[np.float64]:
     """Return equal probabilities at every infoset, [n_slots] float64. Raises InvalidTree for no tree."""
     require_tree(tree)
-    sizes = np.diff(tree.infoset_offset)
-    return np.repeat(1.0 / sizes, sizes)
+    return uniform(tree.infoset_offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,9 +219,16 @@ class Policy:
         `open_spiel.python.policy.pyspiel_policy_to_python_policy`.
         Raises GameError if OpenSpiel is not installed or has no such game.
         """
-        from cfr.policies.policy_words import to_openspiel
+        import pyspiel
 
-        return to_openspiel(self)
+        game = load_game(self.game, general_sum=True)
+        tree = grow(game, keep_states=False)
+        probs = self.on(tree).tolist()
+        table = {
+            name: [(action, probs[slot]) for action, slot in zip(actions, slots, strict=True)]
+            for name, actions, slots in _openspiel_slots(game, tree)
+        }
+        return pyspiel.TabularPolicy(table)
 
     @staticmethod
     def from_openspiel(theirs: Any, game: Game, note: str = "from OpenSpiel") -> Policy:
@@ -231,9 +240,24 @@ class Policy:
         Raises GameError as `to_openspiel`, PolicyError for another kind of policy, or one that lacks an
         infoset, knows other actions there, or does not sum to 1.
         """
-        from cfr.policies.policy_words import from_openspiel
-
-        return from_openspiel(theirs, game, note)
+        tree = grow(game, keep_states=False)
+        probs = np.zeros(tree.n_slots)
+        table = _openspiel_table(theirs)
+        for name, actions, slots in _openspiel_slots(game, tree):
+            if name not in table:
+                raise PolicyError(
+                    f'{game.name}: a policy must have every infoset of the game; "{joined_lines(name)}" is '
+                    f"missing; it has {len(table):,} infosets, the game {tree.n_infosets:,}"
+                )
+            row = table[name]
+            unknown = sorted(action for action, prob in row.items() if prob and action not in actions)
+            if unknown:
+                raise PolicyError(
+                    f'{game.name}: "{joined_lines(name)}" has no action {unknown[0]}; it has {actions}; was '
+                    "the policy made for these parameters?"
+                )
+            probs[slots.start : slots.stop] = [row.get(action, 0.0) for action in actions]
+        return tabular_policy(game.name, tree, probs, note)
 
 
 def tabular_policy(
@@ -401,3 +425,50 @@ def _rows(keys: NDArray[np.uint64], players: NDArray[np.int8]) -> NDArray[np.voi
     table[:, 0] = players
     table[:, 1:] = keys
     return table.view(np.dtype((np.void, table.itemsize * table.shape[1])))[:, 0]
+
+
+def _openspiel_table(theirs: Any) -> dict[str, dict[int, float]]:
+    """Return the probabilities of a policy of OpenSpiel's, C++ or Python, by information state and action."""
+    if hasattr(theirs, "policy_table"):  # pyspiel.TabularPolicy
+        return {name: dict(row) for name, row in theirs.policy_table().items()}
+    if hasattr(theirs, "state_lookup") and hasattr(theirs, "action_probability_array"):
+        rows = theirs.action_probability_array
+        return {name: dict(enumerate(map(float, rows[at]))) for name, at in theirs.state_lookup.items()}
+    raise PolicyError(
+        "from_openspiel: it takes a TabularPolicy, of pyspiel or open_spiel.python.policy; got "
+        f"{type(theirs).__name__}; make one of it with tabular_policy_from_callable or pyspiel.TabularPolicy"
+    )
+
+
+def _openspiel_slots(game: Game, tree: FlatTree) -> Iterator[tuple[str, list[int], range]]:
+    """Yield OpenSpiel's name of each infoset of a tree, its actions, and their slots.
+
+    Raises GameError if OpenSpiel has no such game, PolicyError if it has other infosets.
+    """
+    from games.openspiel.names import openspiel_actions, openspiel_game
+
+    theirs = openspiel_game(game, by_strings=True)
+    offset = tree.infoset_offset.tolist()
+    all_actions = tree.slot_actions().tolist()
+    named: set[str] = set()
+    for number, node in enumerate(tree.infoset_first_node().tolist()):
+        state = theirs.new_initial_state()
+        for action in openspiel_actions(game, _way(tree, node)):
+            state.apply_action(action)
+        slots = range(offset[number], offset[number + 1])
+        actions, name = all_actions[slots.start : slots.stop], state.information_state_string()
+        if state.legal_actions() != actions or name in named:
+            raise PolicyError(
+                f"{game.name}: OpenSpiel's game must have the same infosets; differs at {name!r}"
+            )
+        named.add(name)
+        yield name, actions, slots
+
+
+def _way(tree: FlatTree, node: int) -> list[int]:
+    """Return the actions that lead to a node."""
+    way: list[int] = []
+    while tree.parent[node] >= 0:
+        way.append(int(tree.action[node]))
+        node = int(tree.parent[node])
+    return way[::-1]

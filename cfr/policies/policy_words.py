@@ -1,4 +1,4 @@
-"""Policies for people and other programs: as JSON that is read without gs2, and as OpenSpiel's own policy.
+"""Policies for people and other programs, as JSON that is read without gs2.
 
 {"format": "gs2 policy 1", "game": "leduc_poker", "note": "dcfr, 1000 iterations",
  "tree": "0f3c…", "policy": {"P0 holds Js": {"call": 0.93, "raise": 0.07}, …}}
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,19 +21,14 @@ from cfr.policies.policy import Policy, PolicyError, require_same_tree, tabular_
 from cfr.tree import EnumeratedTree, FlatTree, grow, require_states
 from games.game import Game
 from games.infosets import normal_text, unknown_infoset
-from games.infosets.naming import joined_lines
-from games.openspiel.names import openspiel_actions, openspiel_game
-from games.registry import load_game
 from games.support.files import read_text, write_text
 
 __all__ = [
     "PolicyWords",
-    "from_openspiel",
     "load_policy_json",
     "policy_words",
     "read_policy_json",
     "save_policy_json",
-    "to_openspiel",
 ]
 
 FORMAT = "gs2 policy 1"
@@ -217,84 +212,3 @@ def _row(path: str | Path, text: str, row: Any, actions: tuple[str, ...]) -> lis
             f'{path}: probabilities of an infoset must sum to 1; "{text}" sums to {sum(probs):g}'
         )
     return probs
-
-
-def to_openspiel(policy: Policy) -> Any:
-    """Return `policy.to_openspiel()`; see there."""
-    import pyspiel
-
-    game = load_game(policy.game, general_sum=True)
-    tree = grow(game, keep_states=False)
-    probs = policy.on(tree).tolist()
-    table = {
-        name: [(action, probs[slot]) for action, slot in zip(actions, slots, strict=True)]
-        for name, actions, slots in _openspiel_slots(game, tree)
-    }
-    return pyspiel.TabularPolicy(table)
-
-
-def from_openspiel(theirs: Any, game: Game, note: str) -> Policy:
-    """Return `Policy.from_openspiel(theirs, game)`; see there."""
-    tree = grow(game, keep_states=False)
-    probs = np.zeros(tree.n_slots)
-    table = _openspiel_table(theirs)
-    for name, actions, slots in _openspiel_slots(game, tree):
-        if name not in table:
-            raise PolicyError(
-                f'{game.name}: a policy must have every infoset of the game; "{joined_lines(name)}" is '
-                f"missing; it has {len(table):,} infosets, the game {tree.n_infosets:,}"
-            )
-        row = table[name]
-        unknown = sorted(action for action, prob in row.items() if prob and action not in actions)
-        if unknown:
-            raise PolicyError(
-                f'{game.name}: "{joined_lines(name)}" has no action {unknown[0]}; it has {actions}; was the '
-                "policy made for these parameters?"
-            )
-        probs[slots.start : slots.stop] = [row.get(action, 0.0) for action in actions]
-    return tabular_policy(game.name, tree, probs, note)
-
-
-def _openspiel_table(theirs: Any) -> dict[str, dict[int, float]]:
-    """Return the probabilities of a policy of OpenSpiel's, C++ or Python, by information state and action."""
-    if hasattr(theirs, "policy_table"):  # pyspiel.TabularPolicy
-        return {name: dict(row) for name, row in theirs.policy_table().items()}
-    if hasattr(theirs, "state_lookup") and hasattr(theirs, "action_probability_array"):
-        rows = theirs.action_probability_array
-        return {name: dict(enumerate(map(float, rows[at]))) for name, at in theirs.state_lookup.items()}
-    raise PolicyError(
-        "from_openspiel: it takes a TabularPolicy, of pyspiel or open_spiel.python.policy; got "
-        f"{type(theirs).__name__}; make one of it with tabular_policy_from_callable or pyspiel.TabularPolicy"
-    )
-
-
-def _openspiel_slots(game: Game, tree: FlatTree) -> Iterator[tuple[str, list[int], range]]:
-    """Yield OpenSpiel's name of each infoset of a tree, its actions, and their slots.
-
-    Raises GameError if OpenSpiel has no such game, PolicyError if it has other infosets.
-    """
-    theirs = openspiel_game(game, by_strings=True)
-    offset = tree.infoset_offset.tolist()
-    all_actions = tree.slot_actions().tolist()
-    named: set[str] = set()
-    for number, node in enumerate(tree.infoset_first_node().tolist()):
-        state = theirs.new_initial_state()
-        for action in openspiel_actions(game, _way(tree, node)):
-            state.apply_action(action)
-        slots = range(offset[number], offset[number + 1])
-        actions, name = all_actions[slots.start : slots.stop], state.information_state_string()
-        if state.legal_actions() != actions or name in named:
-            raise PolicyError(
-                f"{game.name}: OpenSpiel's game must have the same infosets; differs at {name!r}"
-            )
-        named.add(name)
-        yield name, actions, slots
-
-
-def _way(tree: FlatTree, node: int) -> list[int]:
-    """Return the actions that lead to a node."""
-    way: list[int] = []
-    while tree.parent[node] >= 0:
-        way.append(int(tree.action[node]))
-        node = int(tree.parent[node])
-    return way[::-1]

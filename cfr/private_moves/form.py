@@ -16,11 +16,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.policies.policy import Policy
 from cfr.private_moves.kernels import FULL, bad_row, best_values, fill_reaches, list_infosets, walk
 from cfr.public.array_file import raw_bytes
 from cfr.public.public_solver import Evaluation
 from cfr.public.sweeper import usable_cores
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
+from cfr.values import uniform
 from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
 from games.support.array_types import Array
@@ -126,12 +128,8 @@ class PrivateMovesForm:
 
     def uniform(self) -> Both:
         """Return the policies that choose every action alike."""
-
-        def even(side: Tries) -> NDArray[np.float64]:
-            counts = np.diff(side.first)
-            return np.concatenate([[1.0], np.repeat(1.0 / counts, counts)])
-
-        return even(self.sides[0]), even(self.sides[1])
+        first, second = (np.concatenate([[1.0], uniform(side.first)]) for side in self.sides)
+        return first, second
 
     def infoset_text(self, player: int, infoset: int) -> str:
         """Return the name of an infoset, as `parse_infoset` of the game reads it."""
@@ -167,6 +165,20 @@ class PrivateMovesForm:
         table = np.zeros((side.n_infosets, self.game.placements.cells))
         table[self._legal(player)] = policy[1:]
         return table
+
+    def keyed(self, policy: Both, note: str = "") -> Policy:
+        """Return policies by infoset key, as searches and agents read them. note: how they were made."""
+        counts = np.concatenate([np.diff(side.first) for side in self.sides])
+        return Policy(
+            game=self.game.name,
+            probs=np.concatenate([policy[0][1:], policy[1][1:]]),
+            infoset_player=np.repeat(np.arange(2, dtype=np.int8), [side.n_infosets for side in self.sides]),
+            infoset_offset=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+            infoset_key=np.concatenate(
+                [self.game.infoset_key(self.decisions(seat), seat) for seat in (0, 1)]
+            ),
+            note=note,
+        )
 
     def from_rows(self, table: NDArray[np.float64], player: int) -> NDArray[np.float64]:
         """Return the policy of a table, [infosets, cells], in the order of `sides`.

@@ -1,20 +1,29 @@
-"""What a growing tree may take, and the watch that keeps it to that."""
+"""What a growing tree may take, how long it takes, and the watch that keeps it to that."""
 
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree.duration import seconds_per_history, words_of_seconds
 from cfr.tree.memory import TooLarge, bytes_per_history, memory_limit, too_large, words_of_bytes
-from games.game import Game
+from games.game import CHANCE, Game
 from games.size import estimate_size
 
-__all__ = ["LOOK_AFTER", "USUAL_BUDGET", "GrowthWatch", "TreeBudget"]
+__all__ = [
+    "CFR_SECONDS",
+    "GROWTH_SECONDS",
+    "LOOK_AFTER",
+    "USUAL_BUDGET",
+    "GrowthWatch",
+    "TreeBudget",
+    "seconds_per_history",
+    "words_of_seconds",
+]
 
 LOOK_AFTER = 100_000
 """Histories after which a growing tree's size is estimated; below, growing takes less than looking."""
@@ -25,6 +34,13 @@ ANNOUNCED_SECONDS = 30.0
 _log = logging.getLogger("gs2")
 MAX_NODES = 50_000_000
 """Histories that a tree may have unless its caller says otherwise."""
+
+GROWTH_SECONDS = 2.5e-7
+"""Seconds that growing takes for each history besides what the game itself takes; measured on Leduc poker,
+Liar's Dice and Goofspiel of 300,000 to 1.6 million histories: 1e-7 to 3.5e-7 on a shared core."""
+CFR_SECONDS = 1e-9
+"""Seconds of a CFR+ iteration for each history. Measured on the same: 3e-11 to 1.4e-9."""
+PLAYS = 2048
 
 
 @dataclass(frozen=True)
@@ -114,3 +130,33 @@ class GrowthWatch:
             f"grow: {self.game.name} has {count} nodes below these roots, and at most {self.max_nodes:,} are "
             "allowed; set a depth or branch limit, or raise max_nodes"
         )
+
+
+def seconds_per_history(game: Game, rng: np.random.Generator, *, plays: int = PLAYS) -> float:
+    """Return the seconds that growing a game's tree takes for each history, on this machine as busy as it is.
+
+    plays: random plays in which the game is asked what a tree asks it.
+    """
+    states = np.repeat(game.root(), plays, axis=0)
+    spent, asked = 0.0, 0
+    while len(states):
+        began = time.perf_counter()
+        players, actions = game.player(states), game.actions(states)
+        for seat in range(game.num_players):
+            game.infoset_key(states, seat)
+        going = np.flatnonzero(players >= CHANCE)
+        pick = actions.offsets[:-1][going] + (rng.random(len(going)) * actions.counts[going]).astype(np.int64)
+        asked += len(states)
+        states = game.step(states, going, actions.values[pick])
+        spent += time.perf_counter() - began
+    return spent / asked + GROWTH_SECONDS
+
+
+def words_of_seconds(seconds: float) -> str:
+    """Return a time in words: 3 ms, 12 s, 4 min, 2.5 h, 12 days, 3e+06 years."""
+    if seconds >= 1e4 * 365 * 86400:
+        return f"{seconds / (365 * 86400):.1g} years"
+    for unit, size in (("years", 365 * 86400.0), ("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0)):
+        if seconds >= 2 * size or (unit == "s" and seconds >= 1):
+            return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:,.0f} {unit}"
+    return f"{seconds * 1e3:.2g} ms"

@@ -6,6 +6,7 @@ object, so every solver and every gadget serves both.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -13,11 +14,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree.digest import array_digest
 from games.game import TERMINAL
 from games.support.contract import ContractError
 
-__all__ = ["EnumeratedTree", "FlatTree", "InvalidTree", "require_states"]
+__all__ = ["EnumeratedTree", "FlatTree", "InvalidTree", "array_digest", "require_states"]
 
 
 class InvalidTree(ContractError):
@@ -236,3 +236,16 @@ def _fixed(array: NDArray[Any]) -> NDArray[Any]:
     """Return the array, which nobody may write to from now on."""
     array.flags.writeable = False
     return array
+
+
+def array_digest(*arrays: NDArray[np.generic]) -> str:
+    """Return a fingerprint of arrays of whole numbers and of fractions, 32 hexadecimal digits.
+
+    Fractions count in single precision: what another machine or release rounds otherwise is no other tree.
+    """
+    found = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        kept = np.ascontiguousarray(array, "<f4" if array.dtype.kind == "f" else "<i4") + 0  # -0.0 is 0.0
+        found.update(repr(kept.shape).encode())
+        found.update(kept.data)
+    return found.hexdigest()

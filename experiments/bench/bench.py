@@ -1,4 +1,4 @@
-"""What a bench is: something whose speed is measured, with its options, its record and its tables.
+"""What a bench is: something whose speed is measured, with its options, its record and its tables; rates.
 
 `gs2 bench` finds benches by the entry points `gs2.benches`, ours and anybody's:
 
@@ -13,7 +13,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
@@ -21,7 +24,17 @@ import click
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["GROUP", "Bench", "BenchError", "Progress", "check_bench"]
+__all__ = [
+    "GROUP",
+    "Bench",
+    "BenchError",
+    "Progress",
+    "Rate",
+    "SpeedBench",
+    "check_bench",
+    "figures",
+    "measured_rate",
+]
 
 GROUP = "gs2.benches"
 """Entry points that add benches."""
@@ -61,6 +74,81 @@ class Bench(Protocol[Record]):
     def tables(self, result: Record) -> list[Table]:
         """Return the record as tables for a terminal."""
         ...
+
+
+@dataclass(frozen=True)
+class SpeedBench:
+    """A bench of two functions, each named as `module:function` and imported when it runs.
+
+    measure: takes the options by their names, and `progress`. show: takes what that returns.
+    """
+
+    name: str
+    title: str
+    help: str
+    about: str
+    options: Sequence[click.Parameter]
+    measure: str
+    show: str
+
+    def run(self, progress: Progress, **options: Any) -> Any:
+        """Return what was measured."""
+        return _function(self.measure)(progress=progress, **options)
+
+    def tables(self, result: Any) -> list[Table]:
+        """Return the record as tables."""
+        found: list[Table] = _function(self.show)(result)
+        return found
+
+
+def _function(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
+
+
+def figures(
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1, **drawn: Any
+) -> Table:
+    """Return a table to print: its first columns, as many as `words`, are of words, the others of figures.
+
+    drawn: what `rich.table.Table` also takes.
+    """
+    from rich.table import Table
+
+    table = Table(title=title, **drawn)
+    for column, head in enumerate(heads):
+        table.add_column(head, justify="left" if column < words else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Things done a second.
+
+    processor: per second of processor time, times `threads`. wall: per second by the clock on the wall.
+    share: of a core that each thread had meanwhile.
+    """
+
+    processor: float
+    wall: float
+    threads: int
+    share: float
+
+
+def measured_rate(work: Callable[[], int], seconds: float, threads: int) -> Rate:
+    """Return the rate of some work that is repeated; the work itself keeps `threads` threads busy.
+
+    work: does something, and returns how many things that were. It is done once before a clock starts.
+    """
+    work()
+    done, begin, ran = 0, time.perf_counter(), time.process_time()
+    while (wall := time.perf_counter() - begin) < seconds or done == 0:
+        done += work()
+    wall, used = time.perf_counter() - begin, time.process_time() - ran
+    return Rate(threads * done / used, done / wall, threads, used / wall / threads)
 
 
 def check_bench(bench: Any) -> None:

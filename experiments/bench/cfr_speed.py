@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,9 +24,9 @@ from cfr.engine.play import SWEPT_ANYHOW
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow
-from cfr.variants import VARIANTS
+from cfr.variants import VARIANTS, variant
+from experiments.bench.bench import figures
 from experiments.bench.cfr_floor import Floor, measure_floor
-from experiments.bench.openspiel_peer import OPENSPIEL, Peer, has_openspiel
 from games.registry import RESEARCH_GAMES, load_game
 
 if TYPE_CHECKING:
@@ -40,8 +40,24 @@ __all__ = [
     "Convergence",
     "cfr_tables",
     "measure_cfr",
+    "measure_named",
     "print_construction",
 ]
+
+
+_GOOFSPIEL = (
+    "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards={},num_turns=3,points_order={},"
+    "returns_type=point_difference))"
+)
+_OPENSPIEL = {
+    "leduc_poker": "leduc_poker",
+    "liars_dice_6": "liars_dice(dice_sides=6)",
+    "liars_dice_7": "liars_dice(dice_sides=7)",
+    "goofspiel_5_random_3": _GOOFSPIEL.format(5, "random"),
+    "goofspiel_10_ascending_3": _GOOFSPIEL.format(10, "ascending"),
+    "goofspiel_12_ascending_3": _GOOFSPIEL.format(12, "ascending"),
+}
+"""The same games in OpenSpiel's terms."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +168,26 @@ def measure_cfr(
     return CfrRecord(tuple(construction), tuple(speed), tuple(floor), tuple(convergence))
 
 
+def measure_named(
+    *,
+    games: tuple[str, ...],
+    variants: tuple[str, ...],
+    repeats: int,
+    openspiel: bool,
+    progress: Callable[[str], None],
+) -> CfrRecord:
+    """Return what `measure_cfr` does of games and variants by name, by default of all.
+
+    Raises before the first figure is measured for a name that no game or variant has.
+    """
+    for name in games:
+        load_game(name)
+    for name in variants:
+        variant(name)
+    work = CfrWork(variants=variants or tuple(VARIANTS), repeats=repeats)
+    return measure_cfr(games or RESEARCH_GAMES, work, openspiel=openspiel, progress=progress)
+
+
 def _construct(name: str) -> Construction:
     """Build the game in a fresh process, which has built a small one before."""
     out = subprocess.run(
@@ -216,7 +252,7 @@ def _speed(name: str, form: SequenceForm, work: CfrWork, peer_seconds: float) ->
     iterations, repeats = work.iterations, work.repeats
     _run_ms(form, 1 + SWEPT_ANYHOW // sum(side.n_positions for side in form.layout.sides))
     ours, evaluations, theirs, first = [], [], [], []
-    peer = Peer(OPENSPIEL[name]) if peer_seconds > 0 and name in OPENSPIEL and has_openspiel() else None
+    peer = _Peer(_OPENSPIEL[name]) if peer_seconds > 0 and name in _OPENSPIEL and _has_openspiel() else None
     peer_iterations = peer.fitting(peer_seconds / repeats) if peer else 0
     for _ in range(repeats):
         ms, solver = _run_ms(form, iterations)
@@ -266,38 +302,65 @@ def _converge(name: str, form: SequenceForm, row: str, work: CfrWork) -> list[Co
     return out
 
 
+def _has_openspiel() -> bool:
+    """Return whether the extra is installed."""
+    try:
+        import pyspiel  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class _Peer:
+    """OpenSpiel's C++ CFR+ on one game."""
+
+    def __init__(self, name: str) -> None:
+        import pyspiel
+
+        self._pyspiel: Any = pyspiel
+        self._game = pyspiel.load_game(name)
+        self._solver: Any = None
+
+    def fitting(self, seconds: float) -> int:
+        """Return how many iterations fit, at least 1, judged by the first."""
+        return max(1, min(1000, int(seconds * 1e3 / self.run_ms(1))))
+
+    def run_ms(self, iterations: int) -> float:
+        """Return processor milliseconds per iteration, from the start."""
+        self._solver = self._pyspiel.CFRPlusSolver(self._game)
+        began = time.process_time()
+        for _ in range(iterations):
+            self._solver.evaluate_and_update_policy()
+        return (time.process_time() - began) / iterations * 1e3
+
+    def exploitability_ms(self) -> float:
+        """Return processor milliseconds of one NashConv of the last run's average policy."""
+        policy = self._solver.average_policy()
+        began = time.process_time()
+        self._pyspiel.nash_conv(self._game, policy, True)
+        return (time.process_time() - began) * 1e3
+
+
 def cfr_tables(result: CfrRecord) -> list[Table]:
     """Return the result as tables for a terminal."""
-    from rich.table import Table
-
-    build = Table(title="From game string to solver", caption="each in a process of its own")
-    for column in ("game", "histories", "payoffs", "boxes", "distinct", "sequence form", "layout", "peak"):
-        build.add_column(column, justify="left" if column == "game" else "right")
-    for c in result.construction:
-        build.add_row(
-            c.game,
-            f"{c.histories:,}",
-            f"{c.entries:,}",
-            f"{c.boxes:,}",
-            f"{c.distinct:,}",
-            f"{c.seconds:.2f} s",
-            f"{c.layout_seconds:.3f} s",
-            f"{c.peak_mb:,.0f} MB",
-        )
-
-    peers = any(s.openspiel_iterations for s in result.speed)
-    speed = Table(
-        title="Milliseconds per iteration of CFR+, and of one exploitability evaluation",
-        caption="first: as many iterations as OpenSpiel's C++ CFR+ got; ratios are over those"
-        if peers
-        else None,
+    build = figures(
+        "From game string to solver",
+        ("game", "histories", "payoffs", "boxes", "distinct", "sequence form", "layout", "peak"),
+        [
+            (
+                c.game,
+                *(f"{number:,}" for number in (c.histories, c.entries, c.boxes, c.distinct)),
+                f"{c.seconds:.2f} s",
+                f"{c.layout_seconds:.3f} s",
+                f"{c.peak_mb:,.0f} MB",
+            )
+            for c in result.construction
+        ],
+        caption="each in a process of its own",
     )
-    speed.add_column("game")
-    for column in ("iterations", "ms each", "exploitability"):
-        speed.add_column(column, justify="right")
-    if peers:
-        for column in ("first", "ms each", "OpenSpiel", "ratio", "its NashConv", "ratio"):
-            speed.add_column(column, justify="right")
+    peers = any(s.openspiel_iterations for s in result.speed)
+    heads = ("game", "iterations", "ms each", "exploitability")
+    rows = []
     for s in result.speed:
         ours = (s.game, f"{s.iterations:,}", f"{s.iteration_ms:.4f}", f"{s.exploitability_ms:.3f}")
         theirs = (
@@ -308,55 +371,58 @@ def cfr_tables(result: CfrRecord) -> list[Table]:
             _or_blank(s.openspiel_exploitability_ms, ",.0f"),
             _ratio(s.openspiel_exploitability_ms, s.exploitability_ms),
         )
-        speed.add_row(*ours, *(theirs if peers else ()))
-
-    floor = Table(
-        title="An iteration of CFR+ beside the bytes that it must move",
+        rows.append((*ours, *(theirs if peers else ())))
+    speed = figures(
+        "Milliseconds per iteration of CFR+, and of one exploitability evaluation",
+        (*heads, *(("first", "ms each", "OpenSpiel", "ratio", "its NashConv", "ratio") if peers else ())),
+        rows,
+        caption="first: as many iterations as OpenSpiel's C++ CFR+ got; ratios are over those"
+        if peers
+        else None,
+    )
+    floor = figures(
+        "An iteration of CFR+ beside the bytes that it must move",
+        (
+            "game",
+            "updated",
+            "reached",
+            "state",
+            "payoffs",
+            "GB/s",
+            "floor",
+            "takes",
+            "state",
+            "all",
+            "vectors",
+        ),
+        [
+            (
+                f.game,
+                f"{f.updated:,.0f}",
+                f"{f.reached:,.0f}",
+                f"{f.state_bytes / 1e3:,.0f} kB",
+                f"{f.payoff_bytes / 1e3:,.0f} kB",
+                f"{f.gb_per_second:.0f}",
+                f"{f.floor_us:.2f} µs",
+                f"{f.iteration_us:.2f} µs",
+                *(f"{ratio:.1f} ×" for ratio in (f.state_ratio, f.ratio, f.vector_ratio)),
+            )
+            for f in result.floor
+        ],
         caption="bytes at the speed of an array of that size; state: regrets, policy and sums alone; "
         "vectors: what the layout loads and stores, padding, plans and values included",
     )
-    for column in (
-        "game",
-        "updated",
-        "reached",
-        "state",
-        "payoffs",
-        "GB/s",
-        "floor",
-        "takes",
-        "state",
-        "all",
-        "vectors",
-    ):
-        floor.add_column(column, justify="left" if column == "game" else "right")
-    for f in result.floor:
-        floor.add_row(
-            f.game,
-            f"{f.updated:,.0f}",
-            f"{f.reached:,.0f}",
-            f"{f.state_bytes / 1e3:,.0f} kB",
-            f"{f.payoff_bytes / 1e3:,.0f} kB",
-            f"{f.gb_per_second:.0f}",
-            f"{f.floor_us:.2f} µs",
-            f"{f.iteration_us:.2f} µs",
-            f"{f.state_ratio:.1f} ×",
-            f"{f.ratio:.1f} ×",
-            f"{f.vector_ratio:.1f} ×",
-        )
-
     targets = sorted({c.target for c in result.convergence}, reverse=True)
-    reach = Table(title="Seconds (iterations) to an exploitability, checks included")
-    for column in ("game", "variant", *(f"{target:g}" for target in targets)):
-        reach.add_column(column, justify="left" if column in ("game", "variant") else "right")
-    rows: dict[tuple[str, str], dict[float, Convergence]] = {}
-    for found in result.convergence:
-        rows.setdefault((found.game, found.variant), {})[found.target] = found
-    for (game, row), cells in rows.items():
-        words = [
-            f"{cell.seconds:.4f} ({cell.iterations:,})" if (cell := cells[t]).seconds is not None else "–"
-            for t in targets
-        ]
-        reach.add_row(game, row, *words)
+    found: dict[tuple[str, str], dict[float, str]] = {}
+    for c in result.convergence:
+        words = "–" if c.seconds is None else f"{c.seconds:.4f} ({c.iterations:,})"
+        found.setdefault((c.game, c.variant), {})[c.target] = words
+    reach = figures(
+        "Seconds (iterations) to an exploitability, checks included",
+        ("game", "variant", *(f"{target:g}" for target in targets)),
+        [(*names, *(cells[target] for target in targets)) for names, cells in found.items()],
+        words=2,
+    )
     return [build, speed, floor, reach]
 
 

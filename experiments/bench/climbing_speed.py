@@ -20,7 +20,7 @@ from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.training.climbing_play import MoveChoices, play_in_lockstep
 from blueprint.climbing.training.move_trainer import MoveTrainer
-from experiments.bench.rate import Rate, measured_rate
+from experiments.bench.bench import Rate, figures, measured_rate
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.game import GameError
@@ -63,7 +63,7 @@ class ClimbingSpeed:
 
 
 def measure_climbing(
-    games: Sequence[str] = CLIMBING_GAMES,
+    games: Sequence[str] = (),
     *,
     seconds: float = 2.0,
     rounds: int = 1024,
@@ -72,11 +72,12 @@ def measure_climbing(
 ) -> list[ClimbingSpeed]:
     """Return the speeds of climbing games. torch is left with one thread per product.
 
-    games: their strings. seconds: of each part. rounds: of a generation. progress: told what is next.
+    games: their strings, by default both. seconds: of each part. rounds: of a generation.
+    progress: told what is next.
     Raises GameError for a game that is no climbing game.
     """
     torch.set_num_threads(1)
-    loaded = [load_game(name, general_sum=True) for name in games]
+    loaded = [load_game(name, general_sum=True) for name in games or CLIMBING_GAMES]
     for game in loaded:
         if not isinstance(game, DouDizhu | Big2):
             raise GameError(f"bench climbing: games must be doudizhu or big2; got {game.name}; name one")
@@ -164,21 +165,19 @@ def _decisions(inputs: MoveInputs, rng: np.random.Generator) -> MoveChoices:
 
 def climbing_tables(result: Sequence[ClimbingSpeed]) -> list[Table]:
     """Return the figures as tables to print."""
-    from rich.table import Table
-
-    table = Table(title="Decisions a second of one thread", title_justify="left")
-    for name in ("", "", "processor time", "wall", "share of a core"):
-        table.add_column(name, justify="right" if len(table.columns) > 1 else "left")
+    lines = []
     for speed in result:
         rows = [("random play", speed.random)]
         rows += [(f"network, {kind}", rate) for kind, rate in speed.network.items()]
         rows += [("self-play", speed.selfplay), ("self-play and training", speed.training)]
         for place, (what, rate) in enumerate(rows):
             name = f"{speed.game}, {speed.state_bytes} bytes a state" if place == 0 else ""
-            table.add_row(name, what, f"{rate.processor:,.0f}", f"{rate.wall:,.0f}", f"{rate.share:.0%}")
-    table.caption = "\n".join(
+            lines.append((name, what, f"{rate.processor:,.0f}", f"{rate.wall:,.0f}", f"{rate.share:.0%}"))
+    caption = "\n".join(
         f"{speed.game}: {speed.moves:.1f} legal moves a decision of the network; {speed.choices:.0%} of the "
         "moves in self-play are chosen"
         for speed in result
     )
-    return [table]
+    heads = ("", "", "processor time", "wall", "share of a core")
+    title = "Decisions a second of one thread"
+    return [figures(title, heads, lines, words=2, title_justify="left", caption=caption)]

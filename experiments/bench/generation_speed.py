@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.bench.bench import figures
 from games.support.kernel import kernel
 from gs2.search.generation import diverse_subset, gap_cost
 
@@ -122,13 +123,8 @@ def measure_generation(
 
 def generation_tables(result: GenerationRecord) -> list[Table]:
     """Return the figures as tables to print."""
-    from rich.table import Table
-
-    table = Table(title=f"Diverse generation: medians of {result.repeats}, seed {result.seed}")
-    for name in ("m", "k", "ours, µs", "as printed, µs", "ratio", "cost differs by"):
-        table.add_column(name, justify="right")
-    for size in result.sizes:
-        table.add_row(
+    rows = [
+        (
             str(size.m),
             str(size.k),
             f"{size.ours_us:.1f}",
@@ -136,4 +132,9 @@ def generation_tables(result: GenerationRecord) -> list[Table]:
             f"{size.ratio:.0f}×",
             f"{size.excess:.0e}",
         )
-    return [table]
+        for size in result.sizes
+    ]
+    title = f"Diverse generation: medians of {result.repeats}, seed {result.seed}"
+    return [
+        figures(title, ("m", "k", "ours, µs", "as printed, µs", "ratio", "cost differs by"), rows, words=0)
+    ]

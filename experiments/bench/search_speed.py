@@ -18,6 +18,7 @@ import numpy as np
 
 from cfr.best_response import best_response_values
 from cfr.sequence_form import sequence_form
+from experiments.bench.bench import figures
 from games.registry import load_game
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import preset
@@ -144,7 +145,7 @@ def _whole(name: str, methods: tuple[str, ...]) -> list[WholeGame]:
 
 def measure_search(
     *,
-    games: tuple[str, ...] = GAMES,
+    games: tuple[str, ...] = (),
     methods: tuple[str, ...] = METHODS,
     repeats: int = 20,
     seed: int = 0,
@@ -152,8 +153,12 @@ def measure_search(
 ) -> SearchRecord:
     """Return the times of searches one by one and of whole games.
 
-    repeats: infosets timed at each depth; seed: of their choice.
+    games: by default `GAMES`. repeats: infosets timed at each depth; seed: of their choice.
+    Raises GameError for a name that no game has, before the first figure is measured.
     """
+    games = games or GAMES
+    for name in games:
+        load_game(name)
     progress("compiling")
     _whole("kuhn_poker", methods)
     searches: list[OneSearch] = []
@@ -168,38 +173,39 @@ def measure_search(
 
 def search_tables(result: SearchRecord) -> list[Table]:
     """Return the figures as tables to print."""
-    from rich.table import Table
-
-    one = Table(title=f"One search, {ITERATIONS} iterations, everything included")
-    for name in ("game", "method"):
-        one.add_column(name)
-    for name in ("searches", "nodes", "CPU, ms", "90 %, ms", *STAGES):
-        one.add_column(name, justify="right")
-    for row in result.searches:
-        stages = [f"{row.stage_ms[stage]:.2f}" for stage in STAGES]
-        one.add_row(
-            row.game,
-            row.method,
-            str(row.searches),
-            f"{row.nodes:,.0f}",
-            f"{row.cpu_ms:.2f}",
-            f"{row.p90_ms:.2f}",
-            *stages,
-        )
-    whole = Table(title="Every infoset of both players, nested")
-    for name in ("game", "method"):
-        whole.add_column(name)
-    for name in ("infosets a player", "searches", "CPU, s", "wall, s", "exploitability", "refined"):
-        whole.add_column(name, justify="right")
-    for game in result.games:
-        whole.add_row(
-            game.game,
-            game.method,
-            " + ".join(f"{n:,}" for n in game.infosets),
-            f"{game.searches:,}",
-            f"{game.cpu_s:.1f}",
-            f"{game.wall_s:.1f}",
-            f"{game.before:.4f}",
-            f"{game.after:.4f}",
-        )
+    one = figures(
+        f"One search, {ITERATIONS} iterations, everything included",
+        ("game", "method", "searches", "nodes", "CPU, ms", "90 %, ms", *STAGES),
+        [
+            (
+                row.game,
+                row.method,
+                str(row.searches),
+                f"{row.nodes:,.0f}",
+                f"{row.cpu_ms:.2f}",
+                f"{row.p90_ms:.2f}",
+                *(f"{row.stage_ms[stage]:.2f}" for stage in STAGES),
+            )
+            for row in result.searches
+        ],
+        words=2,
+    )
+    whole = figures(
+        "Every infoset of both players, nested",
+        ("game", "method", "infosets a player", "searches", "CPU, s", "wall, s", "exploitability", "refined"),
+        [
+            (
+                game.game,
+                game.method,
+                " + ".join(f"{n:,}" for n in game.infosets),
+                f"{game.searches:,}",
+                f"{game.cpu_s:.1f}",
+                f"{game.wall_s:.1f}",
+                f"{game.before:.4f}",
+                f"{game.after:.4f}",
+            )
+            for game in result.games
+        ],
+        words=2,
+    )
     return [one, whole]

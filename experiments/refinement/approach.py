@@ -19,6 +19,7 @@ import click
 import numpy as np
 
 from experiments.commit import commit_of_code
+from experiments.refinement.rows import csv_line, parsed
 from games.registry import RESEARCH_GAMES, load_game
 from games.support.bootstrap import bootstrap_interval
 from games.support.files import LineFile, check_folder
@@ -124,22 +125,7 @@ def read_approach(path: Path) -> list[ApproachRow]:
         read = csv.DictReader(file)
         if read.fieldnames != [field.name for field in fields(ApproachRow)]:
             raise ValueError(f"{path}: its columns must be those of an ApproachRow; run it in a new folder")
-        return [
-            ApproachRow(
-                row["game"],
-                row["infoset"],
-                int(row["iterations"]),
-                int(row["samples"]),
-                int(row["seed"]),
-                int(row["histories"]),
-                int(row["drawn"]),
-                row["complete"] == "True",
-                float(row["away"]),
-                float(row["seconds"]),
-                row["commit"],
-            )
-            for row in read
-        ]
+        return [parsed(ApproachRow, row) for row in read]
 
 
 def plot_approach(rows: list[ApproachRow], path: Path) -> None:
@@ -192,22 +178,16 @@ def main(games: tuple[str, ...], infosets: int, seeds: int, iterations: int, out
     with LineFile(path) as file:
         names = [field.name for field in fields(ApproachRow)]
         if not file.lines:
-            file.append([_line(names)])
+            file.append([csv_line(names)])
         done = frozenset(row.key for row in read_approach(path))
         for game in games or RESEARCH_GAMES:
             rows = approach_rows(game, infosets, seeds, iterations=iterations, done=done)
-            file.append([_line([str(value) for value in asdict(row).values()]) for row in rows])
+            file.append([csv_line(list(asdict(row).values())) for row in rows])
             for row in rows:
                 click.echo(f"{row.game}  {row.infoset}  n {row.samples}: {row.away:.4f}")
     shown = [row for row in read_approach(path) if row.iterations == iterations]
     plot_approach(shown, folder / "approach.png")
     click.echo(folder / "approach.png")
-
-
-def _line(values: list[str]) -> str:
-    from experiments.refinement.rows import csv_line
-
-    return csv_line(values)
 
 
 if __name__ == "__main__":

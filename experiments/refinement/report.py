@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from experiments.markdown import markdown_table
-from experiments.refinement.compare import comparison_table, warm_table
-from experiments.refinement.family import family_table
+from experiments.refinement.compare import comparison_table, family_table, warm_table
 from experiments.refinement.grid import GRIDS, differs_by_seed
 from experiments.refinement.plots import HEADLINES, base_and_k, plot_games, plot_k, plot_strength, plot_time
 from experiments.refinement.rows import ROWS, Row, read_grid, read_rows

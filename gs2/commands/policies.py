@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from cfr.variants import Variant
     from games.game import Game
     from gs2.policies.solver_run import SolverRun
-    from gs2.public.whole_game import Settings
 
 __all__ = ["Limits", "blueprint", "exploitability", "print_measured"]
 
@@ -125,8 +124,10 @@ def blueprint(
     from games.infosets.factored import is_factored
     from games.infosets.private_moves import PrivateMovesGame
     from games.support.locks import hold
+    from gs2.policies.private_moves import PrivateRun
     from gs2.policies.profile_worth import no_promise, shifted, solved_worth
-    from gs2.public.whole_game import forget_run, is_public_output
+    from gs2.policies.solver_run import Settings
+    from gs2.public.whole_game import PublicRun, forget_run, is_public_output
 
     row = variant_row(variant)
     if lock is not None:
@@ -162,19 +163,15 @@ def blueprint(
             if form == "listed" or in_words or not (private or is_factored(game)):
                 raise
             form = "private" if private else "public"
-    if form == "private":
-        if public["precision"] is not None or public["bits"] is not None:
-            raise click.UsageError("--precision and --bits need the public form; leave them out")
-        _private_blueprint(game, row, limits, output, fresh, public["threads"], as_json)
-        return
     if tree is None:
-        from gs2.public.whole_game import Settings
-
-        precision, bits = (
-            None if public[name] is None else int(public[name]) for name in ("precision", "bits")
-        )
+        precision, bits = (public[name] and int(public[name]) for name in ("precision", "bits"))
+        if form == "private" and (precision or bits):
+            raise click.UsageError("--precision and --bits need the public form; leave them out")
         settings = Settings(precision, bits or 32, public["threads"], fresh)
-        _public_blueprint(game, row, limits, settings, output, as_json)
+        with working(f"growing the {form} form of {game.name} …"):
+            begin = PrivateRun.begin if form == "private" else PublicRun.begin
+            run: SolverRun[Any] = begin(game, row, settings, output)
+        _long_run(game, row, limits, run, output, as_json)
         return
     if any(value is not None for value in public.values()):
         raise click.UsageError("--precision, --bits and --threads need the public form; add --form public")
@@ -246,39 +243,6 @@ class Limits:
     iterations: int | None
     target: float | None
     seconds: float | None
-
-
-def _public_blueprint(
-    game: Game,
-    row: Variant,
-    limits: Limits,
-    settings: Settings,
-    output: Path | None,
-    as_json: bool,
-) -> None:
-    """Compute a strategy on the game's public tree."""
-    from gs2.public.whole_game import PublicRun
-
-    with working(f"growing the public tree of {game.name} …"):
-        run = PublicRun.begin(game, row, settings, output)
-    _long_run(game, row, limits, run, output, as_json)
-
-
-def _private_blueprint(
-    game: Game,
-    row: Variant,
-    limits: Limits,
-    output: Path | None,
-    fresh: bool,
-    threads: int | None,
-    as_json: bool,
-) -> None:
-    """Compute a strategy on the game's form of private moves."""
-    from gs2.policies.private_moves import PrivateRun
-
-    with working(f"listing the infosets of {game.name} …"):
-        run = PrivateRun.begin(game, row, output, threads=threads, fresh=fresh)
-    _long_run(game, row, limits, run, output, as_json)
 
 
 def _long_run(
@@ -410,17 +374,12 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
     from cfr.public.policies.policy_file import is_public_policy
     from gs2.policies.private_moves import is_computed_privately, measured_privately
 
-    if is_public_policy(policy):
+    public = is_public_policy(policy)
+    if public or is_private_run(policy):
         if lock is not None:
-            raise click.UsageError("--lock fixes infosets of a listed game; POLICY is on a public tree")
+            where = "a public tree" if public else "private moves"
+            raise click.UsageError(f"--lock fixes infosets of a listed game; POLICY is on {where}")
         print_measured(game, policy, as_json)
-        return
-    if is_private_run(policy):
-        if lock is not None:
-            raise click.UsageError("--lock fixes infosets of a listed game; POLICY is on private moves")
-        with working(f"measuring {policy} on the private moves of {game.name} …") as tell:
-            found = measured_privately(game, policy, tell)
-        _print_measured(game, policy, found, as_json)
         return
     from cfr.best_response import best_response_values, expected_value
     from cfr.policies.lock import LockedTree
@@ -464,20 +423,24 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
 
 
 def print_measured(game: Game, policy: str, as_json: bool, opened: PublicPolicy | None = None) -> None:
-    """Print what a policy on a public tree is worth, and its exact exploitability.
+    """Print what a policy on a public tree or on private moves is worth, and its exact exploitability.
 
-    policy: its name. opened: the policy; None for that in the file of this name.
+    policy: its name. opened: the policy on a public tree; None for that in the file of this name.
     """
-    from cfr.public.policies.policy_file import open_public_policy
+    from cfr.public.policies.policy_file import is_public_policy, open_public_policy
     from cfr.public.policies.policy_values import evaluate_policy
     from cfr.public.sweeper import usable_cores
+    from gs2.policies.private_moves import measured_privately
     from gs2.policies.profile_worth import worth_of_two
 
-    opened = opened or open_public_policy(policy, game)
-    with working(f"measuring {policy} on the public tree of {game.name} …"):
-        found = evaluate_policy(opened, threads=usable_cores())
-    worth = worth_of_two(found.value, found.best_response)
-    _print_measured(game, policy, {"form": "public", "note": opened.note, **worth}, as_json)
+    with working(f"measuring {policy} on {game.name} …") as tell:
+        if opened is None and not is_public_policy(policy):
+            found = measured_privately(game, policy, tell)
+        else:
+            opened = opened or open_public_policy(policy, game)
+            worth = evaluate_policy(opened, threads=usable_cores())
+            found = {"form": "public", "note": opened.note, **worth_of_two(worth.value, worth.best_response)}
+    _print_measured(game, policy, found, as_json)
 
 
 def _print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool) -> None:

@@ -23,7 +23,10 @@ from blueprint.agent_name import NETWORK, SUFFIX, AgentName, named_object, parse
 from blueprint.checkpoint import SHIPPED_GAMES, read_checkpoint, shipped_file
 from blueprint.protocol import Blueprint, GameAgent, UnknownAgent
 from cfr.policies.policy import load_policy
+from cfr.private_moves.form import list_private_moves
+from cfr.private_moves.saved_run import is_private_run
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
+from cfr.tree.memory import TooLarge
 from games.game import Game
 from games.support.configuration import ConfigError
 from games.support.counts import count_in
@@ -31,6 +34,7 @@ from games.support.near import near
 from games.support.spec import field_types, read_settings
 from gs2.play.search_agent import SearchAgent, named_search, search_names
 from gs2.policies.policy_spec import PolicySpecError, is_policy_spec, policy_from_spec
+from gs2.policies.private_moves import is_computed_privately, private_policy
 from gs2.search.refine.policy_only import KeyedPlay, PolicyOnly, UniformPlay
 
 __all__ = [
@@ -101,7 +105,14 @@ def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
         return trained_network(game, decisions, np.random.default_rng(seed))
     if name.file is not None and name.file.is_file() and is_public_policy(name.file):
         return open_public_policy(name.file, game)
-    return _on_a_tree(game, name, seed)
+    if is_private_run(name.text):
+        return _on_private_moves(game, name.text)
+    try:
+        return _on_a_tree(game, name, seed)
+    except TooLarge:
+        if not is_computed_privately(game, name.text):
+            raise
+        return _on_private_moves(game, name.text)
 
 
 def load_searched(game: Game, base: str, *, seed: int = 0) -> Blueprint:
@@ -140,10 +151,11 @@ def with_quick_copy(blueprint: Blueprint, path: str | Path) -> Blueprint:
     return found
 
 
-def blueprint_named(spec: str, game: Game) -> Blueprint:
+def blueprint_named(spec: str, game: Game, tell: Callable[[str], None] = lambda words: None) -> Blueprint:
     """Return the blueprint that a text names, without growing the game's tree.
 
-    spec: a network's checkpoint (.safetensors), a policy file of `gs2 blueprint`, or uniform.
+    spec: a network's checkpoint (.safetensors), a policy file of `gs2 blueprint`, or uniform; in a game of
+        private moves also what `private_policy` computes. tell: hears of the progress.
     Raises PolicySpecError for a strategy that is computed on the whole tree, or read onto it as JSON is,
     CheckpointError or PolicyError for a file that is damaged or another game's.
     """
@@ -151,6 +163,8 @@ def blueprint_named(spec: str, game: Game) -> Blueprint:
         return PolicyOnly(UniformPlay())
     if Path(spec).is_file() and (spec.endswith(SUFFIX) or is_public_policy(spec)):
         return load_game_blueprint(game, spec)
+    if is_computed_privately(game, spec) or is_private_run(spec):
+        return _on_private_moves(game, spec, tell)
     if Path(spec).is_file() and not spec.endswith(".json"):
         return PolicyOnly(KeyedPlay(load_policy(spec, game.name), spec))
     if Path(spec).is_file():
@@ -261,6 +275,12 @@ def _on_a_tree(game: Game, name: AgentName, seed: int) -> Blueprint:
     except PolicySpecError as error:
         raise UnknownAgent(str(error)) from error
     return tabulate(game, tree, probs, text)
+
+
+def _on_private_moves(game: Game, spec: str, tell: Callable[[str], None] = lambda words: None) -> Blueprint:
+    """Return a strategy that is computed on, or was stored for, the private moves of a game."""
+    form = list_private_moves(game)
+    return PolicyOnly(KeyedPlay(form.keyed(private_policy(spec, form, tell)), spec))
 
 
 def _made_agent(text: str) -> GameAgent:

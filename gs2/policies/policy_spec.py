@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from cfr.policies.policy import load_policy, uniform_policy
 from cfr.policies.policy_words import load_policy_json, read_policy_json
+from cfr.private_moves.form import list_private_moves
+from cfr.private_moves.saved_run import is_private_run, load_private_policy
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from cfr.sequence_form import SequenceForm
 from cfr.solver import solve
@@ -114,7 +116,7 @@ def check_policy_file(path: str | Path) -> None:
     """Raise PolicyError, FileProblem or another ValueError unless a file holds a policy, of whatever game."""
     if str(path).endswith(".json"):
         read_policy_json(path)
-    elif not is_public_policy(path):
+    elif not (is_public_policy(path) or is_private_run(path)):
         load_policy(path)
 
 
@@ -126,8 +128,8 @@ def policy_from_spec(
     spec: `uniform`; `cfr:100`, the average policy of that many iterations of a CFR variant; `noise:0.25`,
         a near-equilibrium mixed with 25 % of uniform play at every infoset; `dmc:20000`, a soft choice by
         action values of that many games of Monte-Carlo self-play; `network:300000`, a Deep-Monte-Carlo
-        network after that many decisions; a policy file, .json or not, or on a public tree; or a network's
-        checkpoint (.safetensors).
+        network after that many decisions; a policy file, .json or not, on a public tree or private moves; or
+        a network's checkpoint (.safetensors).
     seed: of `dmc` and `network`.
     Raises PolicySpecError if it is none of these, PolicyError or CheckpointError if the file is another
     game's, ValueError for a network of `gs2 train GAME`, or a policy on a public tree, without states.
@@ -156,6 +158,9 @@ def policy_from_spec(
         return load_policy_json(spec, game, tree).on(tree)
     if is_public_policy(spec):
         return policy_of(open_public_policy(spec, game), game, tree)
+    if is_private_run(spec):
+        private = list_private_moves(game)
+        return private.keyed(load_private_policy(spec, private)).on(tree)
     return load_policy(spec, game.name, tree).on(tree)
 
 

@@ -27,7 +27,7 @@ from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
 from gs2.policies.policy_spec import computed_by, is_computed
 from gs2.policies.profile_worth import worth_of_two
-from gs2.policies.solver_run import SolverRun
+from gs2.policies.solver_run import Settings, SolverRun
 from gs2.policies.tabulate import policy_of
 
 __all__ = [
@@ -130,10 +130,8 @@ class PrivateRun(SolverRun[PrivateMovesSolver]):
     form = "private"
 
     @classmethod
-    def begin(
-        cls, game: Game, row: Variant, output: Path | None, *, threads: int | None, fresh: bool
-    ) -> PrivateRun:
-        """Return a run, resumed if its file is there and `fresh` does not forbid it.
+    def begin(cls, game: Game, row: Variant, settings: Settings, output: Path | None) -> PrivateRun:
+        """Return a run, resumed if its file is there and the settings do not forbid it.
 
         Raises GameError for a game without private moves, TooLarge for one that does not fit, PolicyError for
         an output that holds no such run, StateError for another game's or variant's.
@@ -143,12 +141,12 @@ class PrivateRun(SolverRun[PrivateMovesSolver]):
                 f"{game.name}: the private form is of games whose players see their own tries alone; "
                 "this one has no `placements`; use --form listed (see games.infosets.private_moves)"
             )
-        there = output is not None and output.exists() and not fresh
+        there = output is not None and output.exists() and not settings.fresh
         if there and not is_private_run(str(output)):
             raise PolicyError(
                 f"{output}: it holds no run on the form of private moves; use --fresh to replace it"
             )
-        run = cls(PrivateMovesSolver(list_private_moves(game), row, threads=threads), output)
+        run = cls(PrivateMovesSolver(list_private_moves(game), row, threads=settings.threads), output)
         if there and output is not None:
             load_private_run(output, run._solver)
             run.resumed = True

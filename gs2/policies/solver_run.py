@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from cfr.public.public_solver import Evaluation
 
-__all__ = ["SolverRun"]
+__all__ = ["Settings", "SolverRun"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is done.
+
+    precision: bits of a number on a public tree, 16, 32 or 64; None for those of a resumed run, else 64, or
+    32 where that alone fits.
+    bits: of a probability in a public policy's file. threads: None for all cores. fresh: begin anew,
+    whatever the output holds.
+    """
+
+    precision: int | None = None
+    bits: int = 32
+    threads: int | None = None
+    fresh: bool = False
 
 
 class _Solver(Protocol):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
@@ -24,11 +23,10 @@ from cfr.variants import Variant
 from games.game import Game, GameError
 from games.infosets.factored import FactoredGame
 from gs2.policies.policy_spec import computed_by, is_computed
-from gs2.policies.solver_run import SolverRun
+from gs2.policies.solver_run import Settings, SolverRun
 
 __all__ = [
     "PublicRun",
-    "Settings",
     "computed_policy",
     "forget_run",
     "is_computed_there",
@@ -38,22 +36,6 @@ __all__ = [
 
 SHARE = 0.05
 """Most of the time that goes into saves on the way."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a run is done.
-
-    precision: bits of a number, 16, 32 or 64; None for those of a resumed run, else 64, or 32 where that
-    alone fits.
-    bits: of a probability in the policy's file. threads: None for all cores. fresh: begin anew, whatever the
-    output holds.
-    """
-
-    precision: int | None = None
-    bits: int = 32
-    threads: int | None = None
-    fresh: bool = False
 
 
 def run_file(output: Path) -> Path:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from cfr.best_response import (
-    best_response,
     best_response_values,
     expected_value,
     exploitability,
@@ -21,12 +20,11 @@ from cfr.lp import LP_METHODS, solve_lp
 from cfr.policies.policy import tabular_policy, uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.solver import solve
-from cfr.tree import grow
+from cfr.tree import FlatTree, grow
 from cfr.tree.recall import ImperfectRecall
 from cfr.tree_cfr import TreeSolver
 from cfr.values import (
     best_response_value,
-    cfbr_values,
     counterfactual_values,
     infoset_parent_slot,
     node_values,
@@ -60,8 +58,6 @@ def test_what_are_no_probabilities_is_not_measured(measure: Callable[..., object
             spoilt[at] = wrong
             with pytest.raises(ValueError, match="must be at least 0 and sum to 1; infoset"):
                 measure(form, spoilt)
-            with pytest.raises(ValueError, match="must be at least 0 and sum to 1; infoset"):
-                best_response(form, spoilt, 0)
         with pytest.raises(ValueError, match=r"got Policy; a cfr.Policy has them by policy.on\(tree\)"):
             measure(form, tabular_policy("leduc_poker", tree, policy))
 
@@ -101,18 +97,24 @@ def test_expected_value_is_a_sum_over_histories(game: str) -> None:
     np.testing.assert_allclose(total, [probs[z] for z in tree.terminal.tolist()], atol=EXACT)
 
 
+def pure_response(tree: FlatTree, policy: np.ndarray, player: int) -> np.ndarray:
+    """Return the policy with the player's slots replaced by the best actions, by counterfactual values."""
+    slots = counterfactual_values(tree, policy, player, best_response=True).slot
+    answer = policy.copy()
+    for infoset in np.flatnonzero(tree.infoset_player == player):
+        first, last = tree.infoset_offset[infoset : infoset + 2]
+        answer[first:last] = np.arange(last - first) == np.argmax(slots[first:last])
+    return answer
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_best_responses_on_the_form_and_on_the_tree_agree(seed: int) -> None:
     tree = random_tree(seed, levels=7)
     policy = random_policy(tree, seed, zeros=0.3)
     for player, value in enumerate(best_response_values(tree, policy)):
-        answer = best_response(tree, policy, player)
-        assert answer.value == pytest.approx(value, abs=EXACT)
         assert best_response_value(tree, policy, player) == pytest.approx(value, abs=EXACT)
-        assert root_values(tree, answer.policy)[player] == pytest.approx(value, abs=EXACT)
-        mine = tree.slot_player == player
-        np.testing.assert_array_equal(answer.policy[~mine], policy[~mine])
-        assert set(np.unique(answer.policy[mine])) <= {0.0, 1.0}
+        answer = pure_response(tree, policy, player)
+        assert root_values(tree, answer)[player] == pytest.approx(value, abs=EXACT)
 
 
 def test_a_seat_of_a_team_responds_alone() -> None:
@@ -122,10 +124,9 @@ def test_a_seat_of_a_team_responds_alone() -> None:
     best = best_response_values(tree, policy)
     assert len(best) == 3
     for seat in range(3):
-        answer = best_response(tree, policy, seat)
-        assert answer.value == pytest.approx(best[seat], abs=EXACT)
-        assert answer.value >= values[seat] - EXACT
-        assert root_values(tree, answer.policy)[seat] == pytest.approx(answer.value, abs=EXACT)
+        assert best[seat] >= values[seat] - EXACT
+        answer = pure_response(tree, policy, seat)
+        assert root_values(tree, answer)[seat] == pytest.approx(best[seat], abs=EXACT)
     assert nash_conv(tree, policy) == pytest.approx(sum(best) - values.sum(), abs=EXACT)
     assert expected_value(tree, policy) == pytest.approx(values[0], abs=EXACT)
 
@@ -156,15 +157,14 @@ def test_counterfactual_best_responses_are_best_from_every_infoset_on(game: str)
     tree = tree_of(game)
     policy = random_policy(tree, 6)
     for player in (0, 1):
-        values = cfbr_values(tree, policy, player)
-        normal = cfbr_values(tree, policy, player, normalised=True)
-        answer = best_response(tree, policy, player)
-        attained = counterfactual_values(tree, answer.policy, player)
+        best = counterfactual_values(tree, policy, player, best_response=True)
+        values, normal = best.infoset, best.normalised
+        attained = counterfactual_values(tree, pure_response(tree, policy, player), player)
         mine = tree.infoset_player == player
         np.testing.assert_allclose(attained.infoset[mine], values[mine], atol=EXACT)
         np.testing.assert_allclose(normal[mine] * attained.reach[mine], values[mine], atol=EXACT)
         first = mine & (infoset_parent_slot(tree, player) < 0)
-        assert values[first].sum() == pytest.approx(answer.value, abs=EXACT)
+        assert values[first].sum() == pytest.approx(best_response_values(tree, policy)[player], abs=EXACT)
 
 
 def test_infosets_out_of_reach_have_no_normalised_value() -> None:
@@ -219,15 +219,13 @@ def test_where_somebody_forgets_nothing_exact_is_claimed(seats: int) -> None:
     for claim in (
         lambda: solve(tree, iterations=5),
         lambda: exploitability(tree, uniform),
-        lambda: best_response(tree, uniform, 0),
         lambda: best_response_value(tree, uniform, 0),
-        lambda: cfbr_values(tree, uniform, 0),
         lambda: counterfactual_values(tree, uniform, 0),
         lambda: TreeSolver(tree),
     ):
         with pytest.raises(ImperfectRecall, match=r"same own actions; got infoset 1 .* of player 0"):
             claim()
-    assert best_response(tree, uniform, 1).value == pytest.approx(root_values(tree, uniform)[1])
+    assert best_response_value(tree, uniform, 1) == pytest.approx(root_values(tree, uniform)[1])
     solver = TreeSolver(tree, recall=False)
     solver.run(50)
     np.testing.assert_allclose(np.add.reduceat(solver.average_policy(), tree.infoset_offset[:-1]), 1.0)
@@ -236,16 +234,11 @@ def test_where_somebody_forgets_nothing_exact_is_claimed(seats: int) -> None:
 
 
 def test_policies_of_another_size_and_seats_that_do_not_decide_are_refused() -> None:
-    tree, three = tree_of("kuhn"), forgetful_tree(4)
+    tree = tree_of("kuhn")
     for ask in (exploitability, expected_value, node_values, reach):
         with pytest.raises(ValueError, match=r"one probability per slot, 24; got shape \(23,\)"):
             ask(tree, np.ones(23))
-    for seat in (-1, 3, 4):
-        with pytest.raises(ValueError, match=rf"one of the deciding seats \(0, 1, 2\); got {seat}"):
-            best_response(three, uniform_policy(three), seat)
-    with pytest.raises(ValueError, match="must be one of the deciding seats"):
-        best_response(tree, uniform_policy(tree), 2)
     with pytest.raises(ValueError, match=r"player must be in \[0, 2\); got 2"):
-        cfbr_values(tree, uniform_policy(tree), 2)
+        counterfactual_values(tree, uniform_policy(tree), 2, best_response=True)
     with pytest.raises(ValueError, match="method must be one of highs-ds, highs-ipm; got 'simplex'"):
         solve_lp(tree, method="simplex")

@@ -1,4 +1,4 @@
-"""`gs2 blueprint` and `gs2 exploitability` on the form of private moves."""
+"""`gs2 blueprint`, `exploitability`, `exploit` and `solve` on the form of private moves."""
 
 from __future__ import annotations
 
@@ -43,3 +43,54 @@ def test_another_game_variant_or_form_or_a_damaged_file_is_a_usage_error(tmp_pat
     for at in np.random.default_rng(0).integers(len(whole), size=3):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1 :])
         refused("blueprint", GAME, "--iterations", "4", "-o", file, "--form", "private")
+
+
+@pytest.mark.parametrize("game", [GAME, "dark_hex(size=2)"])
+def test_a_stored_policy_is_exploited_exactly_unless_a_responder_is_asked_for(
+    game: str, tmp_path: Path
+) -> None:
+    file = str(tmp_path / "a.run")
+    gs2("blueprint", game, "--form", "private", "--iterations", "5", "-o", file)
+    exact = json.loads(gs2("exploit", game, file, "--json").stdout)
+    assert exact == json.loads(gs2("exploitability", game, file, "--json").stdout)
+    lbr = json.loads(gs2("exploit", game, file, "--method", "lbr", "--exact", "--json").stdout)
+    assert lbr["exploitability"] == pytest.approx(exact["exploitability"], abs=1e-9)
+    assert "private moves is measured exactly" in refused("exploit", game, file, "--games", "4")
+    assert "game must be" in refused("exploit", "phantom_ttt", file)
+
+
+@pytest.mark.parametrize("game", [GAME, "dark_hex(size=2)"])
+def test_a_stored_policy_is_searched_as_that_of_the_tree(game: str, tmp_path: Path) -> None:
+    file = str(tmp_path / "a.run")
+    gs2("blueprint", game, "--form", "private", "--iterations", "9", "--variant", "cfr", "-o", file)
+    words = ("solve", game, "--infoset", "P1 a1-taken" if game == GAME else "P0 a1 b1-taken", "--json")
+    ours, theirs = (json.loads(gs2(*words, "--blueprint", blueprint).stdout) for blueprint in (file, "cfr:9"))
+    for mine, other in zip(ours["actions"], theirs["actions"], strict=True):
+        assert mine["blueprint"] == pytest.approx(other["blueprint"], abs=1e-9)
+        assert mine["refined"] == pytest.approx(other["refined"], abs=1e-6)
+    for preset in ("gs2", "rollout"):
+        found = json.loads(gs2(*words, "--blueprint", file, "--method", preset).stdout)
+        assert found["actions"][0]["blueprint"] == pytest.approx(ours["actions"][0]["blueprint"], abs=1e-9)
+    assert "game must be" in refused(*words, "--blueprint", other_game(tmp_path, game))
+
+
+def other_game(folder: Path, game: str) -> str:
+    """Return a file of the other of the two games."""
+    file = str(folder / "other.run")
+    other = "dark_hex(size=2)" if game == GAME else GAME
+    gs2("blueprint", other, "--form", "private", "--iterations", "1", "-o", file)
+    return file
+
+
+@pytest.mark.long
+def test_a_named_blueprint_is_computed_on_private_moves_where_no_tree_fits(tmp_path: Path) -> None:
+    file = str(tmp_path / "a.run")
+    gs2("blueprint", "phantom_ttt", "--variant", "cfr", "--iterations", "1", "-o", file)
+    words = ("solve", "phantom_ttt", "--infoset", "P0 b2 a1-taken", "--method", "rollout", "--json")
+    named, stored = (json.loads(gs2(*words, "--blueprint", one).stdout) for one in ("cfr:1", file))
+    assert named["actions"] == stored["actions"]
+    exact = json.loads(gs2("exploit", "phantom_ttt", "cfr:1", "--json").stdout)
+    assert (
+        exact["exploitability"]
+        == json.loads(gs2("exploit", "phantom_ttt", file, "--json").stdout)["exploitability"]
+    )

@@ -6,7 +6,7 @@ up are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from cfr.public.array_file import ArrayFile, ArrayFileError
 from cfr.public.policies.state_index import StateIndex, index_states, private_numbers
-from cfr.public.policies.tree_check import PublicTreeError, require_tree
-from cfr.public.tree import PublicTree, past_forced
+from cfr.public.tree import PublicTree, PublicTreeError, require_public_tree
 from games.game import CHANCE, Game, Infoset
 from games.infosets.factored import FactoredGame
 from games.infosets.histories import follow_lines
@@ -84,14 +83,6 @@ class PublicPlay:
                 f"{self.game.state_text(state)!r}; is the policy of this game?"
             )
         return nodes
-
-    def along(self, line: Sequence[Any]) -> int:
-        """Return the node that a line of public actions leads to, from the end of the dealing on.
-
-        line: all of them, forced ones included; forced ones at its end may be left out.
-        Raises PublicPolicyError if it is not legal, or leads to no choice.
-        """
-        return int(self.at(past_forced(self.game, self._played(line)))[0])
 
     def probs(self, node: int) -> NDArray[np.float64]:
         """Return the probability of each action at a node for each private state, [private, actions] float64.
@@ -171,7 +162,7 @@ class PublicPlay:
         if self.file is not None:
             self.check(name for name in self.file.names if not name.startswith("probs"))
         try:
-            require_tree(self.tree)
+            require_public_tree(self.tree)
         except PublicTreeError as error:
             raise PublicPolicyError(
                 f"{self.name}: its tree is damaged: {error}; make it again with `gs2 blueprint`"
@@ -219,16 +210,6 @@ class PublicPlay:
         """Return one history of an infoset, a batch of one."""
         line = self._line(infoset)
         return follow_lines(self.game, Ragged.from_counts(np.array([len(line)]), line))[0]
-
-    def _played(self, line: Sequence[Any]) -> Array:
-        game, state = self.game, self.game.public_root()
-        for action in line:
-            legal = game.actions(state).values
-            at = np.flatnonzero([bool(np.all(other == action)) for other in legal])
-            if not len(at):
-                raise PublicPolicyError(f"{game.name}: a line must be legal, one of {legal}; got {action}")
-            state = game.step(state, np.zeros(1, np.int64), legal[at[:1]])
-        return state
 
     def require_game(self, game: Game) -> None:
         """Raise PublicPolicyError unless this is the policy's game."""

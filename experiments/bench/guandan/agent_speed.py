@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.bench.bench import figures
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -95,7 +97,7 @@ def _latency(phase: str, seconds: list[float], deadline: float) -> Latency:
 
 
 def measure_agent(
-    presets: tuple[str, ...] = SHOWN,
+    presets: tuple[str, ...] = (),
     *,
     rounds: int = 4,
     seed: int = 0,
@@ -104,7 +106,7 @@ def measure_agent(
 ) -> list[AgentSpeed]:
     """Return what each preset costs over some rounds of four agents.
 
-    checkpoint: the blueprint's, by default the shipped one.
+    presets: by default `SHOWN`. checkpoint: the blueprint's, by default the shipped one.
     Raises ConfigError for a preset that there is not, before any is measured.
     """
     import torch
@@ -114,7 +116,7 @@ def measure_agent(
     from gs2.guandan.agent.agent import make_agent
     from gs2.guandan.agent.agent_presets import agent_preset
 
-    chosen = [(name, agent_preset(name)) for name in presets]
+    chosen = [(name, agent_preset(name)) for name in presets or SHOWN]
     torch.set_num_threads(1)
     out = []
     for name, config in chosen:
@@ -162,43 +164,37 @@ def measure_agent(
 
 def agent_tables(results: list[AgentSpeed]) -> list[Table]:
     """Return the results as tables for a terminal."""
-    from rich.table import Table
-
-    speed = Table(title="GuanDan agent, whole rounds of four agents")
-    for column in (
-        "preset",
-        "deadline",
-        "decisions/s",
-        "of processor",
-        "searched",
-        "rollouts",
-        "memory",
-    ):
-        speed.add_column(column, justify="left" if column == "preset" else "right")
-    wait = Table(title="Milliseconds a decision with a choice")
-    for column in ("preset", "phase", "decisions", "median", "p99", "worst", "late"):
-        wait.add_column(column, justify="left" if column in ("preset", "phase") else "right")
-    share = Table(title="Share of the time by part")
-    for column in ("preset", "stage", "share"):
-        share.add_column(column, justify="right" if column == "share" else "left")
-    for row in results:
-        speed.add_row(
-            row.preset,
-            f"{row.deadline:g} s",
-            f"{row.rate:.0f}",
-            f"{row.processor_rate:.0f}",
-            f"{row.searched / row.decisions:.0%}",
-            f"{row.rollout_rate:,.0f}/s" if row.rollout_rate else "–",
-            f"{row.memory:.0f} MB",
-        )
-        for latency in row.latencies:
-            wait.add_row(
+    speed = figures(
+        "GuanDan agent, whole rounds of four agents",
+        ("preset", "deadline", "decisions/s", "of processor", "searched", "rollouts", "memory"),
+        [
+            (
+                row.preset,
+                f"{row.deadline:g} s",
+                f"{row.rate:.0f}",
+                f"{row.processor_rate:.0f}",
+                f"{row.searched / row.decisions:.0%}",
+                f"{row.rollout_rate:,.0f}/s" if row.rollout_rate else "–",
+                f"{row.memory:.0f} MB",
+            )
+            for row in results
+        ],
+    )
+    wait = figures(
+        "Milliseconds a decision with a choice",
+        ("preset", "phase", "decisions", "median", "p99", "worst", "late"),
+        [
+            (
                 row.preset,
                 latency.phase,
                 str(latency.decisions),
                 *(f"{value:.1f}" for value in (latency.median, latency.p99, latency.worst)),
                 str(latency.late),
             )
-        for stage, part in row.stages.items():
-            share.add_row(row.preset, stage, f"{part:.0%}")
-    return [speed, wait, share]
+            for row in results
+            for latency in row.latencies
+        ],
+        words=2,
+    )
+    shares = [(row.preset, stage, f"{part:.0%}") for row in results for stage, part in row.stages.items()]
+    return [speed, wait, figures("Share of the time by part", ("preset", "stage", "share"), shares, words=2)]

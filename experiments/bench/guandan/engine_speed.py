@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.bench.bench import figures
 from games.guandan.cards import ACTION, wild_card
 from games.guandan.matches.lockstep import Matches
 from games.guandan.matches.tribute_policy import exchange_all
@@ -308,41 +309,46 @@ def measure_engine(
 
 def engine_tables(result: EngineRecord) -> list[Table]:
     """Return the result as tables for a terminal."""
-    from rich.table import Table
-
     peers = "; ".join(f"{name} {', '.join(f'{k} {v:,}' for k, v in r.items())}" for name, r in PEERS.items())
-    speed = Table(title="GuanDan, random play: 1000 decisions a second", caption=f"{peers}, one core")
-    for column in ("moves", "one core", "quartiles", "lockstep", "cores", "all", "in wall time", "scaling"):
-        speed.add_column(column, justify="left" if column == "moves" else "right")
-    for s in result.speeds:
-        speed.add_row(
-            s.moves,
-            f"{s.one_core / 1000:,.0f}",
-            f"{s.low / 1000:,.0f}–{s.high / 1000:,.0f}",
-            f"{result.lockstep[s.moves] / 1000:,.0f}",
-            str(s.processes),
-            f"{s.all_cores / 1000:,.0f}",
-            f"{s.all_wall / 1000:,.0f} ({s.share:.0%})",
-            f"{s.scaling:.2f}",
-        )
-    lists = Table(title=f"Legal moves ({result.decisions_per_round:.0f} decisions a round)")
-    for column in ("position", "moves", "positions", "mean", "median", "p99", "longest"):
-        lists.add_column(column, justify="left" if column in ("position", "moves") else "right")
-    for m in result.moves:
-        lists.add_row(
-            m.where,
-            m.moves,
-            f"{m.positions:,}",
-            f"{m.mean:.1f}",
-            f"{m.median:.0f}",
-            f"{m.p99:,.0f}",
-            f"{m.longest:,}",
-        )
-    rest = Table(title="Inputs and matches")
-    rest.add_column("what")
-    rest.add_column("cost", justify="right")
-    rest.add_row("DanZero's 513 inputs of a position", f"{result.state_us:.2f} µs")
-    rest.add_row("OpenGuanDan's 722 of a position", f"{result.observation_us:.2f} µs")
-    rest.add_row("54 inputs of a move", f"{result.action_ns:.1f} ns")
-    rest.add_row("whole matches, canonical moves", f"{result.matches_per_second:.1f} a second")
-    return [speed, lists, rest]
+    speed = figures(
+        "GuanDan, random play: 1000 decisions a second",
+        ("moves", "one core", "quartiles", "lockstep", "cores", "all", "in wall time", "scaling"),
+        [
+            (
+                s.moves,
+                f"{s.one_core / 1000:,.0f}",
+                f"{s.low / 1000:,.0f}–{s.high / 1000:,.0f}",
+                f"{result.lockstep[s.moves] / 1000:,.0f}",
+                str(s.processes),
+                f"{s.all_cores / 1000:,.0f}",
+                f"{s.all_wall / 1000:,.0f} ({s.share:.0%})",
+                f"{s.scaling:.2f}",
+            )
+            for s in result.speeds
+        ],
+        caption=f"{peers}, one core",
+    )
+    lists = figures(
+        f"Legal moves ({result.decisions_per_round:.0f} decisions a round)",
+        ("position", "moves", "positions", "mean", "median", "p99", "longest"),
+        [
+            (
+                m.where,
+                m.moves,
+                f"{m.positions:,}",
+                f"{m.mean:.1f}",
+                f"{m.median:.0f}",
+                f"{m.p99:,.0f}",
+                f"{m.longest:,}",
+            )
+            for m in result.moves
+        ],
+        words=2,
+    )
+    rest = [
+        ("DanZero's 513 inputs of a position", f"{result.state_us:.2f} µs"),
+        ("OpenGuanDan's 722 of a position", f"{result.observation_us:.2f} µs"),
+        ("54 inputs of a move", f"{result.action_ns:.1f} ns"),
+        ("whole matches, canonical moves", f"{result.matches_per_second:.1f} a second"),
+    ]
+    return [speed, lists, figures("Inputs and matches", ("what", "cost"), rest)]

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.bench.bench import figures
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -45,26 +47,31 @@ def dealt_hands(n: int, rng: np.random.Generator) -> tuple[NDArray[np.uint64], N
     return pack(counts), rng.integers(0, 13, n)
 
 
-def measure_splits(n: int, rng: np.random.Generator, *, repeats: int = 5) -> list[SplitSpeed]:
+def measure_splits(
+    *, hands: int, seed: int = 0, repeats: int = 5, progress: Callable[[str], None] = lambda what: None
+) -> list[SplitSpeed]:
     """Return the speed with 0, 1 and 2 wild cards and of all hands, the least of `repeats` each."""
     from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, min_combinations
     from games.guandan.cards import unpack
 
-    hands, levels = dealt_hands(n, rng)
-    held = unpack(hands)[np.arange(n), 4 * levels]
+    progress("splitting hands")
+    dealt, levels = dealt_hands(hands, np.random.default_rng(seed))
+    held = unpack(dealt)[np.arange(hands), 4 * levels]
     general = Costs(UNIT_COSTS.table, UNIT_COSTS.bombs)
     found = []
     for wild in (0, 1, 2):
         rows = held == wild
-        moves = min_combinations(hands[rows], levels[rows])
+        moves = min_combinations(dealt[rows], levels[rows])
         times = [
-            min(_seconds(min_combinations, hands[rows], levels[rows], costs) for _ in range(repeats))
+            min(_seconds(min_combinations, dealt[rows], levels[rows], costs) for _ in range(repeats))
             for costs in (UNIT_COSTS, general)
         ]
         k = int(rows.sum())
         found.append(SplitSpeed(wild, k, float(moves.mean()), *(1e6 * t / k for t in times)))
-    total = [sum(s.hands * getattr(s, name) for s in found) / n for name in ("moves", "fewest", "cheapest")]
-    return [*found, SplitSpeed(None, n, *total)]
+    total = [
+        sum(s.hands * getattr(s, name) for s in found) / hands for name in ("moves", "fewest", "cheapest")
+    ]
+    return [*found, SplitSpeed(None, hands, *total)]
 
 
 def _seconds(work: Callable[..., Any], *arguments: Any) -> float:
@@ -75,13 +82,15 @@ def _seconds(work: Callable[..., Any], *arguments: Any) -> float:
 
 def split_tables(result: list[SplitSpeed]) -> list[Table]:
     """Return the figures as a table to print."""
-    from rich.table import Table
-
-    table = Table(title="Minimum Combination Search, a dealt hand")
-    table.add_column("wild cards")
-    for name in ("hands", "mean moves", "fewest moves, µs", "cheapest split, µs"):
-        table.add_column(name, justify="right")
-    for s in result:
-        name = "as dealt" if s.wild is None else str(s.wild)
-        table.add_row(name, f"{s.hands:,}", f"{s.moves:.2f}", f"{s.fewest:.1f}", f"{s.cheapest:.1f}")
-    return [table]
+    rows = [
+        (
+            "as dealt" if s.wild is None else str(s.wild),
+            f"{s.hands:,}",
+            f"{s.moves:.2f}",
+            f"{s.fewest:.1f}",
+            f"{s.cheapest:.1f}",
+        )
+        for s in result
+    ]
+    heads = ("wild cards", "hands", "mean moves", "fewest moves, µs", "cheapest split, µs")
+    return [figures("Minimum Combination Search, a dealt hand", heads, rows)]

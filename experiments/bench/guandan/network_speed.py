@@ -29,7 +29,7 @@ from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.structured import join
-from experiments.bench.rate import Rate, measured_rate
+from experiments.bench.bench import Rate, figures, measured_rate
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -226,28 +226,25 @@ def measure_network(
 
 def network_tables(result: NetworkRecord) -> list[Table]:
     """Return the tables that the command prints."""
-    from rich.table import Table
-
-    one = Table(title=f"{result.network}: one decision with {MOVES} moves, one thread")
-    for name in ("", "ms"):
-        one.add_column(name, justify="right" if name else "left")
-    one.add_row("median, processor time", f"{result.single_ms:.3f}")
-    one.add_row("median, wall", f"{result.single_wall_ms:.3f}")
-    one.add_row("fastest hundredth, wall", f"{result.single_best_ms:.3f}")
+    times = [
+        ("median, processor time", f"{result.single_ms:.3f}"),
+        ("median, wall", f"{result.single_wall_ms:.3f}"),
+        ("fastest hundredth, wall", f"{result.single_best_ms:.3f}"),
+    ]
     for name, speed in result.matrix.items():
         what = f"floor: {result.operations / 1e6:.1f} M operations at {speed / 1e9:,.0f} G/s, {name}"
-        one.add_row(what, f"{result.floor_ms(name):.3f}")
-    rates = Table(title="Decisions a second")
-    for name in ("", "threads", "processor time", "wall", "share of a core"):
-        rates.add_column(name, justify="right" if name else "left")
+        times.append((what, f"{result.floor_ms(name):.3f}"))
     rows = [(f"batches of {MOVES} moves, {name.split(',')[0]}", rate) for name, rate in result.batch.items()]
     rows += [
         ("self-play, shipped network", result.selfplay),
         ("self-play, features but no network", result.without),
         ("self-play and training", result.training),
     ]
-    for name, rate in rows:
-        rates.add_row(
-            name, str(rate.threads), f"{rate.processor:,.0f}", f"{rate.wall:,.0f}", f"{rate.share:.0%}"
-        )
-    return [one, rates]
+    rates = [
+        (name, str(rate.threads), f"{rate.processor:,.0f}", f"{rate.wall:,.0f}", f"{rate.share:.0%}")
+        for name, rate in rows
+    ]
+    return [
+        figures(f"{result.network}: one decision with {MOVES} moves, one thread", ("", "ms"), times),
+        figures("Decisions a second", ("", "threads", "processor time", "wall", "share of a core"), rates),
+    ]

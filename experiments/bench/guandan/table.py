@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
 from typing import TYPE_CHECKING
 
+from experiments.bench.bench import figures
 from experiments.bench.guandan.table_clients import idle_clients, play_tables
 from games.support.interruption import deaf_children
 
@@ -232,31 +233,31 @@ def measure_server(
 
 def server_tables(result: TableBench) -> list[Table]:
     """Return the figures as tables to print."""
-    from rich.table import Table
-
-    table = Table(title="one server process, four random clients a table", box=None, title_justify="left")
-    for heading in (
+    heads = (
         "dialect", "tables", "finished", "lost", "plays", "plays/s", "× official", "server µs a play",
         "handling ms: mean", "p99", "max", "round trip ms: p50", "p99", "MB",
-    ):  # fmt: skip
-        table.add_column(heading, justify="left" if heading == "dialect" else "right")
+    )  # fmt: skip
+    rows = []
     for load in result.loads:
         official = OFFICIAL_PLAYS_PER_SECOND["one table" if load.tables == 1 else "many tables"]
-        table.add_row(
-            load.dialect,
-            str(load.tables),
-            str(load.finished),
-            str(load.lost),
-            f"{load.plays:,}",
-            f"{load.plays_per_second:,.0f}",
-            f"{load.plays_per_second / official:.1f}",
-            f"{load.server_cpu_us:.0f}",
-            f"{load.handling_mean_ms:.3f}",
-            f"{load.handling_p99_ms:.2f}",
-            f"{load.handling_max_ms:.1f}",
-            f"{load.trip_p50_ms:.3f}",
-            f"{load.trip_p99_ms:.2f}",
-            f"{load.server_rss_mb:.0f}",
+        rows.append(
+            (
+                load.dialect,
+                str(load.tables),
+                str(load.finished),
+                str(load.lost),
+                f"{load.plays:,}",
+                f"{load.plays_per_second:,.0f}",
+                f"{load.plays_per_second / official:.1f}",
+                f"{load.server_cpu_us:.0f}",
+                f"{load.handling_mean_ms:.3f}",
+                f"{load.handling_p99_ms:.2f}",
+                f"{load.handling_max_ms:.1f}",
+                f"{load.trip_p50_ms:.3f}",
+                f"{load.trip_p99_ms:.2f}",
+                f"{load.server_rss_mb:.0f}",
+            )
         )
-    table.caption = f"a connection that says nothing takes {result.connection_kb:.0f} kB of the server"
-    return [table]
+    title = "one server process, four random clients a table"
+    caption = f"a connection that says nothing takes {result.connection_kb:.0f} kB of the server"
+    return [figures(title, heads, rows, box=None, title_justify="left", caption=caption)]

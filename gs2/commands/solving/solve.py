@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -350,14 +350,14 @@ def _solve_alone(
 
     from gs2.search.explain import solve_infoset
 
-    with working(f"computing the blueprint {spec} …"):
-        blueprint = _asked(game, spec, config, seed)
+    with working(f"computing the blueprint {spec} …") as tell:
+        blueprint = _asked(game, spec, config, seed, tell)
     with working(f"solving by {config.name} …"):
         config = config.replace(source="sampled") if game.num_players == 2 else config
         return solve_infoset(game, blueprint, infoset, config, np.random.default_rng(seed), options)
 
 
-def _asked(game: Game, spec: str, config: SearchConfig, seed: int) -> Blueprint:
+def _asked(game: Game, spec: str, config: SearchConfig, seed: int, tell: Callable[[str], None]) -> Blueprint:
     """Return the strategy that a text names: any if the game can be listed, else one without a tree."""
     from gs2.play.agent_names import blueprint_named, load_searched
     from gs2.search.config.search import SearchConfig
@@ -366,7 +366,7 @@ def _asked(game: Game, spec: str, config: SearchConfig, seed: int) -> Blueprint:
     if game.num_players == 2:
         drawn = config.histories.source == "sampled"  # or it was found out already that it cannot be listed
         if not drawn or listed_context(game, SearchConfig()) is None:
-            return blueprint_named(spec, game)
+            return blueprint_named(spec, game, tell)
     return load_searched(game, spec, seed=seed)
 
 

@@ -199,7 +199,7 @@ class SolveConfig(Configuration):
     doubt: standard errors of the values of actions, as far as histories were drawn, that are added to the
         temperature: what may be luck moves the strategy little.
     warm_start: iterations' worth of regrets with which CFR starts out at the strategy being refined (see
-        `cfr.engine.warm_start`); 0 starts from uniform play.
+        `cfr.solver`); 0 starts from uniform play.
     step: step size of mirror-descent, in inverse payoffs times its unit: the price of a nat is unit / step.
     unit: "range", the game's payoff range; "deviation", the standard deviation of the payoff from the infoset
         on when everyone goes on as before, which needs no scale of a game's payoffs.

@@ -16,8 +16,7 @@ from cfr.public.array_file import ArrayFile, ArrayFileError, Member, write_array
 from cfr.public.policies.policy_file import FORMAT, MAGIC, open_public_policy, save_public_policy
 from cfr.public.policies.policy_values import evaluate_policy
 from cfr.public.policies.public_play import PublicPolicyError
-from cfr.public.policies.tree_check import PublicTreeError, require_tree
-from cfr.public.tree import PublicTree, depth_of
+from cfr.public.tree import PublicTree, PublicTreeError, depth_of, require_public_tree
 from gs2.public.public_strategy import StoredStrategy
 from tests.cfr.public.setting import GAMES, RANDOM, both, solver_of
 from tests.forked import run_module
@@ -56,7 +55,7 @@ def read_plainly(tree: PublicTree) -> bool:
 
 def read_at_once(tree: PublicTree) -> bool:
     try:
-        require_tree(tree)
+        require_public_tree(tree)
     except PublicTreeError:
         return False
     return True
@@ -83,7 +82,7 @@ def test_grown_trees_and_what_is_below_are_sound_and_as_deep_as_a_walk_finds(nam
     rng = np.random.default_rng(0)
     for node in (0, *rng.integers(len(tree), size=5).tolist()):
         below = tree.below(node)
-        require_tree(below)
+        require_public_tree(below)
         assert read_plainly(below) and depth_of(below.size) == below.depth <= tree.depth
         assert (np.diff(below.first_edge) >= 2).all()  # a forced move is no node
 
@@ -92,8 +91,7 @@ def test_grown_trees_and_what_is_below_are_sound_and_as_deep_as_a_walk_finds(nam
 def test_what_one_walk_finds_wrong_is_refused_and_nothing_else(
     piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("cfr.public.policies.tree_check", "cfr.public.tree"):
-        monkeypatch.setattr(f"{module}.PIECE", piece)
+    monkeypatch.setattr("cfr.public.tree.PIECE", piece)
     rng, refused = np.random.default_rng(1), 0
     trials = amount(1500, 250)
     for _ in range(trials):

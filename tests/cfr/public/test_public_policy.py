@@ -111,17 +111,16 @@ def test_every_infoset_is_found_by_its_name_and_its_key(name: str) -> None:
             assert np.allclose(policy.infoset(asked), slots[forms.listed.slots(number)], atol=EXACT)
 
 
-def test_nodes_are_found_by_states_and_by_lines() -> None:
+def test_nodes_are_found_by_states() -> None:
     game = both("leduc_poker").game
     policy = PublicPolicy.of(solver_of("leduc_poker", 3))
     tree, rng = policy.tree, np.random.default_rng(0)
     for _ in range(40):
-        states, node, line = game.public_root(), 0, []
+        states, node = game.public_root(), 0
         while node >= 0:
-            assert policy.at(states).tolist() == [node] and policy.along(line) == node
+            assert policy.at(states).tolist() == [node]
             legal = game.actions(states).values
             pick = int(rng.integers(len(legal)))
-            line.append(legal[pick])
             states = past_forced(game, game.step(states, np.zeros(1, np.int64), legal[pick : pick + 1]))
             node = int(tree.child[tree.first_edge[node] + pick])
 
@@ -129,10 +128,11 @@ def test_nodes_are_found_by_states_and_by_lines() -> None:
 def test_what_is_no_place_of_the_policy_is_refused_in_words() -> None:
     forms = both("kuhn_poker")
     game, policy = forms.game, PublicPolicy.of(solver_of("kuhn_poker", 3))
-    with pytest.raises(PublicPolicyError, match=r"a line must be legal, one of \[0 1\]; got 7"):
-        policy.along([7])
+    over = game.public_root()
+    for _ in range(2):
+        over = game.step(over, np.zeros(1, np.int64), np.ones(1, np.int64))
     with pytest.raises(PublicPolicyError, match="must be a decision after the deal"):
-        policy.along([1, 1])
+        policy.at(over)
     with pytest.raises(PublicPolicyError, match=r"a node must be in .0, 4. and a player's; got 4"):
         policy.probs(4)
     with pytest.raises(GameError, match="P0 holds X"):

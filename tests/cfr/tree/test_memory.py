@@ -14,8 +14,7 @@ from click.testing import CliRunner
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
 from cfr.tree import TreeBudget, TreeRules, budget, grow, memory
-from cfr.tree.budget import LOOK_AFTER
-from cfr.tree.duration import GROWTH_SECONDS, seconds_per_history, words_of_seconds
+from cfr.tree.budget import GROWTH_SECONDS, LOOK_AFTER, seconds_per_history, words_of_seconds
 from cfr.tree.memory import TooLarge, bytes_per_history, free_memory, in_bytes, memory_limit, words_of_bytes
 from games import load_game
 from games.support.array_types import Array
@@ -226,7 +225,7 @@ def test_the_time_that_a_game_takes_for_each_history_is_told(monkeypatch: pytest
             clock.now += 2.0 * len(states)
             return super().player(states)
 
-    monkeypatch.setattr("cfr.tree.duration.time", clock)
+    monkeypatch.setattr("cfr.tree.budget.time", clock)
     told = seconds_per_history(Slow(1, public=True), np.random.default_rng(0), plays=20)
     assert told == pytest.approx(2.0 + GROWTH_SECONDS)
 

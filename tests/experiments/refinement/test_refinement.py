@@ -10,8 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.commands import refine
-from experiments.refinement.compare import BLUEPRINT, compare, comparison_table, warm_table
-from experiments.refinement.family import family_table, place_in_family
+from experiments.refinement.compare import (
+    BLUEPRINT,
+    compare,
+    comparison_table,
+    family_table,
+    place_in_family,
+    warm_table,
+)
 from experiments.refinement.grid import GRIDS, Cell, Grid, GridError
 from experiments.refinement.methods import method_config
 from experiments.refinement.report import strength_table, write_report

@@ -251,8 +251,8 @@ def test_processes_that_need_a_kernel_at_once_compile_it_once(tmp_path: Path) ->
 def test_code_for_a_type_of_an_earlier_version_is_compiled_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = "from games.support.kernel import kernel\n\n@kernel\ndef twice(x: float) -> float:\n    return 2 * x\n"
-    (tmp_path / "made_earlier.py").write_text(source)
+    twice = "@kernel\ndef twice(x: float) -> float:\n    return 2 * x\n"
+    (tmp_path / "made_earlier.py").write_text(f"from games.support.kernel import kernel\n\n{twice}")
     monkeypatch.syspath_prepend(tmp_path)
     module: Any = importlib.import_module("made_earlier")
     assert module.twice(1.5) == 3

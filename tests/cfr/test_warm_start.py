@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from cfr.best_response import exploitability
-from cfr.engine.warm_start import start_regrets
 from cfr.sequence_form import sequence_form
-from cfr.solver import Solver, SolverError, Start, solve
+from cfr.solver import Solver, SolverError, Start, solve, start_regrets
 from cfr.tree_cfr import TreeSolver
 from cfr.values import reach
 from cfr.variants import VARIANTS
