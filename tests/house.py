@@ -29,6 +29,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LIMITS = Path(__file__).with_name("house.json")
 PACKAGES = ("games", "cfr", "blueprint", "gs2", "experiments")
+PAPERS = "blueprint/papers"
+"""A wing that may be missing, counted apart."""
 MOST_SIBLINGS = 14
 MOST_LINES = 400
 MOST_PARAMETERS = 6
@@ -121,11 +123,11 @@ class House:
         }
 
     def hundreds(self) -> dict[str, int]:
-        """Return the hundreds of lines of each package, begun ones included."""
-        return {
-            package: -(-sum(m.lines for m in self.modules if m.path.parts[0] == package) // HUNDRED)
-            for package in self.packages
-        }
+        """Return the hundreds of lines of each package and of the papers' wing, begun ones included."""
+        lines = dict.fromkeys((*self.packages, PAPERS), 0)
+        for module in self.modules:
+            lines[PAPERS if module.path.is_relative_to(PAPERS) else module.path.parts[0]] += module.lines
+        return {room: -(-count // HUNDRED) for room, count in lines.items()}
 
     def doubled(self) -> list[str]:
         """Return the modules beyond the first of each mechanism."""
@@ -152,7 +154,7 @@ class House:
             str(module.path)
             for module in self.modules
             if game not in str(module.path)
-            and "papers" not in module.path.parts  # a wing of its own, of systems that played these games
+            and not module.path.is_relative_to(PAPERS)  # of systems that played these games
             and game in (self.root / module.path).read_text().lower()
         ]
 
