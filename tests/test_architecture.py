@@ -217,6 +217,7 @@ def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
         "two/game_arena.py": "from one.deep.low import kernel\nimport gs2.commands.common\n",
         "one/deep/up.py": "from two.game_arena import kernel\n",
         "one/divert.py": "class Long:\n    def make_context(self): pass\n",
+        "blueprint/papers/system.py": "\n" * 101,
         "two/inner.py": "import two\nclass OneAgent(Protocol): pass\nclass Chooser(Protocol[T]): pass\n"
         "class RealAgent(OneAgent): pass\n",
     }
@@ -224,7 +225,7 @@ def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    house = House(tmp_path, ("one", "two"))
+    house = House(tmp_path, ("one", "two", "blueprint"))
     assert house.crowded(house.modules) == ["one/crowd: 15"]
     assert house.long(house.modules) == ["one/late_too.py: 402"]
     assert house.wide(click=False) == ["one/high.py:4 wide: 7"]
@@ -237,7 +238,7 @@ def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
     ]
     assert house.private_imports(house.tests) == ["tests/test_one.py: one.low._hidden"]
     assert house.cycles({"load"}) == []
-    assert house.hundreds() == {"one": 5, "two": 1}
+    assert house.hundreds() == {"one": 5, "two": 1, "blueprint": 0, "blueprint/papers": 2}
     assert house.doubled() == ["arena: two/game_arena.py"]
     assert house.agent_protocols() == ["two/inner.py: OneAgent", "two/inner.py: Chooser"]
     assert house.naming("guandan") == ["one/arena.py"]
