@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from games.guandan.cards import RANKS
+from games.guandan.cards import RANKS, unpack
 from games.guandan.rounds.round import legal
 from gs2.guandan.table.agents import FirstAgent, RandomAgent, load_agent
 from gs2.guandan.table.client.human import HumanAgent
@@ -229,3 +229,24 @@ def test_a_chooser_of_batches_plays_at_the_table():
     result = play_games([seat, FirstAgent(), seat, FirstAgent()], games=1, seed=2)
     assert result.wins == (1, 0)
     assert isinstance(seen[0], Observation)
+
+
+def test_a_chooser_that_chooses_cards_is_asked_for_tribute_at_the_table():
+    seen = [one for one in observations(20, stages=("tribute", "back")) if len(one.moves) > 1]
+
+    class LastCard:
+        def __call__(self, decisions):
+            raise AssertionError("a card to give is no move")
+
+        def cards(self, decisions):
+            return np.array([np.flatnonzero(row)[-1] for row in decisions.options])
+
+    answers = Seated(LastCard()).answers(seen)
+    given = [
+        unpack(np.array([one.moves[k]["lo"], one.moves[k]["hi"]]))
+        for one, k in zip(seen, answers, strict=True)
+    ]
+    offered = [[unpack(np.array([move["lo"], move["hi"]])).argmax() for move in one.moves] for one in seen]
+    assert [card.argmax() for card in given] == [max(cards) for cards in offered]
+    assert {one.stage for one in seen} == {"tribute", "back"}
+    assert answers != Seated(lambda decisions: np.zeros(len(decisions), np.int64)).answers(seen)
