@@ -42,7 +42,7 @@ def test_training_goes_on_where_it_stopped(trained: Path) -> None:
     assert first["decisions"] >= 400 and first["complete"]
     done = gs2("train", "kuhn_poker", "-o", str(trained), "--decisions", "400", "--resume")
     assert done.exit_code == 0 and "the training is complete" in done.stdout
-    assert "the file already exists; --resume continues it" in refused(*words)
+    assert "a run already exists here; pass --resume to continue it" in refused(*words)
     assert "keeps its settings; got width=8" in refused(*words, "--resume", *TINY, "--set", "width=8")
     assert "keeps its seed, 0; got seed=4" in refused(*words, "--resume", "--seed", "4")
     assert gs2(*words, "--resume", *TINY, "--seed", "0", "--decisions", "400").exit_code == 0

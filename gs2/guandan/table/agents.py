@@ -68,7 +68,7 @@ def load_agent(name: str) -> Seated:
         raise AgentError(f"{error}; at a table also first and human") from error
     if isinstance(found, SeatedChooser):
         return found.seats.load()
-    return Seated(found, name, together=together)
+    return Seated(found, name, together=together, chooser=True)
 
 
 def warm_up(agent: Seated) -> None:

@@ -28,12 +28,14 @@ class Seated:
     agent: with `act(observation) -> index`, or a `Chooser`: that one chooses among moves of different effect,
         and of tribute and return cards by its `cards`, or else by rule; a seat without a choice costs it
         nothing. name: what it is called. together: whether one instance serves every seat, as a network does;
-        by default any chooser.
+        by default any chooser. chooser: whether it is one although it has an `act`, of another kind.
     Raises AgentError if it is no agent.
     """
 
-    def __init__(self, agent: Any, name: str | None = None, *, together: bool = True) -> None:
-        self.acts = callable(getattr(agent, "act", None))
+    def __init__(
+        self, agent: Any, name: str | None = None, *, together: bool = True, chooser: bool = False
+    ) -> None:
+        self.acts = not chooser and callable(getattr(agent, "act", None))
         if not self.acts and not callable(agent):
             raise AgentError(
                 "an agent must have act(observation) -> index, or be called with Decisions; "

@@ -231,6 +231,13 @@ def test_a_chooser_of_batches_plays_at_the_table():
     assert isinstance(seen[0], Observation)
 
 
+@pytest.mark.parametrize("name", ["strong", "blueprint", "gs2-fast", "rollout-fast"])
+def test_an_agent_of_the_arena_answers_at_a_table(name):
+    seen = observations(8, seed=3)
+    answers = load_agent(name).answers(seen)
+    assert all(0 <= answer < len(one.moves) for answer, one in zip(answers, seen, strict=True))
+
+
 def test_a_chooser_that_chooses_cards_is_asked_for_tribute_at_the_table():
     seen = [one for one in observations(20, stages=("tribute", "back")) if len(one.moves) > 1]
 
