@@ -18,7 +18,7 @@ SUITS_OF = np.array(
 """[256] int64, bit 16 * suit for each suit that a rank's byte holds."""
 
 
-@kernel(nogil=True, inline="always")
+@kernel(nogil=True)
 def rank_byte(lo: Int, hi: Int, r: Int) -> Int:
     """The byte of copies by suit of rank code r (jokers included)."""
     if r < 7:

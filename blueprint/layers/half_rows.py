@@ -25,7 +25,7 @@ from blueprint.layers.bfloat import bits, grow_positive
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["FastLayer", "Layers", "add_rows", "bucket", "copy_row", "first_layer", "run_residual", "sum_rows"]
+__all__ = ["FastLayer", "Layers", "add_rows", "bucket", "copy_row", "run_residual", "sum_rows"]
 
 
 def _widens() -> bool:
@@ -78,9 +78,14 @@ def copy_row(row: NDArray[np.float32], out: NDArray[np.float32]) -> None:
 
 @kernel(nogil=True, fastmath=True, error_model="numpy")
 def sum_rows(
-    x: Bytes, weight: NDArray[np.uint16], base: NDArray[np.float32], row_of: Ints, out: NDArray[np.float32]
+    x: Bytes,
+    weight: NDArray[np.uint16],
+    base: NDArray[np.float32],
+    row_of: Ints,
+    rectify: bool,
+    out: NDArray[np.float32],
 ) -> None:
-    """out[j] = base[row_of[j]] + x[j] @ weight, over the set bytes of x[j] alone."""
+    """out[j] = base[row_of[j]] + x[j] @ weight, over the set bytes of x[j] alone; rectify: not below 0."""
     index = np.empty(x.shape[1] + 3, np.int64)
     value = np.empty(x.shape[1] + 3, np.float32)
     for j in range(len(x)):
@@ -91,17 +96,9 @@ def sum_rows(
             n += x[j, k] != 0
         copy_row(base[row_of[j]], out[j])
         add_rows(index, value, n, weight, out[j])
-
-
-@kernel(nogil=True, fastmath=True, error_model="numpy")
-def first_layer(
-    x: Bytes, weight: NDArray[np.uint16], base: NDArray[np.float32], row_of: Ints, out: NDArray[np.float32]
-) -> None:
-    """out[j] = relu(base[row_of[j]] + x[j] @ weight), over the set bytes of x[j] alone."""
-    sum_rows(x, weight, base, row_of, out)
-    for j in range(len(x)):
-        for o in range(out.shape[1]):
-            out[j, o] = max(out[j, o], np.float32(0))
+        if rectify:
+            for o in range(out.shape[1]):
+                out[j, o] = max(out[j, o], np.float32(0))
 
 
 class FastLayer:

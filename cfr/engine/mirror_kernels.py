@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,7 +43,7 @@ State = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 """(policy, its logarithm, the gradient of the last iteration), on slots."""
 
 
-@kernel
+@kernel(lazy=True)
 def iterate_mirror(
     done: int,
     n: int,
@@ -88,16 +90,16 @@ def iterate_mirror(
                     top = max(top, policy[s])
                 mass = 0.0
                 for s in range(first, end):
-                    mass += np.exp(policy[s] - top)
-                log_mass = top + np.log(mass)
+                    mass += math.exp(policy[s] - top)
+                log_mass = top + math.log(mass)
                 for s in range(first, end):
                     log_policy[s] = max(policy[s] - log_mass, LEAST)
-                    policy[s] = np.exp(log_policy[s])
+                    policy[s] = math.exp(log_policy[s])
                 if before[i] >= 0:
                     gain[before[i]] += total * log_mass
 
 
-@kernel
+@kernel(lazy=True)
 def _gradient(
     k: int,
     seat: int,
@@ -134,7 +136,7 @@ def _gradient(
             gain[last[k, z]] += others[terminal[z]] * payoff[k, z]
 
 
-@kernel
+@kernel(lazy=True)
 def regularised(
     k: int, seat: int, nodes: Nodes, infosets: Infosets, ends: Ends, prices: Prices, state: State
 ) -> tuple[float, float]:
@@ -158,8 +160,8 @@ def regularised(
         if price[i] > 0.0:
             mass = 0.0
             for s in range(first, end):
-                mass += np.exp((best[s] + price[i] * log_magnet[s] - most) / price[i])
-            most += price[i] * np.log(mass)
+                mass += math.exp((best[s] + price[i] * log_magnet[s] - most) / price[i])
+            most += price[i] * math.log(mass)
         if before[i] >= 0:
             best[before[i]] += most
             now[before[i]] += got

@@ -22,7 +22,7 @@ def mixed_bits(x: Words) -> Words:
     return x ^ (x >> np.uint64(31))
 
 
-mixed_word = kernel(inline="always")(mixed_bits)
+mixed_word = kernel(mixed_bits)
 """The same in a kernel."""
 
 
@@ -32,7 +32,7 @@ def mix_hash(h: np.uint64, x: np.uint64) -> np.uint64:
     return mixed_word((h ^ x) + STEP)
 
 
-@kernel(inline="always")
+@kernel
 def below(number: np.uint64, bound: int) -> np.int64:
     """Return an integer in [0, bound) from a random number; the bias is below bound / 2 ** 32."""
     return np.int64((number >> np.uint64(32)) * np.uint64(bound) >> np.uint64(32))

@@ -6,7 +6,7 @@ import numpy as np
 
 from blueprint.guandan.rules.min_combination import UNIT, UNIT_COSTS, Costs
 from blueprint.guandan.rules.split_search import split_hand, workspace
-from games.guandan.moves.listing import legal_moves
+from games.guandan.rounds.playout import legal_moves
 from games.support.array_types import Array
 
 

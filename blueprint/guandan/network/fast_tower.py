@@ -135,7 +135,7 @@ class FastTower:
                 relu_summed(bits(h), base)
             return top(run_residual(self.blocks, h))
         first = np.empty((len(x), width), np.float32)
-        sum_rows(x, self.first.rows, self.base, np.zeros(len(x), np.int64), first)
+        sum_rows(x, self.first.rows, self.base, np.zeros(len(x), np.int64), False, first)
         self._look(looks, first)
         np.maximum(first, 0, out=first)
         if len(x) > FEW:

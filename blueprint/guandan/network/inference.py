@@ -35,7 +35,7 @@ from blueprint.guandan.network.input_layout import (
 )
 from blueprint.guandan.network.inputs import encode_full_into, encode_stakes
 from blueprint.layers.bfloat import bits, dot_rows, native_half, relu_joined
-from blueprint.layers.half_rows import FastLayer, Layers, bucket, first_layer, run_residual
+from blueprint.layers.half_rows import FastLayer, Layers, bucket, run_residual, sum_rows
 from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import NOBODY, action_words, views
 from games.support.array_types import Array, Ints
@@ -273,7 +273,7 @@ class Inference:
             base = context.numpy() + self._action.base
             first = np.empty((m, base.shape[1]), np.float32)
             at = np.repeat(np.arange(len(counts)), counts) if len(counts) > 1 else np.zeros(m, np.int64)
-            first_layer(a, self._action.rows, base, at, first)
+            sum_rows(a, self._action.rows, base, at, True, first)
             return run_residual(self._head, torch.from_numpy(first))
 
 

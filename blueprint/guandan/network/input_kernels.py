@@ -102,7 +102,7 @@ for _bit in range(64):
     BIT_AT[(1 << _bit) % 67] = _bit
 
 
-@kernel(nogil=True, inline="always")
+@kernel(nogil=True)
 def _thermometer(row: Bytes, start: Int, value: Int, width: Int) -> None:
     for k in range(width):
         if k < value:
@@ -119,7 +119,7 @@ def _card_planes(row: Bytes, start: Int, lo: Int, hi: Int) -> None:
             row[start + 2 * c + 1] = copies >> 1
 
 
-@kernel(nogil=True, inline="always")
+@kernel(nogil=True)
 def rank_place(kind: Int, rank: Int, level: Int) -> Int:
     """Place of an action within its type: lowest first."""
     if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
@@ -128,7 +128,7 @@ def rank_place(kind: Int, rank: Int, level: Int) -> Int:
     return place
 
 
-@kernel(nogil=True, inline="always")
+@kernel(nogil=True)
 def _wilds_in(lo: Int, hi: Int, level: Int) -> Int:
     return rank_byte(lo, hi, level) & 3
 

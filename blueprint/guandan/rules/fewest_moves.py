@@ -83,7 +83,7 @@ def _rest() -> NDArray[np.int64]:
 _REST = _rest()
 
 
-@kernel(nogil=True, inline="always")
+@kernel(nogil=True)
 def _no_worse(
     x0: Int, y0: Int, spent0: Int, place0: Int, x: Int, y: Int, spent: Int, place: Int
 ) -> bool | np.bool_:
@@ -133,7 +133,7 @@ def _add(points: Ints, side: Int, s: Int, n: Int, x: Int, y: Int, spent: Int, pl
     return kept + 1
 
 
-@kernel(nogil=True, inline="always")
+@kernel(nogil=True)
 def lacking(naturals: Ints, owed: Int, r: Int, low: Int) -> Int:
     """Wild cards that sequences need at least to go on from rank r; owed: cards of each rank, 4 bits each."""
     lack = 0

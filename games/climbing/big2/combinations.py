@@ -44,7 +44,7 @@ PLAY_KINDS = (
 """Kinds of actions by their code, that of `play_kinds`."""
 
 
-@kernel(inline="always")
+@kernel
 def flush_place(suit: int, rank: int, by_suit: int) -> int:
     """Return the place among flushes of one with this suit and highest rank."""
     return suit << 4 | rank if by_suit else rank << 2 | suit

@@ -47,7 +47,7 @@ HELD, PLACES, TOTALS = 24, 32, 48
 """Places in the room to work in: masks of ranks held, a choice of kickers, and where it stands."""
 
 
-@kernel(inline="always")
+@kernel
 def _rank_of(bit: int) -> int:
     """Return the rank of a mask with one bit."""
     return int(_LOW_BIT[bit % 19])

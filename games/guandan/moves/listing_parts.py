@@ -17,7 +17,7 @@ from games.support.kernel import kernel
 __all__ = ["list_bombs", "list_pass", "question"]
 
 
-@kernel(inline="always")
+@kernel
 def question(hand: Ints, beat: int) -> tuple[int, int, int, int]:
     """Return what a hand is asked for: type to follow, the place and the start to surpass, a bomb's strength.
 
@@ -33,7 +33,7 @@ def question(hand: Ints, beat: int) -> tuple[int, int, int, int]:
     return kind, place, first, above if above >> 8 >= BOMB_CLASS else 0
 
 
-@kernel(inline="always")
+@kernel
 def list_pass(kind: int, out: Ints, m: int) -> int:
     """Write a PASS at row m unless the hand leads; return the row after it."""
     if kind != PASS:

@@ -58,7 +58,7 @@ BITS5 = np.array([bin(i).count("1") for i in range(32)], np.int64)
 """[32] int64: number of set bits."""
 
 
-@kernel(inline="always")
+@kernel
 def pack_head(kind: int, rank: int, size: int) -> int:
     """Return the first word of an ACTION."""
     return kind | rank << 8 | size << 16

@@ -23,7 +23,6 @@ from games.guandan.cards import (
     pack,
     unpack,
 )
-from games.guandan.moves.listing import CANONICAL, FULL, lists_of
 from games.guandan.notation import action_text
 from games.guandan.rounds.dealing import (
     DEAL,
@@ -36,7 +35,7 @@ from games.guandan.rounds.dealing import (
     parse_dealing,
     seen_by_record,
 )
-from games.guandan.rounds.playout import legal_states
+from games.guandan.rounds.playout import legal
 from games.guandan.rounds.position import parse_position, position_text
 from games.guandan.rounds.state import (
     BEAT,
@@ -219,13 +218,6 @@ def restarted(states: Rows) -> Rows:
         out[name] = states[name]
     begin_rounds(*views(out))
     return out
-
-
-def legal(states: Rows, *, canonical: bool = False) -> Ragged:
-    """Return the legal moves at each state, Ragged of ACTION; none where the round is over."""
-    states = np.ascontiguousarray(np.atleast_1d(states))
-    words, bytes_ = views(states)
-    return lists_of(legal_states, len(states), words, bytes_, CANONICAL if canonical else FULL)
 
 
 def advance(states: Rows, actions: Rows) -> None:

@@ -42,7 +42,8 @@ class KernelOptions(TypedDict, total=False):
     """Options of a kernel. An option of Numba's that is left out is Numba's to choose.
 
     nogil: run without the interpreter's lock, so that threads can run kernels at once.
-    inline: "always" compiles the function into its callers.
+    inline: "always" compiles the function into its callers: for one that is given a kernel to call, which
+        Numba could not keep. It takes longer to compile, and the optimizer inlines what is small anyway.
     fastmath: let the compiler reorder sums; results may then differ in the last bits between machines.
     error_model: "numpy" divides by zero to inf or nan; "python" raises ZeroDivisionError.
     lazy: interpret the function until compiling it pays (`LazyKernel`). Its results must be the same either
@@ -135,6 +136,7 @@ def _refresh_if_new(target: Any) -> None:
 
 _unliteral: Any = types.unliteral
 _flags: Any = targetconfig.TargetConfig
+_functions: Any = types.BaseFunction
 _events: Any = numba_event
 
 
@@ -189,3 +191,25 @@ def _compare_flags_at_once(
 
 
 _compare_flags_at_once()
+
+
+def _remember_call_types(resolve: Callable[..., Any] = types.BaseFunction.get_call_type) -> None:
+    """Let Numba work out the type of a call with numbers once, not at every such call in a kernel.
+
+    It tries dozens of overloads until one fits, which was a twelfth of the time to compile. A function type
+    that gains an overload is a new one, so what it remembers stays true.
+    """
+    numbers = (types.Number, types.Boolean)
+
+    def remembered(self: Any, context: Any, args: tuple[Any, ...], names: dict[str, Any]) -> Any:
+        if names or not all(isinstance(kind, numbers) for kind in args):
+            return resolve(self, context, args, names)
+        known = self.__dict__.setdefault("_call_types", {})
+        if args not in known:
+            known[args] = resolve(self, context, args, names)
+        return known[args]
+
+    _functions.get_call_type = remembered
+
+
+_remember_call_types()

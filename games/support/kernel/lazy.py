@@ -3,7 +3,8 @@
 Numba needs 0.2 to 2 seconds to compile a kernel. The layout of a small game is computed once, by functions
 that the interpreter runs in milliseconds, so compiling them was most of the time to the first answer. A lazy
 kernel runs as a Python function. It is compiled when that has taken about as long as compiling takes, when
-its arguments are too large to interpret, or when compiled code is on disk already.
+its arguments are too large to interpret, or when compiled code is on disk already. A process that must answer
+in time compiles it at its first call (`compile_at_once`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-__all__ = ["INTERPRETED_NUMBERS", "INTERPRETED_SECONDS", "LazyKernel"]
+__all__ = ["INTERPRETED_NUMBERS", "INTERPRETED_SECONDS", "LazyKernel", "compile_at_once"]
 
 INTERPRETED_NUMBERS = 100_000
 """Numbers in the arguments' arrays above which a call is compiled at once."""
@@ -28,7 +29,10 @@ class LazyKernel:
     """A kernel that is interpreted at first; other kernels call its compiled code.
 
     dispatcher: Numba's. compiled: whether calls go to it. seconds: time spent interpreting in this process.
+    patience: processor seconds that it is interpreted for before it is compiled.
     """
+
+    patience = INTERPRETED_SECONDS
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self.dispatcher = dispatcher
@@ -63,9 +67,14 @@ class LazyKernel:
         if self.seconds == 0.0 and self.is_on_disk():
             return True
         size = sum(arg.size for arg in args if isinstance(arg, np.ndarray))
-        return self.seconds >= INTERPRETED_SECONDS or size > INTERPRETED_NUMBERS
+        return self.seconds >= self.patience or size > INTERPRETED_NUMBERS
 
     def is_on_disk(self) -> bool:
         """Return whether code of this function is kept, of whatever types."""
         file = getattr(getattr(self.dispatcher, "_cache", None), "_cache_file", None)
         return file is not None and Path(file._index_path).exists()
+
+
+def compile_at_once() -> None:
+    """Compile lazy kernels at their first call from now on, in this process."""
+    LazyKernel.patience = 0.0

@@ -23,6 +23,7 @@ from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
 from games.support.array_types import Array
+from games.support.kernel.lazy import compile_at_once
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks, load_networks
 from gs2.guandan.agent.deals.determinize import Worlds, list_worlds
@@ -168,6 +169,7 @@ class Gs2Agent:
         twin = Gs2Agent(self.evaluator, small, rng, beliefs=self.beliefs, deals=self.deals)
         if at is not None:
             return [twin.decide(at.copy()).stage]
+        compile_at_once()
         walker = Gs2Agent(self.evaluator, "blueprint", np.random.default_rng(0))
         state = deal(1, np.random.default_rng(0))
         asked = set()

@@ -81,7 +81,7 @@ class BeliefNetwork:
                 h = first(torch.from_numpy(x).float())
             else:
                 known = np.empty((len(x), len(first.base)), np.float32)
-                sum_rows(x, first.rows, first.base[None], np.zeros(len(x), np.int64), known)
+                sum_rows(x, first.rows, first.base[None], np.zeros(len(x), np.int64), False, known)
                 h = torch.from_numpy(known)
             for layer in self._layers[1:]:
                 h = layer(h.relu_())

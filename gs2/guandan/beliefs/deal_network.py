@@ -20,10 +20,8 @@ from blueprint.guandan.network.input_layout import FEATURE_HASH, PAST_WIDTH, STA
 from blueprint.guandan.network.inputs import encode_past, encode_states
 from blueprint.layers.bfloat import native_half
 from blueprint.layers.half_rows import FastLayer, sum_rows
-from games.guandan.rounds.belief import held_copies
-from games.guandan.rounds.state import HAND, views
-from games.support.array_types import Array, Bytes, Int, Ints
-from games.support.kernel import kernel
+from games.guandan.cards import unpack
+from games.support.array_types import Array
 
 __all__ = ["DEALS", "DEAL_WIDTH", "DealNetwork", "deal_inputs", "load_deal_network", "save_deal_network"]
 
@@ -37,29 +35,17 @@ DEAL_WIDTH = 3 * HAND_WIDTH
 """For each of the three seats after the one that looks: cards held once and twice, ranks held so often."""
 
 
-@kernel(nogil=True)
-def _deal_inputs(words: Ints, seat: Int, out: Bytes) -> None:
-    for i in range(len(words)):
-        for j in range(3):
-            s = (seat + 1 + j) & 3
-            base = j * HAND_WIDTH
-            for card in range(54):
-                held = held_copies(words, i, HAND + 2 * s, card)
-                rank = card // 4 if card < 52 else card - 39
-                for copy in range(held):
-                    out[i, base + 2 * card + copy] = 1
-                    at = base + 108 + rank * MOST
-                    for k in range(MOST):
-                        if out[i, at + k] == 0:
-                            out[i, at + k] = 1
-                            break
-
-
 def deal_inputs(states: Array, seat: int) -> NDArray[np.uint8]:
     """Return the hidden hands of some deals as inputs, [n, DEAL_WIDTH] uint8; states: [n] STATE."""
-    out = np.zeros((len(states), DEAL_WIDTH), np.uint8)
-    _deal_inputs(views(np.ascontiguousarray(states))[0], seat, out)
-    return out
+    hands = unpack(states["hand"][:, np.arange(seat + 1, seat + 4) % 4])
+    out = np.empty((*hands.shape[:2], HAND_WIDTH), np.uint8)
+    for copy in range(2):
+        out[..., copy:108:2] = hands > copy
+    suits = [hands[..., suit:52:4] for suit in range(4)]
+    ranks = np.concatenate([suits[0] + suits[1] + suits[2] + suits[3], hands[..., 52:]], 2)
+    for many in range(MOST):
+        out[..., 108 + many :: MOST] = ranks > many
+    return out.reshape(len(states), DEAL_WIDTH)
 
 
 class DealNetwork:
@@ -104,7 +90,7 @@ class DealNetwork:
         who = np.array([seat])
         x = np.concatenate([encode_states(states[:1], who), encode_past(states[:1], who)], axis=1)
         layer, known = self._public, np.empty((1, len(self._bias)), np.float32)
-        sum_rows(x, layer.rows, layer.base[None], np.zeros(1, np.int64), known)
+        sum_rows(x, layer.rows, layer.base[None], np.zeros(1, np.int64), False, known)
         public = torch.from_numpy(known)
         with torch.inference_mode():
             deals = torch.from_numpy(deal_inputs(states, seat)).to(self._kind)

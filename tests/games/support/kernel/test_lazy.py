@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import games
+from cfr.anchored import Anchor, solve_anchored
 from cfr.sequence_form import sequence_form
 from cfr.solver import solve
 from games.support.kernel import kernel, lazy
-from games.support.kernel.lazy import LazyKernel
+from games.support.kernel.lazy import LazyKernel, compile_at_once
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.explain import solve_infoset
@@ -66,6 +67,8 @@ def everything(game: Any) -> list[Any]:
     solved = solve(form, variant="cfr", iterations=7)
     policy = solved.policy
     out = [form.row_start, form.column, form.payoff, form.layout, policy, solved.best_response, solved.value]
+    anchored = solve_anchored(tree, Anchor(policy, 0.1), iterations=7)
+    out += [anchored.policy, anchored.gap]
     rng = np.random.default_rng(0)
     for infoset in rng.permutation(tree.n_infosets)[:3]:
         for name in ("gs2+", "gs2-d"):
@@ -107,6 +110,10 @@ def test_a_kernel_is_compiled_after_some_time_for_large_arguments_and_where_code
     slow.seconds = lazy.INTERPRETED_SECONDS
     for one, values in ((slow, few), (large, many), (kept, few)):
         assert one(values) == len(values) and one.compiled
+    at_once = LazyKernel(summed.dispatcher)
+    monkeypatch.setattr(LazyKernel, "patience", 1.0)
+    compile_at_once()
+    assert at_once(few) == 3.0 and at_once.compiled
     assert summed_twice(few) == 6.0 and summed.dispatcher.signatures  # other kernels call the compiled code
 
 
