@@ -5,10 +5,6 @@ from .checkpoint import CheckpointError as CheckpointError
 from .climbing.inputs.move_inputs import MoveInputs as MoveInputs
 from .climbing.inputs.move_inputs import RowGame as RowGame
 from .climbing.inputs.move_inputs import move_inputs as move_inputs
-from .guandan.chooser import Chooser as Chooser
-from .guandan.chooser import Decisions as Decisions
-from .guandan.chooser import Past as Past
-from .guandan.chooser import PlayedMoves as PlayedMoves
 from .guandan.network.inference import Inference as Inference
 from .guandan.network.inference import load_inference as load_inference
 from .guandan.network.neural_blueprint import NeuralBlueprint as NeuralBlueprint
@@ -19,6 +15,10 @@ from .guandan.train_config import TrainConfig as TrainConfig
 from .guandan.training.actors.pieces import Piece as Piece
 from .guandan.training.trainer import Trainer as Trainer
 from .inference_file import export_checkpoint as export_checkpoint
+from .protocol import Agent as Agent
 from .protocol import Blueprint as Blueprint
+from .protocol import Decisions as Decisions
+from .protocol import Past as Past
+from .protocol import PlayedMoves as PlayedMoves
 from .tabular import SeatTable as SeatTable
 from .tabular import TabularBlueprint as TabularBlueprint

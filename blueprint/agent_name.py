@@ -1,4 +1,4 @@
-"""Agents by name: one grammar for the agents of every game, and families that take the names of one game.
+"""Agents by name: one grammar for the agents of every game, and what a name of one game stands for.
 
 NAME[:FIELD=VALUE,…][@FILE]     an agent, how it plays, and its network
 FILE                            a network (.safetensors) or a policy
@@ -8,26 +8,33 @@ BASE+PRESET[:FIELD=VALUE,…]     search over any of these, at every decision
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
-from blueprint.protocol import UnknownAgent
+import numpy as np
+
+from blueprint.protocol import Agent, UnknownAgent
 from games.support.near import near
 from games.support.own import entry_point, entry_points_of, is_own, own_object
 from games.support.spec import split_spec
 
 __all__ = [
     "GROUP",
+    "MANY",
     "NETWORK",
     "SUFFIX",
-    "AgentFamily",
     "AgentName",
-    "family_of",
+    "NamedAgent",
+    "Namer",
+    "agent_named",
+    "made_agent",
     "named_object",
     "parse_name",
+    "source_of",
 ]
 
 NETWORK = "network"
@@ -87,30 +94,43 @@ def _parts_of(text: str, presets: frozenset[str]) -> tuple[str, str | None]:
     return text, None
 
 
-class AgentFamily(Protocol):
-    """Agents of one game that are named, loaded and told apart in one way."""
-
-    names: Sequence[str]
-    """Names that stand for themselves, for messages."""
-
-    def takes(self, name: AgentName) -> bool:
-        """Return whether the name is one of this family's."""
-        ...
+MANY = 512
+"""Deals played in lockstep by an agent that answers at once."""
 
 
-Family = TypeVar("Family", bound=AgentFamily)
+@dataclass(frozen=True)
+class NamedAgent:
+    """An agent that a name stands for, before it is loaded.
 
-
-def family_of(game: str, families: Sequence[Family], name: AgentName) -> Family:
-    """Return the first of a game's families that takes a name.
-
-    Raises UnknownAgent with near matches if none does.
+    load: returns a new one; one that draws draws from the generator. fingerprint: returns what changes when
+    the agent does. together: how many deals it should play in lockstep.
     """
-    for family in families:
-        if name.search is None and family.takes(name):
-            return family
+
+    load: Callable[[np.random.Generator], Agent]
+    fingerprint: Callable[[], str]
+    together: int = MANY
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the agent gains from deciding for many rounds together; a searching one does not."""
+        return self.together == MANY
+
+
+Namer = Callable[[AgentName], NamedAgent | None]
+"""Knows some names: raises what is wrong with one of these, and returns None for any other."""
+
+
+def agent_named(game: str, name: AgentName, namers: Sequence[Namer], names: Sequence[str]) -> NamedAgent:
+    """Return the agent of a game, of the first that knows its name.
+
+    names: that stand for themselves, for messages. Raises UnknownAgent with near matches if none knows it.
+    """
+    for namer in namers if name.search is None else ():
+        found = namer(name)
+        if found is not None:
+            return found
     text = name.text if name.search is None else f"{name.text}+{name.search}"
-    names = (*(one for family in families for one in family.names), *entry_points_of(GROUP))
+    names = (*names, *entry_points_of(GROUP))
     hint = near(text.lower(), names, f"one of {', '.join(names)}")
     raise UnknownAgent(
         f"no agent of {game} is called {text!r}; {hint}, or the path of a .safetensors checkpoint, or "
@@ -123,3 +143,27 @@ def named_object(text: str) -> Any:
     if is_own(text):
         return own_object(text, "agent", UnknownAgent)
     return entry_point(GROUP, text, UnknownAgent)
+
+
+def source_of(text: str) -> Path | None:
+    """Return the file of Python that a user's own agent is written in; None where there is none."""
+    found = named_object(text)
+    made = inspect.unwrap(found) if inspect.isclass(found) or inspect.isroutine(found) else type(found)
+    try:
+        return Path(inspect.getfile(made))
+    except (TypeError, OSError):
+        return None
+
+
+def made_agent(text: str) -> Any:
+    """Return what a user's own name stands for, made if it is a class or function; it may be no agent.
+
+    Raises UnknownAgent where it cannot be had or made.
+    """
+    found = named_object(text)
+    if not (inspect.isclass(found) or inspect.isroutine(found)):
+        return found
+    try:
+        return found()
+    except Exception as error:
+        raise UnknownAgent(f"agent {text!r} cannot be made without arguments: {error!r}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.protocol import Decisions, Past
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array
@@ -16,8 +17,11 @@ class GameLockstep:
     """Some games, g of which go on.
 
     states: of those g, a batch. running: [g] int64, which of all they are. players: [g] int8, who acts there.
-    actions: what may be done. payoff: [all, players] float64, of games that are over.
+    actions: what may be done. payoff: [all, players] float64, of games that are over. past: how they came to
+    where they stand, where somebody keeps it.
     """
+
+    past: Past | None = None
 
     def __init__(self, game: Game, states: Array) -> None:
         """Take the states that the games go on from."""
@@ -44,6 +48,13 @@ class GameLockstep:
         if len(players):
             self.actions = self.game.actions(self.states)
         return len(players) > 0
+
+    def decisions(self, mask: NDArray[np.bool_]) -> Decisions:
+        """Return the decisions of some of the games, [g] bool, in none of which chance acts."""
+        rows = np.flatnonzero(mask)
+        legal = self.actions if len(rows) == len(mask) else self.actions.take(rows)
+        seats = self.players[rows].astype(np.int64)
+        return Decisions(self.states, rows, seats, legal.offsets, legal.values, self.past, self.game)
 
     def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return a place among the actions of each game, [g]: drawn where chance acts, 0 elsewhere."""

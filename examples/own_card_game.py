@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import games
+from blueprint import Decisions
 from gs2.web.games.card_face import Face
 
 RANKS, SUITS, SEATS = "9TJQKA", "cdhs", 3
@@ -120,16 +121,17 @@ class Keeper:
 
     name = "keeper"
 
-    def policy(self, game: games.Game, states: Any, player: int, actions: games.Ragged) -> Any:
+    def __call__(self, decisions: Decisions) -> Any:
         """Return the probability of each action; the agent looks at what its seat sees, and nothing else."""
-        good = []
-        for row, state in enumerate(states):
-            held = game.infoset_text(state, player).split("holds")[1].split("|")[0].split()
-            words = [game.action_text(state, action) for action in actions[row]]
+        game, choices, good = decisions.game, decisions.table, []
+        for j, (row, seat) in enumerate(zip(decisions.rows, decisions.seats, strict=True)):
+            state = decisions.states[row]
+            held = game.infoset_text(state, seat).split("holds")[1].split("|")[0].split()
+            words = [game.action_text(state, choice) for choice in choices[j]]
             gifts = [sum(card not in held for card in behind(word)) for word in words]
-            good += [float(n == min(gifts)) for n in gifts]
-        total = np.bincount(actions.rows, good)
-        return np.array(good) / total[actions.rows]
+            best = np.array(gifts) == min(gifts)
+            good += (best / best.sum()).tolist()
+        return np.array(good)
 
 
 def behind(card: str) -> list[str]:

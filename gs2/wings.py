@@ -1,8 +1,9 @@
 """What a game brings beside its rules, by the game's name; a part is imported when it is first asked for.
 
-contest: what agents meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods
-and examples of its own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a module
-with OPTIONS, AGENTS and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of its own
+agents: its own, a function from a name to the `NamedAgent` (`blueprint.agent_name`). contest: what agents
+meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods and examples of its
+own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a module with OPTIONS, AGENTS
+and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of its own
 (`gs2.commands.exploit.Exploiting`). environment: what its positions and listed moves look like, `views` and
 `moves` (`gs2.environments`). teacher: the rule agent that guides the first training of a network. face: how
 its cards look in the browser (`gs2.web.games.card_face.Face`).
@@ -20,6 +21,7 @@ FIRST = "guandan"
 
 WINGS = {
     "guandan": {
+        "agents": "gs2.guandan.agent_families:guandan_agent",
         "contest": "gs2.guandan.contest:guandan_contest",
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
         "terms": "gs2.commands.guandan.match_terms:",

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.climbing.inputs.move_inputs import MoveInputs
-from blueprint.climbing.training.climbing_play import Choose, MoveChoices
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.pruning import hand_rests
 from blueprint.papers.styles import first_best
+from blueprint.protocol import Agent, Decisions
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import PLAY_KINDS, play_kinds
 from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_table
@@ -132,20 +132,21 @@ def _table(inputs: MoveInputs, states: Array, seats: Ints) -> tuple[NDArray[np.b
     return mates, mates[rows, leader] & (states["leader"] < 3)
 
 
-def personality_choice(inputs: MoveInputs, personality: str) -> Choose:
+def personality_choice(inputs: MoveInputs, personality: str) -> Agent:
     """Return who chooses by a personality's rule, of RULED. Raises GameError for a game without any."""
     leads, follows = np.array(ADJUSTED[personality], np.float64)
     rests = hand_rests(inputs, "personas must be 0", "have personalities")
 
-    def choose(d: MoveChoices) -> Ints:
+    def choose(d: Decisions) -> Ints:
         seats, starts, counts = d.seats, d.offsets[:-1], np.diff(d.offsets)
         at = np.repeat(np.arange(len(seats)), counts)
-        types, ranks = move_types(inputs, d.words)
+        states = np.ascontiguousarray(d.states[d.rows])
+        types, ranks = move_types(inputs, inputs.words(d.actions))
         turns = rests.turns(d)
         passes = types == PASS
         lead = ~np.logical_or.reduceat(passes, starts)
-        left = rests.left(d.states)
-        mates, mate_leads = _table(inputs, d.states, seats)
+        left = rests.left(states)
+        mates, mate_leads = _table(inputs, states, seats)
         others = np.arange(left.shape[1]) != seats[:, None]
         foe = ((left == 1) & others & ~mates).any(1)
         mate = ((left == 1) & mates).any(1)

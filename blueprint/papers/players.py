@@ -16,20 +16,18 @@ ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.climbing.inputs.move_inputs import MoveInputs
-from blueprint.climbing.training.climbing_play import Choose, MoveChoices, let_decide
-from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.rules.split_agents import PersonalityAgent, StrongAgent
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.personality_rules import personality_choice
-from blueprint.papers.pruning import PrunedChooser, pruned_agent, pruner
-from blueprint.protocol import GameAgent
+from blueprint.papers.pruning import Pruned, pruned_agent, pruner
+from blueprint.protocol import Agent, Decisions, shared_out
 from games.support.array_types import Ints
 
 if TYPE_CHECKING:
@@ -39,15 +37,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OWN",
-    "GuidedChooser",
-    "PersonaChooser",
+    "Guided",
+    "Personas",
     "climbing_personas",
     "climbing_player",
     "drawn_types",
     "guandan_personas",
     "guandan_player",
     "guidance_share",
-    "guided",
     "labels",
 ]
 
@@ -55,20 +52,6 @@ OWN = len(PERSONALITIES) - 1
 """The type of a seat that the network plays itself."""
 PARTS = 0x9E45
 """Sets GuanDan's stream of the types apart from that of play."""
-
-
-class _Asked(Protocol):
-    """Decisions of any game: `Decisions` or `MoveChoices`."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def seats(self) -> Ints: ...
-
-    def where(self, mask: NDArray[np.bool_]) -> Self: ...
-
-
-D = TypeVar("D", bound=_Asked)
 
 
 def guidance_share(decisions: float, guide: float, share: float) -> float:
@@ -79,36 +62,16 @@ def guidance_share(decisions: float, guide: float, share: float) -> float:
     return share * max(0.0, 1.0 - decisions / guide) if guide > 0 else 0.0
 
 
-class GuidedChooser:
-    """A player whose decisions are each made by `teacher` with probability `share`, else by `chooser`."""
+class Guided:
+    """An agent whose decisions are each made by `teacher` with probability `share`, else by `agent`."""
 
-    def __init__(self, chooser: Chooser, teacher: Chooser, share: float, rng: np.random.Generator) -> None:
-        self.chooser, self.teacher, self.share, self.rng = chooser, teacher, share, rng
+    def __init__(self, agent: Agent, teacher: Agent, share: float, rng: np.random.Generator) -> None:
+        self.agent, self.teacher, self.share, self.rng = agent, teacher, share, rng
 
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+    def __call__(self, decisions: Decisions) -> Ints:
         """Return one action per decision, as an index within its row."""
         taught = self.rng.random(len(decisions)) < self.share
-        choice = np.empty(len(decisions), np.int64)
-        for mask, chooser in ((taught, self.teacher), (~taught, self.chooser)):
-            if mask.any():
-                choice[mask] = chooser(decisions.where(mask))
-        return choice
-
-
-def guided(
-    choose: Choose, teacher: GameAgent, inputs: MoveInputs, share: float, rng: np.random.Generator
-) -> Choose:
-    """Return who lets a rule agent make each decision with probability `share`, and `choose` the others.
-
-    Other than a `GuidedChooser`, it asks `choose` at every decision.
-    """
-
-    def answer(d: MoveChoices) -> Ints:
-        found = choose(d).copy()
-        let_decide(teacher, d, rng.random(len(d)) < share, found, inputs, rng)
-        return found
-
-    return answer
+        return shared_out(decisions, taught, (self.agent, self.teacher), self.rng)[0]
 
 
 def drawn_types(
@@ -130,56 +93,40 @@ def labels(types: NDArray[Any], rounds: Ints, seats: Ints) -> NDArray[Any]:
     return found
 
 
-class PersonaChooser(Generic[D]):
-    """Plays each seat by its type: the network, or a rule-based personality.
+class Personas:
+    """Plays each seat by its type: as an agent does, or by a rule-based personality.
 
-    chooser: the network's player. rules: of the personalities. types: of each seat, [rounds, seats].
-    rounds: which round each decision belongs to.
+    rules: of the personalities. types: of each seat, [rounds, seats].
     """
 
-    def __init__(
-        self,
-        chooser: Callable[[D], Ints],
-        rules: Sequence[Callable[[D], Ints]],
-        types: NDArray[Any],
-        rounds: Callable[[D], Ints],
-    ) -> None:
-        self.chooser, self.rules, self.types, self.rounds = chooser, rules, types, rounds
+    def __init__(self, agent: Agent, rules: Sequence[Agent], types: NDArray[Any]) -> None:
+        self.agents, self.types = (*rules, agent), types
 
-    def __call__(self, decisions: D) -> Ints:
+    def __call__(self, decisions: Decisions) -> Ints:
         """Return one action per decision, as an index within its row."""
         return self.draw(decisions)[0]
 
-    def draw(self, decisions: D) -> tuple[Ints, NDArray[np.float32]]:
+    def draw(self, decisions: Decisions) -> tuple[Ints, NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability (1 of a rule)."""
-        kinds = self.types[self.rounds(decisions), np.asarray(decisions.seats, np.int64)]
-        choice, chance = np.empty(len(decisions), np.int64), np.ones(len(decisions), np.float32)
-        for k, rule in enumerate(self.rules):
-            mask = kinds == k
-            if mask.any():
-                choice[mask] = rule(decisions.where(mask))
-        mask = kinds == OWN
-        if mask.any():
-            asked: Any = (self.chooser, decisions.where(mask))
-            choice[mask], chance[mask] = drawn(*asked)
+        kinds = self.types[decisions.rounds, decisions.seats]
+        choice, chance = shared_out(decisions, kinds, self.agents)
+        chance[kinds != OWN] = 1.0
         return choice, chance
 
 
-def guandan_personas(chooser: Chooser, types: NDArray[np.uint8]) -> PersonaChooser[Decisions]:
+def guandan_personas(agent: Agent, types: NDArray[np.uint8]) -> Personas:
     """Return who plays each seat of GuanDan by its type, [rounds, 4]."""
-    rules = [PersonalityAgent(name) for name in PERSONALITIES[:OWN]]
-    return PersonaChooser(chooser, rules, types, lambda d: d.rows)
+    return Personas(agent, [PersonalityAgent(name) for name in PERSONALITIES[:OWN]], types)
 
 
-def climbing_personas(choose: Choose, inputs: MoveInputs, types: Ints) -> PersonaChooser[MoveChoices]:
+def climbing_personas(agent: Agent, inputs: MoveInputs, types: Ints) -> Personas:
     """Return who plays each seat of a climbing game by its type, [rounds, seats]."""
-    rules = [personality_choice(inputs, name) for name in PERSONALITIES[:OWN]]
-    return PersonaChooser(choose, rules, types, lambda d: d.rounds)
+    return Personas(agent, [personality_choice(inputs, name) for name in PERSONALITIES[:OWN]], types)
 
 
 def guandan_player(
-    chooser: Chooser, config: TrainConfig, piece: Piece, rng: np.random.Generator, rounds: int
-) -> Chooser:
+    chooser: Agent, config: TrainConfig, piece: Piece, rng: np.random.Generator, rounds: int
+) -> Agent:
     """Return who plays a piece of so many rounds, as the configuration wants it.
 
     The types of the seats follow from the piece's seed alone, whoever plays it.
@@ -188,7 +135,7 @@ def guandan_player(
         chooser = pruned_agent(chooser, config.prune)
     share = guidance_share(piece.decisions, config.guide, config.guide_share)
     if share > 0:
-        chooser = GuidedChooser(chooser, StrongAgent(), share, rng)
+        chooser = Guided(chooser, StrongAgent(), share, rng)
     if config.personas:
         own = np.random.SeedSequence(piece.seed.entropy, spawn_key=(*piece.seed.spawn_key, PARTS))
         types = drawn_types(config.personas, (rounds, 4), np.random.default_rng(own), np.uint8)
@@ -196,15 +143,15 @@ def guandan_player(
     return chooser
 
 
-def climbing_player(choose: Choose, trainer: MoveTrainer, rng: np.random.Generator, rounds: int) -> Choose:
+def climbing_player(agent: Agent, trainer: MoveTrainer, rng: np.random.Generator, rounds: int) -> Agent:
     """Return who plays so many rounds of a climbing game, as the trainer's configuration wants it."""
     config, inputs = trainer.config, trainer.inputs
     if config.prune >= 0:
-        choose = PrunedChooser(choose, pruner(inputs, config.prune))
+        agent = Pruned(agent, pruner(inputs, config.prune))
     share = guidance_share(trainer.decisions, config.guide, config.guide_share)
     if share > 0 and trainer.teacher is not None:
-        choose = guided(choose, trainer.teacher, inputs, share, rng)
+        agent = Guided(agent, trainer.teacher, share, rng)
     if config.personas:
         types = drawn_types(config.personas, (rounds, inputs.game.num_players), rng)
-        choose = climbing_personas(choose, inputs, types)
-    return choose
+        agent = climbing_personas(agent, inputs, types)
+    return agent

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,9 @@ from numpy.typing import NDArray
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.rules.big2_turns import big2_turns
 from blueprint.climbing.rules.doudizhu_turns import TURN_ROOM, doudizhu_turns
-from blueprint.climbing.training.climbing_play import MoveChoices
-from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.hands import card_counts
 from blueprint.guandan.rules.fewest_moves import NO_ROOM, Room, count_fewest_moves, room
+from blueprint.protocol import Agent, Decisions, drawn
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.big2_rules import Book
 from games.climbing.big2.table_rows import HELD
@@ -46,7 +45,7 @@ from games.support.kernel import kernel
 __all__ = [
     "ClimbingRests",
     "HandRests",
-    "PrunedChooser",
+    "Pruned",
     "hand_rests",
     "kept_moves",
     "kept_words",
@@ -54,38 +53,29 @@ __all__ = [
     "pruner",
 ]
 
-D = TypeVar("D", bound="_Asked")
-C = TypeVar("C", contravariant=True)
 UNKNOWN = 99
 """Turns of a rest that the search has no room for; its move stays."""
 
 
-class _Asked(Protocol):
-    """Decisions of any game: `Decisions` or `MoveChoices`."""
-
-    @property
-    def offsets(self) -> Ints: ...
-
-
-class HandRests(Protocol[C]):
+class HandRests(Protocol):
     """What moves of a game leave in hand. dealt: cards of a seat at the deal, about."""
 
     dealt: int
 
-    def turns(self, d: C) -> Ints:
+    def turns(self, d: Decisions) -> Ints:
         """Return in about how many moves the rest after each move can be played out, [m]."""
         ...
 
-    def fewest(self, d: C) -> Ints:
+    def fewest(self, d: Decisions) -> Ints:
         """Return the fewest cards that any player still in holds at each decision, [n]."""
         ...
 
-    def kept(self, d: C, turns: Ints) -> NDArray[np.bool_]:
+    def kept(self, d: Decisions, turns: Ints) -> NDArray[np.bool_]:
         """Return which moves stay whatever they leave, [m]."""
         ...
 
 
-class ClimbingRests(HandRests[MoveChoices], Protocol):
+class ClimbingRests(HandRests, Protocol):
     """The same of a climbing game."""
 
     def left(self, states: Array) -> Ints:
@@ -148,21 +138,22 @@ class _DouDizhu:
     def __init__(self, game: DouDizhu) -> None:
         self.dealt = (4 * game.ranks + 2) // 3
 
-    def turns(self, d: MoveChoices) -> Ints:
-        out = np.empty(len(d.words), np.int64)
-        _doudizhu_turns(round_views(d.states)[0], d.seats, d.offsets, d.words, move_table().tables, out)
+    def turns(self, d: Decisions) -> Ints:
+        out = np.empty(len(d.actions), np.int64)
+        words = round_views(d.states[d.rows])[0]
+        _doudizhu_turns(words, d.seats, d.offsets, d.actions, move_table().tables, out)
         return out
 
     def left(self, states: Array) -> Ints:
         return np.asarray(states["left"], np.int64)
 
-    def fewest(self, d: MoveChoices) -> Ints:
-        found: Ints = self.left(d.states).min(1)
+    def fewest(self, d: Decisions) -> Ints:
+        found: Ints = self.left(d.states[d.rows]).min(1)
         return found
 
-    def kept(self, d: MoveChoices, turns: Ints) -> NDArray[np.bool_]:
-        kinds = move_table().heads[np.minimum(d.words, CALLS - 1)] & 255
-        found: NDArray[np.bool_] = (d.words == 0) | (d.words >= CALLS) | (kinds >= BOMB)
+    def kept(self, d: Decisions, turns: Ints) -> NDArray[np.bool_]:
+        kinds = move_table().heads[np.minimum(d.actions, CALLS - 1)] & 255
+        found: NDArray[np.bool_] = (d.actions == 0) | (d.actions >= CALLS) | (kinds >= BOMB)
         return found
 
 
@@ -180,9 +171,10 @@ class _Big2:
     def __init__(self, game: Big2) -> None:
         self.dealt, self.book, self.players = int(game.rules.hand), game.rules.book(), game.num_players
 
-    def turns(self, d: MoveChoices) -> Ints:
-        out = np.empty(len(d.words), np.int64)
-        _big2_turns(views(d.states)[0], d.seats, d.offsets, d.words, self.book, out)
+    def turns(self, d: Decisions) -> Ints:
+        out = np.empty(len(d.actions), np.int64)
+        words = views(d.states[d.rows])[0]
+        _big2_turns(words, d.seats, d.offsets, d.actions.view(np.int64), self.book, out)
         return out
 
     def left(self, states: Array) -> Ints:
@@ -191,16 +183,16 @@ class _Big2:
         found: Ints = bits.sum(2, dtype=np.int64)
         return found
 
-    def fewest(self, d: MoveChoices) -> Ints:
-        found: Ints = self.left(d.states).min(1)
+    def fewest(self, d: Decisions) -> Ints:
+        found: Ints = self.left(d.states[d.rows]).min(1)
         return found
 
-    def kept(self, d: MoveChoices, turns: Ints) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = d.words == 0
+    def kept(self, d: Decisions, turns: Ints) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = d.actions == 0
         return found
 
 
-GUANDAN: HandRests[Decisions] = _GuanDan()
+GUANDAN: HandRests = _GuanDan()
 
 
 def hand_rests(inputs: MoveInputs, rule: str, what: str) -> ClimbingRests:
@@ -216,7 +208,7 @@ def hand_rests(inputs: MoveInputs, rule: str, what: str) -> ClimbingRests:
     raise GameError(f"{game.name}: {rule}; only doudizhu and big2 {what}")
 
 
-def kept_moves(rests: HandRests[D], d: D, margin: int) -> NDArray[np.bool_]:
+def kept_moves(rests: HandRests, d: Decisions, margin: int) -> NDArray[np.bool_]:
     """Return which moves of each decision stay, [m] bool; at least one of each decision does.
 
     margin: n of the rule above, at least 0. Raises ValueError at a lower one.
@@ -231,30 +223,28 @@ def kept_moves(rests: HandRests[D], d: D, margin: int) -> NDArray[np.bool_]:
     return rests.kept(d, turns) | (turns <= np.repeat(limit, np.diff(d.offsets)))
 
 
-class PrunedChooser(Generic[D]):
-    """A player that is offered only the moves that stay. kept: which they are, [m] bool."""
+class Pruned:
+    """An agent that is offered only the moves that stay. kept: which they are, [m] bool."""
 
-    def __init__(self, chooser: Callable[[D], Ints], kept: Callable[[D], NDArray[np.bool_]]) -> None:
-        self.chooser, self.kept = chooser, kept
+    def __init__(self, agent: Agent, kept: Callable[[Decisions], NDArray[np.bool_]]) -> None:
+        self.agent, self.kept = agent, kept
 
-    def __call__(self, decisions: D) -> Ints:
+    def __call__(self, decisions: Decisions) -> Ints:
         """Return one action per decision, as an index within its row."""
         kept = self.kept(decisions)
         offsets = np.concatenate([[0], np.cumsum(kept)])[decisions.offsets]
         within = np.arange(len(kept)) - np.repeat(decisions.offsets[:-1], np.diff(decisions.offsets))
-        name = "words" if isinstance(decisions, MoveChoices) else "actions"
-        fewer: Any = {"offsets": offsets, name: getattr(decisions, name)[kept]}
-        asked: D = replace(decisions, **fewer)  # type: ignore[type-var]
-        found: Ints = within[kept][offsets[:-1] + self.chooser(asked)]
+        asked = replace(decisions, offsets=offsets, actions=decisions.actions[kept])
+        found: Ints = within[kept][offsets[:-1] + drawn(self.agent, asked)[0]]
         return found
 
 
-def pruned_agent(chooser: Chooser, margin: int) -> PrunedChooser[Decisions]:
+def pruned_agent(agent: Agent, margin: int) -> Pruned:
     """Return a player of GuanDan that is offered only the moves that stay."""
-    return PrunedChooser(chooser, partial(kept_moves, GUANDAN, margin=margin))
+    return Pruned(agent, partial(kept_moves, GUANDAN, margin=margin))
 
 
-def pruner(inputs: MoveInputs, margin: int) -> Callable[[MoveChoices], NDArray[np.bool_]]:
+def pruner(inputs: MoveInputs, margin: int) -> Callable[[Decisions], NDArray[np.bool_]]:
     """Return what says which moves of a climbing game stay; raise GameError if none can be pruned."""
     return partial(kept_moves, hand_rests(inputs, "prune must be -1", "can prune moves"), margin=margin)
 
@@ -263,4 +253,5 @@ def kept_words(
     inputs: MoveInputs, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int
 ) -> NDArray[np.bool_]:
     """Return which of words[offsets[j]:offsets[j + 1]] at states[j] stay, [m] bool."""
-    return pruner(inputs, margin)(MoveChoices(states, seats, offsets, words))
+    actions = words.view(inputs.action_type)
+    return pruner(inputs, margin)(Decisions(states, np.arange(len(seats)), seats, offsets, actions))

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint
 from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_config import described_config
-from blueprint.guandan.chooser import Decisions
 from blueprint.papers.fields import ALPHA, PERSONALITIES
 from blueprint.papers.listening import ListeningNetwork
+from blueprint.protocol import Decisions
 from games.game import Game
-from games.ragged import Ragged
 from games.support.array_types import Array, Ints
 from games.support.configuration import ConfigError
 
@@ -130,22 +129,14 @@ class PersonaAgent:
         scores = blended_scores(values, labels, offsets, self.alpha)[:, self.persona]
         return first_best(scores, offsets)
 
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> Values:
-        """Return 1 for the chosen action of each state and 0 for the others, [m] float64.
-
-        Raises ConfigError for another game.
-        """
-        if game.name != self.inputs.game.name:
-            raise ConfigError(f"{self.name}: it plays {self.inputs.game.name}; got a state of {game.name}")
-        probs = np.zeros(len(actions.values))
-        rows = np.flatnonzero(actions.counts > 0)
-        if len(rows):
-            some = actions.take(rows)
-            seats = np.full(len(rows), player, np.int64)
-            words = self.inputs.words(some.values)
-            picked = self.choose(np.ascontiguousarray(states[rows]), seats, some.offsets, words)
-            probs[actions.offsets[rows] + picked] = 1.0
-        return probs
+    def __call__(self, decisions: Decisions) -> Ints:
+        """Return one action per decision, as an index within its row. Raises ConfigError for another game."""
+        name = decisions.game.name
+        if name != self.inputs.game.name:
+            raise ConfigError(f"{self.name}: it plays {self.inputs.game.name}; got a state of {name}")
+        states = np.ascontiguousarray(decisions.states[decisions.rows])
+        words = self.inputs.words(decisions.actions)
+        return self.choose(states, decisions.seats, decisions.offsets, words)
 
 
 def load_persona_agent(

@@ -11,7 +11,6 @@ Sources: Zhao et al. 2023 (DanZero+: PPO on the top-k of a DMC network), Schulma
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -19,25 +18,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from blueprint.choosing import TopChoices
-from games.support.array_types import Array, Ints
+from blueprint.protocol import Decisions
+from games.support.array_types import Ints
 from games.support.kernel import kernel
 
 __all__ = ["TopChooser", "policy_loss"]
-
-
-class _Asked(Protocol):
-    """Decisions of any game: decision j is among `actions[offsets[j]:offsets[j + 1]]`."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def offsets(self) -> Ints: ...
-
-    @property
-    def actions(self) -> Array: ...
-
-
-D = TypeVar("D", bound=_Asked)
 
 
 @kernel(nogil=True)
@@ -84,7 +69,7 @@ def _draw_top(
         log_chance[j] = (scores[index[j, picked[j]]] - best) / temperature - np.log(total)
 
 
-class TopChooser(Generic[D]):
+class TopChooser:
     """Plays by the softmax of scores over a temperature among the k best moves; keeps what it chose among.
 
     scores: of each move of some decisions, [m] float32. k: moves; 2 or more.
@@ -92,7 +77,7 @@ class TopChooser(Generic[D]):
 
     def __init__(
         self,
-        scores: Callable[[D], NDArray[np.float32]],
+        scores: Callable[[Decisions], NDArray[np.float32]],
         k: int,
         temperature: float,
         rng: np.random.Generator,
@@ -100,11 +85,11 @@ class TopChooser(Generic[D]):
         self.scores, self.k, self.temperature, self.rng = scores, k, temperature, rng
         self._kept: list[TopChoices] = []
 
-    def __call__(self, decisions: D) -> NDArray[np.int64]:
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row."""
         return self.draw(decisions)[0]
 
-    def draw(self, decisions: D) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability."""
         n = len(decisions)
         index = np.zeros((n, self.k), np.int64)

@@ -10,19 +10,11 @@ from numpy.typing import NDArray
 
 from blueprint.choosing import draw_soft
 from blueprint.game_lockstep import GameLockstep
-from blueprint.protocol import GameAgent
+from blueprint.protocol import Agent, Decisions, drawn
 from blueprint.research.game_network import GameNetwork
-from games.ragged import pick_by
 from games.support.array_types import Array
 
-__all__ = ["Decided", "Rival", "Turn", "play_generation"]
-
-
-@dataclass(frozen=True)
-class Rival:
-    """Somebody fixed that the network learns to answer. agent: plays the seats of every other team."""
-
-    agent: GameAgent
+__all__ = ["Decided", "Turn", "play_generation"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +55,7 @@ class Decided:
 
 
 def play_generation(
-    network: GameNetwork, n: int, rng: np.random.Generator, *, epsilon: float, rival: Rival | None = None
+    network: GameNetwork, n: int, rng: np.random.Generator, *, epsilon: float, rival: Agent | None = None
 ) -> Decided:
     """Return what n games in lockstep teach.
 
@@ -110,10 +102,8 @@ def play_generation(
                     )
             for rows_of in _nonempty(np.flatnonzero((players == seat) & ~learns)):
                 assert rival is not None
-                legal = actions.take(rows_of)
-                pick[rows_of] = pick_by(
-                    legal, rival.agent.policy(game, states[rows_of], seat, legal), rng.random(len(legal))
-                )
+                asked = Decisions.of(states[rows_of], actions.take(rows_of), seat, game=game)
+                pick[rows_of] = drawn(rival, asked, rng)[0]
             for rows_of in _nonempty(np.flatnonzero((players >= 0) & (players != seat) & learns & lone)):
                 waits = np.zeros(len(rows_of), bool)
                 seen.append((layout.features.of(states[rows_of], seat, waits), running[rows_of], seat))

@@ -18,12 +18,14 @@ import torch
 
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.training.climbing_play import MoveChoices, play_in_lockstep
+from blueprint.climbing.training.climbing_play import play_in_lockstep
 from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.protocol import Decisions
 from experiments.bench.bench import Rate, figures, measured_rate
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.game import GameError
+from games.ragged import Ragged
 from games.registry import load_game
 from games.support.array_types import Array, Ints
 
@@ -102,10 +104,10 @@ def _measure(
     for half in sorted({False, trainer.learner.half}):
         trainer.learner.half = half
         answer = trainer.learner.snapshot().answer
-        rows = np.arange(len(asked))
+        rows, words = np.arange(len(asked)), trainer.inputs.words(asked.actions)
 
         def ask() -> int:
-            answer(asked.states, rows, asked.seats, asked.offsets, asked.words)  # noqa: B023 - asked at once
+            answer(asked.states, rows, asked.seats, asked.offsets, words)  # noqa: B023 - asked at once
             return len(asked)
 
         network["bfloat16" if half else "float32"] = measured_rate(ask, seconds, 1)
@@ -129,7 +131,7 @@ def _measure(
 
     training = measured_rate(generation, seconds, 1)
     size = game.root().dtype.itemsize
-    moves = len(asked.words) / len(asked)
+    moves = len(asked.actions) / len(asked)
     share = choices / steps
     return ClimbingSpeed(game.name, size, random, network, moves, selfplay, training, share, rounds, seed)
 
@@ -141,11 +143,11 @@ def _random_play(game: DouDizhu | Big2, inputs: MoveInputs, rng: np.random.Gener
     return int(play(states, rng)[1].sum())
 
 
-def _decisions(inputs: MoveInputs, rng: np.random.Generator) -> MoveChoices:
+def _decisions(inputs: MoveInputs, rng: np.random.Generator) -> Decisions:
     """Return decisions with a choice, drawn from rounds of random play."""
-    seen: list[MoveChoices] = []
+    seen: list[Decisions] = []
 
-    def watch(d: MoveChoices) -> Ints:
+    def watch(d: Decisions) -> Ints:
         seen.append(d)
         counts = np.diff(d.offsets)
         drawn: Ints = np.minimum((rng.random(len(d)) * counts).astype(np.int64), counts - 1)
@@ -157,10 +159,10 @@ def _decisions(inputs: MoveInputs, rng: np.random.Generator) -> MoveChoices:
     parts: list[tuple[Array, int, Ints]] = []
     for at in np.sort(rng.permutation(len(which))[:ASKED]):
         d, j = seen[which[at]], within[at]
-        parts.append((d.states[j : j + 1], int(d.seats[j]), d.words[d.offsets[j] : d.offsets[j + 1]]))
-    states, seats, words = zip(*parts, strict=True)
-    offsets = np.cumsum([0, *(len(each) for each in words)])
-    return MoveChoices(np.concatenate(states), np.array(seats, np.int64), offsets, np.concatenate(words))
+        parts.append((d.states[j : j + 1], int(d.seats[j]), d.actions[d.offsets[j] : d.offsets[j + 1]]))
+    states, seats, actions = zip(*parts, strict=True)
+    table = Ragged.from_counts(np.array([len(each) for each in actions]), np.concatenate(actions))
+    return Decisions.of(np.concatenate(states), table, np.array(seats, np.int64))
 
 
 def climbing_tables(result: Sequence[ClimbingSpeed]) -> list[Table]:

@@ -165,7 +165,7 @@ def learning_curve(
     checkpoints: tuple[Path, ...], against: str, rounds: int, seed: int, processes: int | None, output: Path
 ) -> None:
     """Measure CHECKPOINTS against fixed agents; write OUTPUT.json and OUTPUT.svg, print the table."""
-    from gs2.guandan.agent_families import fingerprint
+    from gs2.guandan.agent_families import guandan_agent
 
     store = output.with_suffix(".json")
     check_folder(output.parent)
@@ -174,7 +174,7 @@ def learning_curve(
         points = read_points(store)
         for path in checkpoints:
             for opponent in against.split(","):
-                wanted = (_name(path), opponent, fingerprint(opponent), rounds, seed)
+                wanted = (_name(path), opponent, guandan_agent(opponent).fingerprint(), rounds, seed)
                 if wanted in {_key(point) for point in points}:
                     continue
                 stderr().print(f"{path} against {opponent}")

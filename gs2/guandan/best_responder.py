@@ -23,7 +23,7 @@ import attrs
 import numpy as np
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.guandan.play.choosers import RULE_AGENTS
+from blueprint.guandan.play.quick_agents import RULE_AGENTS
 from blueprint.guandan.train_config import TrainConfig
 from games.guandan.rounds.round import GuanDan
 from games.support.bootstrap import estimate
@@ -31,7 +31,7 @@ from games.support.configuration import ConfigError, Configuration, integer, one
 from games.support.files import check_folder, read_text, write_text
 from games.support.interruption import Interruption
 from games.support.work.where import Place, where_of
-from gs2.guandan.agent_families import check_agent, fingerprint, is_batched
+from gs2.guandan.agent_families import check_agent, guandan_agent
 from gs2.play.agent_names import parse_agent
 from gs2.play.arena import Meeting, MeetingResult, play_match
 from gs2.play.exploit.bounds import LowerBound, sampled_bound
@@ -139,7 +139,8 @@ def exploit_guandan(
     model = model_of(agent)
     methods = METHODS if config.method == "both" else (config.method,)
     directory = check_folder(directory)
-    _claim(directory, {"agent": agent, "model": model, "model_is": fingerprint(model), "seed": config.seed})
+    told = guandan_agent(model).fingerprint()
+    _claim(directory, {"agent": agent, "model": model, "model_is": told, "seed": config.seed})
     place = where_of(config.processes) if on is None else on
     run = _Run(agent, model, config, directory, tell, asked, place)
     bounds: list[LowerBound] = []
@@ -230,9 +231,9 @@ class _Run:
         bounds = []
         seed = (self.config.seed + FRESH) % (1 << 63)
         for opponent in dict.fromkeys((self.model, self.agent)):
-            quick = is_batched(responder) and is_batched(opponent)
-            deals = self.config.deals or (DEALS if quick else SLOW_DEALS)
-            name = f"deals-{fingerprint(responder)}-{fingerprint(opponent)}.jsonl"
+            met = [guandan_agent(responder), guandan_agent(opponent)]
+            deals = self.config.deals or (DEALS if all(one.is_quick for one in met) else SLOW_DEALS)
+            name = f"deals-{met[0].fingerprint()}-{met[1].fingerprint()}.jsonl"
 
             def progress(result: MeetingResult, met: str = opponent, wanted: int = deals) -> None:
                 done = len(result.games.numbers)

@@ -10,7 +10,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.play.duplicate import (
     BLOCK,
     duplicate_deals,
@@ -19,6 +18,7 @@ from blueprint.guandan.play.duplicate import (
     play_games_duplicate,
 )
 from blueprint.guandan.play.selfplay import PastMoves, Scratch
+from blueprint.protocol import Agent, Decisions
 from games.guandan.cards import unpack
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.matches.match_game import deal_words, gift_words, match_name
@@ -30,7 +30,7 @@ from games.record import RoundNotes, RoundRecord
 from games.support.array_types import Array
 from games.support.configuration import Configuration, flag, integer, real, text
 from games.support.work.carried import name_here
-from gs2.guandan.agent_families import check_agent, deals_at_once, fingerprint, is_batched, load_batched_agent
+from gs2.guandan.agent_families import check_agent, guandan_agent
 from gs2.play.contests import PAIRS, Meeting
 from gs2.play.game_pairs import Pace, PlayedGames
 
@@ -71,7 +71,7 @@ def guandan_contest(terms: Mapping[str, Any]) -> GuanDanContest:
 class _Timed:
     """An agent with the time that its decisions take."""
 
-    def __init__(self, agent: Chooser) -> None:
+    def __init__(self, agent: Agent) -> None:
         self.agent, self.pace = agent, Pace()
         for name in ("name", "follows", "cards"):
             if hasattr(agent, name):
@@ -125,7 +125,7 @@ class GuanDanContest:
         self.payoff_range = (-1.0, 1.0) if terms.whole else GuanDan.payoff_range
         self.unit = "whole games won less lost" if terms.whole else "levels a round"
         self._scratch = Scratch()
-        self._agents: dict[tuple[int, str], Chooser] = {}
+        self._agents: dict[tuple[int, str], Agent] = {}
 
     def check(self, name: str, seed: int) -> None:
         """Raise what loading the agent would raise at its name; nothing large is loaded."""
@@ -133,16 +133,16 @@ class GuanDanContest:
 
     def identity(self, name: str, *, named: bool = True) -> str:
         """Return the agent's fingerprint, which is that of its files wherever they lie."""
-        return fingerprint(name)
+        return guandan_agent(name).fingerprint()
 
     def together(self, meeting: Meeting) -> int:
         """Return hundreds of deals, a few where an agent searches; an eighth as many whole games."""
-        count = min(deals_at_once(meeting.a), deals_at_once(meeting.b))
+        count = min(guandan_agent(name).together for name in (meeting.a, meeting.b))
         return max(1, count // ROUNDS_OF_A_GAME) if self._how.whole else count
 
     def usual(self, names: Sequence[str]) -> int:
         """Return fewer pairs where an agent searches."""
-        return PAIRS if all(is_batched(name) for name in names) else SLOW_PAIRS
+        return PAIRS if all(guandan_agent(name).is_quick for name in names) else SLOW_PAIRS
 
     def play(self, meeting: Meeting, numbers: Sequence[int], *, recorded: bool = False) -> PlayedGames:
         """Return what these deals or whole games came to; agents that draw do so by the first number."""
@@ -174,17 +174,17 @@ class GuanDanContest:
                 found.append(RoundRecord(game, agents, *words, meeting.seed, pair, team))
         return tuple(found)
 
-    def _agent(self, seat: int, name: str, rng: np.random.Generator) -> Chooser:
+    def _agent(self, seat: int, name: str, rng: np.random.Generator) -> Agent:
         """Return an agent, loaded once for each side; one that draws does so from `rng`."""
         if (seat, name) not in self._agents:
-            self._agents[seat, name] = load_batched_agent(name_here(name), rng)
+            self._agents[seat, name] = guandan_agent(name_here(name)).load(rng)
         agent = self._agents[seat, name]
         if hasattr(agent, "rng"):
             agent.rng = rng
         return agent
 
     def _rounds(
-        self, a: Chooser, b: Chooser, meeting: Meeting, numbers: NDArray[np.int64], notes: _Notes | None
+        self, a: Agent, b: Agent, meeting: Meeting, numbers: NDArray[np.int64], notes: _Notes | None
     ) -> tuple[Array, None]:
         deals, others = (
             duplicate_deals(which, meeting.seed, tribute=self._how.tribute, level=self._how.level)
@@ -194,7 +194,7 @@ class GuanDanContest:
         return payoffs.astype(np.float64), None
 
     def _games(
-        self, a: Chooser, b: Chooser, meeting: Meeting, numbers: NDArray[np.int64], notes: _Notes | None
+        self, a: Agent, b: Agent, meeting: Meeting, numbers: NDArray[np.int64], notes: _Notes | None
     ) -> tuple[Array, NDArray[np.int64]]:
         seeds, others = (
             game_seeds(which, meeting.seed)

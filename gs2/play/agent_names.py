@@ -10,24 +10,34 @@ For presets of search see `gs2.search.config.presets` and `gs2.play.search_agent
 from __future__ import annotations
 
 import hashlib
-import inspect
 import mmap
 from collections.abc import Callable
 from copy import copy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from blueprint.agent_name import NETWORK, SUFFIX, AgentName, named_object, parse_name
+from blueprint.agent_name import NETWORK, SUFFIX, AgentName, NamedAgent, made_agent, parse_name, source_of
 from blueprint.checkpoint import SHIPPED_GAMES, read_checkpoint, shipped_file
-from blueprint.protocol import Blueprint, GameAgent, UnknownAgent
+from blueprint.protocol import (
+    Agent,
+    AgentFault,
+    Blueprint,
+    Decisions,
+    UnknownAgent,
+    agent_name,
+    agent_of,
+    probabilities,
+)
 from cfr.policies.policy import load_policy
 from cfr.private_moves.form import list_private_moves
 from cfr.private_moves.saved_run import is_private_run
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from cfr.tree.memory import TooLarge
 from games.game import Game
+from games.ragged import Ragged
+from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.counts import count_in
 from games.support.near import near
@@ -36,6 +46,7 @@ from gs2.play.search_agent import SearchAgent, named_search, search_names
 from gs2.policies.policy_spec import PolicySpecError, is_policy_spec, policy_from_spec
 from gs2.policies.private_moves import is_computed_privately, private_policy
 from gs2.search.refine.policy_only import KeyedPlay, PolicyOnly, UniformPlay
+from gs2.wings import own_part
 
 __all__ = [
     "agent_identity",
@@ -55,7 +66,7 @@ def parse_agent(text: str) -> AgentName:
     return parse_name(text, search_names(), is_policy_spec)
 
 
-def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
+def load_game_agent(game: Game, text: str, *, seed: int = 0) -> Agent:
     """Return the agent of a game that a name stands for.
 
     text: `uniform`; `network`, the one that comes with the package (`shipped_file`), or another @FILE, also
@@ -63,7 +74,7 @@ def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
         (`gs2 blueprint`); `network:N`, one after N decisions of training; on games small enough for a tree
         `cfr:100` or another CFR variant, `noise:0.25` and `dmc:20000`; a user's own, an agent or what makes
         one when called without arguments; or search over any of these. One without values is valued by
-        playing on.
+        playing on. A game's own names (`gs2.wings`) stand for agents too.
     seed: of what is trained, and of the search.
     Raises UnknownAgent for a name that says none of these, ConfigError for fields that no search has,
     TooLarge for a tree that does not fit, and the error of a file that cannot be read.
@@ -74,13 +85,12 @@ def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
         base = load_searched(game, name.text, seed=seed)
         return SearchAgent(game, base, config, name=text.strip(), seed=seed)
     if name.text.lower() == "uniform":
-        return UniformPlay()
-    path = network_file(game.name, name)
-    if path is not None:
-        return _network_agent(game, path, name.settings)
-    if name.own:
-        return _made_agent(name.text)
-    return load_game_blueprint(game, text, seed=seed)
+        return agent_of(PolicyOnly(UniformPlay()))
+    own = own_part(game.name, "agents")
+    if own is not None and not name.own and network_file(game.name, name) is None:
+        named: NamedAgent = own(text)
+        return named.load(np.random.default_rng(seed))
+    return agent_of(_played(game, name, seed))
 
 
 def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
@@ -89,15 +99,22 @@ def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
     Raises UnknownAgent, among others, where the name is of an agent without values.
     """
     name = parse_agent(text)
+    found = _played(game, name, seed)
+    if not isinstance(found, Blueprint):
+        raise UnknownAgent(
+            f"blueprint {name.text!r} must have values (q, policy and value); it lacks some, as does a "
+            "network in a persona's style; see blueprint/protocol.py"
+        )
+    return found
+
+
+def _played(game: Game, name: AgentName, seed: int) -> Agent | Blueprint:
+    """Return what a name without search stands for."""
     path = network_file(game.name, name)
-    if path is not None or name.own:
-        agent = _network_agent(game, path, name.settings) if path is not None else _made_agent(name.text)
-        if not isinstance(agent, Blueprint):
-            raise UnknownAgent(
-                f"blueprint {name.text!r} must have values (q, policy and value); it lacks some, as does a "
-                "network in a persona's style; see blueprint/protocol.py"
-            )
-        return agent
+    if path is not None:
+        return _network_agent(game, path, name.settings)
+    if name.own:
+        return _made_agent(name.text)
     if name.name.lower() == NETWORK and name.settings:
         from blueprint.research.named_network import trained_network
 
@@ -123,7 +140,7 @@ def load_searched(game: Game, base: str, *, seed: int = 0) -> Blueprint:
     name = parse_agent(base)
     if name.own:
         found = _made_agent(name.text)
-        return found if isinstance(found, Blueprint) else PolicyOnly(found)
+        return found if isinstance(found, Blueprint) else PolicyOnly(_AgentPlay(found))
     if base.lower() == "uniform" and game.num_players > 2:
         return blueprint_named(base, game)
     blueprint = load_game_blueprint(game, base, seed=seed)
@@ -192,9 +209,8 @@ def agent_identity(text: str, game: str = "", *, named: bool = True) -> str:
     if where.is_file():
         told.append(_contents(where))
     elif name.own:
-        found = named_object(name.text)
-        source = inspect.getsourcefile(found if inspect.isclass(found) or callable(found) else type(found))
-        told.append(Path(source).read_bytes() if source else b"")
+        source = source_of(name.text)
+        told.append(b"" if source is None else source.read_bytes())
     digest = hashlib.sha256()
     for part in told:
         digest.update(len(part).to_bytes(8, "big"))
@@ -231,7 +247,7 @@ def network_file(game: str, name: AgentName) -> Path | None:
     return path
 
 
-def _network_agent(game: Game, path: Path, settings: tuple[str, ...]) -> GameAgent | Blueprint:
+def _network_agent(game: Game, path: Path, settings: tuple[str, ...]) -> Agent | Blueprint:
     """Return a network as an agent: a blueprint, unless it plays in a persona's style.
 
     Raises CheckpointError if the file is damaged or of another game, ConfigError for settings that it has
@@ -241,8 +257,8 @@ def _network_agent(game: Game, path: Path, settings: tuple[str, ...]) -> GameAge
         from blueprint.research.named_network import load_network
 
         return load_network(path, game)
+    from blueprint.climbing.climbing_blueprint import MovePlay, move_agent
     from blueprint.climbing.move_config import CLIMBING
-    from blueprint.climbing.move_play import MovePlay, move_agent
 
     changes = read_settings(settings, field_types(MovePlay), label=NETWORK)
     if read_checkpoint(path, prefix="-")[1].get("kind") != CLIMBING:
@@ -283,17 +299,21 @@ def _on_private_moves(game: Game, spec: str, tell: Callable[[str], None] = lambd
     return PolicyOnly(KeyedPlay(form.keyed(private_policy(spec, form, tell)), spec))
 
 
-def _made_agent(text: str) -> GameAgent:
-    found = named_object(text)
-    if inspect.isclass(found) or not hasattr(found, "policy"):
-        make: Callable[[], Any] = found
-        try:
-            found = make()
-        except Exception as error:
-            raise UnknownAgent(f"agent {text!r} cannot be made without arguments: {error!r}") from error
-    if not isinstance(found, GameAgent):
-        raise UnknownAgent(
-            f"agent {text!r} must have a name and policy(game, states, player, actions); got "
-            f"{type(found).__name__}; see blueprint/protocol.py"
-        )
+def _made_agent(text: str) -> Agent | Blueprint:
+    """Return a user's own agent or blueprint; raise UnknownAgent where it is none."""
+    found: Agent | Blueprint = made_agent(text)
+    try:
+        agent_of(found)
+    except AgentFault as error:
+        raise UnknownAgent(f"agent {text!r}: {error}") from error
     return found
+
+
+class _AgentPlay:
+    """How a user's own agent plays, for a blueprint that is made of it."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent, self.name = agent, agent_name(agent)
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        return probabilities(self.agent, Decisions.of(states, actions, player, game=game))

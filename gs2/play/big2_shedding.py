@@ -11,18 +11,17 @@ rules are ours, of no program.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blueprint.climbing.rules.big2_turns import big2_turns
+from blueprint.protocol import Decisions
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.big2_rules import PLAYERS, Book
 from games.climbing.big2.card_masks import count_cards, lowest_place
 from games.climbing.big2.combinations import play_head
 from games.climbing.big2.table_rows import BIG2_STATE, HELD
-from games.game import Game, GameError
-from games.ragged import Ragged
+from games.game import GameError
 from games.round_rows import views
-from games.support.array_types import Array, Ints
+from games.support.array_types import Ints
 from games.support.kernel import kernel
 
 __all__ = ["BIG2_SHEDDING", "Big2SheddingAgent"]
@@ -32,12 +31,12 @@ NEAR_END = 3
 
 
 @kernel(nogil=True)
-def _choose(words: Ints, player: int, offsets: Ints, actions: Ints, book: Book, out: Ints) -> None:
-    """Write the place of the chosen action of each state, [n]."""
+def _choose(words: Ints, seats: Ints, offsets: Ints, actions: Ints, book: Book, out: Ints) -> None:
+    """Write the place of the chosen action of each decision, [n]."""
     room = np.empty(26, np.int64)
     players = book[0][PLAYERS]
     for i in range(len(words)):
-        begin, end = offsets[i], offsets[i + 1]
+        player, begin, end = seats[i], offsets[i], offsets[i + 1]
         out[i] = begin
         if end - begin < 2:
             continue
@@ -80,20 +79,19 @@ class Big2SheddingAgent:
 
     name = "big2-shedding"
 
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return 1 for the chosen action of each state and 0 for the others, [m] float64.
+    def __call__(self, decisions: Decisions) -> Ints:
+        """Return one action per decision, as an index within its row.
 
         Raises GameError at any game but Big2.
         """
+        game = decisions.game
         if not isinstance(game, Big2):
             raise GameError(f"{self.name}: this agent plays big2 alone; got {game.name}")
-        words, _ = views(np.ascontiguousarray(states, BIG2_STATE))
-        chosen = np.empty(len(states), np.int64)
-        moves = np.ascontiguousarray(actions.values, np.uint64).view(np.int64)
-        _choose(words, player, actions.offsets, moves, game.rules.book(), chosen)
-        probs = np.zeros(len(moves))
-        probs[chosen[actions.counts > 0]] = 1.0
-        return probs
+        words, _ = views(np.ascontiguousarray(decisions.states[decisions.rows], BIG2_STATE))
+        chosen = np.empty(len(decisions), np.int64)
+        moves = np.ascontiguousarray(decisions.actions, np.uint64).view(np.int64)
+        _choose(words, decisions.seats, decisions.offsets, moves, game.rules.book(), chosen)
+        return chosen - decisions.offsets[:-1]
 
 
 BIG2_SHEDDING = Big2SheddingAgent()

@@ -11,22 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from blueprint.protocol import Agent, follows
 from games.game import Game
 from games.registry import load_game
 from games.support.json_rows import Row
 from games.support.work.carried import name_here
 from gs2.play.agent_names import agent_identity, load_game_agent
-from gs2.play.game_agents import asks_trails
 from gs2.play.game_pairs import PlayedGames, play_numbered, playing_teams
 from gs2.play.match_files import MeetingError
 from gs2.wings import own_part
-
-if TYPE_CHECKING:
-    from blueprint.protocol import GameAgent
 
 __all__ = ["Contest", "GameContest", "Meeting", "contest_of"]
 
@@ -121,7 +118,7 @@ class GameContest:
         self.game, self.teams = game, playing_teams(game)
         self.payoff_range = game.payoff_range
         self.terms: Mapping[str, Any] = {}
-        self._agents: dict[tuple[str, int], GameAgent] = {}
+        self._agents: dict[tuple[str, int], Agent] = {}
 
     def check(self, name: str, seed: int) -> None:
         """Load the agent, and keep it."""
@@ -132,14 +129,14 @@ class GameContest:
         return agent_identity(name, self.game.name, named=named)
 
     def together(self, meeting: Meeting) -> int:
-        """Return a few where an agent asks how games came to where they stand."""
-        return SEARCHING if any(asks_trails(agent) for agent in self._met(meeting)) else QUICK
+        """Return a few where an agent follows the games, as a search does."""
+        return SEARCHING if any(follows(agent) for agent in self._met(meeting)) else QUICK
 
     def usual(self, names: Sequence[str]) -> int:
         """Return the same number for all agents."""
         return PAIRS
 
-    def agent(self, name: str, seed: int) -> GameAgent:
+    def agent(self, name: str, seed: int) -> Agent:
         """Return an agent by name, loaded once. seed: of what it trains or searches."""
         if (name, seed) not in self._agents:
             self._agents[name, seed] = load_game_agent(self.game, name_here(name), seed=seed)
@@ -158,7 +155,7 @@ class GameContest:
         rounds = tuple(replace(record, game=meeting.game) for record in played.rounds)
         return replace(played, rounds=rounds)
 
-    def _met(self, meeting: Meeting) -> tuple[GameAgent, GameAgent]:
+    def _met(self, meeting: Meeting) -> tuple[Agent, Agent]:
         first, second = meeting.agent_seeds
         return self.agent(meeting.a, first), self.agent(meeting.b, second)
 

@@ -16,20 +16,20 @@ score exactly zero in every pair.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.game_lockstep import GameLockstep
-from blueprint.protocol import GameAgent
+from blueprint.protocol import Agent, Blueprint, Decisions, agent_of, follows, probabilities
 from games.game import CHANCE, Game, GameError
 from games.infosets.trail import SeatTrail
-from games.ragged import Ragged, pick_by
+from games.ragged import pick_by
 from games.record import RoundNotes, RoundRecord, winners
 from games.support.array_types import Array
 from games.support.bootstrap import Estimate, bootstrap_interval, estimate
-from gs2.play.game_agents import answers, asks_trails
 
 __all__ = [
     "NumberedGames",
@@ -43,7 +43,7 @@ __all__ = [
 
 TOLERANCE = 1e-9
 """How far payoffs of all seats may sum from zero."""
-Pairing = tuple[GameAgent, GameAgent]
+Pairing = tuple[Agent | Blueprint, Agent | Blueprint]
 """The two agents of a match, a and b."""
 
 
@@ -114,7 +114,7 @@ def play_agents(
     """Return n pairs of games between two agents, a and b, who swap the teams between the games of a pair.
 
     duplicate: whether the games of a pair share their random numbers; without, all games are independent.
-    Raises AnswerFault for an answer that is no policy, GameError where payoffs do not sum to zero.
+    Raises AgentFault for an answer that is no policy, GameError where payoffs do not sum to zero.
     """
     return play_numbered(game, agents, np.arange(n), int(rng.integers(1 << 62)), duplicate=duplicate)
 
@@ -134,11 +134,10 @@ def play_numbered(
     Otherwise as `play_agents`.
     """
     numbers = np.asarray(numbers, np.int64)
-    table = _Table(game, agents, numbers, seed, duplicate)
+    table = _Table(game, (agent_of(agents[0]), agent_of(agents[1])), numbers, seed, duplicate)
     if recorded is not None:
         table.notes = [RoundNotes() for _ in table.side]
-    while table.go_on():
-        table.take_turns()
+    table.play()
     n = len(numbers)
     payoffs, won = (found.reshape(-1, n).T.copy() for found in table.settled())
     rounds = () if recorded is None else table.rounds(np.tile(numbers, len(table.side) // n), recorded)
@@ -157,17 +156,26 @@ class NumberedGames(GameLockstep):
         self.stream, self.seed = stream, seed
         self.count = np.zeros((len(states), game.num_players + 1), np.int64)
 
-    def pick(
-        self, seat: int, rows: NDArray[np.int64], legal: Ragged, probs: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
-        """Return the place of the action that a seat takes in some of the games that go on, [rows] int64.
+    def take_turns(self, ask: Callable[[Decisions], NDArray[np.float64]]) -> NDArray[np.int64]:
+        """Return the place of the action taken in each game, [g], after it was taken.
 
-        seat: CHANCE for chance. legal: the actions there; probs: [m] float64 of each.
+        ask: answers what seats decide, with the probability of each action.
         """
-        which = self.running[rows]
-        number = self.count[which, seat]
-        self.count[which, seat] += 1
-        return pick_by(legal, probs, numbered_draws(self.seed, self.stream[which], seat + 1, number))
+        chance = self.players == CHANCE
+        counts = self.actions.counts
+        probs = np.empty(len(self.actions.values))
+        if chance.any():
+            outcomes = self.actions.take(np.flatnonzero(chance))
+            probs[np.repeat(chance, counts)] = self.game.chance_probs(self.states[chance], outcomes)
+        if not chance.all():
+            probs[np.repeat(~chance, counts)] = ask(self.decisions(~chance))
+        which, seats = self.running, self.players.astype(np.int64)
+        number = self.count[which, seats]
+        self.count[which, seats] += 1
+        draws = numbered_draws(self.seed, self.stream[which], seats + 1, number)
+        pick = pick_by(self.actions, probs, draws)
+        self.step(pick)
+        return pick
 
 
 class _Table(NumberedGames):
@@ -177,9 +185,9 @@ class _Table(NumberedGames):
     """
 
     def __init__(
-        self, game: Game, agents: Pairing, numbers: NDArray[np.int64], seed: int, duplicate: bool
+        self, game: Game, agents: tuple[Agent, Agent], numbers: NDArray[np.int64], seed: int, duplicate: bool
     ) -> None:
-        self.agents, self.teams = agents, playing_teams(game)
+        self.agents, self.teams, self.past = agents, playing_teams(game), self
         sides = max(self.teams) + 1
         self.side = np.repeat(np.arange(sides), len(numbers))
         # what names a game's random numbers: those of a pair share it if they are duplicates
@@ -187,33 +195,30 @@ class _Table(NumberedGames):
         super().__init__(game, np.repeat(game.root(), len(stream), axis=0), stream, seed)
         self.notes: list[RoundNotes] = []
         self.paces = (Pace(), Pace())
-        asks = [asks_trails(agent) for agent in agents]
         self.trails: list[dict[int, SeatTrail]] = [{} for _ in range(game.num_players)]
+        told = np.array([follows(agent) for agent in agents])
         for seat, team in enumerate(self.teams):
-            for which in np.flatnonzero(np.array(asks)[np.where(self.side == team, 0, 1)]):
+            for which in np.flatnonzero(told[np.where(self.side == team, 0, 1)]):
                 self.trails[seat][int(which)] = SeatTrail()
         self._look()
 
-    def take_turns(self) -> None:
-        """Take one step in every game that goes on."""
-        players, actions = self.players, self.actions
-        pick = np.zeros(len(self.states), np.int64)
-        for seat in np.unique(players).tolist():
-            mine = np.flatnonzero(players == seat)
-            if seat == CHANCE:
-                outcomes = actions.take(mine)
-                probs = self.game.chance_probs(self.states[mine], outcomes)
-                pick[mine] = self.pick(CHANCE, mine, outcomes, probs)
-                continue
-            for k in (0, 1):
-                rows = mine[(self.teams[seat] != self.side[self.running[mine]]) == k]
-                if len(rows):
-                    pick[rows] = self._decided(k, seat, rows, actions.take(rows))
-        taken = actions.values[actions.offsets[:-1] + pick]
-        for k, which in enumerate(self.running.tolist() if self.notes else ()):
-            self.notes[which].take(self.game, self.states[k], int(players[k]), taken[k])
-        self.step(pick)
-        self._look()
+    def of(self, row: int) -> SeatTrail:
+        """Return what the seat to act saw on the way, where its agent follows the games."""
+        return self.trails[int(self.players[row])][int(self.running[row])]
+
+    def play(self) -> None:
+        """Play every game to its end."""
+        while self.go_on():
+            states, running, players, actions = self.states, self.running, self.players, self.actions
+            pick = self.take_turns(self._decided)
+            taken = actions.values[actions.offsets[:-1] + pick]
+            for row, which in enumerate(running.tolist() if self.notes or any(self.trails) else ()):
+                seat = int(players[row])
+                if seat >= 0 and which in self.trails[seat]:
+                    self.trails[seat][which].act(taken[row])
+                if self.notes:
+                    self.notes[which].take(self.game, states[row], seat, taken[row])
+            self._look()
 
     def settled(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return what the first agent was paid in each game, and its share of a win, [games] each."""
@@ -237,16 +242,18 @@ class _Table(NumberedGames):
             records.append(RoundRecord(self.game.name, agents, *words, self.seed, int(pairs[which]), side))
         return tuple(sorted(records, key=lambda record: (record.pair, record.team)))
 
-    def _decided(self, k: int, seat: int, rows: NDArray[np.int64], legal: Ragged) -> NDArray[np.int64]:
-        """Return the place of the action that agent k takes in each of these rows, [rows] int64."""
-        which = self.running[rows]
-        trails = [self.trails[seat][int(w)] for w in which] if asks_trails(self.agents[k]) else None
-        began = time.perf_counter()
-        probs = answers(self.agents[k], self.game, self.states[rows], seat, legal, trails)
-        self.paces[k].add(Pace(len(rows), time.perf_counter() - began))
-        found = self.pick(seat, rows, legal, probs)
-        for trail, action in zip(trails or (), legal.values[legal.offsets[:-1] + found], strict=bool(trails)):
-            trail.act(action)
+    def _decided(self, decisions: Decisions) -> NDArray[np.float64]:
+        """Return the probability of each action, [m], by the agent whose decision it is."""
+        found = np.empty(len(decisions.actions))
+        counts = np.diff(decisions.offsets)
+        seated = np.array(self.teams)[decisions.seats] != self.side[self.running[decisions.rows]]
+        for k, agent in enumerate(self.agents):
+            mask = seated == k
+            if mask.any():
+                asked = decisions.where(mask)
+                began = time.perf_counter()
+                found[np.repeat(mask, counts)] = probabilities(agent, asked)
+                self.paces[k].add(Pace(len(asked), time.perf_counter() - began))
         return found
 
     def _look(self) -> None:
@@ -261,16 +268,16 @@ class _Table(NumberedGames):
 
 
 def numbered_draws(
-    seed: int, stream: NDArray[np.int64], source: int, number: NDArray[np.int64]
+    seed: int, stream: NDArray[np.int64], source: int | NDArray[np.int64], number: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return random numbers in [0, 1) that depend on nothing but their names, [n] float64.
 
-    stream, number: [n] int64. source: whose they are.
+    stream, number: [n] int64. source: whose they are, one or [n].
     Source: the finaliser of SplitMix64 (Steele, Lea and Flood 2014), once for each part of the name.
     """
     with np.errstate(over="ignore"):
         mixed = np.full(len(stream), seed & (1 << 64) - 1, np.uint64)
-        for part in (stream, np.full(len(stream), source), number):
+        for part in (stream, np.broadcast_to(source, stream.shape), number):
             mixed = _mixed(mixed + np.uint64(0x9E3779B97F4A7C15) * (part.astype(np.uint64) + np.uint64(1)))
     found: NDArray[np.float64] = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return found

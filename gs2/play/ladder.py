@@ -4,7 +4,7 @@
     ladder.order, ladder.points, ladder.elo
 
 An agent has two ratings. Its points are the payoff a game against an agent drawn from the ladder, itself
-included. Its Elo says how often it wins (`blueprint.ratings`): it wins a game if no team is paid more than
+included. Its Elo says how often it wins (`gs2.play.ratings`): it wins a game if no team is paid more than
 its own, and a shared win counts in part. The two need not agree. A good poker player folds, and so loses many
 games for little; hence the order is by points unless it is asked for otherwise.
 
@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.ratings import Meetings, RatingPicture, draw_ratings, luce_strengths, short_names
 from games.support.bootstrap import Estimate, bootstrap_intervals
 from games.support.files import check_folder
 from games.support.interruption import Interrupted, breaking
@@ -34,6 +33,7 @@ from gs2.play.arena import Arena, MeetingResult
 from gs2.play.contests import Meeting
 from gs2.play.game_pairs import PlayedGames
 from gs2.play.match_files import MeetingError
+from gs2.play.ratings import Meetings, luce_strengths, short_names
 
 __all__ = ["ORDERS", "Ladder", "LadderPlan", "play_ladder", "plot_ladder", "rate"]
 
@@ -245,15 +245,40 @@ def _points(agents: int, meetings: Meetings, paid: NDArray[np.float64]) -> NDArr
 
 
 def plot_ladder(ladder: Ladder, path: Path) -> None:
-    """Draw the ratings with their intervals, and the payoff a game of every pair; needs matplotlib."""
+    """Draw the ratings with their intervals, and the payoff a game of every pair; needs matplotlib.
+
+    path: .svg, .png or .pdf.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     order = ladder.order
-    ratings = np.array([[r.mean, r.low, r.high] for r in (ladder.ratings[k] for k in order)])
-    table = ladder.net[np.ix_(order, order)]
-    most = max(float(np.nanmax(np.abs(table))), 1e-9)
-    names, title = [ladder.labels[k] for k in order], f"{ladder.unit}, row against column"
+    names, count, y = [ladder.labels[k] for k in order], len(order), np.arange(len(order))
     by_points = ladder.plan.by == "points"
     unit, digits = (ladder.unit, 2) if by_points else ("Elo points", 0)
-    draw_ratings(RatingPicture(names, ratings, table, title, most, unit, digits), path)
+    figure = Figure(figsize=(5.5 + 0.62 * count, max(1.2 + 0.42 * count, 2.4)), layout="constrained")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2, width_ratios=[4.0, 0.5 + 0.62 * count])
+    mean, low, high = np.array([[r.mean, r.low, r.high] for r in (ladder.ratings[k] for k in order)]).T
+    ends = np.maximum([mean - low, high - mean], 0)
+    left.errorbar(mean, y, xerr=ends, fmt="o", color="#1f4e79", capsize=3, markersize=5)
+    for k, value in enumerate(mean):
+        words = f"{value:.{digits}f}"
+        left.annotate(words, (value, k), (0, 6), textcoords="offset points", ha="center", fontsize=8)
+    left.set_yticks(y, names)
+    left.set_ylim(count - 0.5, -0.7)
+    left.set_xlabel(f"rating in {unit}, 95 % interval")
+    left.grid(axis="x", alpha=0.3)
+    table = ladder.net[np.ix_(order, order)]
+    most = max(float(np.nanmax(np.abs(table))), 1e-9)
+    right.imshow(table, cmap="RdBu", vmin=-most, vmax=most)
+    for i, j in zip(*np.nonzero(~np.isnan(table)), strict=True):
+        color = "white" if abs(table[i, j]) > 2 / 3 * most else "black"
+        right.text(j, i, f"{table[i, j]:+.2f}", ha="center", va="center", fontsize=8, color=color)
+    right.set_xticks(y, names, rotation=45, ha="right")
+    right.set_yticks(y, names)
+    right.set_title(f"{ladder.unit}, row against column", fontsize=10)
+    figure.savefig(path, dpi=150)
 
 
 def _ahead(progress: Callable[[int, MeetingResult], None], before: int) -> Callable[[MeetingResult], None]:

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint
+from blueprint.protocol import Blueprint, Decisions
 from games.game import Game, Infoset
 from games.infosets.trail import SeatTrail
 from games.infosets.two_seats import TwoSeatView
@@ -22,7 +22,6 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.spec import split_spec
-from gs2.play.game_agents import Trails
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 
@@ -152,7 +151,7 @@ class SearchAgent:
     remembered: so the agent is one fixed strategy, which can be asked again and exploited.
     """
 
-    asks_trails = True
+    follows = True
 
     def __init__(
         self, game: Game, blueprint: Blueprint, config: SearchConfig, *, name: str, seed: int = 0
@@ -164,17 +163,24 @@ class SearchAgent:
         self._known: OrderedDict[tuple[int, ...], NDArray[np.float64]] = OrderedDict()
         self.searches = 0
 
-    def policy(
-        self, game: Game, states: Array, player: int, actions: Ragged, trails: Trails = None
-    ) -> NDArray[np.float64]:
+    def __call__(self, decisions: Decisions) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64, by a search at each infoset."""
+        game, past = decisions.game, decisions.past
         if game.name != self._game:
             raise ConfigError(f"{self.name}: it was prepared for {self._game}; got a state of {game.name}")
         found = [
             self._answer(
-                Situation(game, states[row : row + 1], player, actions[row], trails[row] if trails else None)
+                Situation(
+                    game,
+                    decisions.states[row : row + 1],
+                    seat,
+                    decisions.actions[decisions.offsets[j] : decisions.offsets[j + 1]],
+                    None if past is None else past.of(row),
+                )
             )
-            for row in range(len(states))
+            for j, (row, seat) in enumerate(
+                zip(decisions.rows.tolist(), decisions.seats.tolist(), strict=True)
+            )
         ]
         return np.concatenate(found) if found else np.zeros(0)
 

@@ -10,9 +10,9 @@ lowest move that costs no turn, and lets a partner's move stand. The rules are o
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blueprint.climbing.rules.doudizhu_turns import TURN_ROOM, doudizhu_turns
+from blueprint.protocol import Decisions
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import BOMB, PASS, SOLO, Tables, move_table
 from games.climbing.doudizhu.round_state import (
@@ -26,9 +26,8 @@ from games.climbing.doudizhu.round_state import (
     ROUND,
     round_views,
 )
-from games.game import Game, GameError
-from games.ragged import Ragged
-from games.support.array_types import Array, Bytes, Ints
+from games.game import GameError
+from games.support.array_types import Bytes, Ints
 from games.support.kernel import kernel
 
 __all__ = ["SHEDDING", "SheddingAgent"]
@@ -52,15 +51,13 @@ def _call(hand: int, bid: int) -> int:
 
 @kernel(nogil=True)
 def _choose(
-    words: Ints, bytes_: Bytes, player: int, offsets: Ints, actions: Ints, tables: Tables, out: Ints
+    words: Ints, bytes_: Bytes, seats: Ints, offsets: Ints, actions: Ints, tables: Tables, out: Ints
 ) -> None:
-    """Write the place of the chosen action of each state, [n]."""
+    """Write the place of the chosen action of each decision, [n]."""
     stack = np.empty(TURN_ROOM, np.int64)
     for i in range(len(words)):
-        begin, end = offsets[i], offsets[i + 1]
+        player, begin, end = seats[i], offsets[i], offsets[i + 1]
         out[i] = begin
-        if end == begin:
-            continue
         hand = words[i, HAND + player]
         landlord = np.int64(bytes_[i, LANDLORD])
         if landlord == NO_SEAT:
@@ -112,20 +109,18 @@ class SheddingAgent:
 
     name = "shedding"
 
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return 1 for the chosen action of each state and 0 for the others, [m] float64.
+    def __call__(self, decisions: Decisions) -> Ints:
+        """Return one action per decision, as an index within its row.
 
         Raises GameError at any game but DouDiZhu.
         """
-        if not isinstance(game, DouDizhu):
-            raise GameError(f"{self.name}: this agent plays doudizhu alone; got {game.name}")
-        views = round_views(np.ascontiguousarray(states, ROUND))
-        chosen = np.empty(len(states), np.int64)
-        moves = np.ascontiguousarray(actions.values, np.int64)
-        _choose(views[0], views[2], player, actions.offsets, moves, move_table().tables, chosen)
-        probs = np.zeros(len(moves))
-        probs[chosen[actions.counts > 0]] = 1.0
-        return probs
+        if not isinstance(decisions.game, DouDizhu):
+            raise GameError(f"{self.name}: this agent plays doudizhu alone; got {decisions.game.name}")
+        words, _, marks = round_views(np.ascontiguousarray(decisions.states[decisions.rows], ROUND))
+        chosen = np.empty(len(decisions), np.int64)
+        moves = np.ascontiguousarray(decisions.actions, np.int64)
+        _choose(words, marks, decisions.seats, decisions.offsets, moves, move_table().tables, chosen)
+        return chosen - decisions.offsets[:-1]
 
 
 SHEDDING = SheddingAgent()

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint, GameAgent
+from blueprint.protocol import Blueprint
 from cfr.best_response import best_response_values
 from cfr.policies.policy import PolicyError
 from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
@@ -49,15 +49,15 @@ def is_computed_privately(game: Game, spec: str) -> TypeGuard[PrivateMovesGame]:
     return isinstance(game, PrivateMovesGame) and known
 
 
-def policy_on(form: PrivateMovesForm, agent: GameAgent) -> Both:
-    """Return an agent's policy on the form, asked once at each infoset."""
+def policy_on(form: PrivateMovesForm, blueprint: Blueprint) -> Both:
+    """Return a blueprint's policy on the form, asked once at each infoset."""
 
     def asked(player: int) -> NDArray[np.float64]:
         states = form.decisions(player)
         parts = [np.ones(1)]
         for start in range(0, len(states), AT_ONCE):
             rows = states[start : start + AT_ONCE]
-            parts.append(agent.policy(form.game, rows, player, form.game.actions(rows)))
+            parts.append(blueprint.policy(form.game, rows, player, form.game.actions(rows)))
         return np.concatenate(parts)
 
     return asked(0), asked(1)

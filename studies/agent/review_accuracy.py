@@ -18,9 +18,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Chooser, Decisions, Past
 from blueprint.guandan.play.duplicate import duplicate_deals
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.protocol import Agent, Decisions, Past, shared_out
 from blueprint.structured import join
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array
@@ -44,22 +44,18 @@ class _Noted:
 
     follows = True
 
-    def __init__(self, agent: Chooser, network: Chooser, n: int) -> None:
+    def __init__(self, agent: Agent, network: Agent, n: int) -> None:
         self.agent, self.network, self.n = agent, network, n
         self.past: Past | None = None
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         self.past = decisions.past
-        choice = np.empty(len(decisions), np.int64)
-        mine = (decisions.seats & 1) == (decisions.rows >= self.n)
-        for mask, asked in ((mine, self.agent), (~mine, self.network)):
-            if mask.any():
-                choice[mask] = asked(decisions.where(mask))
-        return choice
+        others = (decisions.seats & 1) != (decisions.rows >= self.n)
+        return shared_out(decisions, others, (self.agent, self.network))[0]
 
 
 def played_rounds(
-    agent: Chooser, network: Chooser, deals: Array
+    agent: Agent, network: Agent, deals: Array
 ) -> tuple[list[RecordedRound], NDArray[np.float64]]:
     """Return the rounds of an agent against the network, and what it lost in each, [2 n] in levels.
 

@@ -33,7 +33,7 @@ from studies.climbing.same_deals import as_each_team
 if TYPE_CHECKING:
     from blueprint.climbing.inputs.move_inputs import MoveInputs
     from blueprint.climbing.network.fast_moves import FastMoves
-    from blueprint.climbing.training.climbing_play import Choose
+    from blueprint.protocol import Agent
 
 __all__ = ["Side", "opponent_hands", "played_bombs", "without_model"]
 
@@ -76,13 +76,13 @@ def without_model(tensors: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in tensors.items() if not name.startswith("network.foreseen.")}
 
 
-def _player(network: FastMoves, prune: int) -> Choose:
+def _player(network: FastMoves, prune: int) -> Agent:
     """Return who plays a network's best moves, of those that pruning leaves."""
     from blueprint.climbing.training.climbing_play import soft_player
-    from blueprint.papers.pruning import PrunedChooser, pruner
+    from blueprint.papers.pruning import Pruned, pruner
 
     best = soft_player(network, 0.0, 0.0, np.random.default_rng(0))
-    return best if prune < 0 else PrunedChooser(best, pruner(network.inputs, prune))
+    return best if prune < 0 else Pruned(best, pruner(network.inputs, prune))
 
 
 def played_bombs(inputs: MoveInputs, words: Ints) -> NDArray[np.bool_]:
@@ -101,7 +101,7 @@ def played_bombs(inputs: MoveInputs, words: Ints) -> NDArray[np.bool_]:
     return found
 
 
-def _met(inputs: MoveInputs, one: Choose, other: Choose, rounds: int, seed: int) -> tuple[Side, Side]:
+def _met(inputs: MoveInputs, one: Agent, other: Agent, rounds: int, seed: int) -> tuple[Side, Side]:
     """Return what two players come to on the same deals, the first as each team in turn.
 
     In Big2 the second is all other seats; told of is one of them.
@@ -139,7 +139,7 @@ def _microseconds(network: FastMoves, prune: int, seed: int) -> float:
     return 1e6 * (time.process_time() - began) / len(played)
 
 
-def _known(network: FastMoves, player: Choose, rounds: int, seed: int) -> dict[str, list[list[float]]]:
+def _known(network: FastMoves, player: Agent, rounds: int, seed: int) -> dict[str, list[list[float]]]:
     """Return by measure what the model and the numbers of cards come to, with intervals over rounds."""
     from blueprint.climbing.training.climbing_play import play_in_lockstep
 

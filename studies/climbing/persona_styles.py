@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.markdown import markdown_table
+from games.ragged import Ragged
 from games.support.array_types import Ints
 from gs2.commands.common import SEED, CountType, print_json
 from gs2.commands.groups import run_alone
@@ -28,7 +29,8 @@ from studies.climbing.same_deals import as_each_team
 
 if TYPE_CHECKING:
     from blueprint.climbing.inputs.move_inputs import MoveInputs
-    from blueprint.climbing.training.climbing_play import Choose, MoveChoices, MoveRecord
+    from blueprint.climbing.training.climbing_play import MoveRecord
+    from blueprint.protocol import Agent, Decisions
 
 __all__ = ["persona_styles", "recognised", "rounds_won_by", "same_types"]
 
@@ -51,7 +53,7 @@ def _words(found: Estimate) -> str:
 
 
 def rounds_won_by(
-    inputs: MoveInputs, one: Choose, other: Choose, rounds: int, seed: int
+    inputs: MoveInputs, one: Agent, other: Agent, rounds: int, seed: int
 ) -> NDArray[np.float64]:
     """Return the share of its games on each deal that one player wins, as each team in turn, [rounds]."""
     sides = len(set(inputs.game.teams))
@@ -62,20 +64,21 @@ def rounds_won_by(
     return won
 
 
-def _ruled(inputs: MoveInputs, name: str) -> Choose:
+def _ruled(inputs: MoveInputs, name: str) -> Agent:
     from blueprint.papers.personality_rules import personality_choice
 
     return personality_choice(inputs, name)
 
 
-def same_types(inputs: MoveInputs, played: MoveRecord, own: Choose, rule: Choose) -> NDArray[np.float64]:
+def same_types(inputs: MoveInputs, played: MoveRecord, own: Agent, rule: Agent) -> NDArray[np.float64]:
     """Return at which decisions two players' moves are of the same type, [n] 0 or 1."""
-    from blueprint.climbing.training.climbing_play import MoveChoices
     from blueprint.papers.personality_rules import move_types
+    from blueprint.protocol import Decisions
 
     legal = inputs.legal(played.states)
-    d = MoveChoices(played.states, played.seats, legal.offsets, legal.values)
-    types = [move_types(inputs, d.words[d.offsets[:-1] + player(d)])[0] for player in (own, rule)]
+    words, starts = legal.values, legal.offsets[:-1]
+    d = Decisions.of(played.states, Ragged(legal.offsets, words.view(inputs.action_type)), played.seats)
+    types = [move_types(inputs, words[starts + player(d)])[0] for player in (own, rule)]
     found: NDArray[np.float64] = (types[0] == types[1]).astype(np.float64)
     return found
 
@@ -95,8 +98,8 @@ def _agreement(path: Path, inputs: MoveInputs, rounds: int, seed: int) -> list[d
         for alpha in WEIGHTS:
             agent = load_persona_agent(path, inputs.game, name, alpha=alpha)
 
-            def own(d: MoveChoices, agent: Any = agent) -> Ints:
-                chosen: Ints = agent.choose(d.states, d.seats, d.offsets, d.words)
+            def own(d: Decisions, agent: Any = agent) -> Ints:
+                chosen: Ints = agent.choose(d.states, d.seats, d.offsets, inputs.words(d.actions))
                 return chosen
 
             same = same_types(inputs, played, own, _ruled(inputs, name))

@@ -26,7 +26,7 @@ from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
     from blueprint.climbing.inputs.move_inputs import MoveInputs
-    from blueprint.climbing.training.climbing_play import Choose, MoveChoices
+    from blueprint.protocol import Agent, Decisions
 
 __all__ = [
     "MARGINS",
@@ -80,12 +80,12 @@ class PruneCounts:
 class _Counter:
     """Lets somebody choose, and counts what pruning would leave at every decision."""
 
-    def __init__(self, inputs: MoveInputs, choose: Choose) -> None:
+    def __init__(self, inputs: MoveInputs, choose: Agent) -> None:
         self.inputs, self.choose = inputs, choose
         self.moves: list[Ints] = []
         self.left: list[Ints] = []
 
-    def __call__(self, d: MoveChoices) -> Ints:
+    def __call__(self, d: Decisions) -> Ints:
         starts, counts = d.offsets[:-1], np.diff(d.offsets)
         from blueprint.papers.pruning import hand_rests, kept_moves
 
@@ -101,7 +101,7 @@ class _Counter:
         return self.choose(d)
 
 
-def count_pruned(inputs: MoveInputs, choose: Choose, turns: int, rng: np.random.Generator) -> PruneCounts:
+def count_pruned(inputs: MoveInputs, choose: Agent, turns: int, rng: np.random.Generator) -> PruneCounts:
     """Return what pruning leaves in rounds that `choose` plays, until there were so many turns."""
     from blueprint.climbing.training.climbing_play import play_in_lockstep
 
@@ -127,20 +127,18 @@ def count_pruned(inputs: MoveInputs, choose: Choose, turns: int, rng: np.random.
     )
 
 
-def playing_agent(inputs: MoveInputs, name: str, rng: np.random.Generator) -> Choose:
+def playing_agent(inputs: MoveInputs, name: str, rng: np.random.Generator) -> Agent:
     """Return who plays all seats: "random", the game's "rule" agent, or a checkpoint's best moves."""
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
     from blueprint.climbing.training.climbing_play import soft_player
-    from blueprint.papers.players import guided
     from gs2.commands.training.train_climbing import rule_agent
-
-    def first(d: MoveChoices) -> Ints:
-        return np.zeros(len(d), np.int64)
 
     if name == "random":
         return lambda d: (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
     if name == "rule":
-        return guided(first, rule_agent(inputs.game), inputs, 1.0, rng)
+        ruled = rule_agent(inputs.game)
+        assert ruled is not None
+        return ruled
     if not Path(name).is_file():
         raise click.UsageError(f"--play must be random, rule or a checkpoint; got {name!r}")
     return soft_player(load_climbing_blueprint(name, inputs.game).network, 0.0, 0.0, rng)

@@ -7,14 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from blueprint.protocol import GameAgent
+from blueprint.protocol import Agent, Decisions, drawn
 from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
 from games.climbing.doudizhu.move_table import BOMB, move_letters, move_number, move_table
 from games.climbing.doudizhu.multiset import RANK_LETTERS
 from games.game import GameError
-from games.ragged import Ragged, pick_by
+from games.ragged import Ragged
 from games.support.array_types import Rows
 
 __all__ = ["RlcardSeat", "round_points_of", "seen_round"]
@@ -68,7 +67,7 @@ class RlcardSeat:
 
     use_raw = True
 
-    def __init__(self, game: DouDizhu, agent: GameAgent, rng: np.random.Generator) -> None:
+    def __init__(self, game: DouDizhu, agent: Agent, rng: np.random.Generator) -> None:
         """Take our game and agent. rng: draws where the agent is not certain."""
         self.game, self.agent, self.rng = game, agent, rng
 
@@ -81,8 +80,8 @@ class RlcardSeat:
         moves = np.array([move_number(action) for action in legal], np.int64)
         actions = Ragged.from_counts(np.array([len(moves)]), moves)
         seen = seen_round(self.game, raw)
-        probs: NDArray[np.float64] = self.agent.policy(self.game, seen, int(raw["self"]), actions)
-        return move_letters(int(moves[pick_by(actions, probs, self.rng.random(1))[0]]))
+        asked = Decisions.of(seen, actions, int(raw["self"]), game=self.game)
+        return move_letters(int(moves[drawn(self.agent, asked, self.rng)[0][0]]))
 
     def eval_step(self, state: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the same move, and nothing beside it."""

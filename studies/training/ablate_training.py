@@ -30,7 +30,7 @@ from gs2.commands.common import COUNT, OUTPUT_FILE, OUTPUT_FOLDER, CountType, Fi
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
-    from blueprint.guandan.chooser import Chooser
+    from blueprint.protocol import Agent
 
 __all__ = ["ARMS", "Arm", "ablate_blueprint", "report", "run"]
 
@@ -156,7 +156,7 @@ def _matches(directory: Path, seed: int, deals: int) -> None:
         pairs += [(last, b) for b in YARDSTICKS]
         pairs += [(last, other["kept"][-1]["file"]) for other in runs[:k]]
         pairs += [(point["file"], "greedy") for point in one["kept"][:-1]]
-    agents: dict[str, Chooser] = {}
+    agents: dict[str, Agent] = {}
     for a, b in pairs:
         if (a, b, deals) not in done:
             for name in (a, b):
@@ -165,7 +165,7 @@ def _matches(directory: Path, seed: int, deals: int) -> None:
             _append(directory, {"kind": "match", "a": a, "b": b, **_play(agents[a], agents[b], deals)})
 
 
-def _agent(directory: Path, name: str) -> Chooser:
+def _agent(directory: Path, name: str) -> Agent:
     from blueprint.guandan.rules.rule_agents import GreedyAgent
     from blueprint.guandan.rules.split_agents import StrongAgent
     from blueprint.guandan.training.trainer import Trainer
@@ -178,7 +178,7 @@ def _agent(directory: Path, name: str) -> Chooser:
     return trainer.learner.chooser(0.0, 0.0, np.random.default_rng(0))
 
 
-def _play(a: Chooser, b: Chooser, deals: int) -> dict[str, Any]:
+def _play(a: Agent, b: Agent, deals: int) -> dict[str, Any]:
     from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
     from games.support.bootstrap import bootstrap_interval
 

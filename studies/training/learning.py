@@ -173,9 +173,9 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray[Any], NDArray[A
     import torch
     from torch.nn import functional as F
 
-    from blueprint.guandan.chooser import Decisions
     from blueprint.guandan.network.inputs import encode_full
     from blueprint.guandan.training.dmc import tensor
+    from blueprint.protocol import Decisions
 
     learner = trainer.learner
     out = np.empty((3, len(samples)), np.float32)

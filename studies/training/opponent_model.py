@@ -27,8 +27,8 @@ from gs2.commands.common import SEED, CountType, print_json
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
-    from blueprint.guandan.chooser import Decisions
     from blueprint.papers.danzero import DanZeroPlay
+    from blueprint.protocol import Decisions
 
 __all__ = ["Seen", "bomb_counts", "expected_bombs", "knowledge", "opponent_model", "pruned_shares"]
 
@@ -51,7 +51,7 @@ class _Watcher:
     """Plays the network's best move, and keeps the decisions with what pruning would leave."""
 
     def __init__(self, network: DanZeroPlay) -> None:
-        from blueprint.guandan.play.choosers import InferenceAgent
+        from blueprint.guandan.play.network_play import InferenceAgent
 
         self.player = InferenceAgent(network)
         self.kept: list[tuple[Array, ...]] = []
@@ -172,8 +172,8 @@ def _interval(values: NDArray[np.float64], rounds: NDArray[np.int64]) -> str:
 
 def _microseconds(network: DanZeroPlay, prune: int, seed: int) -> float:
     """Return the processor's time of a decision with a choice, in microseconds."""
-    from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.deals import deal_rounds
+    from blueprint.guandan.play.network_play import InferenceAgent
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.papers.pruning import pruned_agent
 

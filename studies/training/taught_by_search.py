@@ -97,8 +97,8 @@ def taught_by_search(taught: Path, positions: tuple[Path, ...], before: Path | N
     """Print whether what TAUGHT learned from search holds at the POSITIONS of these files."""
     import torch
 
-    from blueprint.guandan.chooser import Decisions
     from blueprint.guandan.network.inference import load_inference
+    from blueprint.protocol import Decisions
 
     torch.set_num_threads(1)
     networks = [load_inference(path, critic=False) for path in (before, taught)]

@@ -25,7 +25,7 @@ from gs2.commands.common import SEED, CountType
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
-    from blueprint.guandan.play.choosers import InferenceAgent
+    from blueprint.guandan.play.network_play import InferenceAgent
 
 __all__ = ["TraceRow", "ablate_trace", "agent_returns", "trace_rows"]
 
@@ -74,8 +74,8 @@ def trace_rows(
     Raises ValueError if the checkpoint holds no critic.
     """
     from blueprint.guandan.network.inference import load_inference
-    from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.deals import deal_rounds
+    from blueprint.guandan.play.network_play import InferenceAgent
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.guandan.training.samples import lambda_returns
     from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
@@ -141,7 +141,7 @@ def _two_moves(
     states: [n] STATE, each with a choice.
     """
     from blueprint.choosing import choose_soft
-    from blueprint.guandan.chooser import Decisions
+    from blueprint.protocol import Decisions
     from games.guandan.rounds.round import legal
 
     moves = legal(states, canonical=True)

@@ -48,8 +48,8 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
     checkpoint: of the network; None for the shipped one.
     """
     from blueprint.guandan.network.inference import load_inference
-    from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.deals import card_choice
+    from blueprint.guandan.play.network_play import InferenceAgent
     from blueprint.guandan.play.network_tribute import NetworkTribute
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.structured import join

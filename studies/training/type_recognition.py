@@ -26,9 +26,9 @@ from gs2.commands.common import SEED, CountType, print_json
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
-    from blueprint.guandan.chooser import Decisions
     from blueprint.guandan.train_config import TrainConfig
     from blueprint.papers.danzero import DanZeroPlay
+    from blueprint.protocol import Decisions
 
 __all__ = ["Accuracy", "action_types", "recognition", "type_recognition"]
 
@@ -69,7 +69,7 @@ class _Listener:
     """Plays by types, and keeps what the network says of the others and the decisions of its own seats."""
 
     def __init__(self, network: DanZeroPlay, types: NDArray[np.uint8], trained: TrainConfig) -> None:
-        from blueprint.guandan.play.choosers import InferenceAgent
+        from blueprint.guandan.play.network_play import InferenceAgent
         from blueprint.guandan.rules.split_agents import PersonalityAgent
         from blueprint.papers.fields import PERSONALITIES
         from blueprint.papers.players import guandan_personas

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.check import BlueprintError, check_blueprint
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.neural_blueprint import NeuralBlueprint, load_blueprint
+from blueprint.protocol import Decisions
 from games.game import Game
 from games.guandan.rounds.round import GuanDan, deal
 from games.ragged import Ragged

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from blueprint.check import check_blueprint
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
-from blueprint.protocol import Blueprint, GameAgent
+from blueprint.protocol import Blueprint, agent_of
 from blueprint.research.game_network import GameNetwork, GameNetworkConfig, NetworkLayout, load_game_network
-from blueprint.research.game_selfplay import Rival, play_generation
+from blueprint.research.game_selfplay import play_generation
 from blueprint.research.game_training import GameTrainer, train_game_network
 from blueprint.research.infoset_features import ActionColumns, InfosetFeatures, feature_kind
 from blueprint.research.named_network import load_network
@@ -33,7 +33,7 @@ from games.support.array_types import Array
 from gs2.play.game_pairs import play_agents
 from gs2.policies.private_moves import exact_exploitability
 from gs2.policies.tabulate import policy_of
-from gs2.search.refine.policy_only import UniformPlay
+from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from tests.games.random_games import RandomGame
 from tests.patience import PATIENCE, amount
 
@@ -137,9 +137,9 @@ def test_a_network_of_a_large_game_is_a_blueprint_and_beats_uniform_play(name: s
     game = load_game(name)
     path = tmp_path / "large.safetensors"
     network = train_game_network(game, rng(), RunLimits(decisions=LARGE[name]), config=SMALL, output=path)
-    assert isinstance(network, Blueprint) and isinstance(network, GameAgent)
+    assert isinstance(network, Blueprint)
     check_blueprint(network, game, rng(1), plays=30)
-    played = play_agents(game, (network, UniformPlay()), rng(2), 300)
+    played = play_agents(game, (network, PolicyOnly(UniformPlay())), rng(2), 300)
     assert played.interval()[0] > 0
     read = load_network(path, game)
     for states in decisions(game, 20, seed=3)[:4]:
@@ -183,7 +183,7 @@ def test_against_a_rival_only_the_networks_own_decisions_teach() -> None:
             asked += len(states)
             return super().policy(game, states, player, actions)
 
-    rival = Rival(Counts(network.layout, network.weights, network.config))
+    rival = agent_of(Counts(network.layout, network.weights, network.config))
     against = play_generation(network, 64, rng(), epsilon=0.1, rival=rival)
     assert len(alone.own) == len(alone.seen) and asked > 0
     assert len(against.own) + len(against.seen) == len(against.own) + asked

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from blueprint.check import check_blueprint
 from blueprint.checkpoint import read_checkpoint, write_checkpoint
 from blueprint.learning.run import RunLimits, RunPlace
+from blueprint.protocol import agent_of, blueprint_of
 from blueprint.research.game_network import (
     LEARNERS,
     UNREAD,
@@ -22,7 +23,7 @@ from blueprint.research.game_network import (
     learner_config,
     load_game_network,
 )
-from blueprint.research.game_selfplay import Decided, Rival, Turn, play_generation
+from blueprint.research.game_selfplay import Decided, Turn, play_generation
 from blueprint.research.game_tower import TowerWeights
 from blueprint.research.game_training import GameTrainer, train_game_network
 from blueprint.research.policy_learning import CLIP, PolicyLearner, clipped_gain, mirror_gain
@@ -286,7 +287,8 @@ def test_a_responder_to_a_network_begins_with_its_values(learner: str) -> None:
     config = responder_config(model)
     assert config.learner == "dmc" and config.width == model.config.width
     still = config.replace(learning_rate=0.0, episodes=64)
-    responder = learned_responder(game, model, Lesson(generations=1), config=still)
+    responder = blueprint_of(learned_responder(game, model, Lesson(generations=1), config=still))
+    assert responder is not None
     tree = grow(game)
     states = tree.states[tree.player == 0]
     asked = [one.q(game, states, 0, game.actions(states)) for one in (responder, model)]
@@ -297,7 +299,7 @@ def test_a_policy_is_not_learned_against_a_rival_nor_under_another_name(tmp_path
     game = load_game("kuhn_poker")
     network = GameTrainer(game, small("dmc")).network()
     with pytest.raises(ConfigError, match="learner must be dmc against a rival; got ppo"):
-        GameTrainer(game, small("ppo"), rival=Rival(network))
+        GameTrainer(game, small("ppo"), rival=agent_of(network))
     for learner, fields in UNREAD.items():
         for name in fields:
             with pytest.raises(ConfigError, match=f"drop {name}"):

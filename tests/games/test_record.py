@@ -25,7 +25,7 @@ from games.record import (
 )
 from games.support.array_types import Array
 from gs2.play.game_pairs import play_numbered
-from gs2.search.refine.policy_only import UniformPlay
+from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from tests.games.random_games import RandomGame
 from tests.games.trees import random_line
 from tests.patience import amount
@@ -212,7 +212,9 @@ def test_a_record_has_no_code_run_that_its_reader_did_not_name(tmp_path: Path) -
 
 def test_rounds_of_a_match_say_who_sat_where_and_are_appended_in_one_way(tmp_path: Path) -> None:
     game = load_game("doudizhu(ranks=4)")
-    rounds = play_numbered(game, (UniformPlay(), UniformPlay()), np.arange(3), 1, recorded=("a", "b")).rounds
+    rounds = play_numbered(
+        game, (PolicyOnly(UniformPlay()), PolicyOnly(UniformPlay())), np.arange(3), 1, recorded=("a", "b")
+    ).rounds
     assert [record.agents for record in rounds] == [("a", "b", "b"), ("b", "a", "a")] * 3
     for record in rounds:
         *_, last = replay_round(record, game)

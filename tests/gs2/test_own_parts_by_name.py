@@ -335,7 +335,7 @@ def test_an_installed_package_adds_games_generators_and_agents(package: Path) ->
     solved = gs2("solve", "their_poker", "--method", "gs2-d", "-k", "1", "--generator", "first", "--json")
     assert json.loads(solved.stdout)["config"]["generator"] == "first"
     assert load_agent("lazy").answers([None]) == [0]  # type: ignore[list-item]
-    with pytest.raises(UnknownAgent, match="'lazy' must have a name and policy"):
+    with pytest.raises(UnknownAgent, match="'lazy': Agent must be an agent or a blueprint; it has act"):
         load_game_agent(load_game("kuhn_poker"), "lazy")  # found, but it plays a seat at a table
     with pytest.raises(GameError, match=r"of some-parts \(entry point gs2.games\) cannot be loaded"):
         load_game("lost")

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
+from blueprint.protocol import Decisions
 from games.guandan.notation import action_text
 from games.guandan.rounds.round import advance, legal
 from gs2.guandan.agent_families import load_batched_agent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,57 +11,11 @@ from numpy.typing import NDArray
 from blueprint.choosing import choose_soft
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.network.fast_moves import FastMoves
-from blueprint.protocol import GameAgent
+from blueprint.protocol import Agent, Decisions, drawn, shared_out
 from games.game import TERMINAL
-from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Ints
 
-__all__ = [
-    "Choose",
-    "MoveChoices",
-    "MoveRecord",
-    "against",
-    "decided_by",
-    "let_decide",
-    "play_in_lockstep",
-    "scorer",
-    "soft_player",
-]
-
-
-@dataclass(frozen=True, eq=False)
-class MoveChoices:
-    """Decisions to be taken at once: decision j is of seats[j], among words[offsets[j]:offsets[j + 1]].
-
-    states: [n] one a decision, contiguous. words: [m] int64, actions as kernels have them. rounds: [n] which
-    of the rounds that advance together, empty where that is not known.
-    """
-
-    states: Array
-    seats: Ints
-    offsets: Ints
-    words: Ints
-    rounds: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-
-    def __len__(self) -> int:
-        """Return the number of decisions."""
-        return len(self.seats)
-
-    @property
-    def actions(self) -> Ints:
-        """The words, as those who choose in any game call them."""
-        return self.words
-
-    def where(self, mask: NDArray[np.bool_]) -> MoveChoices:
-        """Return the decisions at which `mask` [n] holds."""
-        rows = np.flatnonzero(mask)
-        moves = Ragged(self.offsets, self.words).take(rows)
-        rounds = self.rounds[rows] if len(self.rounds) else self.rounds
-        return MoveChoices(self.states[rows], self.seats[rows], moves.offsets, moves.values, rounds)
-
-
-Choose = Callable[[MoveChoices], Ints]
-"""Says which move each decision takes, as an index within its own moves."""
+__all__ = ["MoveRecord", "against", "decided_by", "play_in_lockstep", "scorer", "soft_player"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +42,7 @@ class MoveRecord:
         return len(self.seats)
 
 
-def play_in_lockstep(inputs: MoveInputs, states: Array, choose: Choose) -> MoveRecord:
+def play_in_lockstep(inputs: MoveInputs, states: Array, agent: Agent) -> MoveRecord:
     """Return what was decided while rounds were played to their ends.
 
     states: [n] at their first decisions; they are played in place.
@@ -110,9 +64,12 @@ def play_in_lockstep(inputs: MoveInputs, states: Array, choose: Choose) -> MoveR
             words = legal.values if len(rows) == len(states) else legal.values[np.repeat(open_, counts)]
             here = states[rows]
             seats = game.player(here).astype(np.int64)
-            choices = MoveChoices(here, seats, offsets, words, running[rows])
-            taken[rows] = words[offsets[:-1] + choose(choices)]
-            parts.append((choices.states, taken[rows], seats, running[rows]))
+            actions = words.view(inputs.action_type)
+            asked = Decisions(
+                here, np.arange(len(rows)), seats, offsets, actions, played=game, group=running[rows]
+            )
+            taken[rows] = words[offsets[:-1] + drawn(agent, asked)[0]]
+            parts.append((here, taken[rows], seats, running[rows]))
             offered += len(words)
         inputs.act(states, taken)
         over = game.player(states) == TERMINAL
@@ -126,48 +83,26 @@ def play_in_lockstep(inputs: MoveInputs, states: Array, choose: Choose) -> MoveR
     return MoveRecord(joined[0], joined[1], joined[2], joined[3], payoffs, steps, offered)
 
 
-def scorer(network: FastMoves) -> Callable[[MoveChoices], NDArray[np.float32]]:
+def scorer(network: FastMoves) -> Callable[[Decisions], NDArray[np.float32]]:
     """Return what says how good each move of some decisions is, [m] float32."""
-    return lambda d: network.answer(d.states, np.arange(len(d)), d.seats, d.offsets, d.words)[1]
+    words = network.inputs.words
+    return lambda d: network.answer(d.states, d.rows, d.seats, d.offsets, words(d.actions))[1]
 
 
-def soft_player(network: FastMoves, temperature: float, epsilon: float, rng: np.random.Generator) -> Choose:
+def soft_player(network: FastMoves, temperature: float, epsilon: float, rng: np.random.Generator) -> Agent:
     """Return who chooses by a network, softly among moves of about the same value."""
     scores = scorer(network)
     return lambda d: choose_soft(scores(d), d.offsets, temperature, epsilon, rng)
 
 
-def against(
-    choose: Choose, rival: GameAgent, inputs: MoveInputs, own: NDArray[np.bool_], rng: np.random.Generator
-) -> Choose:
-    """Return who plays some seats by `choose` and the others by a rival. own: [rounds, seats]."""
+def against(agent: Agent, rival: Agent, own: NDArray[np.bool_], rng: np.random.Generator) -> Agent:
+    """Return who plays some seats as an agent does and the others as a rival. own: [rounds, seats]."""
+    seated = (agent, *[rival] * own.shape[1])  # one seat after the other draws from `rng`
 
-    def answer(d: MoveChoices) -> Ints:
-        mine = own[d.rounds, d.seats]
-        found = np.empty(len(d), np.int64)
-        if mine.any():
-            found[mine] = choose(d.where(mine))
-        let_decide(rival, d, ~mine, found, inputs, rng)
-        return found
+    def answer(d: Decisions) -> Ints:
+        return shared_out(d, np.where(own[d.rounds, d.seats], 0, 1 + d.seats), seated, rng)[0]
 
     return answer
-
-
-def let_decide(
-    agent: GameAgent,
-    d: MoveChoices,
-    which: NDArray[np.bool_],
-    found: Ints,
-    inputs: MoveInputs,
-    rng: np.random.Generator,
-) -> None:
-    """Write what an agent chooses at some decisions into `found`."""
-    moves = Ragged(d.offsets, d.words.view(inputs.action_type))
-    for seat in np.unique(d.seats[which]):
-        rows = np.flatnonzero(which & (d.seats == seat))
-        legal = moves.take(rows)
-        probs = agent.policy(inputs.game, d.states[rows], int(seat), legal)
-        found[rows] = pick_by(legal, probs, rng.random(len(rows)))
 
 
 def decided_by(record: MoveRecord, own: NDArray[np.bool_]) -> MoveRecord:

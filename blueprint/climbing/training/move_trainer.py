@@ -27,7 +27,6 @@ from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
 from blueprint.climbing.network.fast_moves import FastMoves
 from blueprint.climbing.training.climbing_play import (
-    Choose,
     MoveRecord,
     against,
     decided_by,
@@ -39,7 +38,7 @@ from blueprint.climbing.training.move_learner import MoveLearner
 from blueprint.learning.base_trainer import BaseTrainer
 from blueprint.learning.learner import decayed
 from blueprint.paper_parts import paper_part
-from blueprint.protocol import GameAgent
+from blueprint.protocol import Agent
 from games.game import Game
 from games.support.configuration import ConfigError
 
@@ -85,8 +84,8 @@ class MoveTrainer(BaseTrainer):
         config: ClimbingConfig,
         *,
         threads: int = 1,
-        teacher: GameAgent | None = None,
-        rival: GameAgent | None = None,
+        teacher: Agent | None = None,
+        rival: Agent | None = None,
     ) -> None:
         """Begin with random parameters.
 
@@ -174,12 +173,12 @@ class MoveTrainer(BaseTrainer):
             rng = streams[k]
             if tops:
                 return play_in_lockstep(inputs, inputs.deal(sizes[k], rng), tops[k])
-            chooser: Choose = soft_player(network, temperature, config.epsilon, rng)
+            chooser: Agent = soft_player(network, temperature, config.epsilon, rng)
             if config.prune >= 0 or config.guide or config.personas:
                 chooser = paper_part("climbing player")(chooser, self, rng, sizes[k])
             if self.rival is not None:
                 own = self.teams == np.arange(sizes[k])[:, None] % len(set(self.teams.tolist()))
-                chooser = against(chooser, self.rival, inputs, own, rng)
+                chooser = against(chooser, self.rival, own, rng)
                 return decided_by(play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser), own)
             played = play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser)
             return replace(played, types=getattr(chooser, "types", None))
@@ -189,7 +188,11 @@ class MoveTrainer(BaseTrainer):
         else:
             with ThreadPoolExecutor(self.threads) as pool:
                 played = list(pool.map(play, range(len(sizes))))
-        chosen = [part for part in (top.choices() for top in tops) if part is not None]
+        chosen = [
+            replace(part, actions=inputs.words(part.actions))
+            for part in (top.choices() for top in tops)
+            if part is not None
+        ]
         return played, TopChoices.joined(chosen) if chosen else None
 
     def worth(self, payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -214,7 +217,7 @@ class MoveTrainer(BaseTrainer):
         config: ClimbingConfig | None = None,
         *,
         threads: int = 1,
-        teacher: GameAgent | None = None,
+        teacher: Agent | None = None,
     ) -> MoveTrainer:
         """Return a new trainer, or for a path the one that a checkpoint holds.
 
@@ -237,7 +240,7 @@ class MoveTrainer(BaseTrainer):
         game: Game,
         *,
         threads: int = 1,
-        teacher: GameAgent | None = None,
+        teacher: Agent | None = None,
         config: ClimbingConfig | None = None,
     ) -> MoveTrainer:
         """Return the trainer that a checkpoint describes; `config` replaces its configuration.

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.fast_tower import FastTower, Looks
 from blueprint.guandan.network.input_kernels import encode_actions_into, encode_states_into
 from blueprint.guandan.network.input_layout import (
@@ -36,6 +35,7 @@ from blueprint.guandan.network.input_layout import (
 from blueprint.guandan.network.inputs import encode_full_into, encode_stakes
 from blueprint.layers.bfloat import bits, dot_rows, native_half, relu_joined
 from blueprint.layers.half_rows import FastLayer, Layers, bucket, run_residual, sum_rows
+from blueprint.protocol import Decisions
 from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import NOBODY, action_words, views
 from games.support.array_types import Array, Ints

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_kernels import (
     encode_actions_into,
     encode_hidden_into,
@@ -26,6 +25,7 @@ from blueprint.guandan.network.input_layout import (
     STATE_WIDTH,
 )
 from blueprint.guandan.objective import result_worth
+from blueprint.protocol import Decisions
 from games.guandan.cards import unpack
 from games.guandan.matches.chances import RESULTS
 from games.guandan.rounds.state import action_words, views

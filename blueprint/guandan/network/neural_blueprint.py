@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from blueprint.check import BlueprintError, row_sums
 from blueprint.checkpoint import CheckpointError
-from blueprint.guandan.chooser import Decisions
+from blueprint.protocol import Decisions
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array

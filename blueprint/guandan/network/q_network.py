@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_layout import (
     ACTION_WIDTH,
     HIDDEN_WIDTH,
@@ -29,6 +28,7 @@ from blueprint.guandan.train_config import NetworkConfig
 from blueprint.layers.fused import considered, joined, recalled, rectified
 from blueprint.layers.tower import Tower
 from blueprint.paper_parts import paper_part
+from blueprint.protocol import Decisions
 from games.guandan.cards import NUM_CARDS
 from games.support.array_types import Array
 

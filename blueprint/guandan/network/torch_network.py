@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from blueprint.checkpoint import CheckpointError, check_description, check_features, read_checkpoint
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.guandan.network.q_network import make_network
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.paper_parts import paper_part
+from blueprint.protocol import Decisions
 from games.support.array_types import Array
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.selfplay import PastMoves, Scratch, play_rounds
+from blueprint.protocol import Agent, Decisions, shared_out
 from blueprint.structured import join
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import GuanDan
@@ -21,7 +21,6 @@ from games.support.array_types import Array
 
 __all__ = [
     "BLOCK",
-    "AgentFault",
     "Notes",
     "duplicate_deals",
     "game_seeds",
@@ -31,10 +30,6 @@ __all__ = [
 
 BLOCK = 512
 """Deals that come from one generator, so that deal i is the same however the work is cut into pieces."""
-
-
-class AgentFault(ValueError):
-    """An agent answered with what is not a choice."""
 
 
 class Notes(Protocol):
@@ -82,33 +77,25 @@ def game_seeds(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
 class _Duel:
     """Both agents as one chooser over 2 n rounds: in the first n agent a has side 0, in the others side 1."""
 
-    def __init__(self, a: Chooser, b: Chooser, n: int) -> None:
+    def __init__(self, a: Agent, b: Agent, n: int) -> None:
         self.agents, self.n = (a, b), n
+        self.rng = np.random.default_rng(n)  # of agents that answer with probabilities
         self.follows = any(getattr(agent, "follows", False) for agent in self.agents)
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        choice = np.empty(len(decisions), np.int64)
-        mine = (decisions.seats & 1 == 0) == (decisions.rows < self.n)
-        for mask, agent in ((mine, self.agents[0]), (~mine, self.agents[1])):
-            if mask.any():
-                asked = decisions.where(mask)
-                answer = np.asarray(agent(asked))
-                counts = np.diff(asked.offsets)
-                if answer.shape != counts.shape or np.any((answer < 0) | (answer >= counts)):
-                    name = getattr(agent, "name", type(agent).__name__)
-                    raise AgentFault(
-                        f"agent {name}: it must answer each decision with an index of its legal moves; "
-                        f"got an array of shape {answer.shape} that is not"
-                    )
-                choice[mask] = answer
-        return choice
+        return shared_out(decisions, self._whose(decisions), self.agents, self.rng)[0]
+
+    def _whose(self, decisions: Decisions | CardDecisions) -> NDArray[np.bool_]:
+        """Return at which decisions agent b is to choose, [n]."""
+        found: NDArray[np.bool_] = (decisions.seats & 1 == 0) != (decisions.rows < self.n)
+        return found
 
     def give(self, matches: Matches, notes: Notes | None) -> None:
         """Make the tribute decisions that are due: by the agent's `cards` if it has one, else by rule."""
         while len(decisions := matches.card_decisions()):
             cards = np.empty(len(decisions), np.int64)
-            mine = (decisions.seats & 1 == 0) == (decisions.rows < self.n)
-            for mask, agent in ((mine, self.agents[0]), (~mine, self.agents[1])):
+            whose = self._whose(decisions)
+            for mask, agent in ((~whose, self.agents[0]), (whose, self.agents[1])):
                 if mask.any():
                     decide: Callable[[Any], Array] = getattr(agent, "cards", None) or card_choice
                     cards[mask] = decide(_where(decisions, mask))
@@ -133,8 +120,8 @@ def _play(duel: _Duel, states: Array, scratch: Scratch, notes: Notes | None) -> 
 
 
 def play_duplicate(
-    a: Chooser,
-    b: Chooser,
+    a: Agent,
+    b: Agent,
     deals: Array,
     scratch: Scratch | None = None,
     *,
@@ -155,8 +142,8 @@ def play_duplicate(
 
 
 def play_games_duplicate(
-    a: Chooser,
-    b: Chooser,
+    a: Agent,
+    b: Agent,
     seeds: NDArray[np.uint64],
     scratch: Scratch | None = None,
     *,

@@ -1,19 +1,27 @@
-"""How a network plays matches, and the agent that plays so."""
+"""How a network plays GuanDan, and the agent that plays so."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Chooser
-from blueprint.guandan.objective import OBJECTIVES
+from blueprint.choosing import draw_soft, near_best
+from blueprint.guandan.objective import OBJECTIVES, rounds_alone
 from blueprint.paper_parts import check_paper_fields, paper_part
+from blueprint.protocol import Agent, Decisions
+from games.support.array_types import Array
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
-__all__ = ["NetworkPlay", "network_agent"]
+if TYPE_CHECKING:
+    from blueprint.guandan.network.inference import Inference
+    from blueprint.guandan.network.torch_network import TorchNetwork
+
+__all__ = ["InferenceAgent", "NetworkPlay", "network_agent"]
 
 
 @attrs.frozen(slots=False)
@@ -57,13 +65,59 @@ class NetworkPlay(Configuration):
         return {k: v for k, v in fields.items() if k in ("objective", "tribute") or v != defaults[k]}
 
 
-def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None = None) -> Chooser:
+class InferenceAgent:
+    """A network that plays its best move, or a soft choice among its moves.
+
+    In rounds of a match it maximises the chance of winning the match, if it sees the stakes
+    (`Inference.sees_stakes`); elsewhere levels.
+    """
+
+    def __init__(
+        self,
+        inference: Inference | TorchNetwork,
+        *,
+        temperature: float = 0.0,
+        epsilon: float = 0.0,
+        near: float = 0.0,
+        rng: np.random.Generator | None = None,
+        objective: str = "match",
+    ) -> None:
+        """Take a network; temperature and epsilon as in `choose_soft`, which draws from `rng`.
+
+        near: levels below the best move within which the soft choice is made; 0 for among all.
+        objective: of OBJECTIVES; "levels" maximises levels in matches too.
+        Raises ValueError if a choice needs `rng` and there is none.
+        """
+        if rng is None and (temperature > 0 or epsilon > 0):
+            raise ValueError(
+                f"InferenceAgent: temperature {temperature} and epsilon {epsilon} need an rng; give one"
+            )
+        self.inference: Any = inference
+        self.objective = objective
+        self.name = inference.name
+        self.temperature, self.epsilon, self.near = temperature, epsilon, near
+        self.rng = np.random.default_rng(0) if rng is None else rng
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return one action per decision, as an index within its row."""
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return one action per decision, as an index within its row, and its probability."""
+        if self.objective == "levels" and self.inference.sees_stakes:
+            decisions = replace(decisions, states=rounds_alone(decisions.states))
+        scores: Array = self.inference.advantages(decisions)
+        if self.near > 0:
+            scores = near_best(scores, decisions.offsets, self.near)
+        return draw_soft(scores, decisions.offsets, self.temperature, self.epsilon, self.rng)
+
+
+def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None = None) -> Agent:
     """Return a checkpoint as an agent; a soft choice draws from `rng`.
 
     Raises CheckpointError if it cannot be used, ConfigError if it lacks what the way of playing needs.
     """
     from blueprint.guandan.network.torch_network import load_any_network
-    from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.network_tribute import TributeAgent
 
     network = load_any_network(path, heeds=play.heeds)
@@ -72,7 +126,7 @@ def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None
             f"agent {network.name}: heeds=false needs a network with models of the others; it has none; "
             "leave it out, or train one with --recipe pdhqn or odmc"
         )
-    agent: Chooser
+    agent: Agent
     if play.persona:
         agent = paper_part("GuanDan style")(network, play.persona, play.alpha)
     else:

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Chooser, Decisions
+from blueprint.protocol import Agent, Decisions
 from games.guandan.cards import HAND_SIZE, NUM_CARDS, unpack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.matches.tribute import CARD_PACKED, CARD_RANK
@@ -40,7 +40,7 @@ class Values(Protocol):
 class TributeAgent:
     """A player of whole games whose tribute is chosen by a network (see `Matches.card_decisions`)."""
 
-    def __init__(self, agent: Chooser, network: Values) -> None:
+    def __init__(self, agent: Agent, network: Values) -> None:
         """Take who plays, and the network for tribute; both may be of one checkpoint."""
         self.agent, self.cards = agent, NetworkTribute(network)
         self.name = f"{getattr(agent, 'name', type(agent).__name__)}+tribute"

@@ -13,16 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Chooser, Decisions, PlayedMoves, drawn
+from blueprint.protocol import Agent, Decisions, PlayedMoves, drawn, shared_out
 from blueprint.structured import join
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import CANONICAL, RESERVE
 from games.guandan.rounds.playout import legal_states
+from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY, PLAYER, STATE, play_move, views
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["PastMoves", "PlayRecord", "Scratch", "play_rounds"]
+__all__ = ["GUANDAN", "PastMoves", "PlayRecord", "Scratch", "play_rounds"]
+
+GUANDAN = GuanDan()
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ def _play_chosen(
 
 def play_rounds(
     states: Array,
-    choosers: Sequence[Chooser],
+    choosers: Sequence[Agent],
     scratch: Scratch,
     *,
     record: bool = True,
@@ -175,15 +178,12 @@ def play_rounds(
             offsets[: k + 1],
             moves[:m].view(ACTION)[:, 0],
             past if follow else None,
+            GUANDAN,
         )
         if len(choosers) == 1:
             choice, chance = drawn(choosers[0], decisions)
         else:
-            choice, chance = np.empty(k, np.int64), np.empty(k, np.float32)
-            for side in (0, 1):
-                mask = decisions.seats & 1 == side
-                if mask.any():
-                    choice[mask], chance[mask] = drawn(choosers[side], decisions.where(mask))
+            choice, chance = shared_out(decisions, decisions.seats & 1, choosers)
         size = k if record else 1
         log = (np.empty(size, STATE), np.empty((size, 3), np.int64), np.empty(size, np.int64))
         _play_chosen(

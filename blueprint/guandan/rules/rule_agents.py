@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Decisions
+from blueprint.protocol import Decisions
 from games.guandan.cards import PASS
 from games.guandan.combos import BOMB_CLASS, combo_strength
 from games.guandan.rounds.state import LEVEL, views

@@ -17,10 +17,10 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs
 from blueprint.guandan.rules.split_kernels import MIN_COMBINATION, PERSONALITY, STRONG, choose_by_split
 from blueprint.guandan.rules.split_search import UNIT, memory, workspace
+from blueprint.protocol import Decisions
 from games.guandan.cards import (
     BOMB,
     FOUR_KINGS,

@@ -26,7 +26,6 @@ from torch.nn import functional as F
 
 from blueprint.checkpoint import write_checkpoint
 from blueprint.choosing import choose_soft
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.guandan.network.q_network import QNetwork
@@ -34,6 +33,7 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.layers.bfloat import native_half
+from blueprint.protocol import Decisions
 from blueprint.structured import join
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged

@@ -20,14 +20,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.choosing import TopChoices
-from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_full
 from blueprint.guandan.network.q_network import Critic, make_network
 from blueprint.guandan.network.torch_network import TorchNetwork
 from blueprint.guandan.objective import result_worth
-from blueprint.guandan.play.choosers import InferenceAgent
+from blueprint.guandan.play.network_play import InferenceAgent
 from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.samples import Samples, lambda_returns, outcome_classes
@@ -35,6 +34,7 @@ from blueprint.guandan.training.side_losses import side_losses
 from blueprint.layers.bfloat import native_half
 from blueprint.learning.learner import BaseLearner, arrays_of, decayed, looking_back
 from blueprint.paper_parts import paper_part
+from blueprint.protocol import Agent, Decisions
 from games.support.array_types import Array
 
 __all__ = ["Judge", "Learner"]
@@ -93,15 +93,15 @@ class Learner(BaseLearner):
         """Whether a snapshot of the network can take the fast path."""
         return self.device.type == "cpu" and self.network.config.kind == "ours"
 
-    def chooser(self, temperature: float, epsilon: float, rng: np.random.Generator) -> Chooser:
+    def chooser(self, temperature: float, epsilon: float, rng: np.random.Generator) -> Agent:
         """Return a player by a snapshot of the network: by its fast path on a processor if it has one."""
         return self._player(self.mean_network, temperature, epsilon, rng)
 
-    def policy_chooser(self, temperature: float, rng: np.random.Generator) -> Chooser:
+    def policy_chooser(self, temperature: float, rng: np.random.Generator) -> Agent:
         """Return a player by the weights that learn, which keeps what it chose among (`choices`)."""
         player = self._player(self.network, 0.0, 0.0, rng)
         scores, k = player.inference.advantages, self.config.policy_top
-        found: Chooser = paper_part("policy player")(scores, k, temperature, rng)
+        found: Agent = paper_part("policy player")(scores, k, temperature, rng)
         return found
 
     def _player(

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.play.quick_agents import load_chooser
 from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.rules.split_agents import StrongAgent, StrongParameters
 from blueprint.guandan.train_config import TrainConfig
+from blueprint.protocol import Agent, Decisions, shared_out
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.work.carried import name_here
@@ -57,7 +57,7 @@ class League:
         self.met = np.zeros(len(names), np.int64)
         self.won = np.zeros(len(names))
 
-    def load(self, rng: np.random.Generator) -> list[Chooser]:
+    def load(self, rng: np.random.Generator) -> list[Agent]:
         """Return the members; raise UnknownAgent or CheckpointError where there is none."""
         return [_varied(rng) if name == VARIED else load_chooser(name_here(name), rng) for name in self.names]
 
@@ -116,8 +116,8 @@ class SparringChooser:
 
     def __init__(
         self,
-        chooser: Chooser,
-        strangers: Sequence[Chooser],
+        chooser: Agent,
+        strangers: Sequence[Agent],
         share: float,
         rounds: int,
         rng: np.random.Generator,
@@ -140,12 +140,7 @@ class SparringChooser:
     def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability (0: not known)."""
         playing = self._playing(decisions.rows, decisions.seats)
-        choice, chance = np.empty(len(decisions), np.int64), np.empty(len(decisions), np.float32)
-        for k, chooser in enumerate((self.chooser, *self.strangers), NOBODY):
-            mask = playing == k
-            if mask.any():
-                choice[mask], chance[mask] = drawn(chooser, decisions.where(mask))
-        return choice, chance
+        return shared_out(decisions, playing - NOBODY, (self.chooser, *self.strangers))
 
     def payoffs(self, payoff: Array) -> Array:
         """Return the payoff to the network's side where a stranger sat opposite, [n]; payoff: to side 0."""

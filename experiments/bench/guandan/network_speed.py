@@ -19,15 +19,15 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.input_layout import ACTION_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import EncodingRoom
-from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.network_play import InferenceAgent
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.protocol import Decisions
 from blueprint.structured import join
 from experiments.bench.bench import Rate, figures, measured_rate
 

@@ -201,8 +201,8 @@ def verdict(names: tuple[str, str], count: int, interval: tuple[float, float]) -
 def _print(result: MeetingResult, files: MatchFiles) -> None:
     from rich.table import Table
 
-    from blueprint.ratings import short_names
     from cfr.tree.memory import words_of_bytes
+    from gs2.play.ratings import short_names
 
     meeting, games, out = result.meeting, result.games, stdout()
     a, b = short_names((meeting.a, meeting.b))

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from gs2.commands.training.run_options import changed_fields, check_recipe, check_seed, watched
 
 if TYPE_CHECKING:
-    from blueprint.protocol import GameAgent
+    from blueprint.protocol import Agent
     from games.game import Game
 
 __all__ = ["rule_agent", "train_climbing_game"]
 
 
-def rule_agent(game: Game) -> GameAgent | None:
+def rule_agent(game: Game) -> Agent | None:
     """Return the rule agent of a climbing game, who teaches where there is a guide; None if it has none."""
     from gs2.wings import own_part
 
-    teacher: GameAgent | None = own_part(game.name, "teacher")
+    teacher: Agent | None = own_part(game.name, "teacher")
     return teacher
 
 

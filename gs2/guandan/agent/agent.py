@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Decisions, PlayedMoves
 from blueprint.guandan.objective import rounds_alone
-from blueprint.protocol import Blueprint
+from blueprint.protocol import Blueprint, Decisions, PlayedMoves
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
@@ -98,11 +97,11 @@ class Gs2Agent:
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision as an index within its row, [n] int64."""
         past = decisions.past
-        parts = (decisions.span(j, j + 1) for j in range(len(decisions)))
-        group = [
-            (part.states[part.rows], part.actions, None if past is None else past.of(int(part.rows[0])))
-            for part in parts
-        ]
+        group: list[Situation] = []
+        for j, row in enumerate(decisions.rows.tolist()):
+            moves = None if past is None else past.of(row)
+            known = moves if isinstance(moves, PlayedMoves) else None
+            group.append((decisions.states[row : row + 1], decisions.table[j], known))
         return np.array([decision.choice for decision in self.decide_all(group)], np.int64)
 
     def act(self, state: Array) -> Array:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import PlayedMoves
+from blueprint.protocol import PlayedMoves
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame

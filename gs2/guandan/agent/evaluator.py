@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.objective import result_worth
-from blueprint.protocol import Blueprint
+from blueprint.protocol import Blueprint, Decisions
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY
 from games.ragged import Ragged

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.objective import in_match, result_worth
+from blueprint.protocol import Decisions
 from games.game import TERMINAL
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import CANONICAL, list_moves, moves_scratch

@@ -21,11 +21,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint, write_checkpoint
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_layout import LAYOUTS
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.layers.bfloat import native_half
+from blueprint.protocol import Decisions
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.learning.searched_positions import SearchedPositions
 

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.choosing import choose_soft
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.protocol import Decisions
 from blueprint.structured import join
 from cfr.policies.archive import Archive
 from cfr.tree.memory import memory_limit

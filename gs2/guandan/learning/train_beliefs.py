@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.choosing import choose_soft
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_layout import PAST_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_hands
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.training.side_losses import held_nats
 from blueprint.layers.bfloat import native_half
+from blueprint.protocol import Decisions
 from blueprint.structured import join
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real

@@ -59,11 +59,11 @@ def load_agent(name: str) -> Seated:
         from gs2.guandan.table.client.human import HumanAgent
 
         return Seated(HumanAgent())
-    from gs2.guandan.agent_families import is_batched, load_batched_agent
+    from gs2.guandan.agent_families import guandan_agent
 
     try:
-        found = load_batched_agent(name)
-        together = ":" in name or is_batched(name)
+        named = guandan_agent(name)
+        found, together = named.load(np.random.default_rng()), ":" in name or named.is_quick
     except UnknownAgent as error:
         raise AgentError(f"{error}; at a table also first and human") from error
     if isinstance(found, SeatedChooser):
@@ -120,7 +120,7 @@ def hint(observation: Observation, preset: str, *, progress: Callable[[int, int]
     progress(0, 1)
     if observation.stage != "play":
         return {"index": _loaded("blueprint").answers([observation])[0], "explanation": None}
-    from blueprint.guandan.chooser import PlayedMoves
+    from blueprint.protocol import PlayedMoves
     from gs2.guandan.agent.explanation import explain_decision
 
     agent = _agent(preset)

@@ -6,7 +6,7 @@ Ten lines make an agent:
         def act(self, observation):
             return len(observation.actions) - 1 if observation.greater is None else 0
 
-One that is called with `blueprint.guandan.chooser.Decisions` serves many seats at once (`seated.Seated`).
+One that is called with `blueprint.protocol.Decisions` serves many seats at once (`seated.Seated`).
 """
 
 from __future__ import annotations

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, pack
 from games.guandan.matches.lockstep import CardDecisions
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.round import GuanDan, legal
 from games.ragged import Ragged
 from gs2.guandan.table.seat import AgentError, Observation, seen_by
 from gs2.guandan.table.wire.decode import packed_words
 
 if TYPE_CHECKING:
-    from blueprint.guandan.chooser import Decisions, PlayedMoves
+    from blueprint.protocol import Decisions, PlayedMoves
 
 __all__ = ["ArenaObservation", "Seated", "SeatedChooser", "Seats", "canonical_places"]
 
@@ -25,10 +25,11 @@ __all__ = ["ArenaObservation", "Seated", "SeatedChooser", "Seats", "canonical_pl
 class Seated:
     """An agent at tables: any number of seats in one call, each by what that seat knows.
 
-    agent: with `act(observation) -> index`, or a `Chooser`: that one chooses among moves of different effect,
-        and of tribute and return cards by its `cards`, or else by rule; a seat without a choice costs it
-        nothing. name: what it is called. together: whether one instance serves every seat, as a network does;
-        by default any chooser. chooser: whether it is one although it has an `act`, of another kind.
+    agent: with `act(observation) -> index`, or a `blueprint.protocol.Agent`: that one chooses among moves of
+        different effect, and of tribute and return cards by its `cards`, or else by rule; a seat without a
+        choice costs it nothing. name: what it is called. together: whether one instance serves every seat, as
+        a network does; by default any that is no agent of a seat. chooser: whether it is none although it has
+        an `act`, of another kind.
     Raises AgentError if it is no agent.
     """
 
@@ -42,6 +43,7 @@ class Seated:
                 f"{type(agent).__name__} has no method act"
             )
         self.agent, self.together = agent, together and not self.acts
+        self._rng = np.random.default_rng()  # of one that answers with probabilities
         self.name: str = getattr(agent, "name", type(agent).__name__) if name is None else name
 
     @classmethod
@@ -68,7 +70,7 @@ class Seated:
         return answers
 
     def _plays(self, seen: list[Observation]) -> list[int]:
-        from blueprint.guandan.chooser import Decisions
+        from blueprint.protocol import Decisions, drawn
         from blueprint.structured import join
 
         states = join([observation.state for observation in seen])
@@ -78,7 +80,8 @@ class Seated:
         offsets = Ragged.from_counts(np.array([len(place) for place in places]), moves).offsets
         rows = np.arange(len(seen), dtype=np.int64)
         seats = np.array([observation.seat for observation in seen], np.int64)
-        chosen = self.agent(Decisions(states, rows, seats, offsets, moves, _Seen(seen)))
+        asked = Decisions(states, rows, seats, offsets, moves, _Seen(seen), GuanDan())
+        chosen = drawn(self.agent, asked, self._rng)[0]
         return [int(place[index]) for place, index in zip(places, chosen, strict=True)]
 
     def _cards(self, seen: list[Observation]) -> list[int]:
@@ -109,7 +112,7 @@ class _Seen:
 
     def of(self, row: int) -> PlayedMoves:
         """Return the moves of one round, oldest first."""
-        from blueprint.guandan.chooser import PlayedMoves
+        from blueprint.protocol import PlayedMoves
 
         seen = self.observations[row]
         return PlayedMoves(seen.actors, seen.record)

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.protocol import Blueprint, GameAgent
+from blueprint.protocol import Agent, Blueprint, Decisions, Trails, blueprint_of, follows, probabilities
 from games.game import Game
 from games.infosets.trail import SeatTrail
 from games.ragged import Ragged, pick_by
 from games.registry import load_game
 from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_agents import answers, asks_trails
 from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games.fixed_landlord import fixed_history, points_of_payoff
 
@@ -35,7 +34,7 @@ MOST_SHOWN = 12
 """Moves that a hint lists."""
 
 Progress = Callable[[int, int], None]
-_loaded: OrderedDict[tuple[str, str], tuple[Game, GameAgent]] = OrderedDict()
+_loaded: OrderedDict[tuple[str, str], tuple[Game, Agent]] = OrderedDict()
 _ONE = np.zeros(1, np.int64)
 CALLER = "gs2.play.shedding:SHEDDING"
 """Who calls for the landlord in place of an agent that knows no auction."""
@@ -50,7 +49,7 @@ class Seated:
     played_as: str
 
 
-def _agent(game: str, name: str) -> tuple[Game, GameAgent]:
+def _agent(game: str, name: str) -> tuple[Game, Agent]:
     found = _loaded.get((game, name))
     if found is None:
         loaded = load_game(game, general_sum=True)
@@ -61,7 +60,7 @@ def _agent(game: str, name: str) -> tuple[Game, GameAgent]:
     return found
 
 
-def _turned(seated: Seated, history: Array, progress: Progress) -> tuple[Game, GameAgent, Array]:
+def _turned(seated: Seated, history: Array, progress: Progress) -> tuple[Game, Agent, Array]:
     """Return the game that an agent plays, the agent and the history there; a caller's during an auction.
 
     progress: told once they are loaded.
@@ -95,13 +94,14 @@ def state_at(game: Game, history: Array, seat: int, *, trail: bool) -> tuple[Arr
     return state, seen
 
 
-def _shares(game: Game, agent: GameAgent, history: Array) -> tuple[Array, Ragged, Array]:
+def _shares(game: Game, agent: Agent, history: Array) -> tuple[Array, Ragged, Array]:
     """Return the state [1], the legal actions there and an agent's probability of each."""
     state, _ = state_at(game, history, 0, trail=False)
     seat = int(game.player(state)[0])
-    trails = [state_at(game, history, seat, trail=True)[1]] if asks_trails(agent) else None
+    past = Trails([state_at(game, history, seat, trail=True)[1]]) if follows(agent) else None
     legal = game.actions(state)
-    return state, legal, answers(agent, game, state, seat, legal, trails)
+    asked = Decisions.of(state, legal, seat, game=game, past=past)
+    return state, legal, probabilities(agent, asked)
 
 
 def agent_ready(seated: Seated, *, progress: Progress) -> bool:
@@ -154,7 +154,7 @@ def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[st
     return {"best": int(rank[0]), "moves": moves, "of": len(shares)}
 
 
-def _gains(game: Game, agent: GameAgent, history: Array) -> Array | None:
+def _gains(game: Game, agent: Agent, history: Array) -> Array | None:
     """Return each action's gain and its error, [2, a] in payoffs, by an agent that searches drawn deals."""
     state = state_at(game, history, 0, trail=False)[0]
     legal, seat = game.actions(state).values, int(game.player(state)[0])
@@ -171,9 +171,9 @@ def _gain(gains: Array | None, at: int, points: float) -> dict[str, float | None
     return {"gain": gain, "error": error}
 
 
-def _valued(agent: GameAgent) -> Blueprint | None:
+def _valued(agent: Agent) -> Blueprint | None:
     """Return the blueprint behind an agent that gives values of single moves, if there is one."""
     from gs2.search.refine.policy_only import PolicyOnly
 
-    found = getattr(agent, "blueprint", agent)
-    return found if isinstance(found, Blueprint) and not isinstance(found, PolicyOnly) else None
+    found = blueprint_of(agent)
+    return None if isinstance(found, PolicyOnly) else found

@@ -74,7 +74,7 @@ class Service:
         import numpy as np
 
         from blueprint.choosing import draw_soft
-        from blueprint.guandan.chooser import Decisions
+        from blueprint.protocol import Decisions
         from blueprint.structured import join
         from games.ragged import Ragged
 

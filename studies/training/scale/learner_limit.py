@@ -70,8 +70,8 @@ class _Host:
         self.learner = trainer.learner
 
     def __call__(self, samples: Samples, decisions: int, span: float) -> dict[str, float]:
-        from blueprint.guandan.chooser import Decisions
         from blueprint.guandan.network.inputs import encode_full
+        from blueprint.protocol import Decisions
 
         n = np.arange(len(samples) + 1)
         seats = samples.states["player"].astype(np.int64)

@@ -19,10 +19,11 @@ from blueprint.climbing.inputs.move_inputs import move_inputs
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.network.fast_moves import FastCritic, fast_moves
 from blueprint.climbing.network.move_network import HandCritic, move_network
-from blueprint.climbing.training.climbing_play import MoveChoices, play_in_lockstep, soft_player
+from blueprint.climbing.training.climbing_play import play_in_lockstep, soft_player
 from blueprint.climbing.training.move_trainer import MoveTrainer, random_stake
 from blueprint.learning.run import RunLimits, RunManner, train
 from blueprint.papers.pruning import kept_words
+from blueprint.protocol import Decisions, agent_name, probabilities
 from blueprint.research.named_network import load_network
 from games import Game, load_game
 from games.support.array_types import Array, Ints
@@ -52,12 +53,12 @@ def test_the_fast_network_says_what_the_trained_one_says(name: str, config: Clim
     fast = fast_moves(inputs, arrays("network", network), half=False)
     seen, choose = at_random(2)
     play_in_lockstep(inputs, inputs.deal(6, np.random.default_rng(2)), choose)
-    d = max(seen, key=lambda d: len(d.words))
+    d = max(seen, key=lambda d: len(d.actions))
     rows = np.arange(len(d))
     x = np.empty((len(d), inputs.seat_bits), np.uint8)
     inputs.write_seats(d.states, rows, d.seats, x)
-    moves = np.empty((len(d.words), inputs.move_bits), np.uint8)
-    inputs.write_moves(d.states, rows, d.seats, d.offsets, d.words, moves)
+    moves = np.empty((len(d.actions), inputs.move_bits), np.uint8)
+    inputs.write_moves(d.states, rows, d.seats, d.offsets, inputs.words(d.actions), moves)
     hidden = np.empty((len(d), inputs.hidden_bits), np.uint8)
     inputs.write_hidden(d.states, rows, d.seats, hidden)
     at = torch.from_numpy(np.repeat(rows, np.diff(d.offsets)))
@@ -65,7 +66,7 @@ def test_the_fast_network_says_what_the_trained_one_says(name: str, config: Clim
         h = network.tower(torch.from_numpy(x).float())
         v, a = network.values(h), network.advantages(h[at], torch.from_numpy(moves).float())
         c = critic(torch.from_numpy(np.concatenate([x, hidden], 1)).float())
-    found = fast.answer(d.states, rows, d.seats, d.offsets, d.words)
+    found = fast.answer(d.states, rows, d.seats, d.offsets, inputs.words(d.actions))
     np.testing.assert_allclose(found[0], v.numpy(), atol=1e-4)
     np.testing.assert_allclose(found[1], a.numpy(), atol=1e-4)
     np.testing.assert_allclose(fast.values(d.states, rows, d.seats), v.numpy(), atol=1e-4)
@@ -77,7 +78,7 @@ def test_the_fast_network_says_what_the_trained_one_says(name: str, config: Clim
             odds = network.held(h).numpy()
         np.testing.assert_allclose(fast.log_odds(d.states, rows, d.seats), odds, atol=1e-4)
     half = fast_moves(inputs, arrays("network", network), half=True)
-    rough = half.answer(d.states, rows, d.seats, d.offsets, d.words)
+    rough = half.answer(d.states, rows, d.seats, d.offsets, inputs.words(d.actions))
     np.testing.assert_allclose(rough[1], a.numpy(), atol=0.1)
 
 
@@ -88,7 +89,7 @@ def test_rounds_in_lockstep_are_those_of_the_game(name: str) -> None:
     deals = inputs.deal(3, np.random.default_rng(3))
     seen, choose = at_random(3)
     played = play_in_lockstep(inputs, deals.copy(), choose)
-    assert len(played) == sum(len(d) for d in seen) and played.offered == sum(len(d.words) for d in seen)
+    assert len(played) == sum(len(d) for d in seen) and played.offered == sum(len(d.actions) for d in seen)
     assert played.steps >= len(played)
     for number in range(3):
         mine = np.flatnonzero(played.rounds == number)
@@ -209,7 +210,7 @@ def test_what_was_learned_beats_play_at_random(change: dict[str, float]) -> None
     other = at_random(5)[1]
     for landlord in (True, False):
 
-        def choose(d: MoveChoices, landlord: bool = landlord) -> Ints:
+        def choose(d: Decisions, landlord: bool = landlord) -> Ints:
             ours = (d.seats == 0) == landlord
             return np.where(ours, network(d), other(d))
 
@@ -231,7 +232,7 @@ def test_a_checkpoint_is_a_blueprint_by_its_path(
     for one in (found, load_climbing_blueprint(path, game, temperature=0.1)):
         check_blueprint(one, game, np.random.default_rng(2), plays=4, states=deals)
     decisions = read_checkpoint(path, prefix="-")[1]["decisions"]
-    assert load_game_agent(game, str(path)).name == found.name == f"last@{decisions}"
+    assert agent_name(load_game_agent(game, str(path))) == found.name == f"last@{decisions}"
     with pytest.raises(ConfigError, match="it is a network for"):
         found.value(load_game("kuhn_poker"), deals, 0)
 
@@ -321,6 +322,7 @@ def test_a_network_of_so_many_decisions_is_an_agent_by_its_name() -> None:
     again = load_game_agent(game, "network:300", seed=1)
     deals = move_inputs(game).deal(8, np.random.default_rng(9))
     actions = game.actions(deals)
-    policy = found.policy(game, deals, 0, actions)
-    assert found.name == "network:300" and np.array_equal(policy, again.policy(game, deals, 0, actions))
+    asked = Decisions.of(deals, actions, 0, game=game)
+    policy = probabilities(found, asked)
+    assert agent_name(found) == "network:300" and np.array_equal(policy, probabilities(again, asked))
     assert policy.sum() == len(deals)

@@ -6,25 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from blueprint.climbing.inputs.move_inputs import move_inputs
 from blueprint.climbing.rules.big2_turns import big2_turns_to_shed
 from blueprint.climbing.rules.doudizhu_turns import turns_to_shed
 from blueprint.climbing.training.climbing_play import (
-    MoveChoices,
     against,
     decided_by,
-    let_decide,
     play_in_lockstep,
 )
+from blueprint.protocol import Decisions, shared_out
 from games import GameError, load_game
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.multiset import read_multiset
-from games.game import Game
-from games.ragged import Ragged
 from games.research.kuhn_poker import KuhnPoker
-from games.support.array_types import Array, Ints
+from games.support.array_types import Ints
 from gs2.play.big2_shedding import BIG2_SHEDDING
 from tests.blueprint.climbing.random_rounds import asked as decisions_of
 from tests.games.climbing.big2.boards import VARIANTS
@@ -36,11 +32,9 @@ class First:
 
     name = "first"
 
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        assert set(states["player"].tolist()) == {player}
-        found = np.zeros(len(actions.values))
-        found[actions.offsets[:-1]] = 1
-        return found
+    def __call__(self, decisions: Decisions) -> Ints:
+        assert np.array_equal(decisions.states["player"][decisions.rows], decisions.seats)
+        return np.zeros(len(decisions), np.int64)
 
 
 def test_turns_of_doudizhu_are_those_of_the_slow_count() -> None:
@@ -67,7 +61,7 @@ def test_turns_of_big2_are_those_of_the_slow_count(options: dict[str, Any]) -> N
             assert big2_turns_to_shed(game, game.words.read_play(cards)) == turns
 
 
-def asked(name: str, rounds: int) -> list[MoveChoices]:
+def asked(name: str, rounds: int) -> list[Decisions]:
     """Return the decisions of random rounds of a game."""
     return decisions_of(move_inputs(load_game(name)), rounds)
 
@@ -80,13 +74,13 @@ def test_a_rival_decides_for_its_seats_and_is_not_learned_from(name: str) -> Non
     own = rng.random((40, game.num_players)) < 0.5
     deals = inputs.deal(40, np.random.default_rng(8))
 
-    def last(d: MoveChoices) -> Ints:
+    def last(d: Decisions) -> Ints:
         return np.diff(d.offsets) - 1
 
-    def both(d: MoveChoices) -> Ints:
+    def both(d: Decisions) -> Ints:
         return np.where(own[d.rounds, d.seats], last(d), 0)
 
-    whole = play_in_lockstep(inputs, deals.copy(), against(last, First(), inputs, own, rng))
+    whole = play_in_lockstep(inputs, deals.copy(), against(last, First(), own, rng))
     assert np.array_equal(whole.words, play_in_lockstep(inputs, deals.copy(), both).words)
     mine = own[whole.rounds, whole.seats]
     learned = decided_by(whole, own)
@@ -101,10 +95,12 @@ def test_the_rule_agent_of_big2_beats_play_at_random_and_sees_its_own_cards_alon
     inputs = move_inputs(game)
     rng = np.random.default_rng(5)
 
-    def choose(d: MoveChoices) -> Ints:
+    def at_random(d: Decisions) -> Ints:
         found: Ints = (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
-        let_decide(BIG2_SHEDDING, d, d.seats == 0, found, inputs, rng)
         return found
+
+    def choose(d: Decisions) -> Ints:
+        return shared_out(d, d.seats == 0, (at_random, BIG2_SHEDDING))[0]
 
     assert (play_in_lockstep(inputs, inputs.deal(100, rng), choose).payoffs[:, 0] > 0).mean() > 0.5
     for d in asked("big2", 3):
@@ -119,10 +115,10 @@ def test_the_rule_agent_of_big2_beats_play_at_random_and_sees_its_own_cards_alon
         for j in np.flatnonzero(sizes[rows, one] == sizes[rows, two]):
             legal = game.actions(d.states[j : j + 1])
             answers = [
-                BIG2_SHEDDING.policy(game, states[j : j + 1], int(d.seats[j]), legal)
+                BIG2_SHEDDING(Decisions.of(states[j : j + 1], legal, int(d.seats[j]), game=game))
                 for states in (d.states, changed)
             ]
             assert np.array_equal(*answers)
     kuhn = KuhnPoker()
     with pytest.raises(GameError, match="plays big2 alone"):
-        BIG2_SHEDDING.policy(kuhn, kuhn.root(), 0, kuhn.actions(kuhn.root()))
+        BIG2_SHEDDING(Decisions.of(kuhn.root(), kuhn.actions(kuhn.root()), 0, game=kuhn))

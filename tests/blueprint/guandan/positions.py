@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.protocol import Decisions
 from blueprint.structured import join
 from games.guandan.rounds.round import legal
 from tests.gs2.guandan.beliefs.rounds import some_rounds

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from blueprint.climbing.inputs.move_inputs import move_inputs
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.training.actors.pieces import chooser_of
 from blueprint.guandan.training.trainer import Trainer
-from blueprint.papers.players import GuidedChooser, guidance_share, guided
+from blueprint.papers.players import Guided, guidance_share
+from blueprint.protocol import Decisions
 from games import load_game
 from gs2.play.big2_shedding import BIG2_SHEDDING
 from tests.blueprint.climbing.random_rounds import asked
@@ -34,7 +34,7 @@ def test_the_teachers_share_falls_linearly_to_zero_and_stays_there() -> None:
 def test_the_teacher_makes_its_share_of_the_decisions() -> None:
     counts = np.zeros(2)
     rng = np.random.default_rng(0)
-    guided = GuidedChooser(first, last, 0.3, rng)
+    guided = Guided(first, last, 0.3, rng)
 
     def watch(decisions: Decisions) -> np.ndarray:
         choice = guided(decisions)
@@ -70,8 +70,8 @@ def test_a_guided_player_of_a_climbing_game_takes_the_moves_of_its_guide() -> No
     inputs = move_inputs(game)
     rng = np.random.default_rng(4)
     for d in asked(inputs, 3):
-        taught = guided(lambda d: np.zeros(len(d), np.int64), BIG2_SHEDDING, inputs, 1.0, rng)(d)
+        taught = Guided(first, BIG2_SHEDDING, 1.0, rng)(d)
         for j in range(len(d)):
             legal = game.actions(d.states[j : j + 1])
-            probs = BIG2_SHEDDING.policy(game, d.states[j : j + 1], int(d.seats[j]), legal)
-            assert taught[j] == np.argmax(probs)
+            asked_of_it = Decisions.of(d.states[j : j + 1], legal, int(d.seats[j]), game=game)
+            assert taught[j] == BIG2_SHEDDING(asked_of_it)[0]

@@ -10,14 +10,12 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
+from blueprint.climbing.climbing_blueprint import MovePlay, load_climbing_blueprint, move_agent
 from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.move_play import MovePlay, move_agent
 from blueprint.climbing.network.fast_moves import fast_moves
 from blueprint.climbing.network.move_network import move_network
 from blueprint.climbing.training.climbing_play import (
-    MoveChoices,
     MoveRecord,
     play_in_lockstep,
 )
@@ -29,8 +27,10 @@ from blueprint.papers.personality_rules import RULED, TYPES, move_types, persona
 from blueprint.papers.players import climbing_personas
 from blueprint.papers.pruning import hand_rests
 from blueprint.papers.styles import load_persona_agent
+from blueprint.protocol import Decisions, agent_of, probabilities
 from games import load_game
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_number
+from games.ragged import Ragged
 from games.support.array_types import Ints
 from games.support.configuration import ConfigError
 from gs2.play.game_pairs import play_agents
@@ -100,7 +100,7 @@ def test_rules_choose_legal_moves_by_what_their_seat_sees(name: str) -> None:
     differ = 0
     for d in asked(inputs, 4):
         turns = hand_rests(inputs, "", "").turns(d)
-        types, _ = move_types(inputs, d.words)
+        types, _ = move_types(inputs, inputs.words(d.actions))
         answers = [personality_choice(inputs, who)(d) for who in RULED]
         differ += int((answers[0] != answers[1]).sum())
         hidden = d.states.copy()
@@ -128,7 +128,7 @@ def test_personalities_lead_what_the_paper_gives_them() -> None:
     inputs = move_inputs(game)
     leads = {who: np.zeros(len(TYPES)) for who in RULED}
     for d in asked(inputs, 30):
-        types, _ = move_types(inputs, d.words)
+        types, _ = move_types(inputs, inputs.words(d.actions))
         for who in RULED:
             answer = personality_choice(inputs, who)(d)
             free = types[d.offsets[:-1]] != 0
@@ -147,7 +147,7 @@ def test_seats_play_their_round_by_their_type(name: str) -> None:
     types = rng.integers(0, 4, (9, game.num_players))
     last: list[np.ndarray] = []
 
-    def own(d: MoveChoices) -> Ints:
+    def own(d: Decisions) -> Ints:
         assert np.all(types[d.rounds, d.seats] == 3)
         last.append(d.rounds)
         return np.diff(d.offsets) - 1
@@ -158,7 +158,8 @@ def test_seats_play_their_round_by_their_type(name: str) -> None:
     for k, who in enumerate(RULED):
         rows = np.flatnonzero(types[played.rounds, played.seats] == k)
         some = legal.take(rows)
-        d = MoveChoices(played.states[rows], played.seats[rows], some.offsets, some.values)
+        moves = Ragged(some.offsets, some.values.view(inputs.action_type))
+        d = Decisions.of(played.states[rows], moves, played.seats[rows])
         found = personality_choice(inputs, who)(d)
         assert np.array_equal(some.values[some.offsets[:-1] + found], played.words[rows])
 
@@ -198,18 +199,16 @@ def test_a_network_plays_in_a_manner_and_at_full_weight_of_values_its_best_move(
             legal.offsets,
             inputs.words(legal.values),
         )[1]
-        chosen = best.policy(game, states, player, legal)
         starts = legal.offsets[:-1]
-        assert np.add.reduceat(chosen, starts).tolist() == [1.0] * len(states)
-        top = np.maximum.reduceat(a, starts)
-        assert np.allclose(a[chosen > 0], top, atol=1e-4)
+        chosen = starts + best(Decisions.of(states, legal, player, game=game))
+        assert np.allclose(a[chosen], np.maximum.reduceat(a, starts), atol=1e-4)
     manner = load_persona_agent(path, game, "conservative", alpha=0.0)
     assert manner.name == "x:conservative"
     if name == "doudizhu":
         played = play_agents(game, (manner, SHEDDING), np.random.default_rng(0), 3)
         assert np.abs(played.payoffs).min() >= 1
     with pytest.raises(ConfigError, match="it plays"):
-        manner.policy(load_game("kuhn_poker"), states, 0, legal)
+        manner(Decisions.of(states, legal, 0, game=load_game("kuhn_poker")))
 
 
 @pytest.mark.parametrize("name", ["doudizhu", "big2"])
@@ -222,13 +221,14 @@ def test_a_persona_alone_plays_in_its_style(name: str, files: dict[str, Path], t
     write_checkpoint(path, told, about)
     states = np.concatenate([d.states[d.seats == 1] for d in asked(move_inputs(game), 15)])
     legal = game.actions(states)
-    own = move_agent(path, game, MovePlay()).policy(game, states, 1, legal)
+    asked_of = Decisions.of(states, legal, 1, game=game)
+    own = probabilities(agent_of(move_agent(path, game, MovePlay())), asked_of)
     differ = 0
     for persona in PERSONALITIES:
-        styled = move_agent(path, game, MovePlay(persona=persona)).policy(game, states, 1, legal)
+        styled = probabilities(agent_of(move_agent(path, game, MovePlay(persona=persona))), asked_of)
         differ += (styled != own).any()
         halved = move_agent(path, game, MovePlay(persona=persona, alpha=0.5))
-        assert np.array_equal(styled, halved.policy(game, states, 1, legal))
+        assert np.array_equal(styled, probabilities(agent_of(halved), asked_of))
     assert differ > 1
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from blueprint.climbing.inputs.move_inputs import move_inputs
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import min_combinations
@@ -15,13 +14,14 @@ from blueprint.guandan.training.actors.pieces import chooser_of
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.pruning import (
     GUANDAN,
-    PrunedChooser,
+    Pruned,
     hand_rests,
     kept_moves,
     kept_words,
     pruned_agent,
     pruner,
 )
+from blueprint.protocol import Decisions
 from games import load_game
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
@@ -89,7 +89,7 @@ def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
 def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
     trainer = Trainer(TINY, FAST.replace(prune=0), threads=1)
     player, piece = trainer.learner.chooser(0.0, 0.0, trainer.rng), trainer.deal()[0]
-    assert isinstance(chooser_of(player, trainer.config, piece, trainer.rng, 4), PrunedChooser)
+    assert isinstance(chooser_of(player, trainer.config, piece, trainer.rng, 4), Pruned)
     trainer.run_generation()
     (played,) = trainer.pending
     moves = legal(played.states, canonical=True)
@@ -124,7 +124,7 @@ def test_pruning_keeps_what_the_rule_says(name: str) -> None:
         left = rests.turns(d)
         for j, state in enumerate(d.states):
             mine = slice(d.offsets[j], d.offsets[j + 1])
-            moves = d.words[mine].tolist()
+            moves = inputs.words(d.actions)[mine].tolist()
             hand = int(state["hand"][d.seats[j]])
             if isinstance(game, Big2):
                 turns = [slow_big2_turns(game, hand & ~move) for move in moves]
@@ -149,6 +149,6 @@ def test_pruning_keeps_what_the_rule_says(name: str) -> None:
 def test_a_pruned_player_of_a_climbing_game_takes_moves_that_stay() -> None:
     inputs = move_inputs(load_game("big2"))
     for d in asked(inputs, 3):
-        kept = kept_words(inputs, d.states, d.seats, d.offsets, d.words, 0)
-        last = PrunedChooser(lambda fewer: np.diff(fewer.offsets) - 1, pruner(inputs, 0))(d)
+        kept = kept_words(inputs, d.states, d.seats, d.offsets, inputs.words(d.actions), 0)
+        last = Pruned(lambda fewer: np.diff(fewer.offsets) - 1, pruner(inputs, 0))(d)
         assert kept[d.offsets[:-1] + last].all()

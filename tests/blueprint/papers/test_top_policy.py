@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from blueprint.choosing import TopChoices
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.top_policy import TopChooser, policy_loss
+from blueprint.protocol import Decisions
 from tests.blueprint.guandan.positions import FAST, random_decisions
 from tests.blueprint.guandan.positions import TINY as SMALL
 

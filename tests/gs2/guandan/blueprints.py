@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Decisions
+from blueprint.protocol import Decisions
 from games.game import Game
 from games.guandan.cards import BOMB, PASS
 from games.guandan.combos import ORDER

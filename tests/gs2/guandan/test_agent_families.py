@@ -12,13 +12,12 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.play.choosers import RULE_AGENTS
-from blueprint.guandan.play.duplicate import AgentFault, duplicate_deals, play_duplicate
+from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
+from blueprint.guandan.play.quick_agents import RULE_AGENTS
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
-from blueprint.protocol import UnknownAgent
+from blueprint.protocol import AgentFault, Decisions, UnknownAgent
 from games.guandan.rounds.round import legal
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
@@ -26,9 +25,7 @@ from gs2.guandan.agent.agent_presets import PRESETS
 from gs2.guandan.agent.evaluator import load_evaluator
 from gs2.guandan.agent_families import (
     check_agent,
-    deals_at_once,
-    fingerprint,
-    is_batched,
+    guandan_agent,
     load_batched_agent,
 )
 from gs2.guandan.beliefs.belief_network import DEFAULT
@@ -82,6 +79,10 @@ def test_fields_of_a_configuration_follow_a_colon(checkpoints: list[str]) -> Non
             check_agent(f"gs2:{wrong}")
 
 
+def fingerprint(name: str) -> str:
+    return guandan_agent(name).fingerprint()
+
+
 def test_a_fingerprint_follows_the_weights_not_the_name(checkpoints: list[str], tmp_path: Path) -> None:
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes(Path(checkpoints[0]).read_bytes())
@@ -104,9 +105,9 @@ def test_a_fingerprint_follows_the_weights_not_the_name(checkpoints: list[str], 
 
 
 def test_how_many_deals_are_played_at_once_follows_the_cost_of_a_decision() -> None:
-    assert all(is_batched(name) and deals_at_once(name) > 100 for name in RULE_AGENTS)
-    assert not is_batched("gs2-fast") and 1 < deals_at_once("gs2-fast") < 50
-    assert deals_at_once("gs2-deep") == 1
+    assert all(guandan_agent(name).is_quick and guandan_agent(name).together > 100 for name in RULE_AGENTS)
+    assert not guandan_agent("gs2-fast").is_quick and 1 < guandan_agent("gs2-fast").together < 50
+    assert guandan_agent("gs2-deep").together == 1
 
 
 def test_names_that_no_agent_has_and_files_that_are_no_checkpoint_are_refused(tmp_path: Path) -> None:
@@ -214,12 +215,12 @@ def test_an_answer_that_is_no_choice_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["own.py:Weakest", "own.py:WeakestOfMany"])
 def test_ones_own_agent_meets_others_in_the_arena(own: Path, name: str) -> None:
-    assert not is_batched(name) and 1 < deals_at_once(name) < 100
-    before = fingerprint(name)
+    assert not guandan_agent(name).is_quick and 1 < guandan_agent(name).together < 100
+    before = guandan_agent(name).fingerprint()
     assert play_match(Meeting("guandan", name, "greedy", 3)).complete
     assert play_match(Meeting("guandan", name, "random", 1, terms={"whole": True})).complete
     own.write_text(OWN + "\n# another version\n")
-    assert fingerprint(name) != before
+    assert guandan_agent(name).fingerprint() != before
 
 
 def test_ones_own_agent_for_batches_sits_at_a_table_too(own: Path) -> None:

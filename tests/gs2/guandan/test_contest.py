@@ -154,11 +154,11 @@ def test_results_of_earlier_versions_are_read_and_gone_on_with(tmp_path: Path) -
 def test_an_agent_that_changed_since_the_match_began_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
 
-    def changing(name: str) -> str:
+    def changing(self: contest.GuanDanContest, name: str, *, named: bool = True) -> str:
         told.append(name)
         return f"{name}{told.count(name) if name == 'greedy' else 0}"
 
-    monkeypatch.setattr(contest, "fingerprint", changing)
+    monkeypatch.setattr(contest.GuanDanContest, "identity", changing)
     with pytest.raises(MeetingError, match="greedy changed while the processes were starting"):
         play_match(meeting("greedy", "balanced", 1))
 

@@ -15,7 +15,15 @@ from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.training.move_trainer import MoveTrainer
 from blueprint.learning.run import RunLimits, RunPlace, train
 from blueprint.papers.styles import load_persona_agent
-from blueprint.protocol import Blueprint, GameAgent, UnknownAgent
+from blueprint.protocol import (
+    Blueprint,
+    Decisions,
+    UnknownAgent,
+    agent_name,
+    agent_of,
+    blueprint_of,
+    probabilities,
+)
 from blueprint.research.game_network import GameNetworkConfig
 from blueprint.research.game_training import train_game_network
 from cfr.policies.policy import save_policy, tabular_policy
@@ -32,6 +40,7 @@ from gs2.play.agent_names import (
     network_file,
     parse_agent,
 )
+from gs2.play.exploit.tree_response import agent_on_tree
 from gs2.play.game_pairs import play_agents
 from gs2.play.search_agent import SearchAgent
 from gs2.policies.policy_spec import policy_from_spec
@@ -45,13 +54,17 @@ import numpy as np
 class Last:
     name = "last"
 
-    def policy(self, game, states, player, actions):
-        found = np.zeros(len(actions.values))
-        found[actions.offsets[1:] - 1] = 1.0
-        return found
+    def __call__(self, decisions):
+        return np.diff(decisions.offsets) - 1
 
 class Silent:
     name = "silent"
+
+class Older:
+    name = "older"
+
+    def policy(self, game, states, player, actions):
+        return np.zeros(len(actions.values))
 
 def broken():
     raise RuntimeError("no")
@@ -89,9 +102,8 @@ def test_strategies_of_small_games_play_as_they_are() -> None:
     tree = grow(game)
     for text in ("uniform", "dcfr:10", "noise:0.5", "dmc:300"):
         agent = load_game_agent(game, text)
-        assert isinstance(agent, GameAgent)
         wanted = policy_from_spec(text, game, tree)
-        np.testing.assert_allclose(policy_of(agent, game, tree), wanted, atol=1e-12)
+        np.testing.assert_allclose(agent_on_tree(game, tree, agent), wanted, atol=1e-12)
 
 
 def test_files_of_policies_and_networks_play(tmp_path: Path) -> None:
@@ -117,7 +129,7 @@ def test_a_search_by_name_is_the_search_at_every_infoset() -> None:
     context = SearchContext(game)
     base = load_game_blueprint(game, "noise:0.6", seed=3)
     strategy = context.strategy(base)
-    found = policy_of(agent, game, context.tree)
+    found = agent_on_tree(game, context.tree, agent)
     for number in range(context.tree.n_infosets):
         refined = refine_infoset(context, strategy, number, agent.config, np.random.default_rng(0))
         np.testing.assert_allclose(
@@ -140,7 +152,7 @@ def test_a_searching_agent_is_one_fixed_strategy() -> None:
 def test_agents_of_ones_own_play(own: Path) -> None:
     game = load_game("kuhn_poker")
     agent = load_game_agent(game, f"{own}:Last")
-    assert agent.name == "last"
+    assert agent_name(agent) == "last"
     assert play_agents(game, (agent, agent), np.random.default_rng(0), 5).net.tolist() == [0.0] * 5
 
 
@@ -156,7 +168,13 @@ def test_agents_of_ones_own_play(own: Path) -> None:
         ("kuhn_poker", "uniform+gs2+:k=three", ConfigError, "k must be of type int"),
         ("kuhn_poker", "none.safetensors+gs2+", UnknownAgent, "is called 'none.safetensors'"),
         ("kuhn_poker", "none.py:Agent", UnknownAgent, "does not exist"),
-        ("kuhn_poker", "OWN:Silent", UnknownAgent, "must have a name and policy"),
+        ("kuhn_poker", "OWN:Silent", UnknownAgent, "it cannot be called; an agent is called with Decisions"),
+        (
+            "kuhn_poker",
+            "OWN:Older",
+            UnknownAgent,
+            r"has policy\(…\) alone; an agent is called",
+        ),
         ("kuhn_poker", "OWN:broken", UnknownAgent, "cannot be made without arguments"),
         ("kuhn_poker", "network", UnknownAgent, "one of doudizhu, big2"),
         ("big2(players=3)", "network:temperature=0.1", UnknownAgent, "one of doudizhu, big2"),
@@ -230,13 +248,12 @@ def test_a_way_to_play_is_that_of_the_loaders(styled: Path) -> None:
         f"network@{styled}": load_climbing_blueprint(styled, game),
         f"network:persona=balanced,alpha=0.25@{styled}": balanced,
     }
-    answers = {}
+    answers, asked = {}, Decisions.of(states, legal, 1, game=game)
     for name, same in wanted.items():
-        agent = load_game_agent(game, name)
-        answers[name] = agent.policy(game, states, 1, legal)
-        assert np.array_equal(answers[name], same.policy(game, states, 1, legal)), name
+        answers[name] = probabilities(load_game_agent(game, name), asked)
+        assert np.array_equal(answers[name], probabilities(agent_of(same), asked)), name
     persona = f"network:persona=aggressive@{styled}"
-    assert not isinstance(load_game_agent(game, persona), Blueprint)
+    assert blueprint_of(load_game_agent(game, persona)) is None
     for load, words in ((load_game_blueprint, persona), (load_game_agent, f"{persona}+rollout")):
         with pytest.raises(UnknownAgent, match="must have values"):
             load(game, words)

@@ -9,7 +9,18 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED, CheckpointError
-from blueprint.protocol import Blueprint, GameAgent
+from blueprint.protocol import (
+    Agent,
+    AgentFault,
+    Blueprint,
+    Decisions,
+    agent_of,
+    blueprint_of,
+    drawn,
+    follows,
+    probabilities,
+    seat_by_seat,
+)
 from cfr.best_response import expected_value
 from cfr.sequence_form import sequence_form
 from cfr.tree import grow
@@ -18,15 +29,15 @@ from games import Ragged, load_game
 from games.game import Game, GameError
 from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_agents import AnswerFault, Trails, answers, asks_trails
 from gs2.play.game_pairs import numbered_draws, play_agents, play_numbered, playing_teams
 from gs2.policies.tabulate import tabulate
-from gs2.search.refine.policy_only import UniformPlay
+from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from tests.games.random_games import RandomGame
 from tests.patience import amount
 
 STANDARD_ERRORS = 4.5
 """How far a mean of seeded games may lie from the exact value."""
+UNIFORM = agent_of(PolicyOnly(UniformPlay()))
 LARGE = ("liars_dice(dice=5)", "goofspiel(cards=13,turns=13)", "leduc_poker(ranks=13,suits=4)")
 
 
@@ -40,13 +51,16 @@ class KeyedAgent:
     def __init__(self, seed: int) -> None:
         self.name, self.seed = f"keyed {seed}", seed
 
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        keys = game.infoset_key(states, player)
+    def __call__(self, decisions: Decisions) -> Array:
+        return seat_by_seat(decisions, self.at)
+
+    def at(self, decisions: Decisions, seat: int) -> NDArray[np.float64]:
+        keys = decisions.game.infoset_key(decisions.states[decisions.rows], seat)
         rows = [
-            rng_of(self.seed, player, key).dirichlet(np.ones(count))
-            for key, count in zip(keys, actions.counts.tolist(), strict=True)
+            rng_of(self.seed, seat, key).dirichlet(np.ones(count))
+            for key, count in zip(keys, decisions.table.counts.tolist(), strict=True)
         ]
-        return np.concatenate(rows) if rows else np.zeros(0)
+        return np.concatenate(rows)
 
 
 def rng_of(*words: object) -> np.random.Generator:
@@ -58,20 +72,19 @@ class Witness(KeyedAgent):
     """The same, and checks what it is told of each game."""
 
     asked = 0
-    asks_trails = True
+    follows = True
 
-    def policy(
-        self, game: Game, states: Array, player: int, actions: Ragged, trails: Trails = None
-    ) -> NDArray[np.float64]:
-        assert trails is not None
-        keys = game.infoset_key(states, player)
-        for key, trail in zip(keys, trails, strict=True):
+    def at(self, decisions: Decisions, seat: int) -> NDArray[np.float64]:
+        assert decisions.past is not None
+        keys = decisions.game.infoset_key(decisions.states[decisions.rows], seat)
+        for key, row in zip(keys, decisions.rows.tolist(), strict=True):
+            trail = decisions.past.of(row)
             self.asked += 1
             assert np.array_equal(trail.seen[-1], key)
             assert len(trail.own) == len(trail.taken)
             assert trail.own == sorted(set(trail.own)) and all(at < len(trail.seen) - 1 for at in trail.own)
             assert all(not np.array_equal(a, b) for a, b in zip(trail.seen, trail.seen[1:], strict=False))
-        return super().policy(game, states, player, actions)
+        return super().at(decisions, seat)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -83,7 +96,7 @@ def test_two_agents_of_one_policy_are_even_in_every_pair_of_random_games(seed: i
     alone = play_agents(game, (KeyedAgent(seed), KeyedAgent(seed)), rng(seed), 100, duplicate=False)
     assert alone.net.std() > 0
     # trails tell what a seat saw, and change nothing
-    assert asks_trails(witness) and not asks_trails(UniformPlay())
+    assert follows(witness) and not follows(UNIFORM)
     told, untold = (
         play_agents(game, (one, KeyedAgent(9)), rng(seed), 60) for one in (Witness(seed), KeyedAgent(seed))
     )
@@ -93,7 +106,7 @@ def test_two_agents_of_one_policy_are_even_in_every_pair_of_random_games(seed: i
 
 @pytest.mark.parametrize("name", LARGE)
 def test_two_agents_of_one_policy_are_even_in_large_games(name: str) -> None:
-    played = play_agents(load_game(name), (UniformPlay(), UniformPlay()), rng(3), 20)
+    played = play_agents(load_game(name), (UNIFORM, UNIFORM), rng(3), 20)
     assert np.array_equal(played.net, np.zeros(20)) and np.any(played.payoffs != 0)
 
 
@@ -118,7 +131,7 @@ def test_mean_payoffs_are_the_exact_ones_on_random_games(seed: int, duplicate: b
 
 def test_games_depend_on_their_numbers_alone() -> None:
     game = load_game("leduc_poker")
-    agents: tuple[GameAgent, GameAgent] = (KeyedAgent(1), KeyedAgent(2))
+    agents: tuple[Agent, Agent] = (KeyedAgent(1), KeyedAgent(2))
     whole = play_numbered(game, agents, np.arange(60), 7)
     parts = [play_numbered(game, agents, np.array(k), 7) for k in (range(40, 60), range(40))]
     assert np.array_equal(whole.payoffs[40:], parts[0].payoffs)
@@ -127,25 +140,45 @@ def test_games_depend_on_their_numbers_alone() -> None:
 
 
 def test_an_answer_that_is_no_policy_is_refused() -> None:
-    class Bad(UniformPlay):
+    class Bad:
         name = "bad"
         row: ClassVar[list[float]] = []
 
-        def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        def __call__(self, decisions: Decisions) -> Array:
             return np.array(self.row)
 
     game = load_game("kuhn_poker")
     states = game.step(game.root(), np.zeros(1, np.int64), np.array([0]))
     states = game.step(states, np.zeros(1, np.int64), np.array([1]))
-    bad = Bad()
+    bad, asked = Bad(), Decisions.of(states, game.actions(states), 0, game=game)
     for bad.row, says in (
         ([0.5, 0.6], "must sum to 1"),
         ([1.5, -0.5], "must not be negative"),
         ([np.nan, 1.0], "must sum to 1"),
         ([1.0], "one probability for each"),
+        ([2], "index of its legal moves"),
+        ([True, False], "one probability for each"),
     ):
-        with pytest.raises(AnswerFault, match=f"bad: .*{says}"):
-            answers(bad, game, states, 0, game.actions(states))
+        with pytest.raises(AgentFault, match=f"bad: .*{says}"):
+            probabilities(bad, asked)
+    bad.row = [1]
+    assert probabilities(bad, asked).tolist() == [0.0, 1.0] and drawn(bad, asked)[0].tolist() == [1]
+    bad.row = [0.25, 0.75]
+    picked, chance = drawn(bad, asked, rng())
+    assert chance.tolist() == [bad.row[picked[0]]]
+    with pytest.raises(AgentFault, match="bad: it must answer with indices here"):
+        drawn(bad, asked)
+
+
+def test_what_is_no_agent_is_told_how_one_is_asked() -> None:
+    class Older:
+        name = "older"
+
+        def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
+            return np.ones(len(actions.values))
+
+    with pytest.raises(AgentFault, match=r"has policy\(…\) alone; an agent is called with Decisions"):
+        play_agents(load_game("kuhn_poker"), (Older(), UNIFORM), rng(), 1)  # type: ignore[arg-type]
 
 
 def test_numbered_draws_are_uniform_and_independent_of_each_other() -> None:
@@ -174,7 +207,7 @@ def test_where_each_seat_is_a_team_the_first_agent_sits_on_every_seat_once() -> 
     assert np.abs(even.payoffs).max() > 0
     # against others it scores what the tree says of each seating
     tree, games = grow(game), amount(4000, 600)
-    agents = (agent, UniformPlay())
+    agents = (agent, UNIFORM)
     played = play_agents(game, agents, rng(2), games, duplicate=False)
     sizes = np.diff(tree.infoset_offset)
     others = np.repeat(1 / sizes, sizes)
@@ -202,14 +235,18 @@ def test_where_no_teams_are_true_each_seat_is_one() -> None:
     assert not even.net.any()
     points = load_game("goofspiel(cards=3,returns=total_points)", general_sum=True)
     with pytest.raises(GameError, match="payoffs of all seats must sum to zero"):
-        play_numbered(points, (UniformPlay(), UniformPlay()), np.arange(5), 0)
+        play_numbered(points, (UNIFORM, UNIFORM), np.arange(5), 0)
 
 
 def test_guandan_is_played_as_any_other_game_and_its_network_beats_uniform_play() -> None:
     game = load_game("guandan(moves=canonical)")
     network = load_game_agent(game, "network")
-    assert isinstance(network, Blueprint)
-    games = play_agents(game, (network, UniformPlay()), rng(), 3)
+    assert isinstance(blueprint_of(network), Blueprint)
+    games = play_agents(game, (network, UNIFORM), rng(), 3)
     assert games.net.tolist() == [3.0, 3.0, 3.0]  # levels a round, each deal from both sides
+    rules = [load_game_agent(game, name) for name in ("strong", "random")]
+    assert play_agents(game, (rules[0], rules[1]), rng(), 10).net.mean() > 0
+    searching = load_game_agent(game, "rollout-fast:worlds=2,deadline=600")
+    assert np.abs(play_agents(game, (searching, rules[1]), rng(), 1).payoffs).min() >= 1
     with pytest.raises(CheckpointError, match="must be a network for kuhn_poker"):
         load_game_agent(load_game("kuhn_poker"), str(SHIPPED))

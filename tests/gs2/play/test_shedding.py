@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from games import GameError, Ragged
+from blueprint.protocol import Decisions
+from games import GameError
 from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
 from games.climbing.doudizhu.move_table import move_letters, move_number
 from games.climbing.doudizhu.multiset import read_multiset
@@ -20,9 +21,7 @@ ONE = np.zeros(1, np.int64)
 
 def choice(game: DouDizhu, state: Rows) -> int:
     actions = game.actions(state)
-    probs = SHEDDING.policy(game, state, int(game.player(state)[0]), actions)
-    assert np.sort(probs)[-2:].sum() == 1
-    return int(actions.values[np.argmax(probs)])
+    return int(actions.values[SHEDDING(Decisions.of(state, actions, game.player(state), game=game))[0]])
 
 
 def played(game: DouDizhu, hands: list[str], moves: str) -> Rows:
@@ -47,7 +46,7 @@ def test_it_plays_as_its_rules_say() -> None:
         assert move_letters(choice(game, played(game, hands, moves))) == wanted, hands
     kuhn = KuhnPoker()
     with pytest.raises(GameError, match="doudizhu alone"):
-        SHEDDING.policy(kuhn, kuhn.root(), 0, Ragged.from_counts(np.zeros(1), np.zeros(0)))
+        SHEDDING(Decisions.of(kuhn.root(), kuhn.actions(kuhn.root()), 0, game=kuhn))
 
 
 def test_it_bids_by_strength() -> None:
@@ -90,8 +89,7 @@ def test_it_beats_random_play_in_every_seat() -> None:
             for seat in range(3):
                 mine = np.flatnonzero(who == seat)
                 if (seat == 0) == landlord and len(mine):
-                    some = actions.take(mine)
-                    probs = SHEDDING.policy(game, states[going[mine]], seat, some)
-                    pick[mine] = np.flatnonzero(probs) - some.offsets[:-1]
+                    asked = Decisions.of(states[going[mine]], actions.take(mine), seat, game=game)
+                    pick[mine] = SHEDDING(asked)
             states[going] = game.step(states, going, actions.values[actions.offsets[:-1] + pick])
         assert game.returns(states)[:, 0 if landlord else 1].mean() > 0.5

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blueprint.protocol import Decisions, Trails, probabilities
 from games.infosets.trail import SeatTrail
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_agents import answers
 from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games import agent_worker, game_tables
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
@@ -33,10 +33,11 @@ class Slow:
     name = "slow"
     def __init__(self):
         time.sleep({loading})
-    def policy(self, game, states, player, actions):
-        return np.ones(len(actions.values)) / np.maximum(actions.counts, 1)[actions.rows]
+    def __call__(self, decisions):
+        counts = np.diff(decisions.offsets)
+        return np.repeat(1 / counts, counts)
 class Broken(Slow):
-    def policy(self, game, states, player, actions):
+    def __call__(self, decisions):
         open(__file__ + ".missing")
 """
 
@@ -74,7 +75,7 @@ def test_an_agent_is_loaded_in_the_first_step_of_every_job(
         monkeypatch.setattr(agent_worker, name, call)
 
     noted("load_game_agent", "loaded")
-    noted("answers", "asked")
+    noted("probabilities", "asked")
     history = kuhn(tmp_path).play.round.history()
     calls: list[tuple[Callable[..., Any], tuple[float, ...]]] = [(agent_view, ()), (agent_answer, (0.5,))]
     for at, (function, more) in enumerate(calls):
@@ -230,6 +231,7 @@ def test_the_search_whose_gains_are_said_is_the_one_that_plays() -> None:
     told, plays = (load_game_agent(game, name) for _ in range(2))
     assert isinstance(told, SearchAgent)
     told.gains(Situation(game, state, 0, legal.values, trail))
-    found = [answers(one, game, state, 0, legal, [trail]) for one in (told, plays)]
+    asked = Decisions.of(state, legal, 0, game=game, past=Trails([trail]))
+    found = [probabilities(one, asked) for one in (told, plays)]
     assert np.array_equal(*found)
     assert told.searches == 0, "what was searched once is remembered"

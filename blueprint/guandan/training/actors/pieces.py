@@ -14,7 +14,6 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.dmc import Judge, Learner
@@ -22,6 +21,7 @@ from blueprint.guandan.training.opponents import SparringChooser, league_of
 from blueprint.guandan.training.samples import Samples
 from blueprint.learning.learner import decayed
 from blueprint.paper_parts import paper_part
+from blueprint.protocol import Agent, Decisions, drawn
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import STATE
 from games.support.array_types import Array
@@ -105,7 +105,7 @@ def temperature_at(config: TrainConfig, decisions: int) -> float:
     return decayed(config.temperature, decisions, config.cooling)
 
 
-def player_of(learner: Learner, config: TrainConfig, decisions: int, rng: np.random.Generator) -> Chooser:
+def player_of(learner: Learner, config: TrainConfig, decisions: int, rng: np.random.Generator) -> Agent:
     """Return the network as it plays now, after so many decisions."""
     temperature = temperature_at(config, decisions)
     if config.policy and decisions < config.policy_from:
@@ -116,8 +116,8 @@ def player_of(learner: Learner, config: TrainConfig, decisions: int, rng: np.ran
 
 
 def chooser_of(
-    player: Chooser, config: TrainConfig, piece: Piece, rng: np.random.Generator, rounds: int
-) -> Chooser:
+    player: Agent, config: TrainConfig, piece: Piece, rng: np.random.Generator, rounds: int
+) -> Agent:
     """Return who plays a piece of so many rounds: the network, and whom else the configuration wants."""
     chooser = player
     if config.prune >= 0 or config.guide or config.personas:
@@ -166,7 +166,7 @@ class PieceGame:
 class _Heard:
     """A chooser that stops the game once it is told to, and keeps its answers."""
 
-    def __init__(self, chooser: Chooser, stopped: Callable[[], bool]) -> None:
+    def __init__(self, chooser: Agent, stopped: Callable[[], bool]) -> None:
         self.chooser, self.stopped = chooser, stopped
         self.answers: list[NDArray[np.int64]] = []
 

@@ -15,10 +15,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from blueprint.choosing import TopChoices
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.training.actors.pieces import Met, Piece, PlayedPiece
 from blueprint.guandan.training.samples import Samples, outcome_classes
+from blueprint.protocol import Decisions
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import PlayedMoves
+from blueprint.protocol import PlayedMoves
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import Worlds, card_odds, sample_worlds
 from gs2.guandan.agent.deals.reach import SoftPolicy, drawn_worlds, likely_worlds, supported

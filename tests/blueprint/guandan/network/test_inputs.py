@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_layout import (
     ACTION_BLOCKS,
     ACTION_WIDTH,
@@ -20,6 +19,7 @@ from blueprint.guandan.network.input_layout import (
     STATE_WIDTH,
 )
 from blueprint.guandan.network.inputs import encode_actions, encode_full, encode_states
+from blueprint.protocol import Decisions
 from games.guandan.cards import PASS, unpack
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.state import NOBODY

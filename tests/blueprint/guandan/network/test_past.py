@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import (
     FEATURE_HASH,
@@ -20,6 +19,7 @@ from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.side_losses import held_nats
+from blueprint.protocol import Decisions
 from games.guandan.cards import CARD_NAMES, RANKS, unpack
 from games.guandan.notation import action_list
 from games.guandan.rounds.round import legal, restarted

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import (
     BLOCK,
-    AgentFault,
     duplicate_deals,
     game_seeds,
     play_duplicate,
@@ -20,6 +18,7 @@ from blueprint.guandan.play.duplicate import (
 )
 from blueprint.guandan.play.selfplay import PastMoves, Scratch, play_rounds
 from blueprint.guandan.rules.rule_agents import GreedyAgent
+from blueprint.protocol import AgentFault, Decisions
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import GuanDan, advance, legal, restarted
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import STAKES_SCALE
 from blueprint.guandan.network.inputs import encode_stakes
 from blueprint.guandan.network.q_network import Critic, QNetwork
 from blueprint.guandan.objective import FREQUENCIES, in_match, match_chances, result_worth, rounds_alone
-from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.network_play import InferenceAgent
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.protocol import Decisions
 from games.guandan.matches.chances import RESULTS
 from games.guandan.matches.lockstep import Matches
 from games.guandan.rounds.round import GuanDan, legal
@@ -26,7 +26,7 @@ from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import PRESETS as AGENT_PRESETS
 from gs2.guandan.agent.evaluator import NetworkEvaluator, evaluator_worth
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent_families import check_agent, fingerprint, load_batched_agent
+from gs2.guandan.agent_families import check_agent, guandan_agent, load_batched_agent
 from tests.blueprint.guandan.positions import FAST, TINY, random_states
 
 LEVELS = np.array(RESULTS, float)
@@ -191,7 +191,7 @@ def test_the_agent_maximises_levels_in_a_match_if_told_so() -> None:
 def test_networks_are_named_with_how_they_play() -> None:
     for name in ("blueprint:objective=levels", "blueprint:tribute=value", "blueprint"):
         check_agent(name)
-    assert len({fingerprint(n) for n in ("blueprint", "blueprint:objective=levels")}) == 2
+    assert len({guandan_agent(n).fingerprint() for n in ("blueprint", "blueprint:objective=levels")}) == 2
     assert load_batched_agent("blueprint:objective=levels").objective == "levels"
     assert hasattr(load_batched_agent("blueprint:tribute=value"), "cards")
     for wrong, named in (("blueprint:objective=chips", "objective"), ("blueprint:worlds=3", "worlds")):

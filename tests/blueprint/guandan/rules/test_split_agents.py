@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
@@ -19,6 +18,7 @@ from blueprint.guandan.rules.split_agents import (
     StrongParameters,
     personality_costs,
 )
+from blueprint.protocol import Agent, Decisions
 from games.guandan.cards import BOMB, PAIR, PASS, STRAIGHT_FLUSH, pack, parse_cards
 from games.guandan.rounds.round import from_hands, legal
 from tests.reference.min_combination import cheapest_split
@@ -27,7 +27,7 @@ EXAMPLE = "S7 H7 C7 D7 CA CA S5 D5"
 """The hand of the paper's appendix B.2, at a level that it does not hold."""
 
 
-def led(agent: Chooser, cards: str, level: int = 8) -> tuple[int, int]:
+def led(agent: Agent, cards: str, level: int = 8) -> tuple[int, int]:
     """Return (type, rank) of what the agent leads from a hand of these cards."""
     hand = parse_cards(cards)
     rest = np.repeat(np.arange(54), 2 - hand)
@@ -59,7 +59,7 @@ def test_agents_lead_as_the_papers_example_and_their_rules_say() -> None:
     [MinCombinationAgent(), StrongAgent(), *(PersonalityAgent(p) for p in ("aggressive", "balanced"))],
     ids=lambda agent: agent.name,
 )
-def test_every_agent_goes_out_when_it_can(agent: Chooser) -> None:
+def test_every_agent_goes_out_when_it_can(agent: Agent) -> None:
     seen = [0]
 
     def watch(decisions: Decisions) -> np.ndarray:
@@ -98,7 +98,7 @@ def test_personalities_pass_when_their_partner_leads_the_trick_and_they_cannot_g
 @pytest.mark.long
 def test_the_agents_stand_in_their_known_order() -> None:
     deals = duplicate_deals(np.arange(40), 3)
-    ladder: list[Chooser] = [StrongAgent(), MinCombinationAgent(), PersonalityAgent("balanced")]
+    ladder: list[Agent] = [StrongAgent(), MinCombinationAgent(), PersonalityAgent("balanced")]
     for better, worse in pairwise(ladder):
         assert play_duplicate(better, worse, deals).mean() > 0
     assert play_duplicate(StrongAgent(), GreedyAgent(), deals).mean() > 1

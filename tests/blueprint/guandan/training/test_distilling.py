@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import read_checkpoint
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.guandan.train_config import NetworkConfig
@@ -20,6 +19,7 @@ from blueprint.guandan.training.distilling import (
     label_rounds,
     save_student,
 )
+from blueprint.protocol import Decisions
 from games.guandan.rounds.round import legal
 
 TINY = NetworkConfig(state=64, blocks=1, action=32, action_blocks=1, critic=0)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import read_checkpoint
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.training.growing import grow_checkpoint
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.protocol import Decisions
 from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import FAST, random_decisions
 from tests.blueprint.guandan.positions import TINY as SMALL

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.opponents import LEAST, NOBODY, YARDSTICKS, League, SparringChooser
 from blueprint.guandan.training.trainer import Trainer
-from blueprint.protocol import UnknownAgent
+from blueprint.protocol import Decisions, UnknownAgent
 from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import SMALL
 

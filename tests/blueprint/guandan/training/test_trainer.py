@@ -13,7 +13,6 @@ from safetensors.numpy import save_file
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.choosing import draw_soft
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals
@@ -23,6 +22,7 @@ from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.inference_file import export_checkpoint
 from blueprint.learning.learner import looking_back
 from blueprint.learning.run import RunLimits, RunManner, train
+from blueprint.protocol import Decisions
 from games.guandan.rounds.round import GuanDan
 from tests.blueprint.guandan.positions import FAST
 from tests.blueprint.guandan.positions import TINY as SMALL

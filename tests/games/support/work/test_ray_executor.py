@@ -29,9 +29,9 @@ import numpy as np
 class Slow:
     name = "slow"
 
-    def policy(self, game, states, player, actions):
+    def __call__(self, decisions):
         time.sleep(0.03)
-        sizes = np.diff(actions.offsets)
+        sizes = np.diff(decisions.offsets)
         return np.repeat(1 / sizes, sizes)
 """
 

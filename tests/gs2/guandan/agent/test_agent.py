@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.protocol import Decisions
 from games.game import GameError
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent

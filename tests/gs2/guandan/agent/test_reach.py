@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from blueprint.guandan.chooser import PlayedMoves
+from blueprint.protocol import PlayedMoves
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal

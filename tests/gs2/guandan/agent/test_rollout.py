@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from blueprint.checkpoint import write_checkpoint
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import FEATURE_HASH, OUTCOMES
 from blueprint.guandan.network.inputs import encode_actions, encode_full, encode_states
 from blueprint.guandan.network.q_network import Critic, QNetwork
 from blueprint.guandan.train_config import NetworkConfig
+from blueprint.protocol import Decisions
 from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.evaluator import (
     BATCH,

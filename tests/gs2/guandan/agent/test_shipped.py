@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.guandan.chooser import PlayedMoves
 from blueprint.guandan.play.selfplay import PastMoves
+from blueprint.protocol import PlayedMoves
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent, make_agent
@@ -17,7 +17,7 @@ from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, load_quick, quick_file
 from gs2.guandan.agent.guandan_config import GuanDanConfig
-from gs2.guandan.agent_families import fingerprint
+from gs2.guandan.agent_families import guandan_agent
 from tests.gs2.guandan.blueprints import CountBlueprint, random_choice
 
 LITTLE = {"worlds": 6, "wave": 3, "depth": 2, "pool": 12}
@@ -148,12 +148,12 @@ def test_a_blueprint_without_one_plays_its_own_rollouts(tmp_path) -> None:
     path = tmp_path / "alone.safetensors"
     shutil.copy(SHIPPED, path)
     assert load_quick(path) is None
-    agent, before = make_agent(path, "fast"), fingerprint(f"gs2@{path}")
+    agent, before = make_agent(path, "fast"), guandan_agent(f"gs2@{path}").fingerprint()
     assert agent.rollouts.player is agent.evaluator
     shutil.copy(quick_file(), quick_file(path))
     again = make_agent(path, "fast")
     assert again.rollouts.player is not again.evaluator
-    assert fingerprint(f"gs2@{path}") != before, "results are of the quick network too"
+    assert guandan_agent(f"gs2@{path}").fingerprint() != before, "results are of the quick network too"
 
 
 def test_one_that_another_network_taught_is_refused(tmp_path) -> None:

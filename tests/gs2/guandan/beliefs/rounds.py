@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blueprint.guandan.chooser import PlayedMoves
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import PastMoves
+from blueprint.protocol import PlayedMoves
 from games.guandan.rounds.round import advance
 from tests.gs2.guandan.blueprints import random_choice
 

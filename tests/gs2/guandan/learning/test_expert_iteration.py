@@ -10,8 +10,8 @@ import torch
 from click.testing import CliRunner
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import load_inference
+from blueprint.protocol import Decisions
 from games.guandan.cards import PASS
 from games.guandan.rounds.round import legal
 from games.support.files import FileProblem

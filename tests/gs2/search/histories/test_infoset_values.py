@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from blueprint.protocol import Decisions
 from cfr.policies.policy import uniform_policy
 from games.game import Game
 from games.ragged import Ragged
@@ -181,7 +182,8 @@ def test_an_agents_answer_does_not_depend_on_what_is_hidden(method: str) -> None
         answers = []
         for state in there.tree.states[nodes][:, None]:
             agent = SearchAgent(there.game, PolicyOnly(UniformPlay()), config, name="searched")
-            answers.append(agent.policy(there.game, state, player, there.game.actions(state)))
+            asked = Decisions.of(state, there.game.actions(state), player, game=there.game)
+            answers.append(agent(asked))
         np.testing.assert_array_equal(answers, np.repeat(answers[:1], len(nodes), axis=0))
 
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from blueprint.ratings import ELO, PENALTY, Meetings, luce_strengths
+from gs2.play.ratings import ELO, PENALTY, Meetings, luce_strengths
 
 
 def bradley_terry(wins: NDArray[np.float64]) -> NDArray[np.float64]:

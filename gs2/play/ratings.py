@@ -1,4 +1,4 @@
-"""Ratings of agents from who won how often against whom, and their picture; of any game.
+"""Ratings of agents from who won how often against whom.
 
 Two sides: agent i wins against j with probability 1 / (1 + exp(s_j - s_i)), by Bradley & Terry 1952. One seat
 against several of the other agent's, each for itself: the winner is one of all seats with probability
@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,6 @@ __all__ = [
     "ELO",
     "PENALTY",
     "Meetings",
-    "RatingPicture",
-    "draw_ratings",
     "luce_strengths",
     "short_names",
 ]
@@ -95,58 +92,3 @@ def short_names(agents: Sequence[str]) -> tuple[str, ...]:
     """Return the agents' names with paths cut to the file's stem, where that stays unique."""
     short = [re.sub(r"[^@]*/|\.safetensors$", "", name) for name in agents]
     return tuple(s if short.count(s) == 1 else name for s, name in zip(short, agents, strict=True))
-
-
-@dataclass(frozen=True, eq=False)
-class RatingPicture:
-    """Ratings to be drawn, the best agent first.
-
-    names: [k]. ratings: [k, 3], each with the ends of its interval: mean, low, high. table: [k, k], payoffs
-    of the row against the column, nan on the diagonal. title: of the table. most: the payoff of full colour.
-    unit: of the ratings. digits: of theirs behind the point.
-    """
-
-    names: Sequence[str]
-    ratings: NDArray[np.float64]
-    table: NDArray[np.float64]
-    title: str
-    most: float
-    unit: str = "Elo points"
-    digits: int = 0
-
-
-def draw_ratings(picture: RatingPicture, path: str | Path) -> None:
-    """Draw ratings with their intervals, and what each pair paid; needs matplotlib.
-
-    path: .svg, .png or .pdf.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    names, count = list(picture.names), len(picture.names)
-    size = 1.2 + 0.42 * count
-    figure = Figure(figsize=(5.5 + 0.62 * count, max(size, 2.4)), layout="constrained")
-    FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2, width_ratios=[4.0, 0.5 + 0.62 * count])
-    y = np.arange(count)
-    mean, low, high = picture.ratings.T
-    ends = np.array([mean - low, high - mean])
-    left.errorbar(mean, y, xerr=np.maximum(ends, 0), fmt="o", color="#1f4e79", capsize=3, markersize=5)
-    for k, value in enumerate(mean):
-        words = f"{value:.{picture.digits}f}"
-        left.annotate(words, (value, k), (0, 6), textcoords="offset points", ha="center", fontsize=8)
-    left.set_yticks(y, names)
-    left.set_ylim(count - 0.5, -0.7)
-    left.set_xlabel(f"rating in {picture.unit}, 95 % interval")
-    left.grid(axis="x", alpha=0.3)
-    table, most = picture.table, picture.most
-    right.imshow(table, cmap="RdBu", vmin=-most, vmax=most)
-    for i in range(count):
-        for j in range(count):
-            if i != j:
-                color = "white" if abs(table[i, j]) > 2 / 3 * most else "black"
-                right.text(j, i, f"{table[i, j]:+.2f}", ha="center", va="center", fontsize=8, color=color)
-    right.set_xticks(y, names, rotation=45, ha="right")
-    right.set_yticks(y, names)
-    right.set_title(picture.title, fontsize=10)
-    figure.savefig(path, dpi=150)

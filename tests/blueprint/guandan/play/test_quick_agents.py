@@ -9,15 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import write_checkpoint
-from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import FEATURE_HASH
-from blueprint.guandan.play.choosers import RULE_AGENTS, InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
-from blueprint.guandan.play.quick_agents import load_chooser
+from blueprint.guandan.play.network_play import InferenceAgent
+from blueprint.guandan.play.quick_agents import RULE_AGENTS, load_chooser
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.protocol import UnknownAgent
+from blueprint.protocol import Decisions, UnknownAgent
 from games.guandan.rounds.round import GuanDan
 from tests.blueprint.guandan.positions import SMALL, random_tensors
 
