@@ -51,13 +51,13 @@ def measure_splits(
     *, hands: int, seed: int = 0, repeats: int = 5, progress: Callable[[str], None] = lambda what: None
 ) -> list[SplitSpeed]:
     """Return the speed with 0, 1 and 2 wild cards and of all hands, the least of `repeats` each."""
-    from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, min_combinations
+    from blueprint.guandan.rules.min_combination import UNIT_COSTS, min_combinations
     from games.guandan.cards import unpack
 
     progress("splitting hands")
     dealt, levels = dealt_hands(hands, np.random.default_rng(seed))
     held = unpack(dealt)[np.arange(hands), 4 * levels]
-    general = Costs(UNIT_COSTS.table, UNIT_COSTS.bombs)
+    general = UNIT_COSTS.copy()
     found = []
     for wild in (0, 1, 2):
         rows = held == wild
