@@ -30,7 +30,7 @@ from games.guandan.cards import (
     unpack,
     wild_card,
 )
-from games.guandan.moves.listing import legal_moves
+from games.guandan.rounds.playout import legal_moves
 from games.support.array_types import Bytes, Row, Rows
 
 __all__ = ["action_list", "action_text", "parse_action"]

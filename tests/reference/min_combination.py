@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from blueprint.guandan.rules.min_combination import UNIT, UNIT_COSTS, split_hand, split_room
-from games.guandan.moves.listing import legal_moves
+from games.guandan.rounds.playout import legal_moves
 from games.support.array_types import Array, Ints
 
 

@@ -1,4 +1,4 @@
-"""Legal moves of batches of hands, leading and following.
+"""Legal moves of a hand, leading and following.
 
 A list is ordered by type (singles, pairs, trips, tubes, full houses, plates, straights, bombs of 4 and 5,
 straight flushes, bombs of 6 to 10, joker bomb) and rises in strength within a type; when following, PASS
@@ -7,23 +7,49 @@ comes first. When leading there is no PASS.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from games.game import GameError
-from games.guandan.cards import ACTION, FOUR_KINGS, HAND_SIZE, NO_ACTION, NUM_RANKS, unpack
-from games.guandan.moves.canonical import canonical_moves
-from games.guandan.moves.full import HALF, full_moves
-from games.guandan.moves.packed import OPEN_HAND, open_hand
-from games.ragged import Ragged
-from games.round_rows import fill_ragged
-from games.support.array_types import Int, Ints, Rows
+from games.guandan.cards import (
+    BOMB,
+    FOUR_KINGS,
+    PASS,
+    SINGLE,
+    STRAIGHT,
+    STRAIGHT_FLUSH,
+    THREE_PAIR,
+    THREE_WITH_TWO,
+    TRIPS,
+    TWO_TRIPS,
+)
+from games.guandan.combos import BOMB_CLASS, COMBO_CLASS, ORDER, combo_strength
+from games.guandan.moves.canonical import (
+    canonical_flushes,
+    canonical_houses,
+    canonical_sequences,
+    canonical_straights,
+    forget_values,
+    least_needed,
+)
+from games.guandan.moves.full import HALF, full_flushes, full_houses, full_sequences
+from games.guandan.moves.packed import (
+    AT_LEVEL,
+    HELD,
+    OPEN_HAND,
+    RANK_AT,
+    RANK_HI,
+    RANK_LO,
+    SUBSET_START,
+    SUBSETS,
+    WILD,
+    open_hand,
+    write_move,
+)
+from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
-__all__ = ["CANONICAL", "FULL", "Which", "legal_moves", "list_moves", "moves_scratch"]
+__all__ = ["CANONICAL", "FULL", "RESERVE", "Which", "list_moves", "moves_scratch"]
 
 RESERVE = 1 << 18
 """Rows kept free before a hand is listed: more than any hand of 27 cards has moves (tubes 12 * 15 ** 3, full
@@ -49,6 +75,51 @@ def moves_scratch() -> Scratch:
 
 
 @kernel
+def _groups(which: Which, kind: int, size: int, hand: Ints, floor: int, out: Ints, m: int) -> int:
+    """Singles, pairs, trips and bombs of one size above place `floor` of the level-aware order."""
+    level = hand[AT_LEVEL]
+    wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
+    for place in range(floor + 1, 15 if size <= 2 else 13):
+        r = RANK_AT[level, place]
+        most = 0 if r > 12 else min(hand[WILD], size if r == level else size - 1)
+        for wild in range(max(0, size - hand[HELD + r]), most + 1):
+            lo, hi = wild * wild_lo, wild * wild_hi
+            if len(which) > 0:
+                byte = least_needed(r, size - wild, hand)
+                m = write_move(out, m, kind, r, size, byte * RANK_LO[r] + lo, byte * RANK_HI[r] + hi)
+                break
+            for j in range(SUBSET_START[hand[r], size - wild], SUBSET_START[hand[r], size - wild + 1]):
+                m = write_move(
+                    out, m, kind, r, size, SUBSETS[j] * RANK_LO[r] + lo, SUBSETS[j] * RANK_HI[r] + hi
+                )
+    return m
+
+
+@kernel
+def _bombs(which: Which, hand: Ints, above: int, out: Ints, m: int) -> int:
+    """Bombs of every kind whose strength is greater than `above`, in the order of strength."""
+    top, place = above >> 8, above & 255
+    flush = COMBO_CLASS[STRAIGHT_FLUSH, 5]
+    most = 0
+    for r in range(13):
+        most = max(most, hand[HELD + r])
+    most += hand[WILD]
+    for size in range(4, max(5, most) + 1):
+        rating = COMBO_CLASS[BOMB, size]
+        if top <= rating and size <= most:
+            m = _groups(which, BOMB, size, hand, place if top == rating else -1, out, m)
+        if size == 5 and top <= flush:
+            first = place + 1 if top == flush else 0
+            if len(which) > 0:
+                m = canonical_flushes(hand, first, out, m)
+            else:
+                m = full_flushes(hand, first, out, m)
+    if hand[13] == 2 and hand[14] == 2 and top < COMBO_CLASS[FOUR_KINGS, 4]:
+        m = write_move(out, m, FOUR_KINGS, 13, 4, 0, 2 * (RANK_HI[13] + RANK_HI[14]))
+    return m
+
+
+@kernel
 def list_moves(
     which: Which, lo: int, hi: int, level: Int, beat: int, out: Ints, m: int, scratch: Scratch
 ) -> int:
@@ -60,60 +131,32 @@ def list_moves(
     hand, pairs, work = scratch
     open_hand(lo, hi, level, hand)
     if len(which) > 0:
-        return canonical_moves(hand, beat, out, m)
-    return full_moves(hand, beat, out, m, pairs, work)
-
-
-@kernel(nogil=True)
-def _legal(
-    hands: Ints, levels: Ints, beats: Ints, which: Which, begin: int, out: Ints, counts: Ints
-) -> tuple[int, int]:
-    """List the hands from `begin` on until `out` is too full for one more; return (next hand, rows used)."""
-    scratch = moves_scratch()
-    m = 0
-    for i in range(begin, len(hands)):
-        if m + RESERVE > len(out):
-            return i, m
-        before = m
-        m = list_moves(which, hands[i, 0], hands[i, 1], levels[i], beats[i], out, m, scratch)
-        counts[i] = m - before
-    return len(hands), m
-
-
-def legal_moves(
-    hands: NDArray[np.uint64], levels: ArrayLike, beat: Rows | None = None, *, canonical: bool = False
-) -> Ragged:
-    """Return the legal moves of each hand, Ragged of ACTION.
-
-    hands: [n, 2] uint64, packed. levels: rank code 0..12, one for all or [n].
-    beat: [n] (or a single) ACTION to be beaten; None, PASS or NO_ACTION where the hand leads.
-    canonical: list one move of each effect (see `canonical`) instead of every multiset of cards.
-    Raises GameError at a hand that is not one, a level or an action out of range.
-    """
-    hands = np.ascontiguousarray(np.atleast_2d(hands), np.uint64)
-    n = len(hands)
-    counts = unpack(hands)
-    if n and counts.max() > 2:
-        raise GameError("guandan: a card is held 0, 1 or 2 times; a packed hand holds one three times")
-    if n and counts.sum(1, dtype=np.int64).max() > HAND_SIZE:
-        raise GameError(f"guandan: a hand has at most {HAND_SIZE} cards; got {counts.sum(1).max()}")
-    # a copy, since a read-only view would make numba compile once more
-    levels = np.array(np.broadcast_to(np.asarray(levels, np.int64), n))
-    if n and not 0 <= levels.min() <= levels.max() < NUM_RANKS:
-        raise GameError(f"guandan: a level is a rank code 0..12; got {levels.min()}..{levels.max()}")
-    if beat is None:
-        heads = np.zeros(n, np.int64)
-    else:
-        beat = np.broadcast_to(beat, n)
-        kind, rank, size = (beat[name].astype(np.int64) for name in ("type", "rank", "size"))
-        kind = np.where(kind == NO_ACTION, 0, kind)
-        if n and (kind.max() > FOUR_KINGS or rank.max() > 14 or size.max() > 10):
-            raise GameError("guandan: the action to beat has no such type, rank or size; take it from a list")
-        heads = kind | rank << 8 | size << 16
-    return lists_of(_legal, n, hands.view(np.int64), levels, heads, CANONICAL if canonical else FULL)
-
-
-def lists_of(lists: Callable[..., tuple[int, int]], n: int, *arguments: Any) -> Ragged:
-    """Return what a listing kernel finds for n rows (see `fill_ragged`), Ragged of ACTION."""
-    found = fill_ragged(lists, n, *arguments, room=(RESERVE, 128), width=3)
-    return Ragged(found.offsets, found.values.view(ACTION)[:, 0])
+        forget_values(hand)
+    # to surpass: a place of the level-aware order, the start of a sequence, a bomb's strength
+    kind, rank, size = beat & 255, beat >> 8 & 255, beat >> 16 & 255
+    place, first, above = -1, 0, 0
+    if kind != PASS:
+        place, first = ORDER[level, rank], (rank + 1) % 13 + 1
+        above = combo_strength(kind, rank, size, level)
+        above = above if above >> 8 >= BOMB_CLASS else 0
+        m = write_move(out, m, PASS, 0, 0, 0, 0)
+    # one call of each kind of listing: compiling takes long enough
+    for k in range(SINGLE, STRAIGHT_FLUSH):
+        if kind not in (PASS, k):
+            continue
+        if k <= TRIPS:
+            m = _groups(which, k, k, hand, place, out, m)
+            continue
+        slots, group = (3, 2) if k == THREE_PAIR else (2, 3) if k == TWO_TRIPS else (5, 1)
+        if len(which) > 0:
+            if k == THREE_WITH_TWO:
+                m = canonical_houses(hand, place, out, m)
+            elif k == STRAIGHT:
+                m = canonical_straights(hand, first, out, m)
+            else:
+                m = canonical_sequences(k, slots, group, hand, first, out, m)
+        elif k == THREE_WITH_TWO:
+            m = full_houses(hand, place, out, m, pairs)
+        else:
+            m = full_sequences(k, slots, group, hand, first, out, m, work)
+    return _bombs(which, hand, above, out, m)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from games.game import GameError
+from games.guandan.cards import ACTION, FOUR_KINGS, HAND_SIZE, NO_ACTION, NUM_RANKS, unpack
 from games.guandan.moves.listing import CANONICAL, FULL, RESERVE, Which, list_moves, moves_scratch
-from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, play_move, views
-from games.round_rows import play_out
+from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, STATE, play_move, views
+from games.ragged import Ragged
+from games.round_rows import fill_ragged, play_out
 from games.support.array_types import Bytes, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import random_below
 
-__all__ = ["legal_states", "random_playouts"]
+__all__ = ["legal", "legal_moves", "legal_states", "random_playouts"]
 
 
 @kernel(nogil=True)
@@ -34,6 +37,43 @@ def legal_states(
         m = list_moves(which, lo, hi, level, words[i, BEAT] & 0xFFFFFF, out, m, scratch)
         counts[i] = m - before
     return len(words), m
+
+
+def legal(states: Rows, *, canonical: bool = False) -> Ragged:
+    """Return the legal moves at each state, Ragged of ACTION; none where the round is over."""
+    states = np.ascontiguousarray(np.atleast_1d(states))
+    which = CANONICAL if canonical else FULL
+    found = fill_ragged(legal_states, len(states), *views(states), which, room=(RESERVE, 128), width=3)
+    return Ragged(found.offsets, found.values.view(ACTION)[:, 0])
+
+
+def legal_moves(
+    hands: NDArray[np.uint64], levels: ArrayLike, beat: Rows | None = None, *, canonical: bool = False
+) -> Ragged:
+    """Return the legal moves of each hand, Ragged of ACTION.
+
+    hands: [n, 2] uint64, packed. levels: rank code 0..12, one for all or [n].
+    beat: [n] (or a single) ACTION to be beaten; None, PASS or NO_ACTION where the hand leads.
+    canonical: list one move of each effect (see `canonical`) instead of every multiset of cards.
+    Raises GameError at a hand that is not one, a level or an action out of range.
+    """
+    hands = np.atleast_2d(hands)
+    states = np.zeros(len(hands), STATE)
+    counts, levels = unpack(hands), np.asarray(levels, np.int64)
+    if counts.size and counts.max() > 2:
+        raise GameError("guandan: a card is held 0, 1 or 2 times; a packed hand holds one three times")
+    if counts.size and counts.sum(1, dtype=np.int64).max() > HAND_SIZE:
+        raise GameError(f"guandan: a hand has at most {HAND_SIZE} cards; got {counts.sum(1).max()}")
+    if levels.size and not 0 <= levels.min() <= levels.max() < NUM_RANKS:
+        raise GameError(f"guandan: a level is a rank code 0..12; got {levels.min()}..{levels.max()}")
+    states["hand"][:, 0], states["level"] = hands, levels
+    if beat is not None:
+        states["beat"] = beat
+        states["beat"][states["beat"]["type"] == NO_ACTION] = np.zeros((), ACTION)
+        kind, rank, size = (states["beat"][name] for name in ("type", "rank", "size"))
+        if len(states) and (kind.max() > FOUR_KINGS or rank.max() > 14 or size.max() > 10):
+            raise GameError("guandan: the action to beat has no such type, rank or size; take it from a list")
+    return legal(states, canonical=canonical)
 
 
 @kernel(nogil=True)

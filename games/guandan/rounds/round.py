@@ -23,7 +23,6 @@ from games.guandan.cards import (
     pack,
     unpack,
 )
-from games.guandan.moves.listing import CANONICAL, FULL, lists_of
 from games.guandan.notation import action_text
 from games.guandan.rounds.dealing import (
     DEAL,
@@ -36,7 +35,7 @@ from games.guandan.rounds.dealing import (
     parse_dealing,
     seen_by_record,
 )
-from games.guandan.rounds.playout import legal_states
+from games.guandan.rounds.playout import legal
 from games.guandan.rounds.position import parse_position, position_text
 from games.guandan.rounds.state import (
     BEAT,
@@ -60,7 +59,7 @@ from games.infosets import infoset_at
 from games.parameters import OneOf, Parameter
 from games.ragged import Ragged
 from games.round_rows import one_row
-from games.support.array_types import Array, Bytes, Ints, Row, Rows
+from games.support.array_types import Bytes, Ints, Row, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import mix_hash
 
@@ -97,16 +96,6 @@ class Shown:
     cap: ArrayLike | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Setting:
-    """Level, lead, levels and owner of rounds, as `deal` takes them."""
-
-    level: ArrayLike
-    first: ArrayLike
-    levels: ArrayLike | None
-    owner: ArrayLike
-
-
 def deal(
     n: int,
     rng: np.random.Generator,
@@ -132,7 +121,7 @@ def deal(
     if first is None:
         first = rng.integers(0, 4, n)
     hands = words.view(np.uint64).reshape(n, 4, 2)
-    states = _started(hands, np.full((n, 4), HAND_SIZE), _Setting(level, first, levels, owner))
+    states = _started(hands, HAND_SIZE, level, first, levels, owner)
     begin_rounds(*views(states))
     return states
 
@@ -167,7 +156,7 @@ def from_hands(
     sizes = counts.sum(2, dtype=np.int64)
     if sizes.size and not 1 <= sizes.min() <= sizes.max() <= HAND_SIZE:
         raise GameError(f"guandan: a hand has 1..{HAND_SIZE} cards; got {sizes.min()}..{sizes.max()}")
-    states = _started(packed, sizes, _Setting(level, first, levels, owner))
+    states = _started(packed, sizes, level, first, levels, owner)
     if shown is not None:
         if shown.known is not None:
             known = np.broadcast_to(np.asarray(shown.known), counts.shape)
@@ -180,16 +169,23 @@ def from_hands(
     return states
 
 
-def _started(hands: NDArray[np.uint64], left: Array, setting: _Setting) -> Rows:
+def _started(
+    hands: NDArray[np.uint64],
+    left: ArrayLike,
+    level: ArrayLike,
+    first: ArrayLike,
+    levels: ArrayLike | None,
+    owner: ArrayLike,
+) -> Rows:
     """Return rounds with these packed hands [n, 4, 2], `left` cards of each seat [n, 4], nothing shown."""
     n = len(hands)
     states = np.zeros(n, STATE)
-    level = np.asarray(setting.level)
+    level = np.asarray(level)
     if level.dtype.kind in "US":
         level = np.array([as_level(str(name)) for name in level.ravel()]).reshape(level.shape)
     both = np.stack([np.broadcast_to(level, n)] * 2, -1)
-    levels = both if setting.levels is None else np.asarray(setting.levels)
-    first, owner = np.asarray(setting.first), np.asarray(setting.owner)
+    levels = both if levels is None else np.asarray(levels)
+    first, owner = np.asarray(first), np.asarray(owner)
     for name, value, top in (
         ("level", level, NUM_RANKS - 1),
         ("levels", levels, NUM_RANKS - 1),
@@ -213,19 +209,11 @@ def restarted(states: Rows) -> Rows:
     """Return the rounds as they began, with the same deals, [n] STATE; hidden hands may be left out."""
     hands = initial_hands(states)
     left = states["left"] + unpack(states["played"]).sum(2, dtype=np.int64)
-    setting = _Setting(states["level"], states["first"], states["levels"], states["owner"])
-    out = _started(hands, left, setting)
+    out = _started(hands, left, *(states[name] for name in ("level", "first", "levels", "owner")))
     for name in ("known", "cap", "fails", "ace"):
         out[name] = states[name]
     begin_rounds(*views(out))
     return out
-
-
-def legal(states: Rows, *, canonical: bool = False) -> Ragged:
-    """Return the legal moves at each state, Ragged of ACTION; none where the round is over."""
-    states = np.ascontiguousarray(np.atleast_1d(states))
-    words, bytes_ = views(states)
-    return lists_of(legal_states, len(states), words, bytes_, CANONICAL if canonical else FULL)
 
 
 def advance(states: Rows, actions: Rows) -> None:
@@ -281,7 +269,7 @@ class GuanDan:
         """Return the round before the deal, or the configured start, a batch of one."""
         if self.start is not None:
             return self.start.copy()
-        state = _started(np.zeros((1, 4, 2), np.uint64), np.zeros((1, 4)), _Setting(0, 0, None, NOBODY))
+        state = _started(np.zeros((1, 4, 2), np.uint64), 0, 0, 0, None, NOBODY)
         state["player"] = CHANCE
         return state
 

@@ -30,8 +30,8 @@ from games.guandan.cards import (
     wild_card,
 )
 from games.guandan.combos import beats
-from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import action_list
+from games.guandan.rounds.playout import legal_moves
 
 if TYPE_CHECKING:
     from gs2.guandan.table.seat import Observation

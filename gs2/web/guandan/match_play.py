@@ -10,8 +10,8 @@ import numpy as np
 
 from blueprint.guandan.rules.min_combination import min_combinations
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, pack, unpack
-from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import action_list
+from games.guandan.rounds.playout import legal_moves
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import as_rules
 from games.support.array_types import Array, Row, Rows

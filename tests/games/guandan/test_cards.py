@@ -21,8 +21,8 @@ from games.guandan.cards import (
     parse_cards,
     unpack,
 )
-from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import action_list, action_text, parse_action
+from games.guandan.rounds.playout import legal_moves
 from tests.games.guandan.positions import random_hand
 from tests.patience import amount
 

@@ -8,8 +8,8 @@ import pytest
 from games.game import GameError
 from games.guandan.cards import ACTION, NUM_RANKS, RANKS, TYPE_NAMES, as_level, pack
 from games.guandan.combos import BOMB_CLASS, beats, strength
-from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import parse_action
+from games.guandan.rounds.playout import legal_moves
 from tests.games.guandan.positions import cards_of, names, random_hand
 from tests.reference.guandan import guandan_moves as reference
 

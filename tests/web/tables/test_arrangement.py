@@ -13,8 +13,8 @@ from blueprint.guandan.rules.min_combination import min_combinations
 from games.climbing.doudizhu.move_table import move_number
 from games.climbing.doudizhu.multiset import RANK_LETTERS, read_multiset
 from games.guandan.cards import hand_text, pack, unpack
-from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import action_list
+from games.guandan.rounds.playout import legal_moves
 from games.registry import load_game
 from gs2.web.games.big2_face import big2_moves
 from gs2.web.games.doudizhu_face import doudizhu_moves

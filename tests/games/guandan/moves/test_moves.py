@@ -26,7 +26,7 @@ from games.guandan.cards import (
     unpack,
 )
 from games.guandan.combos import beats, strength
-from games.guandan.moves.listing import legal_moves
+from games.guandan.rounds.playout import legal_moves
 from tests.games.guandan.positions import action_ids, cards_of, move_id, names, random_hand
 from tests.patience import amount
 from tests.reference.guandan import guandan_moves as reference

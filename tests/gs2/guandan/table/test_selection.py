@@ -10,8 +10,8 @@ import pytest
 
 from games.guandan.cards import RANKS, pack, parse_cards
 from games.guandan.combos import beats
-from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import action_list, parse_action
+from games.guandan.rounds.playout import legal_moves
 from gs2.guandan.table.seat import Observation
 from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
 from gs2.guandan.table.session import Listener, Session
