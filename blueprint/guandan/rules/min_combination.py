@@ -7,8 +7,7 @@ five natural cards of one suit go out as one move under either name.
 
 With unit costs the result is exact (three equal straights are never needed: two plates and trips hold the
 same cards, likewise three equal tubes are three bombs and two equal plates are two bombs). With other costs
-the search is over the same splits. With unit costs, and where only the number is wanted, `fewest_moves` is
-several times as fast. Source of the idea: Luo & Tan 2024 (ODMC), for DouDizhu and Big2.
+the search is over the same splits. Source of the idea: Luo & Tan 2024 (ODMC), for DouDizhu and Big2.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blueprint.guandan.hands import card_counts
-from blueprint.guandan.rules.fewest_moves import NO_ROOM, Room, count_fewest_moves, lacking, room
 from games.guandan.cards import (
     BOMB,
     FOUR_KINGS,
@@ -104,6 +102,17 @@ def _push(
         h = (h + 1) & (TABLE - 1)
 
 
+@kernel(nogil=True, inline="always")
+def _lacking(naturals: Ints, owed: Int, r: Int, low: Int) -> Int:
+    """Wild cards that sequences need at least to go on from rank r; owed: cards of each rank, 4 bits each."""
+    lack = 0
+    while owed:
+        lack += max(0, (owed & 15) - naturals[r] + (low if r == 12 else 0))
+        owed >>= 4
+        r += 1
+    return lack
+
+
 @kernel(nogil=True)
 def _search(wild: Int, level: Int, costs: Ints, room: SplitRoom, groups: Ints) -> tuple[Int, int]:
     """Return (cost, number of groups) of the cheapest split of the hand in `room`, as `split_hand`.
@@ -129,7 +138,7 @@ def _search(wild: Int, level: Int, costs: Ints, room: SplitRoom, groups: Ints) -
                         continue
                     cost = ns * costs[STRAIGHT, 12] + nt * costs[THREE_PAIR, 12] + np_ * costs[TWO_TRIPS, 12]
                     owed = need | ns + 2 * nt << 4 | ns << 8 | ns << 12
-                    if y + lacking(naturals, owed, 0, used) > wild:
+                    if y + _lacking(naturals, owed, 0, used) > wild:
                         continue
                     key = owed | y << 16 | 16 << 18 | used << 24
                     move = ns | nt << 2 | np_ << 4 | y << 6
@@ -155,7 +164,7 @@ def _search(wild: Int, level: Int, costs: Ints, room: SplitRoom, groups: Ints) -
                         taken = ns + 2 * nt + 3 * np_
                         need = (key & 15) + taken
                         owed = (key >> 4 & 0xFFF) + (taken | ns + 2 * nt << 4 | ns << 8 | ns << 12)
-                        lack = lacking(naturals, owed, r + 1, low)
+                        lack = _lacking(naturals, owed, r + 1, low)
                         if max(0, need - n) + lack > wild - spent:
                             break
                         begun = (
@@ -296,18 +305,6 @@ def _all_costs(hands: Ints, levels: Ints, costs: Ints, room: SplitRoom, out: Int
         out[i], _ = split_hand(hands[i, 0], hands[i, 1], levels[i], costs[levels[i]], room, groups)
 
 
-@kernel(nogil=True)
-def _all_fewest(hands: Ints, levels: Ints, work: Room, out: Ints) -> int:
-    """Write the fewest moves of each hand; return the first hand that would need more room, or -1."""
-    naturals = np.empty(15, np.int64)
-    for i in range(len(hands)):
-        wild = card_counts(hands[i, 0], hands[i, 1], levels[i], naturals)
-        out[i] = count_fewest_moves(naturals, wild, work)
-        if out[i] == NO_ROOM:
-            return i
-    return -1
-
-
 def min_combinations(hands: ArrayLike, levels: ArrayLike, costs: Ints = UNIT_COSTS) -> NDArray[np.float64]:
     """Return the least cost of playing each hand out, [n] float64, in moves (whole with unit costs).
 
@@ -321,8 +318,6 @@ def min_combinations(hands: ArrayLike, levels: ArrayLike, costs: Ints = UNIT_COS
         raise ValueError(
             f"min_combinations: a level is a rank code 0..12; got {levels.min()}..{levels.max()}"
         )
-    packed, out = hands.view(np.int64), np.empty(len(hands), np.int64)
-    if costs is UNIT_COSTS and _all_fewest(packed, levels, room(), out) < 0:
-        return out.astype(np.float64)
-    _all_costs(packed, levels, costs, split_room(1), out)
+    out = np.empty(len(hands), np.int64)
+    _all_costs(hands.view(np.int64), levels, costs, split_room(1), out)
     return out / UNIT

@@ -7,7 +7,6 @@ import pytest
 
 from blueprint.guandan.rules.min_combination import (
     COST_ROWS,
-    UNIT_COSTS,
     min_combinations,
     split_hand,
     split_room,
@@ -70,24 +69,6 @@ def test_known_hands_split_into_the_expected_groups() -> None:
         assert min_combinations(pack(parse_cards(cards)), 11)[0] == moves, cards
     with pytest.raises(ValueError, match=r"0\.\.12"):
         min_combinations(np.zeros((1, 2), np.uint64), 13)
-
-
-GENERAL = UNIT_COSTS.copy()
-"""Unit costs by another name, for which the general search is asked."""
-
-
-def test_the_fast_search_agrees_with_the_general_one_on_hands_of_every_size_and_spread() -> None:
-    rng = np.random.default_rng(4)
-    levels = rng.integers(0, 13, 400)
-    hands = np.zeros((400, NUM_CARDS), np.uint8)
-    for i, level in enumerate(levels):
-        # from hands of two or three ranks, with bombs of eight, to dealt ones
-        ranks = rng.choice(13, rng.integers(2, 14), replace=False)
-        cards = np.union1d((4 * ranks[:, None] + np.arange(4)).ravel(), [4 * level, 52, 53])
-        deck = rng.permutation(np.repeat(cards, 2))
-        np.add.at(hands[i], deck[: rng.integers(1, 28)], 1)
-    packed = pack(hands)
-    assert np.array_equal(min_combinations(packed, levels), min_combinations(packed, levels, GENERAL))
 
 
 def test_what_is_remembered_of_a_split_is_what_a_search_finds() -> None:
