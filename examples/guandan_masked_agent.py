@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 
-from games.guandan.views.danzero_features import SLICES
+from games.guandan.views.features import SLICES
 from games.guandan.views.listed_moves import MOVE_SLICES
 from gs2.environments.game_env import GameEnv
 

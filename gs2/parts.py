@@ -12,11 +12,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from games.game import Game
-from games.support.configuration import ConfigError
+from games.support.configuration import ConfigError, StagedConfiguration
 from games.support.contract import ContractError
 from games.support.own import entry_point, is_own, own_object
-from games.support.spec import read_settings
-from games.support.staged import StagedConfiguration, staged_types
+from games.support.spec import field_types, read_settings
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES, LEAF_NAMES
 from gs2.search.gadget.build import OWN_GADGETS, GadgetBuilder
@@ -72,7 +71,7 @@ def configured(preset: Staged, settings: Iterable[str], *, label: str, **options
 
     label: what errors call it. Raises ConfigError for a field or value that does not exist.
     """
-    known = staged_types(type(preset))
+    known = field_types(type(preset))  # type: ignore[arg-type]  # what attrs makes has a hash
     for field in options.keys() - known.keys():
         raise ConfigError(f"{label} has no field {field!r}; leave it out, or choose another method")
     changes = read_settings(settings, known, label=label) | options

@@ -3,7 +3,7 @@
 It is trained by the same self-play, on the same deals and by the same optimiser as our own network, towards
 the plain Monte-Carlo return in levels, and saved in the same format under a name of its own for its inputs.
 Sources: Lu et al. 2023 (DanZero), Zhao et al. 2023 (DanZero+, section IV); its inputs, soft spots included,
-are in `games.guandan.views.danzero_features`. Where we differ: rounds are trained one by one, so returns
+are in `games.guandan.views.features`. Where we differ: rounds are trained one by one, so returns
 are not shifted by the whole game's result; Adam replaces RMSProp; the first layer's part of the position is
 computed once per decision and shared by its actions, which changes its cost (by about a fifth) and not its
 function.
@@ -40,7 +40,7 @@ from blueprint.papers.fields import PERSONALITIES
 from blueprint.protocol import Decisions
 from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import ACTS_SEEN
-from games.guandan.views.danzero_features import (
+from games.guandan.views.features import (
     ACTION_WIDTH,
     SLICES,
     STATE_WIDTH,
@@ -195,14 +195,14 @@ class DanZeroNetwork(nn.Module):
     def encode(self, decisions: Decisions) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Return the inputs of positions, [n, 513 or more] int8, and of actions, [m, 54] int8."""
         x = self.encode_seen(decisions.states, decisions.seats, decisions.rows)
-        return x, action_features(decisions.actions, dtype=np.int8)
+        return x, action_features(decisions.actions)
 
     def encode_seen(
         self, states: Array, seats: Array, rows: NDArray[np.int64] | None = None
     ) -> NDArray[np.int8]:
         """Return the inputs of `states`, [n, 513 or more]; the arguments are those of `encode_states`."""
         found = np.ascontiguousarray(states if rows is None else np.ascontiguousarray(states)[rows])
-        x = state_features(found, seats, dtype=np.int8)
+        x = state_features(found, seats)
         if self.models:
             x = np.concatenate([x, encode_past(states, seats, rows).astype(np.int8)], 1)
         return x

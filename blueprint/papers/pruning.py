@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.rules.big2_turns import big2_turns
 from blueprint.climbing.rules.doudizhu_turns import TURN_ROOM, doudizhu_turns
-from blueprint.guandan.hands import card_counts
-from blueprint.guandan.rules.fewest_moves import NO_ROOM, Room, count_fewest_moves, room
+from blueprint.guandan.rules.min_combination import UNIT, UNIT_COSTS, SplitRoom, split_hand, split_room
 from blueprint.protocol import Agent, Decisions, drawn
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.big2_rules import Book
@@ -53,8 +52,8 @@ __all__ = [
     "pruner",
 ]
 
-UNKNOWN = 99
-"""Turns of a rest that the search has no room for; its move stays."""
+KNOWN = 1 << 12
+"""Rests whose split is remembered while a batch of decisions is pruned."""
 
 
 class HandRests(Protocol):
@@ -85,21 +84,24 @@ class ClimbingRests(HandRests, Protocol):
 
 @kernel(nogil=True)
 def _guandan_turns(
-    words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, offsets: Ints, moves: Ints, work: Room, out: Ints
+    words: Ints,
+    bytes_: Bytes,
+    rows: Ints,
+    seats: Ints,
+    offsets: Ints,
+    moves: Ints,
+    costs: Ints,
+    room: SplitRoom,
+    out: Ints,
 ) -> None:
-    naturals = np.empty(15, np.int64)
+    groups = np.empty((32, 3), np.int64)
     for j in range(len(rows)):
         i, p = rows[j], seats[j]
         level = np.int64(bytes_[i, LEVEL])
         for k in range(offsets[j], offsets[j + 1]):
-            wild = card_counts(
-                words[i, HAND + 2 * p] - moves[k, 1],
-                words[i, HAND + 2 * p + 1] - moves[k, 2],
-                level,
-                naturals,
-            )
-            found = count_fewest_moves(naturals, wild, work)
-            out[k] = UNKNOWN if found == NO_ROOM else found
+            lo, hi = words[i, HAND + 2 * p] - moves[k, 1], words[i, HAND + 2 * p + 1] - moves[k, 2]
+            cost, _ = split_hand(lo, hi, level, costs[level], room, groups)
+            out[k] = cost // UNIT
 
 
 class _GuanDan:
@@ -108,7 +110,8 @@ class _GuanDan:
     def turns(self, d: Decisions) -> Ints:
         out = np.empty(len(d.actions), np.int64)
         words, bytes_ = views(d.states)
-        _guandan_turns(words, bytes_, d.rows, d.seats, d.offsets, action_words(d.actions), room(), out)
+        moves, room = action_words(d.actions), split_room(KNOWN)
+        _guandan_turns(words, bytes_, d.rows, d.seats, d.offsets, moves, UNIT_COSTS, room, out)
         return out
 
     def fewest(self, d: Decisions) -> Ints:
@@ -118,7 +121,7 @@ class _GuanDan:
 
     def kept(self, d: Decisions, turns: Ints) -> NDArray[np.bool_]:
         kinds = d.actions["type"]
-        found: NDArray[np.bool_] = (kinds == PASS) | (kinds >= STRAIGHT_FLUSH) | (turns == UNKNOWN)
+        found: NDArray[np.bool_] = (kinds == PASS) | (kinds >= STRAIGHT_FLUSH)
         return found
 
 

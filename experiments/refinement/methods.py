@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from games.support.spec import read_settings, split_spec
-from games.support.staged import staged_types
+from games.support.spec import field_types, read_settings, split_spec
 from gs2.play.search_agent import named_search
 from gs2.search.config.search import SearchConfig
 
@@ -45,7 +44,7 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
     Raises ConfigError for an unknown preset or field, a value out of range, or a contradiction.
     """
     config = named_search(method, label="method")
-    asked = read_settings(split_spec(method)[1], staged_types(SearchConfig))
+    asked = read_settings(split_spec(method)[1], field_types(SearchConfig))
     limits: dict[str, Any] = {} if limit is None else {"time_limit": limit}
     if config.solve.solver in ("cfr", "anchored"):
         if limit is not None:

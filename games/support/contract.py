@@ -14,13 +14,7 @@ class ContractError(ValueError):
     """A part that breaks its contract: the rule, the value received and the next step."""
 
 
-def require(
-    holds: object,
-    rule: str,
-    received: object,
-    where: str,
-    error: type[ContractError] = ContractError,
-) -> None:
-    """Return None if `holds`; else raise `error` saying the rule, the value received and where to read on."""
+def require(holds: object, rule: str, received: object, where: str) -> None:
+    """Return None if `holds`; else raise an error: the rule, the value received and where to read on."""
     if not holds:
-        raise error(f"{rule}; got {received}; see {where}")
+        raise ContractError(f"{rule}; got {received}; see {where}")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
-from games.support.configuration import ConfigError
+from games.support.configuration import OWN, ConfigError, StagedConfiguration
 from games.support.near import near
 
 __all__ = ["Kinds", "field_types", "read_settings", "split_spec"]
@@ -36,13 +36,19 @@ def split_spec(spec: str) -> tuple[str, tuple[str, ...]]:
 def field_types(kind: type[Any]) -> Mapping[str, Kinds]:
     """Return the types that each field of a configuration class may have, by the field's name.
 
-    `int | None` is (int, NoneType). Class variables are no fields. Each class is read once.
+    `int | None` is (int, NoneType). Class variables are no fields. Each class is read once. Of a staged
+    configuration these are the fields of all stages.
     """
     found = {
         name: typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
         for name, hint in typing.get_type_hints(kind).items()
         if hint is not ClassVar and typing.get_origin(hint) is not ClassVar
     }
+    if issubclass(kind, StagedConfiguration):
+        stages = {OWN: found}
+        for name, stage in kind.stages().items():
+            stages[name] = dict(field_types(stage))  # type: ignore[arg-type]  # what attrs makes has a hash
+        found = {name: stages[stage][field] for name, (stage, field) in kind.places().items()}
     return types.MappingProxyType(found)
 
 

@@ -9,13 +9,11 @@ moves. Half the difference of the two payoffs is the gain in levels a round that
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from gs2.commands.common import SEED, CountType
 from gs2.commands.groups import run_alone
@@ -33,7 +31,6 @@ class TributeGain:
     returns, tributes: share of return and of tribute cards that differ from the rule's.
     """
 
-    rule: str
     deals: int
     net: float
     low: float
@@ -42,8 +39,8 @@ class TributeGain:
     tributes: float
 
 
-def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> TributeGain:
-    """Return the gain over `rule`: "rarest", `blueprint.guandan.play.deals.card_choice`; or "danzero".
+def tribute_gain(checkpoint: Path | None, deals: int, seed: int) -> TributeGain:
+    """Return the gain over `blueprint.guandan.play.deals.card_choice`.
 
     checkpoint: of the network; None for the shipped one.
     """
@@ -53,16 +50,10 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
     from blueprint.guandan.play.network_tribute import NetworkTribute
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.structured import join
-    from games.guandan.matches.lockstep import CardDecisions, Matches
-    from games.guandan.matches.tribute_policy import danzero_cards
+    from games.guandan.matches.lockstep import Matches
     from games.guandan.rounds.round import GuanDan
     from games.support.bootstrap import bootstrap_interval
 
-    rules: dict[str, Callable[[CardDecisions], NDArray[np.int64]]] = {
-        "rarest": card_choice,
-        "danzero": danzero_cards,
-    }
-    by_rule = rules[rule]
     network = load_inference(checkpoint, critic=False)
     agent, by_value = InferenceAgent(network), NetworkTribute(network)
     rng = np.random.default_rng(seed)
@@ -76,7 +67,7 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
             matches = Matches(seeds, levels=levels, order=order)
             while len(decisions := matches.card_decisions()):
                 mine = decisions.seats & 1 == side
-                value, plain = by_value(decisions), by_rule(decisions)
+                value, plain = by_value(decisions), card_choice(decisions)
                 matches.give(decisions, np.where(mine, value, plain))
                 for back in (0, 1):
                     here = mine & (decisions.back == back)
@@ -89,7 +80,7 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
     gain = np.concatenate(gains)
     low, high = bootstrap_interval(gain, np.random.default_rng([seed, 1]))
     tributes, returns = changed[:, 0] / np.maximum(changed[:, 1], 1)
-    return TributeGain(rule, deals, float(gain.mean()), low, high, float(returns), float(tributes))
+    return TributeGain(deals, float(gain.mean()), low, high, float(returns), float(tributes))
 
 
 @click.command("tribute")
@@ -98,15 +89,15 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
 @click.option("--seed", type=SEED, default=11, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def ablate_tribute(checkpoint: Path | None, deals: int, seed: int, as_json: bool) -> None:
-    """Print what tribute by the network's values gains over two rules, in levels a round."""
+    """Print what tribute by the network's values gains over the rule, in levels a round."""
     import torch
 
     torch.set_num_threads(1)
     from gs2.commands.common import print_json
     from gs2.commands.progress import working
 
-    with working(f"playing {deals} deals by each rule …"):
-        found = [tribute_gain(checkpoint, rule, deals, seed) for rule in ("rarest", "danzero")]
+    with working(f"playing {deals} deals …"):
+        found = [tribute_gain(checkpoint, deals, seed)]
     if as_json:
         print_json([asdict(row) for row in found])
         return
@@ -114,7 +105,6 @@ def ablate_tribute(checkpoint: Path | None, deals: int, seed: int, as_json: bool
 
     table = [
         (
-            g.rule,
             g.deals,
             *(f"{x:+.3f}" for x in (g.net, g.low, g.high)),
             f"{g.returns:.0%}",
@@ -122,7 +112,7 @@ def ablate_tribute(checkpoint: Path | None, deals: int, seed: int, as_json: bool
         )
         for g in found
     ]
-    click.echo(markdown_table([field.name for field in fields(TributeGain)], table, "lrrrrrr"))
+    click.echo(markdown_table([field.name for field in fields(TributeGain)], table, "rrrrrr"))
 
 
 if __name__ == "__main__":

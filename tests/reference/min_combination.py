@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.guandan.rules.min_combination import UNIT, UNIT_COSTS, Costs
-from blueprint.guandan.rules.split_search import split_hand, workspace
+from blueprint.guandan.rules.min_combination import UNIT, UNIT_COSTS, split_hand, split_room
 from games.guandan.rounds.playout import legal_moves
-from games.support.array_types import Array
+from games.support.array_types import Array, Ints
 
 
 def fewest_moves(lo: int, hi: int, level: int, memo: dict[tuple[int, int], int]) -> int:
@@ -28,21 +27,12 @@ def fewest_moves(lo: int, hi: int, level: int, memo: dict[tuple[int, int], int])
 
 
 def cheapest_split(
-    hand: Array, level: int, costs: Costs = UNIT_COSTS
+    hand: Array, level: int, costs: Ints = UNIT_COSTS
 ) -> tuple[float, list[tuple[int, int, int]]]:
     """Return the least cost of one packed hand [2], and its groups as (type, rank code, cards).
 
     A full house stands for its trips and one of the pairs that no other group holds.
     """
     groups = np.empty((32, 3), np.int64)
-    cost, m = split_hand(
-        int(hand[0]),
-        int(hand[1]),
-        level,
-        costs.table[level],
-        costs.bombs[level],
-        *workspace(),
-        np.empty(15, np.int64),
-        groups,
-    )
+    cost, m = split_hand(int(hand[0]), int(hand[1]), level, costs[level], split_room(1), groups)
     return cost / UNIT, [(int(k), int(r), int(s)) for k, r, s in groups[:m]]

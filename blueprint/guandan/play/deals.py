@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,10 @@ from games.guandan.rounds.round import deal
 from games.guandan.rounds.state import NOBODY, STATE
 from games.support.array_types import Array
 
-__all__ = ["card_choice", "deal_rounds"]
+__all__ = ["card_choice", "deal_rounds", "exchange_cards"]
 
+CardChoice: TypeAlias = Callable[[CardDecisions], NDArray[np.int64]]
+"""Gives the card of each decision, [k] card indices."""
 
 ACE = 12
 AT_ACE = 0.3
@@ -45,7 +48,7 @@ def deal_rounds(
     *,
     tribute: float = 0.0,
     level: int | None = None,
-    cards: Callable[[CardDecisions], NDArray[np.int64]] = card_choice,
+    cards: CardChoice = card_choice,
     matches: float = 0.0,
 ) -> Array:
     """Return n rounds ready to play, [n] STATE.
@@ -74,32 +77,29 @@ def deal_rounds(
     return states
 
 
-def _after_a_round(
-    n: int,
-    rng: np.random.Generator,
-    level: int | None,
-    cards: Callable[[CardDecisions], NDArray[np.int64]],
-) -> Array:
+def exchange_cards(matches: Matches, cards: CardChoice = card_choice) -> None:
+    """Make all tribute decisions that are due; afterwards every match is in play, or over."""
+    while len(decisions := matches.card_decisions()):
+        matches.give(decisions, cards(decisions))
+
+
+def _after_a_round(n: int, rng: np.random.Generator, level: int | None, cards: CardChoice) -> Array:
     seeds = rng.integers(0, 2**63, n, np.uint64)
     order = rng.permuted(np.tile(np.arange(4, dtype=np.uint8), (n, 1)), axis=1)
     levels = rng.integers(0, 13, (n, 2)) if level is None else (level, level)
     matches = Matches(seeds, levels=levels, order=order)
-    while len(decisions := matches.card_decisions()):
-        matches.give(decisions, cards(decisions))
+    exchange_cards(matches, cards)
     matches.states["fails"] = NOBODY  # rounds for themselves: no match goes on after them
     return matches.states
 
 
-def _in_matches(
-    n: int, rng: np.random.Generator, cards: Callable[[CardDecisions], NDArray[np.int64]]
-) -> Array:
+def _in_matches(n: int, rng: np.random.Generator, cards: CardChoice) -> Array:
     """Return rounds of matches after tribute: all levels, A often, with failures there."""
     levels = np.where(rng.random((n, 2)) < AT_ACE, ACE, rng.integers(0, ACE + 1, (n, 2)))
     order = rng.permuted(np.tile(np.arange(4, dtype=np.uint8), (n, 1)), axis=1)
     matches = Matches(rng.integers(0, 2**63, n, np.uint64), levels=levels, order=order)
     failed = rng.choice(3, (n, 2), p=FAILED)
     matches.table["fails"] = np.where(levels == ACE, failed, 0)
-    while len(decisions := matches.card_decisions()):
-        matches.give(decisions, cards(decisions))
+    exchange_cards(matches, cards)
     matches.states["fails"] = matches.table["fails"]
     return matches.states

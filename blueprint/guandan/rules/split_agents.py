@@ -17,9 +17,8 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs
+from blueprint.guandan.rules.min_combination import BOMBS, COST_ROWS, UNIT, UNIT_COSTS, split_room
 from blueprint.guandan.rules.split_kernels import MIN_COMBINATION, PERSONALITY, STRONG, choose_by_split
-from blueprint.guandan.rules.split_search import UNIT, memory, workspace
 from blueprint.protocol import Decisions
 from games.guandan.cards import (
     BOMB,
@@ -35,6 +34,7 @@ from games.guandan.cards import (
     level_order,
 )
 from games.guandan.rounds.state import views
+from games.support.array_types import Ints
 
 __all__ = ["MinCombinationAgent", "PersonalityAgent", "StrongAgent", "StrongParameters", "personality_costs"]
 
@@ -84,10 +84,9 @@ class StrongParameters:
     bomb_size: float = 0.15
 
 
-def _strong_costs(q: StrongParameters) -> Costs:
+def _strong_costs(q: StrongParameters) -> Ints:
     """Return what groups cost the strong agent: one move less the hope that it brings the lead back."""
-    table = np.zeros((13, 11, 15))
-    bombs = np.zeros((13, 11, 15))
+    table = np.zeros((13, COST_ROWS, 15))
     tops = {SINGLE: 14, PAIR: 14, TRIPS: 12, THREE_WITH_TWO: 12, STRAIGHT: 9, THREE_PAIR: 11, TWO_TRIPS: 12}
     floor = {
         SINGLE: 0.0,
@@ -109,15 +108,16 @@ def _strong_costs(q: StrongParameters) -> Costs:
         for size in range(4, 11):
             for rank in range(13):
                 worth = q.bomb_worth + q.bomb_size * (size - 4 + (size > 5)) + 0.01 * order[rank]
-                bombs[level, size, rank] = -worth
+                table[level, BOMBS + size, rank] = -worth
         table[level, STRAIGHT_FLUSH] = -(q.bomb_worth + q.bomb_size * 2)
         table[level, FOUR_KINGS] = -(q.bomb_worth + q.bomb_size * 8)
-    return Costs(np.round(table * UNIT).astype(np.int64), np.round(bombs * UNIT).astype(np.int64))
+    return np.round(table * UNIT).astype(np.int64)
 
 
-def personality_costs() -> Costs:
+def personality_costs() -> Ints:
     """Return table 5 with the sign turned: the split of greatest value is the one of least cost."""
-    value = np.full((13, 11, 15), -1.0)
+    value = np.full((13, COST_ROWS, 15), -1.0)
+    value[:, BOMBS:] = 1.0
     for level in range(13):
         value[level, SINGLE, [level, 13, 14]] = (-0.5, 0.0, 0.5)
         value[level, PAIR, [11, 12]] = (-0.5, 0.0)
@@ -128,8 +128,7 @@ def personality_costs() -> Costs:
         value[level, [TWO_TRIPS, THREE_PAIR]] = -0.5
         value[level, STRAIGHT, 6:9] = -0.5
         value[level, [STRAIGHT_FLUSH, BOMB, FOUR_KINGS]] = 1.0
-    bombs = np.full((13, 11, 15), -UNIT, np.int64)
-    return Costs(np.round(-value * UNIT).astype(np.int64), bombs)
+    return np.round(-value * UNIT).astype(np.int64)
 
 
 _ADJUSTMENTS = {
@@ -146,11 +145,10 @@ class _SplitAgent:
 
     name: str
 
-    def __init__(self, kind: int, costs: Costs, values: ArrayLike, parameters: ArrayLike) -> None:
+    def __init__(self, kind: int, costs: Ints, values: ArrayLike, parameters: ArrayLike) -> None:
         self._kind, self._costs = kind, costs
         self._values, self._parameters = np.asarray(values, np.float64), np.asarray(parameters, np.float64)
-        self._work, self._slots = workspace()
-        self._known, self._splits = memory()
+        self._room = split_room()
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row."""
@@ -162,15 +160,11 @@ class _SplitAgent:
             decisions.seats,
             decisions.offsets,
             moves,
-            self._costs.table,
-            self._costs.bombs,
+            self._costs,
             self._kind,
             self._values,
             self._parameters,
-            self._work,
-            self._slots,
-            self._known,
-            self._splits,
+            self._room,
             choice,
         )
         return choice

@@ -7,13 +7,8 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.hands import BITS5, natural_ranks, rank_lanes
 from blueprint.guandan.network.input_kernels import DECK_HI, DECK_LO, higher_unseen, rank_place
-from blueprint.guandan.rules.split_search import UNIT, split_again, write_group
-from games.guandan.cards import (
-    BOMB,
-    PASS,
-    SINGLE,
-    STRAIGHT_FLUSH,
-)
+from blueprint.guandan.rules.min_combination import BOMBS, UNIT, SplitRoom, split_hand, write_group
+from games.guandan.cards import BOMB, PASS, SINGLE, STRAIGHT_FLUSH
 from games.guandan.rounds.state import BEAT, HAND, LEADER, LEFT, LEVEL, PLAYED
 from games.support.array_types import Bytes, Int, Ints
 from games.support.kernel import kernel
@@ -25,22 +20,11 @@ MIN_COMBINATION, PERSONALITY, STRONG = 0, 1, 2
 
 @kernel(nogil=True)
 def _split_with_flush(
-    lo: Int,
-    hi: Int,
-    level: Int,
-    table: Ints,
-    bombs: Ints,
-    work: Ints,
-    slots: Ints,
-    naturals: Ints,
-    ranks: Ints,
-    groups: Ints,
-    spare: Ints,
-    known: Ints,
-    splits: NDArray[np.int16],
+    lo: Int, hi: Int, level: Int, costs: Ints, room: SplitRoom, groups: Ints
 ) -> tuple[Int, Int]:
     """Return (cost, groups) of the cheapest split in which at most one straight flush is kept whole."""
-    best, m = split_again(lo, hi, level, table, bombs, work, slots, naturals, groups, known, splits)
+    ranks, spare = np.empty(15, np.int64), np.empty((32, 3), np.int64)
+    best, m = split_hand(lo, hi, level, costs, room, groups)
     wild = natural_ranks(lo, hi, level, ranks)
     lanes = rank_lanes(ranks)
     for start in range(10):
@@ -58,10 +42,8 @@ def _split_with_flush(
                 else:
                     rest_hi -= np.int64(1) << 2 * (card - 28)
             rank = (start + 12) % 13
-            cost, k = split_again(
-                rest_lo, rest_hi, level, table, bombs, work, slots, naturals, spare, known, splits
-            )
-            cost += table[STRAIGHT_FLUSH, rank]
+            cost, k = split_hand(rest_lo, rest_hi, level, costs, room, spare)
+            cost += costs[STRAIGHT_FLUSH, rank]
             if cost < best:
                 best, m = cost, k + 1
                 for j in range(k):
@@ -78,18 +60,13 @@ def choose_by_split(
     seats: Ints,
     offsets: Ints,
     moves: Ints,
-    table: Ints,
-    bombs: Ints,
+    costs: Ints,
     kind_of_agent: Int,
     values: NDArray[np.float64],
     parameters: NDArray[np.float64],
-    work: Ints,
-    slots: Ints,
-    known: Ints,
-    splits: NDArray[np.int16],
+    room: SplitRoom,
     choice: Ints,
 ) -> None:
-    naturals, ranks = np.empty(15, np.int64), np.empty(15, np.int64)
     groups, spare = np.empty((32, 3), np.int64), np.empty((32, 3), np.int64)
     for j in range(len(rows)):
         i, p = rows[j], seats[j]
@@ -109,10 +86,8 @@ def choose_by_split(
             np.int64(bytes_[i, LEFT + (p + 3) % 4]),
         )
         foe = min(next_left if next_left else 99, last_left if last_left else 99)
-        t, b = table[level], bombs[level]
-        before, m = _split_with_flush(
-            lo, hi, level, t, b, work, slots, naturals, ranks, groups, spare, known, splits
-        )
+        prices = costs[level]
+        before, m = _split_with_flush(lo, hi, level, prices, room, groups)
         # groups that nothing unseen beats but bombs; bombs among them
         sure = 0
         for g in range(m):
@@ -142,19 +117,7 @@ def choose_by_split(
                 continue
             after = 0.0
             if not goes_out:
-                cost, _ = split_again(
-                    lo - moves[k, 1],
-                    hi - moves[k, 2],
-                    level,
-                    t,
-                    b,
-                    work,
-                    slots,
-                    naturals,
-                    spare,
-                    known,
-                    splits,
-                )
+                cost, _ = split_hand(lo - moves[k, 1], hi - moves[k, 2], level, prices, room, spare)
                 after = cost / UNIT
             gain = before / UNIT - after
             place = rank_place(kind, rank, level)
@@ -173,7 +136,7 @@ def choose_by_split(
                         score = -1.0
             elif kind_of_agent == PERSONALITY:
                 # values [2 free or restricted, 11 types]; the table holds minus the base value of each group
-                base = -(t[kind, rank] if kind != BOMB else b[size, rank]) / UNIT
+                base = -prices[kind if kind != BOMB else BOMBS + size, rank] / UNIT
                 score = base + values[0 if lead else 1, kind] - 0.001 * place - 0.05 * (before / UNIT - after)
                 if lead and kind == SINGLE:
                     score += (1.0 if mate == 1 else 0.0) - (1.0 if foe == 1 else 0.0)

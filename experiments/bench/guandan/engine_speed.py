@@ -18,15 +18,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.play.deals import exchange_cards
 from experiments.bench.bench import figures
 from games.guandan.cards import ACTION, wild_card
 from games.guandan.matches.lockstep import Matches
-from games.guandan.matches.tribute_policy import exchange_all
 from games.guandan.rounds.playout import random_playouts
 from games.guandan.rounds.round import advance, deal, initial_hands, legal
 from games.guandan.rounds.state import NOBODY
-from games.guandan.views.danzero_features import ACTION_WIDTH, STATE_WIDTH, action_features, state_features
-from games.guandan.views.observation import OBSERVATION_WIDTH, observations
+from games.guandan.views.features import (
+    action_features,
+    observations,
+    state_features,
+)
 from games.support.interruption import deaf_children
 
 if TYPE_CHECKING:
@@ -235,9 +238,6 @@ def _inputs(rng: np.random.Generator, seconds: float) -> tuple[float, float, flo
     positions, _ = _positions(rng, 100)
     states = positions[rng.integers(0, len(positions), 4000)]
     actions = legal(states[:1000]).values
-    room = np.empty((len(states), STATE_WIDTH), np.int8)
-    wide = np.empty((len(states), OBSERVATION_WIDTH), np.int8)
-    cards = np.empty((len(actions), ACTION_WIDTH), np.int8)
 
     def timed(work: Callable[[], Any], count: int) -> float:
         def once() -> int:
@@ -247,17 +247,17 @@ def _inputs(rng: np.random.Generator, seconds: float) -> tuple[float, float, flo
         return 1 / float(np.median(_timed(once, seconds)))
 
     return (
-        1e6 * timed(lambda: state_features(states, out=room), len(states)),
-        1e6 * timed(lambda: observations(states, out=wide), len(states)),
-        1e9 * timed(lambda: action_features(actions, out=cards), len(actions)),
+        1e6 * timed(lambda: state_features(states), len(states)),
+        1e6 * timed(lambda: observations(states), len(states)),
+        1e9 * timed(lambda: action_features(actions), len(actions)),
     )
 
 
 def _whole_matches(rng: np.random.Generator) -> int:
-    """Play a batch of matches, tribute by DanZero's rule; return how many."""
+    """Play a batch of matches, tribute by rule; return how many."""
     matches = Matches(rng.integers(0, 2**63, 100))
     while not matches.over.all():
-        exchange_all(matches)
+        exchange_cards(matches)
         matches.states[:] = random_playouts(matches.states, rng, canonical=True)[0]
         matches.settle()
     return len(matches)

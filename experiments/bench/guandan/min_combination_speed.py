@@ -25,14 +25,12 @@ __all__ = ["SplitSpeed", "dealt_hands", "measure_splits", "split_tables"]
 class SplitSpeed:
     """Speed on hands with as many wild cards; None for hands as dealt.
 
-    hands: measured. moves: fewest of a hand, on average. fewest, cheapest: microseconds of processor time a
-    hand, for the number of moves alone and for the least cost under any costs.
+    hands: measured. moves: fewest of a hand, on average. cheapest: microseconds of processor time a hand.
     """
 
     wild: int | None
     hands: int
     moves: float
-    fewest: float
     cheapest: float
 
 
@@ -51,26 +49,20 @@ def measure_splits(
     *, hands: int, seed: int = 0, repeats: int = 5, progress: Callable[[str], None] = lambda what: None
 ) -> list[SplitSpeed]:
     """Return the speed with 0, 1 and 2 wild cards and of all hands, the least of `repeats` each."""
-    from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, min_combinations
+    from blueprint.guandan.rules.min_combination import min_combinations
     from games.guandan.cards import unpack
 
     progress("splitting hands")
     dealt, levels = dealt_hands(hands, np.random.default_rng(seed))
     held = unpack(dealt)[np.arange(hands), 4 * levels]
-    general = Costs(UNIT_COSTS.table, UNIT_COSTS.bombs)
     found = []
     for wild in (0, 1, 2):
         rows = held == wild
         moves = min_combinations(dealt[rows], levels[rows])
-        times = [
-            min(_seconds(min_combinations, dealt[rows], levels[rows], costs) for _ in range(repeats))
-            for costs in (UNIT_COSTS, general)
-        ]
+        seconds = min(_seconds(min_combinations, dealt[rows], levels[rows]) for _ in range(repeats))
         k = int(rows.sum())
-        found.append(SplitSpeed(wild, k, float(moves.mean()), *(1e6 * t / k for t in times)))
-    total = [
-        sum(s.hands * getattr(s, name) for s in found) / hands for name in ("moves", "fewest", "cheapest")
-    ]
+        found.append(SplitSpeed(wild, k, float(moves.mean()), 1e6 * seconds / k))
+    total = [sum(s.hands * getattr(s, name) for s in found) / hands for name in ("moves", "cheapest")]
     return [*found, SplitSpeed(None, hands, *total)]
 
 
@@ -87,10 +79,9 @@ def split_tables(result: list[SplitSpeed]) -> list[Table]:
             "as dealt" if s.wild is None else str(s.wild),
             f"{s.hands:,}",
             f"{s.moves:.2f}",
-            f"{s.fewest:.1f}",
             f"{s.cheapest:.1f}",
         )
         for s in result
     ]
-    heads = ("wild cards", "hands", "mean moves", "fewest moves, µs", "cheapest split, µs")
+    heads = ("wild cards", "hands", "mean moves", "µs")
     return [figures("Minimum Combination Search, a dealt hand", heads, rows)]

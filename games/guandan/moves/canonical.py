@@ -19,9 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.guandan.cards import PASS, SINGLE, STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, THREE_WITH_TWO, TRIPS
-from games.guandan.moves.full import SLOTS
-from games.guandan.moves.listing_parts import list_bombs, list_pass, question
+from games.guandan.cards import STRAIGHT, STRAIGHT_FLUSH, THREE_WITH_TWO
 from games.guandan.moves.packed import (
     AT_LEVEL,
     BITS5,
@@ -37,7 +35,7 @@ from games.guandan.moves.packed import (
     VALUED,
     WILD,
     WINDOWS,
-    pack_head,
+    write_move,
 )
 from games.support.array_types import Ints
 from games.support.kernel import kernel
@@ -59,6 +57,15 @@ SPARE_FIRST = _spare_first()
 """[256, 9] int64: byte of k cards of a rank where no suit is worth more than another."""
 WINDOW_VALUE = np.array([0, 0, 0, 1, 6, 36], np.int64)
 """Worth of a straight flush that holds 0..5 of its natural cards."""
+
+
+@kernel(inline="always")
+def forget_values(hand: Ints) -> None:
+    """Forget what cards of the hand before were worth."""
+    if hand[WINDOWS]:
+        hand[VALUED] = 0
+        for r in range(13):
+            hand[TAKE + 9 * r] = -1
 
 
 @kernel
@@ -108,7 +115,7 @@ def _order_rank(r: int, hand: Ints) -> None:
 
 
 @kernel
-def _cheapest(r: int, k: int, hand: Ints) -> int:
+def least_needed(r: int, k: int, hand: Ints) -> int:
     """Return the k least needed natural cards of rank r, as a byte."""
     if hand[WINDOWS] == 0 or r > 12:
         spared: int = SPARE_FIRST[hand[r], k]
@@ -120,24 +127,7 @@ def _cheapest(r: int, k: int, hand: Ints) -> int:
 
 
 @kernel
-def _groups(kind: int, size: int, hand: Ints, floor: int, out: Ints, m: int) -> int:
-    """Singles, pairs, trips and bombs of one size above place `floor` of the level-aware order."""
-    level = hand[AT_LEVEL]
-    for place in range(floor + 1, 15 if size <= 2 else 13):
-        r = RANK_AT[level, place]
-        lack = size - hand[HELD + r]
-        if lack <= 0 or (lack <= hand[WILD] and (lack < size or r == level) and r < 13):
-            lack = max(0, lack)
-            byte = _cheapest(r, size - lack, hand)
-            out[m, 0] = pack_head(kind, r, size)
-            out[m, 1] = byte * RANK_LO[r] + lack * RANK_LO[level]
-            out[m, 2] = byte * RANK_HI[r] + lack * RANK_HI[level]
-            m += 1
-    return m
-
-
-@kernel
-def _full_houses(hand: Ints, floor: int, out: Ints, m: int) -> int:
+def canonical_houses(hand: Ints, floor: int, out: Ints, m: int) -> int:
     """Full houses whose trips lie above place `floor` of the level-aware order."""
     level = hand[AT_LEVEL]
     for place in range(floor + 1, 13):
@@ -145,22 +135,27 @@ def _full_houses(hand: Ints, floor: int, out: Ints, m: int) -> int:
         lack = max(0, 3 - hand[HELD + r])
         if lack > hand[WILD] or hand[HELD + r] == 0:
             continue
-        three = _cheapest(r, 3 - lack, hand)
+        three = least_needed(r, 3 - lack, hand)
         for pair_place in range(15):
             p = RANK_AT[level, pair_place]
             more = max(0, 2 - hand[HELD + p])
             if p == r or lack + more > hand[WILD] or (more > 0 and (p > 12 or (more == 2 and p != level))):
                 continue
-            two = _cheapest(p, 2 - more, hand)
-            out[m, 0] = pack_head(THREE_WITH_TWO, r, 5)
-            out[m, 1] = three * RANK_LO[r] + two * RANK_LO[p] + (lack + more) * RANK_LO[level]
-            out[m, 2] = three * RANK_HI[r] + two * RANK_HI[p] + (lack + more) * RANK_HI[level]
-            m += 1
+            two = least_needed(p, 2 - more, hand)
+            m = write_move(
+                out,
+                m,
+                THREE_WITH_TWO,
+                r,
+                5,
+                three * RANK_LO[r] + two * RANK_LO[p] + (lack + more) * RANK_LO[level],
+                three * RANK_HI[r] + two * RANK_HI[p] + (lack + more) * RANK_HI[level],
+            )
     return m
 
 
 @kernel
-def _sequences(kind: int, slots: int, group: int, hand: Ints, first: int, out: Ints, m: int) -> int:
+def canonical_sequences(kind: int, slots: int, group: int, hand: Ints, first: int, out: Ints, m: int) -> int:
     """Tubes and plates whose lowest place is `first` or above; `group`: cards of each rank."""
     level = hand[AT_LEVEL]
     for start in range(first, 15 - slots):
@@ -171,13 +166,18 @@ def _sequences(kind: int, slots: int, group: int, hand: Ints, first: int, out: I
             continue
         for j in range(slots):
             r = SEQUENCE[start + j]
-            byte = _cheapest(r, min(group, hand[HELD + r]), hand)
+            byte = least_needed(r, min(group, hand[HELD + r]), hand)
             lo += byte * RANK_LO[r]
             hi += byte * RANK_HI[r]
-        out[m, 0] = pack_head(kind, SEQUENCE[start], slots * group)
-        out[m, 1] = lo + lack * RANK_LO[level]
-        out[m, 2] = hi + lack * RANK_HI[level]
-        m += 1
+        m = write_move(
+            out,
+            m,
+            kind,
+            SEQUENCE[start],
+            slots * group,
+            lo + lack * RANK_LO[level],
+            hi + lack * RANK_HI[level],
+        )
     return m
 
 
@@ -221,7 +221,7 @@ def _other_suit(start: int, suits: int, hand: Ints) -> tuple[int, int]:
 
 
 @kernel
-def _straights(hand: Ints, first: int, out: Ints, m: int) -> int:
+def canonical_straights(hand: Ints, first: int, out: Ints, m: int) -> int:
     """Straights whose lowest place is `first` or above."""
     level = hand[AT_LEVEL]
     for start in range(first, 10):
@@ -233,7 +233,7 @@ def _straights(hand: Ints, first: int, out: Ints, m: int) -> int:
             if hand[r] == 0:
                 lack += 1
             else:
-                byte = _cheapest(r, 1, hand)
+                byte = least_needed(r, 1, hand)
                 suits |= byte
                 lo += byte * RANK_LO[r]
                 hi += byte * RANK_HI[r]
@@ -243,15 +243,14 @@ def _straights(hand: Ints, first: int, out: Ints, m: int) -> int:
                 continue
             lo += more_lo
             hi += more_hi
-        out[m, 0] = pack_head(STRAIGHT, SEQUENCE[start], 5)
-        out[m, 1] = lo + lack * RANK_LO[level]
-        out[m, 2] = hi + lack * RANK_HI[level]
-        m += 1
+        m = write_move(
+            out, m, STRAIGHT, SEQUENCE[start], 5, lo + lack * RANK_LO[level], hi + lack * RANK_HI[level]
+        )
     return m
 
 
 @kernel
-def _straight_flushes(hand: Ints, first: int, out: Ints, m: int) -> int:
+def canonical_flushes(hand: Ints, first: int, out: Ints, m: int) -> int:
     """Straight flushes whose lowest place is `first` or above."""
     windows, lanes, level = hand[WINDOWS], hand[SUIT_LANES], hand[AT_LEVEL]
     if windows == 0:
@@ -282,41 +281,5 @@ def _straight_flushes(hand: Ints, first: int, out: Ints, m: int) -> int:
                 r = SEQUENCE[start + j]
                 lo += RANK_LO[r] << 2 * best
                 hi += RANK_HI[r] << 2 * best
-        out[m, 0] = pack_head(STRAIGHT_FLUSH, SEQUENCE[start], 5)
-        out[m, 1] = lo
-        out[m, 2] = hi
-        m += 1
+        m = write_move(out, m, STRAIGHT_FLUSH, SEQUENCE[start], 5, lo, hi)
     return m
-
-
-@kernel
-def _bombs(hand: Ints, above: int, out: Ints, m: int) -> int:
-    return list_bombs(_groups, _straight_flushes, hand, above, out, m)
-
-
-@kernel
-def canonical_moves(hand: Ints, beat: int, out: Ints, m: int) -> int:
-    """Write the canonical moves of a hand to `out` from row m; return the row after the last.
-
-    As `full_moves`; the rest of `hand` is scratch.
-    """
-    kind, place, first, above = question(hand, beat)
-    if hand[WINDOWS]:
-        hand[VALUED] = 0
-        for r in range(13):
-            hand[TAKE + 9 * r] = -1
-    m = list_pass(kind, out, m)
-    # one call of each kind of listing: compiling takes long enough
-    for k in range(SINGLE, STRAIGHT_FLUSH):
-        if kind not in (PASS, k):
-            continue
-        if k <= TRIPS:
-            m = _groups(k, k, hand, place, out, m)
-        elif k == THREE_WITH_TWO:
-            m = _full_houses(hand, place, out, m)
-        elif k == STRAIGHT:
-            m = _straights(hand, first, out, m)
-        else:
-            group = 2 if k == THREE_PAIR else 3
-            m = _sequences(k, SLOTS[group], group, hand, first, out, m)
-    return _bombs(hand, above, out, m)

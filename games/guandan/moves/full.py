@@ -7,8 +7,7 @@ by a wild card. The multiset tells which slots the wild cards fill, hence no mov
 
 from __future__ import annotations
 
-from games.guandan.cards import PASS, SINGLE, STRAIGHT_FLUSH, THREE_PAIR, THREE_WITH_TWO, TRIPS, TWO_TRIPS
-from games.guandan.moves.listing_parts import list_bombs, list_pass, question
+from games.guandan.cards import STRAIGHT_FLUSH, THREE_WITH_TWO
 from games.guandan.moves.packed import (
     AT_LEVEL,
     BITS5,
@@ -24,39 +23,17 @@ from games.guandan.moves.packed import (
     SUIT_LANES,
     WILD,
     WINDOWS,
-    pack_head,
+    write_move,
 )
 from games.support.array_types import Ints
 from games.support.kernel import kernel
 
-SLOTS = (0, 5, 3, 2)
-"""Groups in a sequence of groups of 1, 2 and 3 cards."""
 HALF = 4096
 """Rows of each half of the scratch array; one start of a tube makes at most 15 ** 3 partial moves."""
 
 
 @kernel
-def _groups(kind: int, size: int, hand: Ints, floor: int, out: Ints, m: int) -> int:
-    """Singles, pairs, trips and bombs of one size above place `floor` of the level-aware order."""
-    wild, level = hand[WILD], hand[AT_LEVEL]
-    wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
-    for place in range(floor + 1, 15 if size <= 2 else 13):
-        r = RANK_AT[level, place]
-        byte = hand[r]
-        most = min(wild, size) if r == level else min(wild, size - 1)
-        for i in range(most + 1 if r < 13 else 1):
-            if hand[HELD + r] < size - i:
-                continue
-            for j in range(SUBSET_START[byte, size - i], SUBSET_START[byte, size - i + 1]):
-                out[m, 0] = pack_head(kind, r, size)
-                out[m, 1] = SUBSETS[j] * RANK_LO[r] + i * wild_lo
-                out[m, 2] = SUBSETS[j] * RANK_HI[r] + i * wild_hi
-                m += 1
-    return m
-
-
-@kernel
-def _full_houses(hand: Ints, floor: int, out: Ints, m: int, pairs: Ints) -> int:
+def full_houses(hand: Ints, floor: int, out: Ints, m: int, pairs: Ints) -> int:
     """Full houses whose trips lie above place `floor` of the level-aware order; pairs: scratch."""
     wild, level = hand[WILD], hand[AT_LEVEL]
     wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
@@ -91,15 +68,12 @@ def _full_houses(hand: Ints, floor: int, out: Ints, m: int, pairs: Ints) -> int:
                 hi = SUBSETS[j] * RANK_HI[r] + i * wild_hi
                 for p in range(n if wild - i == 2 else one if wild - i == 1 else none):
                     if pairs[p, 0] != r:
-                        out[m, 0] = pack_head(THREE_WITH_TWO, r, 5)
-                        out[m, 1] = lo + pairs[p, 1]
-                        out[m, 2] = hi + pairs[p, 2]
-                        m += 1
+                        m = write_move(out, m, THREE_WITH_TWO, r, 5, lo + pairs[p, 1], hi + pairs[p, 2])
     return m
 
 
 @kernel
-def _sequences(
+def full_sequences(
     kind: int, slots: int, group: int, hand: Ints, first: int, out: Ints, m: int, work: Ints
 ) -> int:
     """Straights, tubes and plates whose lowest place is `first` or above, built up slot by slot.
@@ -118,7 +92,7 @@ def _sequences(
             lack += max(0, group - hand[HELD + SEQUENCE[start + j]])
         if lack > wild:
             continue
-        head = pack_head(kind, SEQUENCE[start], slots * group)
+        low = SEQUENCE[start]
         work[0, 0] = 0
         work[0, 1] = 0
         source, n = 0, 1
@@ -145,16 +119,13 @@ def _sequences(
                             suits = new_hi >> 52 & 255
                             # five natural cards of one suit are a straight flush only
                             if group > 1 or new_hi >> 60 or suits & (suits - 1):
-                                out[m, 0] = head
-                                out[m, 1] = new_lo
-                                out[m, 2] = new_hi & CARDS
-                                m += 1
+                                m = write_move(out, m, kind, low, slots * group, new_lo, new_hi & CARDS)
             source, n = target, made
     return m
 
 
 @kernel
-def _straight_flushes(hand: Ints, first: int, out: Ints, m: int) -> int:
+def full_flushes(hand: Ints, first: int, out: Ints, m: int) -> int:
     """Straight flushes whose lowest place is `first` or above."""
     wild, lanes, windows = hand[WILD], hand[SUIT_LANES], hand[WINDOWS]
     wild_lo, wild_hi = RANK_LO[hand[AT_LEVEL]], RANK_HI[hand[AT_LEVEL]]
@@ -176,37 +147,5 @@ def _straight_flushes(hand: Ints, first: int, out: Ints, m: int) -> int:
                         r = SEQUENCE[start + j]
                         lo += RANK_LO[r] << 2 * suit
                         hi += RANK_HI[r] << 2 * suit
-                out[m, 0] = pack_head(STRAIGHT_FLUSH, SEQUENCE[start], 5)
-                out[m, 1] = lo
-                out[m, 2] = hi
-                m += 1
+                m = write_move(out, m, STRAIGHT_FLUSH, SEQUENCE[start], 5, lo, hi)
     return m
-
-
-@kernel
-def _bombs(hand: Ints, above: int, out: Ints, m: int) -> int:
-    return list_bombs(_groups, _straight_flushes, hand, above, out, m)
-
-
-@kernel
-def full_moves(hand: Ints, beat: int, out: Ints, m: int, pairs: Ints, work: Ints) -> int:
-    """Write the legal moves of a hand to `out` from row m; return the row after the last.
-
-    hand: as `open_hand` leaves it. beat: first word of the action to beat, 0 when leading.
-    out: [.., 3] int64, ACTION as words.
-    pairs [256, 3], work [2 * HALF, 2]: int64 scratch.
-    """
-    kind, place, first, above = question(hand, beat)
-    m = list_pass(kind, out, m)
-    # one call of each kind of listing: compiling takes long enough
-    for k in range(SINGLE, STRAIGHT_FLUSH):
-        if kind not in (PASS, k):
-            continue
-        if k <= TRIPS:
-            m = _groups(k, k, hand, place, out, m)
-        elif k == THREE_WITH_TWO:
-            m = _full_houses(hand, place, out, m, pairs)
-        else:
-            group = 2 if k == THREE_PAIR else 3 if k == TWO_TRIPS else 1
-            m = _sequences(k, SLOTS[group], group, hand, first, out, m, work)
-    return _bombs(hand, above, out, m)

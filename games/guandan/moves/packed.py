@@ -58,10 +58,13 @@ BITS5 = np.array([bin(i).count("1") for i in range(32)], np.int64)
 """[32] int64: number of set bits."""
 
 
-@kernel
-def pack_head(kind: int, rank: int, size: int) -> int:
-    """Return the first word of an ACTION."""
-    return kind | rank << 8 | size << 16
+@kernel(inline="always")
+def write_move(out: Ints, m: int, kind: int, rank: int, size: int, lo: int, hi: int) -> int:
+    """Write an ACTION as words at row m of `out` [.., 3]; return the next row."""
+    out[m, 0] = kind | rank << 8 | size << 16
+    out[m, 1] = lo
+    out[m, 2] = hi
+    return m + 1
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
-from games.guandan.cards import ACTION, FOUR_KINGS, HAND_SIZE, NO_ACTION, NUM_RANKS, PASS, unpack
+from games.guandan.cards import ACTION, FOUR_KINGS, HAND_SIZE, NO_ACTION, NUM_RANKS, unpack
 from games.guandan.moves.listing import CANONICAL, FULL, RESERVE, Which, list_moves, moves_scratch
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, STATE, play_move, views
 from games.ragged import Ragged
@@ -42,9 +42,8 @@ def legal_states(
 def legal(states: Rows, *, canonical: bool = False) -> Ragged:
     """Return the legal moves at each state, Ragged of ACTION; none where the round is over."""
     states = np.ascontiguousarray(np.atleast_1d(states))
-    words, bytes_ = views(states)
-    which, room = CANONICAL if canonical else FULL, (RESERVE, 128)
-    found = fill_ragged(legal_states, len(states), words, bytes_, which, room=room, width=3)
+    which = CANONICAL if canonical else FULL
+    found = fill_ragged(legal_states, len(states), *views(states), which, room=(RESERVE, 128), width=3)
     return Ragged(found.offsets, found.values.view(ACTION)[:, 0])
 
 
@@ -58,24 +57,21 @@ def legal_moves(
     canonical: list one move of each effect (see `canonical`) instead of every multiset of cards.
     Raises GameError at a hand that is not one, a level or an action out of range.
     """
-    hands = np.ascontiguousarray(np.atleast_2d(hands), np.uint64)
-    n = len(hands)
-    counts = unpack(hands)
-    if n and counts.max() > 2:
+    hands = np.atleast_2d(hands)
+    states = np.zeros(len(hands), STATE)
+    counts, levels = unpack(hands), np.asarray(levels, np.int64)
+    if counts.size and counts.max() > 2:
         raise GameError("guandan: a card is held 0, 1 or 2 times; a packed hand holds one three times")
-    if n and counts.sum(1, dtype=np.int64).max() > HAND_SIZE:
+    if counts.size and counts.sum(1, dtype=np.int64).max() > HAND_SIZE:
         raise GameError(f"guandan: a hand has at most {HAND_SIZE} cards; got {counts.sum(1).max()}")
-    levels = np.broadcast_to(np.asarray(levels, np.int64), n)
-    if n and not 0 <= levels.min() <= levels.max() < NUM_RANKS:
+    if levels.size and not 0 <= levels.min() <= levels.max() < NUM_RANKS:
         raise GameError(f"guandan: a level is a rank code 0..12; got {levels.min()}..{levels.max()}")
-    states = np.zeros(n, STATE)  # seat 0 is to move
-    states["hand"][:, 0] = hands
-    states["level"] = levels
+    states["hand"][:, 0], states["level"] = hands, levels
     if beat is not None:
         states["beat"] = beat
+        states["beat"][states["beat"]["type"] == NO_ACTION] = np.zeros((), ACTION)
         kind, rank, size = (states["beat"][name] for name in ("type", "rank", "size"))
-        kind[kind == NO_ACTION] = PASS
-        if n and (kind.max() > FOUR_KINGS or rank.max() > 14 or size.max() > 10):
+        if len(states) and (kind.max() > FOUR_KINGS or rank.max() > 14 or size.max() > 10):
             raise GameError("guandan: the action to beat has no such type, rank or size; take it from a list")
     return legal(states, canonical=canonical)
 

@@ -38,7 +38,6 @@ from games.guandan.rounds.state import (
     ACT_KINDS,
     ACT_PLACES,
     ACT_TYPES,
-    ACTS_SEEN,
     NOBODY,
     STATE,
     action_words,
@@ -50,7 +49,7 @@ from games.guandan.rounds.state import (
 from games.guandan.rules import ace_rules, as_rules
 from games.support.array_types import Bytes, Row, Rows
 
-__all__ = ["act_bits", "acts_of_bits", "acts_text", "parse_position", "position_text"]
+__all__ = ["acts_text", "parse_position", "position_text"]
 
 _LEVELS = RANKS[: RANKS.index("A") + 1]
 
@@ -194,18 +193,6 @@ def _listed(seats: list[int]) -> str:
     return " and ".join(str(seat) for seat in seats) or "none"
 
 
-def act_bits(acts: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return the bits of packed acts, [..., ACTS_SEEN] uint8 of 0 and 1; acts: [..., ACTS_SEEN // 64]."""
-    packed = np.ascontiguousarray(acts, "<u8").view(np.uint8)
-    return np.unpackbits(packed, axis=-1, bitorder="little")
-
-
-def acts_of_bits(bits: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Return the acts whose bits these are: the inverse of `act_bits`."""
-    packed: NDArray[np.uint64] = np.packbits(bits, axis=-1, bitorder="little").view("<u8")
-    return packed
-
-
 def _places(level: int) -> dict[tuple[int, int], str]:
     """Return "Type rank" by (type code less one, place); of several ranks at a place the first."""
     found: dict[tuple[int, int], str] = {}
@@ -222,7 +209,8 @@ def acts_text(acts: NDArray[np.uint64], level: int) -> list[dict[str, list[str]]
     acts: [4, ACTS_SEEN // 64] of one state; level: rank code of its level.
     """
     names = _places(level)
-    bits = act_bits(acts).reshape(4, len(ACT_KINDS), ACT_TYPES, ACT_PLACES)
+    packed = np.ascontiguousarray(acts, "<u8").view(np.uint8)
+    bits = np.unpackbits(packed, bitorder="little").reshape(4, len(ACT_KINDS), ACT_TYPES, ACT_PLACES)
     return [
         {
             kind: [names[(int(t), int(place))] for t, place in np.argwhere(done)]
@@ -250,7 +238,8 @@ def parse_acts(texts: Any, level: int) -> NDArray[np.uint64]:
                 if name not in at:
                     raise GameError(f"guandan: an act is a type and a rank, such as 'Pair 9'; got {name!r}")
                 bits[s, ACT_KINDS.index(kind), *at[name]] = 1
-    return acts_of_bits(bits.reshape(4, ACTS_SEEN))
+    acts: NDArray[np.uint64] = np.packbits(bits.reshape(4, -1), axis=1, bitorder="little").view("<u8")
+    return acts
 
 
 _START = (
@@ -349,10 +338,13 @@ def _number(fields: dict[str, Any], name: str, top: int, default: int) -> int:
     return value
 
 
-def _four(fields: dict[str, Any], name: str, default: list[Any]) -> list[Any]:
+def _list(fields: dict[str, Any], name: str, n: int, default: list[Any] | None = None) -> list[Any]:
+    """Return a field with an entry for each of n: the four seats, or both teams."""
     value = fields.get(name, default)
-    if not isinstance(value, list) or len(value) != 4:
-        raise position_error(f"{name} must list the four seats; got {value!r}")
+    if not isinstance(value, list) or len(value) != n:
+        raise position_error(
+            f"{name} must list {'the four seats' if n == 4 else 'both teams'}; got {value!r}"
+        )
     return value
 
 
@@ -361,13 +353,6 @@ def _cards(name: str, cards: Any) -> Bytes:
         return parse_cards(cards)
     except GameError as error:
         raise position_error(f"{name}: {str(error).removeprefix('guandan: ')}") from error
-
-
-def _two(fields: dict[str, Any], name: str) -> list[Any]:
-    value = fields[name]
-    if not isinstance(value, list) or len(value) != 2:
-        raise position_error(f"{name} must list both teams; got {value!r}")
-    return value
 
 
 def _action(move: Any, level: int, none: int) -> Rows:
@@ -419,30 +404,30 @@ def _state_of(fields: Any, text: str) -> tuple[Rows, int | None]:
     row["level"] = level
     row["levels"] = level
     if "levels" in fields:
-        row["levels"] = [read_level("levels", name) for name in _two(fields, "levels")]
+        row["levels"] = [read_level("levels", name) for name in _list(fields, "levels", 2)]
     row["owner"] = _number(fields, "owner", 1, NOBODY)
     check_level(row)
     row["first"] = _number(fields, "first", 3, seat or 0)
     hands = np.zeros((4, NUM_CARDS), np.uint8)
     if seat is None:
-        hands[:] = [_cards("hands", cards) for cards in _four(fields, "hands", [])]
+        hands[:] = [_cards("hands", cards) for cards in _list(fields, "hands", 4, [])]
     else:
         hands[seat] = _cards("hand", fields["hand"])
-    played = np.array([_cards("played", cards) for cards in _four(fields, "played", [""] * 4)])
+    played = np.array([_cards("played", cards) for cards in _list(fields, "played", 4, [""] * 4)])
     default = [
         int(h.sum()) if seat in (None, s) else HAND_SIZE - int(p.sum())
         for s, (h, p) in enumerate(zip(hands, played, strict=True))
     ]
-    row["left"] = [_number({"left": n}, "left", HAND_SIZE, 0) for n in _four(fields, "left", default)]
-    known = np.array([_cards("known", cards) for cards in _four(fields, "known", [""] * 4)])
+    row["left"] = [_number({"left": n}, "left", HAND_SIZE, 0) for n in _list(fields, "left", 4, default)]
+    known = np.array([_cards("known", cards) for cards in _list(fields, "known", 4, [""] * 4)])
     check_cards(hands, played, known, row["left"], np.array([seat in (None, s) for s in range(4)]))
     row["hand"], row["played"], row["known"] = pack(hands), pack(played), pack(known)
-    row["cap"] = [_number({"cap": place}, "cap", 14, 14) for place in _four(fields, "cap", [14] * 4)]
+    row["cap"] = [_number({"cap": place}, "cap", 14, 14) for place in _list(fields, "cap", 4, [14] * 4)]
     row["leader"] = row["order"] = NOBODY
     if fields.get("fails") is None:
         row["fails"] = NOBODY
     else:
-        row["fails"] = [_number({"fails": n}, "fails", NOBODY - 1, 0) for n in _two(fields, "fails")]
+        row["fails"] = [_number({"fails": n}, "fails", NOBODY - 1, 0) for n in _list(fields, "fails", 2)]
     row["ace"] = as_rules(fields.get("rules", "ruling")).ace
     row["trick"]["type"] = row["last"]["type"] = NO_ACTION
     if "record" in fields:
@@ -503,7 +488,7 @@ def _read_progress(state: Rows, fields: dict[str, Any], level: int, seat: int | 
     row["passes"] = passes_made(passes, row)
     for name in ("trick", "last"):
         row[name] = np.concatenate(
-            [_action(move, level, NO_ACTION) for move in _four(fields, name, [None] * 4)]
+            [_action(move, level, NO_ACTION) for move in _list(fields, name, 4, [None] * 4)]
         )
     row["acts"] = parse_acts(fields.get("acts", [{}] * 4), level)
     for name, top in (("plays", 1000), ("tricks", 255)):

@@ -59,7 +59,7 @@ from games.infosets import infoset_at
 from games.parameters import OneOf, Parameter
 from games.ragged import Ragged
 from games.round_rows import one_row
-from games.support.array_types import Array, Bytes, Ints, Row, Rows
+from games.support.array_types import Bytes, Ints, Row, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import mix_hash
 
@@ -96,16 +96,6 @@ class Shown:
     cap: ArrayLike | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Setting:
-    """Level, lead, levels and owner of rounds, as `deal` takes them."""
-
-    level: ArrayLike
-    first: ArrayLike
-    levels: ArrayLike | None
-    owner: ArrayLike
-
-
 def deal(
     n: int,
     rng: np.random.Generator,
@@ -131,7 +121,7 @@ def deal(
     if first is None:
         first = rng.integers(0, 4, n)
     hands = words.view(np.uint64).reshape(n, 4, 2)
-    states = _started(hands, np.full((n, 4), HAND_SIZE), _Setting(level, first, levels, owner))
+    states = _started(hands, HAND_SIZE, level, first, levels, owner)
     begin_rounds(*views(states))
     return states
 
@@ -166,7 +156,7 @@ def from_hands(
     sizes = counts.sum(2, dtype=np.int64)
     if sizes.size and not 1 <= sizes.min() <= sizes.max() <= HAND_SIZE:
         raise GameError(f"guandan: a hand has 1..{HAND_SIZE} cards; got {sizes.min()}..{sizes.max()}")
-    states = _started(packed, sizes, _Setting(level, first, levels, owner))
+    states = _started(packed, sizes, level, first, levels, owner)
     if shown is not None:
         if shown.known is not None:
             known = np.broadcast_to(np.asarray(shown.known), counts.shape)
@@ -179,16 +169,23 @@ def from_hands(
     return states
 
 
-def _started(hands: NDArray[np.uint64], left: Array, setting: _Setting) -> Rows:
+def _started(
+    hands: NDArray[np.uint64],
+    left: ArrayLike,
+    level: ArrayLike,
+    first: ArrayLike,
+    levels: ArrayLike | None,
+    owner: ArrayLike,
+) -> Rows:
     """Return rounds with these packed hands [n, 4, 2], `left` cards of each seat [n, 4], nothing shown."""
     n = len(hands)
     states = np.zeros(n, STATE)
-    level = np.asarray(setting.level)
+    level = np.asarray(level)
     if level.dtype.kind in "US":
         level = np.array([as_level(str(name)) for name in level.ravel()]).reshape(level.shape)
     both = np.stack([np.broadcast_to(level, n)] * 2, -1)
-    levels = both if setting.levels is None else np.asarray(setting.levels)
-    first, owner = np.asarray(setting.first), np.asarray(setting.owner)
+    levels = both if levels is None else np.asarray(levels)
+    first, owner = np.asarray(first), np.asarray(owner)
     for name, value, top in (
         ("level", level, NUM_RANKS - 1),
         ("levels", levels, NUM_RANKS - 1),
@@ -212,8 +209,7 @@ def restarted(states: Rows) -> Rows:
     """Return the rounds as they began, with the same deals, [n] STATE; hidden hands may be left out."""
     hands = initial_hands(states)
     left = states["left"] + unpack(states["played"]).sum(2, dtype=np.int64)
-    setting = _Setting(states["level"], states["first"], states["levels"], states["owner"])
-    out = _started(hands, left, setting)
+    out = _started(hands, left, *(states[name] for name in ("level", "first", "levels", "owner")))
     for name in ("known", "cap", "fails", "ace"):
         out[name] = states[name]
     begin_rounds(*views(out))
@@ -273,7 +269,7 @@ class GuanDan:
         """Return the round before the deal, or the configured start, a batch of one."""
         if self.start is not None:
             return self.start.copy()
-        state = _started(np.zeros((1, 4, 2), np.uint64), np.zeros((1, 4)), _Setting(0, 0, None, NOBODY))
+        state = _started(np.zeros((1, 4, 2), np.uint64), 0, 0, 0, None, NOBODY)
         state["player"] = CHANCE
         return state
 

@@ -21,8 +21,14 @@ from games.guandan.cards import HAND_SIZE, TYPE_NAMES
 from games.guandan.matches.match import Match
 from games.guandan.matches.match_game import GuanDanMatch
 from games.guandan.rounds.round import GuanDan
-from games.guandan.views.danzero_features import ACTION_WIDTH, STATE_WIDTH, action_features, state_features
-from games.guandan.views.observation import OBSERVATION_WIDTH, observations
+from games.guandan.views.features import (
+    ACTION_WIDTH,
+    OBSERVATION_WIDTH,
+    STATE_WIDTH,
+    action_features,
+    observations,
+    state_features,
+)
 from games.support.array_types import Array, Rows
 
 __all__ = ["MOVE_SLICES", "MOVE_WIDTH", "ROWS", "move_features"]
@@ -51,7 +57,7 @@ def move_features(actions: Rows) -> NDArray[np.int8]:
     actions: [m] ACTION.
     """
     out = np.zeros((len(actions), MOVE_WIDTH), np.int8)
-    action_features(actions, out=out[:, MOVE_SLICES["cards"]])
+    out[:, MOVE_SLICES["cards"]] = action_features(actions)
     rows = np.arange(len(actions))
     out[rows, _TYPE + actions["type"].astype(np.int64)] = 1
     out[rows, _RANK + actions["rank"].astype(np.int64)] = 1

@@ -15,8 +15,7 @@ import torch
 from blueprint.checkpoint import SHIPPED, read_checkpoint
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.training.distilling import SMALL, DistilConfig, distil, save_student
-from games.support.spec import read_settings
-from games.support.staged import staged_types
+from games.support.spec import field_types, read_settings
 from gs2.commands.common import COUNT, NEW_FILE, POSITIVE, SEED, held_checkpoint, held_new, print_json
 from gs2.guandan.agent.agent import make_agent
 from gs2.guandan.agent.evaluator import load_evaluator
@@ -187,7 +186,7 @@ def search_positions(
     The file is new, and grows by every batch of rounds. To search more, name another file and another seed:
     networks learn from several.
     """
-    search = SEARCH.replace(**read_settings(settings, staged_types(GuanDanConfig), label="search"))
+    search = SEARCH.replace(**read_settings(settings, field_types(GuanDanConfig), label="search"))
     held_new(output)
     torch.set_num_threads(1)
     rng = np.random.default_rng(seed)

@@ -11,8 +11,16 @@ from typing import Any
 import attrs
 
 from blueprint.guandan.objective import OBJECTIVES
-from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
-from games.support.staged import StagedConfiguration
+from games.support.configuration import (
+    ConfigError,
+    Configuration,
+    StagedConfiguration,
+    flag,
+    integer,
+    one_of,
+    real,
+    text,
+)
 from gs2.guandan.agent.styles import style_table
 from gs2.search.config.stages import GENERATOR_NAMES
 

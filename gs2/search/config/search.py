@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from games.support.configuration import ConfigError, integer, one_of, real, text
-from games.support.staged import StagedConfiguration
+from games.support.configuration import ConfigError, StagedConfiguration, integer, one_of, real, text
 from gs2.search.config.stages import (
     MODE_NAMES,
     WEIGHTED_GENERATORS,

@@ -15,7 +15,7 @@ from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.danzero import DANZERO_HASH, DanZeroNetwork
 from blueprint.papers.recipes import named_recipe
-from games.guandan.views.danzero_features import action_features, state_features
+from games.guandan.views.features import action_features, state_features
 from tests.blueprint.guandan.positions import FAST, some_decisions
 
 TOLERANCE = 1e-5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from games.guandan.cards import CARD_NAMES, NUM_CARDS, RANKS, TYPE_NAMES, unpack
+from games.guandan.matches.lockstep import CardDecisions
 from tests.reference.guandan.guandan_moves import Move
 
 
@@ -25,6 +26,11 @@ def random_hand(rng: np.random.Generator, level: int, wilds: int, size: int) -> 
     counts = np.bincount(chosen, minlength=NUM_CARDS)
     counts[4 * level] = wilds
     return counts.astype(np.uint8)
+
+
+def random_cards(due: CardDecisions, rng: np.random.Generator) -> np.ndarray:
+    """Return a tribute or return card for each decision, [k], uniformly among its options."""
+    return np.where(due.options, rng.random(due.options.shape), -1.0).argmax(1)
 
 
 def names(counts: np.ndarray) -> list[str]:

@@ -152,7 +152,6 @@ class Reads:
                     None,
                     "gs2.search.config.search",
                     "games.support.configuration",
-                    "games.support.staged",
                     "attr._make",
                 )
                 if not own or caller.f_code.co_name in ("steps", "fallback", "for_unreached"):

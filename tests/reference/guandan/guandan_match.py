@@ -115,37 +115,6 @@ def promote(
     return levels, fails, None, None
 
 
-def danzero_return(hand: list[str], level: str, choices: list[str]) -> str:
-    """DanZero's rule for the card to return, spelled out."""
-    plain = [card for card in hand if not is_wild(card, level)]
-    wild = len(hand) - len(plain)
-    ranks = [rank_of(card) for card in plain]
-    line = "A" + RANKS
-
-    def in_row(held: set[str], rank: str, lacking: int) -> bool:
-        rows = [line[i : i + 5] for i in range(10)]
-        return any(rank in row and sum(r not in held for r in row) <= lacking for row in rows)
-
-    def group(card: str) -> int:
-        rank = rank_of(card)
-        if is_wild(card, level):
-            return 6
-        if rank in "BR":
-            return 7
-        suited = {rank_of(c) for c in plain if c[0] == card[0] and rank_of(c) not in "BR"}
-        if plain.count(card) == 1 and in_row(suited, rank, wild):
-            return 5
-        if ranks.count(rank) >= 4:
-            return 4
-        if rank == "T":
-            return 3
-        if ranks.count(rank) >= 2:
-            return 1
-        return 2 if in_row(set(ranks), rank, 0) else 0
-
-    return min(choices, key=lambda card: (group(card), index_of(card)))
-
-
 def wild_flags(hand: list[str], level: str) -> list[int]:
     """DanZero's twelve flags by trying every completion of every combination with one wild card."""
     if not any(is_wild(card, level) for card in hand):

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, min_combinations
-from blueprint.guandan.rules.split_search import memory, split_again, split_hand, workspace
+from blueprint.guandan.rules.min_combination import (
+    COST_ROWS,
+    min_combinations,
+    split_hand,
+    split_room,
+)
 from games.guandan.cards import BOMB, NUM_CARDS, STRAIGHT, THREE_WITH_TWO, TWO_TRIPS, pack, parse_cards
 from tests.patience import amount
 from tests.reference.min_combination import cheapest_split, fewest_moves
@@ -67,39 +71,21 @@ def test_known_hands_split_into_the_expected_groups() -> None:
         min_combinations(np.zeros((1, 2), np.uint64), 13)
 
 
-GENERAL = Costs(UNIT_COSTS.table, UNIT_COSTS.bombs)
-"""Unit costs by another name, for which the general search is asked."""
-
-
-def test_the_fast_search_agrees_with_the_general_one_on_hands_of_every_size_and_spread() -> None:
-    rng = np.random.default_rng(4)
-    levels = rng.integers(0, 13, 400)
-    hands = np.zeros((400, NUM_CARDS), np.uint8)
-    for i, level in enumerate(levels):
-        # from hands of two or three ranks, with bombs of eight, to dealt ones
-        ranks = rng.choice(13, rng.integers(2, 14), replace=False)
-        cards = np.union1d((4 * ranks[:, None] + np.arange(4)).ravel(), [4 * level, 52, 53])
-        deck = rng.permutation(np.repeat(cards, 2))
-        np.add.at(hands[i], deck[: rng.integers(1, 28)], 1)
-    packed = pack(hands)
-    assert np.array_equal(min_combinations(packed, levels), min_combinations(packed, levels, GENERAL))
-
-
 def test_what_is_remembered_of_a_split_is_what_a_search_finds() -> None:
     rng = np.random.default_rng(6)
-    table, bombs = rng.integers(1, 2000, (11, 15)), rng.integers(1, 2000, (11, 15))
-    work, slots = workspace()
+    costs = rng.integers(1, 2000, (COST_ROWS, 15))
     # so little room that many hands share a place
-    known, splits = (part[:16] for part in memory())
+    remembers, forgets = split_room(16), split_room(1)
     hands = [pack(random_hand(rng, 3, "any")) for _ in range(60)]
     again = 0
     for at in rng.integers(len(hands), size=400):
         lo, hi = hands[at].view(np.int64)
         for level in (3, 9):
-            room = [(np.empty(15, np.int64), np.zeros((32, 3), np.int64)) for _ in range(2)]
-            before = known[:, 0].copy()
-            cost, m = split_again(lo, hi, level, table, bombs, work, slots, *room[0], known, splits)
-            again += np.array_equal(before, known[:, 0])
-            assert (cost, m) == split_hand(lo, hi, level, table, bombs, work, slots, *room[1])
-            assert np.array_equal(room[0][1][:m], room[1][1][:m])
+            found, expected = np.zeros((32, 3), np.int64), np.zeros((32, 3), np.int64)
+            before = remembers[3][:, 0].copy()
+            cost, m = split_hand(lo, hi, level, costs, remembers, found)
+            again += np.array_equal(before, remembers[3][:, 0])
+            forgets[3][:] = -1
+            assert (cost, m) == split_hand(lo, hi, level, costs, forgets, expected)
+            assert np.array_equal(found[:m], expected[:m])
     assert 0 < again < 800

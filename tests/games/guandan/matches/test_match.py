@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from blueprint.guandan.play.deals import card_choice, exchange_cards
 from experiments.guandan.simulate import replay_match, simulate_matches
 from games.game import TERMINAL, GameError
 from games.guandan.cards import CARD_NAMES, DECK, NO_ACTION, as_level, unpack
@@ -28,11 +29,11 @@ from games.guandan.matches.lockstep import BACK, OVER, PLAY, TRIBUTE, Matches
 from games.guandan.matches.match import Match, parse_move
 from games.guandan.matches.opening import AS_DRAWN, Opening, deal_round, mix_seeds
 from games.guandan.matches.tribute import CARD_RANK, payers
-from games.guandan.matches.tribute_policy import danzero_cards, exchange_all, random_cards
 from games.guandan.notation import action_list, action_text
 from games.guandan.rounds.playout import random_playouts
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS
+from tests.games.guandan.positions import random_cards
 from tests.patience import LONG, amount
 
 
@@ -234,7 +235,7 @@ def test_rounds_can_be_played_on_in_a_kernel_and_settled_at_once() -> None:
     rng = np.random.default_rng(9)
     rounds = 0
     while not matches.over.all():
-        exchange_all(matches)
+        exchange_cards(matches)
         matches.states[:] = random_playouts(matches.states, rng, canonical=True)[0]
         ended = matches.settle()
         rounds += len(ended.rows)
@@ -257,7 +258,7 @@ def test_tribute_in_lockstep_is_due_phase_by_phase_and_takes_options_alone() -> 
     assert set(due.rows) == set(np.flatnonzero(waiting)) and not due.back.any()
     seats = payers(matches.table["order"])
     assert np.array_equal(due.seats, seats[due.rows, due.slots])
-    before, cards = matches.table.copy(), danzero_cards(due)
+    before, cards = matches.table.copy(), card_choice(due)
     wrong = cards.copy()
     wrong[-1] = np.flatnonzero(~due.options[-1])[0]
     for bad, message in (
@@ -274,7 +275,7 @@ def test_tribute_in_lockstep_is_due_phase_by_phase_and_takes_options_alone() -> 
     assert np.all(matches.phase[due.rows] == BACK)
     with pytest.raises(GameError, match="is chosen once"):
         matches.give(due, cards)
-    assert exchange_all(matches, rng) == len(again)
+    exchange_cards(matches)
     assert np.all(matches.phase == PLAY) and not np.any(matches.phase == OVER)
 
 
@@ -288,7 +289,7 @@ def test_rounds_can_begin_after_any_other_with_tribute() -> None:
     waiting = matches.phase == TRIBUTE
     assert np.array_equal(waiting, matches.table["anti"] == 0) and 0 < waiting.sum() < 300
     assert np.array_equal(matches.table["payer"][waiting], payers(order)[waiting])
-    exchange_all(matches)
+    exchange_cards(matches)
     assert np.all(matches.phase == PLAY) and np.array_equal(matches.states["levels"], levels)
     without = Matches(np.arange(300), levels=levels, owner=1)
     assert np.all(without.phase == PLAY) and np.array_equal(without.level(), levels[:, 1])

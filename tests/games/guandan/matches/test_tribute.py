@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from games.guandan.cards import CARD_NAMES, RANKS, as_level, pack, parse_cards
-from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.matches.tribute import (
     anti_tribute,
     payers,
@@ -14,7 +13,6 @@ from games.guandan.matches.tribute import (
     settle_tribute,
     tribute_options,
 )
-from games.guandan.matches.tribute_policy import danzero_cards, random_cards
 from games.guandan.rules import PRESETS, Rules
 from tests.patience import amount
 from tests.reference.guandan import guandan_match as slow
@@ -163,53 +161,3 @@ def test_both_big_jokers_spare_the_tribute_in_one_hand_or_in_the_losers_two() ->
     assert spared([3, 1], none, one, none, one)
     assert spared([3, 1], none, two, none, none)
     assert not spared([3, 1], one, one, none, none)
-
-
-def danzeros_card(held: np.ndarray, options: np.ndarray, back: bool, level: int = 0) -> str:
-    """Return the card that DanZero's rule gives."""
-    one, levels = np.zeros(1, np.uint8), np.full(1, level, np.uint8)
-    due = CardDecisions(np.zeros(1, np.int64), one, one, np.array([back]), levels, held, options)
-    return CARD_NAMES[danzero_cards(due)[0]]
-
-
-def test_danzeros_rule_equals_the_plain_twin() -> None:
-    rng = np.random.default_rng(3)
-    for held in random_hands(rng, amount(800), 28):
-        level, cards = int(rng.integers(13)), packed([held])
-        options = return_options(cards, [level], np.zeros(1, int))
-        wanted = slow.danzero_return(held, RANKS[level], names(options))
-        assert danzeros_card(cards, options, True, level) == wanted
-
-
-@pytest.mark.parametrize(
-    ("cards", "returned"),
-    [
-        ("S3 D3 S5 H5 C9 DT DJ", "C9"),  # a card that makes only a single
-        ("S3 D3 C3 S5 H5 DT DJ", "S3"),  # none: out of a pair or trips
-        ("S3 D3 C3 H3 ST DJ", "ST"),  # a ten rather than a bomb
-        ("S3 D3 C3 H3 SJ DJ", "H3"),  # only a bomb
-        ("S3 S4 S5 S6 S7 C9", "C9"),  # the straight flush is kept
-        ("S3 S4 S5 S7 H2 C9 D9", "C9"),  # so is one that the wild card completes
-        ("S3 D4 S5 C6 S7 S9 D9", "S9"),  # a straight is kept before a pair
-    ],
-)
-def test_danzeros_rule_breaks_what_is_worth_least(cards: str, returned: str) -> None:
-    held = hand(cards)
-    assert danzeros_card(held, return_options(held, [0], np.array([53])), True) == returned
-
-
-def test_danzeros_rule_pays_the_suit_that_no_straight_flush_needs() -> None:
-    held = hand("ST SJ SQ SK SA DA")
-    assert danzeros_card(held, tribute_options(held, [0]), False) == "DA"
-
-
-def test_random_cards_are_uniform_among_the_options() -> None:
-    n = 6000
-    options = np.zeros((n, 54), bool)
-    options[:, [3, 17, 40]] = True
-    zeros = np.zeros(n, np.uint8)
-    due = CardDecisions(np.arange(n), zeros, zeros, zeros > 0, zeros, np.zeros((n, 2), np.uint64), options)
-    counts = np.bincount(random_cards(due, np.random.default_rng(4)), minlength=54)
-    assert counts.sum() == counts[[3, 17, 40]].sum() == n
-    # five standard deviations of a binomial
-    assert np.all(np.abs(counts[[3, 17, 40]] - n / 3) < 5 * np.sqrt(n * 2 / 9))

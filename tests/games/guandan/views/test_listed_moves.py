@@ -7,7 +7,7 @@ import numpy as np
 from games.guandan.cards import PASS, TYPE_NAMES
 from games.guandan.matches.match import Match
 from games.guandan.rounds.round import deal, legal
-from games.guandan.views.danzero_features import action_features
+from games.guandan.views.features import action_features
 from games.guandan.views.listed_moves import CANONICAL_MOVES, MOVE_SLICES, move_features
 from tests.patience import amount
 

@@ -13,18 +13,16 @@ from games.guandan.cards import CARD_NAMES, RANKS, make_actions, unpack
 from games.guandan.matches.match import Match
 from games.guandan.notation import action_list, parse_action
 from games.guandan.rounds.round import deal, legal
-from games.guandan.views.danzero_features import (
+from games.guandan.views.features import (
     ACTION_WIDTH,
+    OBSERVATION_SLICES,
+    OBSERVATION_WIDTH,
     SLICES,
     STATE_WIDTH,
     WILD_FLAGS,
     action_features,
-    state_features,
-)
-from games.guandan.views.observation import (
-    OBSERVATION_SLICES,
-    OBSERVATION_WIDTH,
     observations,
+    state_features,
 )
 from tests.patience import amount
 from tests.reference.guandan import guandan_features as slow
@@ -105,17 +103,12 @@ def test_the_layouts_are_danzeros_and_the_papers() -> None:
     assert sum(widths) == OBSERVATION_WIDTH == 722
 
 
-def test_a_batch_is_its_rows_and_both_types_agree() -> None:
+def test_a_batch_is_its_rows() -> None:
     states = deal(40, np.random.default_rng(2), level=5)
     for encode, width in ((state_features, 513), (observations, 722)):
         rows = np.concatenate([encode(states[i : i + 1]) for i in range(40)])
         whole = encode(states)
         assert whole.shape == (40, width) and whole.dtype == np.int8 and np.array_equal(whole, rows)
-        wide = np.full((40, width + 60), 7.0, np.float32)
-        encode(states, out=wide[:, 30 : 30 + width])
-        assert np.array_equal(wide[:, 30 : 30 + width], whole)
-        assert np.all(wide[:, :30] == 7) and np.all(wide[:, 30 + width :] == 7)
-        assert np.array_equal(encode(states, dtype=np.float32), whole)
         assert not np.array_equal(encode(states, np.arange(40) % 4), whole)
 
 
@@ -124,9 +117,6 @@ def test_actions_are_their_cards() -> None:
     actions = legal(states).values
     counts = unpack(np.stack([actions["lo"], actions["hi"]], -1))
     assert np.array_equal(action_features(actions), counts)
-    out = np.zeros((len(actions), 567), np.float32)
-    action_features(actions, out=out[:, SLICES["action"]])
-    assert np.array_equal(out[:, 513:], counts) and not out[:, :513].any()
     assert not action_features(parse_action("PASS", 0)).any()
 
 
@@ -134,12 +124,8 @@ def test_bad_requests_are_refused() -> None:
     states = deal(2, np.random.default_rng(4))
     over = states.copy()
     over["player"] = -2
-    for encode, width in ((state_features, 513), (observations, 722)):
+    for encode in (state_features, observations):
         with pytest.raises(GameError, match=r"a seat is 0\.\.3"):
             encode(over)
         with pytest.raises(GameError, match=r"a seat is 0\.\.3"):
             encode(states, 4)
-        with pytest.raises(GameError, match="features are int8 or float32"):
-            encode(states, dtype=np.float64)
-        with pytest.raises(GameError, match=f"out must have shape \\(2, {width}\\)"):
-            encode(states, out=np.zeros((2, width - 1), np.int8))
