@@ -102,7 +102,7 @@ def _push(
         h = (h + 1) & (TABLE - 1)
 
 
-@kernel(nogil=True, inline="always")
+@kernel(nogil=True)
 def _lacking(naturals: Ints, owed: Int, r: Int, low: Int) -> Int:
     """Wild cards that sequences need at least to go on from rank r; owed: cards of each rank, 4 bits each."""
     lack = 0

@@ -59,7 +59,7 @@ WINDOW_VALUE = np.array([0, 0, 0, 1, 6, 36], np.int64)
 """Worth of a straight flush that holds 0..5 of its natural cards."""
 
 
-@kernel(inline="always")
+@kernel
 def forget_values(hand: Ints) -> None:
     """Forget what cards of the hand before were worth."""
     if hand[WINDOWS]:

@@ -58,7 +58,7 @@ BITS5 = np.array([bin(i).count("1") for i in range(32)], np.int64)
 """[32] int64: number of set bits."""
 
 
-@kernel(inline="always")
+@kernel
 def write_move(out: Ints, m: int, kind: int, rank: int, size: int, lo: int, hi: int) -> int:
     """Write an ACTION as words at row m of `out` [.., 3]; return the next row."""
     out[m, 0] = kind | rank << 8 | size << 16
