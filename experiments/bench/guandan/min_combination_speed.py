@@ -5,15 +5,15 @@ gs2 bench min-combination
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bench.bench import figures
+from experiments.bench.bench import figures, processor_seconds
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -63,7 +63,10 @@ def measure_splits(
         rows = held == wild
         moves = min_combinations(dealt[rows], levels[rows])
         times = [
-            min(_seconds(min_combinations, dealt[rows], levels[rows], costs) for _ in range(repeats))
+            min(
+                processor_seconds(partial(min_combinations, dealt[rows], levels[rows], costs))
+                for _ in range(repeats)
+            )
             for costs in (UNIT_COSTS, general)
         ]
         k = int(rows.sum())
@@ -74,23 +77,9 @@ def measure_splits(
     return [*found, SplitSpeed(None, hands, *total)]
 
 
-def _seconds(work: Callable[..., Any], *arguments: Any) -> float:
-    begin = time.process_time()
-    work(*arguments)
-    return time.process_time() - begin
-
-
 def split_tables(result: list[SplitSpeed]) -> list[Table]:
     """Return the figures as a table to print."""
-    rows = [
-        (
-            "as dealt" if s.wild is None else str(s.wild),
-            f"{s.hands:,}",
-            f"{s.moves:.2f}",
-            f"{s.fewest:.1f}",
-            f"{s.cheapest:.1f}",
-        )
-        for s in result
-    ]
-    heads = ("wild cards", "hands", "mean moves", "fewest moves, µs", "cheapest split, µs")
-    return [figures("Minimum Combination Search, a dealt hand", heads, rows)]
+    heads = "wild cards | hands | mean moves | fewest moves, µs | cheapest split, µs"
+    cells = "{1} | {0.hands:,} | {0.moves:.2f} | {0.fewest:.1f} | {0.cheapest:.1f}"
+    rows = [(s, "as dealt" if s.wild is None else s.wild) for s in result]
+    return [figures("Minimum Combination Search, a dealt hand", heads, cells, rows)]
