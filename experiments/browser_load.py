@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.bench.bench import Progress, SpeedBench, figures
-from gs2.commands.common import COUNT, SEED, FiniteRange
+from experiments.bench.benches import SEED_OPTION, usual
+from gs2.commands.common import COUNT, FiniteRange
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -227,14 +228,14 @@ def measure_web(*, seed: int, progress: Progress, **load: Any) -> BrowserLoad:
 def web_tables(result: BrowserLoad) -> list[Table]:
     """Return the record as a table."""
     rows = [
-        ("cards picked", f"{result.select_p50_ms}", f"{result.select_p99_ms}"),
-        ("move played", f"{result.play_p50_ms}", f"{result.play_p99_ms}"),
-        ("next agent's move", f"{result.reply_p50_ms}", f"{result.reply_p99_ms}"),
-        ("tables lost by a kill", str(result.lost), ""),
-        ("moves a second", f"{result.plays_per_second}", ""),
+        ("cards picked", result.select_p50_ms, result.select_p99_ms),
+        ("move played", result.play_p50_ms, result.play_p99_ms),
+        ("next agent's move", result.reply_p50_ms, result.reply_p99_ms),
+        ("tables lost by a kill", result.lost, ""),
+        ("moves a second", result.plays_per_second, ""),
     ]
     title = f"{result.tables} tables, {result.agent} in the other seats"
-    return [figures(title, ("click", "median ms", "99 % below, ms"), rows, box=None)]
+    return [figures(title, "click | median ms | 99 % below, ms", "{0} | {1} | {2}", rows, box=None)]
 
 
 WEB = SpeedBench(
@@ -244,30 +245,12 @@ WEB = SpeedBench(
     about="Each person sits at a table with three agents, picks cards and plays at random. "
     "In the end the server is killed and started again.",
     options=(
-        click.Option(["--tables"], type=COUNT, default=50, show_default=True, help="Tables at once."),
-        click.Option(["--agent"], default="blueprint", show_default=True, help="Agent of the other seats."),
-        click.Option(
-            ["--pace"],
-            type=FiniteRange(0, 10.0),
-            default=0.7,
-            show_default=True,
-            help="Seconds between agents' moves.",
-        ),
-        click.Option(
-            ["--think"],
-            type=FiniteRange(min=0.001),
-            default=1.0,
-            show_default=True,
-            help="Seconds a person thinks, on average.",
-        ),
-        click.Option(
-            ["--seconds"],
-            type=FiniteRange(min=0.001),
-            default=60.0,
-            show_default=True,
-            help="Seconds of play.",
-        ),
-        click.Option(["--seed"], type=SEED, default=0, show_default=True, help="Seed of the run."),
+        usual("--tables", COUNT, 50, "Tables at once."),
+        usual("--agent", None, "blueprint", "Agent of the other seats."),
+        usual("--pace", FiniteRange(0, 10.0), 0.7, "Seconds between agents' moves."),
+        usual("--think", FiniteRange(min=0.001), 1.0, "Seconds a person thinks, on average."),
+        usual("--seconds", FiniteRange(min=0.001), 60.0, "Seconds of play."),
+        SEED_OPTION,
     ),
     measure="experiments.browser_load:measure_web",
     show="experiments.browser_load:web_tables",

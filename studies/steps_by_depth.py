@@ -20,7 +20,6 @@ from cfr.best_response import exploitability
 from cfr.tree import FlatTree
 from experiments.commit import commit_of_code
 from experiments.refinement.methods import method_config
-from experiments.refinement.on_public_tree import SplicingError
 from games.registry import load_game
 from games.support.files import check_folder
 from games.support.json_rows import JsonRows, Row
@@ -29,6 +28,7 @@ from gs2.commands.groups import run_alone
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.context import SearchContext
 from gs2.search.refine.whole import RefineOptions, refine_both
+from studies.spliced_on_public_tree import SplicingError
 
 __all__ = ["DepthRows", "decisions_before", "main"]
 

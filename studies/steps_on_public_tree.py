@@ -18,7 +18,6 @@ import numpy as np
 from cfr.public.tree import grow_public
 from experiments.commit import commit_of_code
 from experiments.refinement.methods import method_config
-from experiments.refinement.on_public_tree import SplicingError
 from games.game import GameError
 from games.infosets.factored import FactoredGame, is_factored
 from games.registry import load_game
@@ -27,6 +26,7 @@ from games.support.json_rows import JsonRows, Row
 from gs2.commands.common import COUNT
 from gs2.commands.groups import run_alone
 from studies.public_steps import mixed_strategies, named_strategy, pair_values, step_everywhere
+from studies.spliced_on_public_tree import SplicingError
 
 __all__ = ["StepRows", "main"]
 

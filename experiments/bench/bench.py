@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
+from gs2.commands.common import number_table
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -34,6 +36,7 @@ __all__ = [
     "check_bench",
     "figures",
     "measured_rate",
+    "processor_seconds",
 ]
 
 GROUP = "gs2.benches"
@@ -108,20 +111,25 @@ def _function(place: str) -> Callable[..., Any]:
 
 
 def figures(
-    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1, **drawn: Any
+    title: str, heads: str, cells: str, rows: Iterable[Any], *, words: int = 1, **drawn: Any
 ) -> Table:
     """Return a table to print: its first columns, as many as `words`, are of words, the others of figures.
 
-    drawn: what `rich.table.Table` also takes.
+    heads, cells: of each column the heading, and the format of a cell, as of `str.format`; " | " is between.
+    rows: what each row's formats take, a tuple or one record. drawn: what `rich.table.Table` also takes.
     """
-    from rich.table import Table
-
-    table = Table(title=title, **drawn)
-    for column, head in enumerate(heads):
-        table.add_column(head, justify="left" if column < words else "right")
+    table = number_table(*heads.split(" | "), words=words, lines=True, title=title, **drawn)
     for row in rows:
-        table.add_row(*row)
+        given = row if isinstance(row, tuple) else (row,)
+        table.add_row(*(cell.format(*given) for cell in cells.split(" | ")))
     return table
+
+
+def processor_seconds(work: Callable[[], object]) -> float:
+    """Return the processor time of one call."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
 
 
 @dataclass(frozen=True)

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from experiments.bench.bench import SpeedBench
 from gs2.commands.common import COUNT, SEED, FiniteRange
 
-__all__ = ["CFR", "CLIMBING", "GENERATION", "SEARCH", "repeats_option", "seconds_option", "seed_option"]
+__all__ = ["CFR", "CLIMBING", "GENERATION", "SEARCH", "usual"]
 
 
-def seed_option() -> click.Option:
-    return click.Option(["--seed"], type=SEED, default=0, show_default=True, help="Seed of the run.")
+def usual(option: str, kind: Any, default: Any, words: str) -> click.Option:
+    """Return an option of a type whose default the help shows after the words."""
+    return click.Option([option], type=kind, default=default, show_default=True, help=words)
 
 
-def seconds_option() -> click.Option:
-    return click.Option(
-        ["--seconds"],
-        type=FiniteRange(min=0.1),
-        default=2.0,
-        show_default=True,
-        help="Seconds for each part.",
-    )
-
-
-def repeats_option(default: int, words: str = "Repetitions of each timing.") -> click.Option:
-    return click.Option(["--repeats"], type=COUNT, default=default, show_default=True, help=words)
-
+GAMES = click.Argument(["games"], nargs=-1)
+SEED_OPTION = usual("--seed", SEED, 0, "Seed of the run.")
+SECONDS_OPTION = usual("--seconds", FiniteRange(min=0.1), 2.0, "Seconds for each part.")
+REPEATS = "Repetitions of each timing."
 
 CFR = SpeedBench(
     name="cfr",
@@ -36,11 +30,11 @@ CFR = SpeedBench(
     "policy, in payoffs. Two programs run in one process, turn by turn: ratios carry over to other machines "
     "better than times.",
     options=(
-        click.Argument(["games"], nargs=-1),
+        GAMES,
         click.Option(
             ["--variant", "variants"], multiple=True, help="Variant to time; repeatable.  [default: all]"
         ),
-        repeats_option(3),
+        usual("--repeats", COUNT, 3, REPEATS),
         click.Option(
             ["--openspiel/--no-openspiel"], default=True, help="Time OpenSpiel too, if it is installed."
         ),
@@ -54,12 +48,10 @@ CLIMBING = SpeedBench(
     help="Measure DouDiZhu and Big2 (or GAMES of these): random play, network, self-play and training.",
     about="One thread, compiled code warm; rates are per second of processor time, the wall's beside them.",
     options=(
-        click.Argument(["games"], nargs=-1),
-        seconds_option(),
-        click.Option(
-            ["--rounds"], type=COUNT, default=1024, show_default=True, help="Rounds of a generation."
-        ),
-        seed_option(),
+        GAMES,
+        SECONDS_OPTION,
+        usual("--rounds", COUNT, 1024, "Rounds of a generation."),
+        SEED_OPTION,
     ),
     measure="experiments.bench.climbing_speed:measure_climbing",
     show="experiments.bench.climbing_speed:climbing_tables",
@@ -69,7 +61,7 @@ GENERATION = SpeedBench(
     title="Diverse generation",
     help="Measure the diversity programme beside the one that the paper prints.",
     about="Medians of processor time; both programmes compiled, timed in turn, on the same values.",
-    options=(repeats_option(9), seed_option()),
+    options=(usual("--repeats", COUNT, 9, REPEATS), SEED_OPTION),
     measure="experiments.bench.generation_speed:measure_generation",
     show="experiments.bench.generation_speed:generation_tables",
 )
@@ -79,11 +71,7 @@ SEARCH = SpeedBench(
     help="Measure searches one by one, and of whole GAMES (Leduc poker and Liar's Dice 6 if none is given).",
     about="Processor time of one thread, compiled code warm. PCFR+ with 300 iterations in every subgame; "
     "blueprint: plain CFR, 100 iterations. A gadget of N nodes: the median over searches of N/2 to 2N.",
-    options=(
-        click.Argument(["games"], nargs=-1),
-        repeats_option(20, "Infosets timed at each depth."),
-        seed_option(),
-    ),
+    options=(GAMES, usual("--repeats", COUNT, 20, "Infosets timed at each depth."), SEED_OPTION),
     measure="experiments.bench.search_speed:measure_search",
     show="experiments.bench.search_speed:search_tables",
 )

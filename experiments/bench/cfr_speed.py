@@ -25,7 +25,7 @@ from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow
 from cfr.variants import VARIANTS, variant
-from experiments.bench.bench import figures
+from experiments.bench.bench import figures, processor_seconds
 from experiments.bench.cfr_floor import Floor, measure_floor
 from games.registry import RESEARCH_GAMES, load_game
 
@@ -243,9 +243,7 @@ def _peak_mb() -> float:
 def _run_ms(form: SequenceForm, iterations: int) -> tuple[float, Solver]:
     """Return processor milliseconds per iteration of CFR+ from the start, and the solver."""
     solver = Solver(form, "cfr+")
-    began = time.process_time()
-    solver.run(iterations)
-    return (time.process_time() - began) / iterations * 1e3, solver
+    return processor_seconds(lambda: solver.run(iterations)) / iterations * 1e3, solver
 
 
 def _speed(name: str, form: SequenceForm, work: CfrWork, peer_seconds: float) -> CfrSpeed:
@@ -257,10 +255,7 @@ def _speed(name: str, form: SequenceForm, work: CfrWork, peer_seconds: float) ->
     for _ in range(repeats):
         ms, solver = _run_ms(form, iterations)
         ours.append(ms)
-        for _ in range(5):
-            began = time.process_time()
-            solver.exploitability()
-            evaluations.append((time.process_time() - began) * 1e3)
+        evaluations += [processor_seconds(solver.exploitability) * 1e3 for _ in range(5)]
         if peer:
             theirs.append(peer.run_ms(peer_iterations))
             first.append(_run_ms(form, peer_iterations)[0])
@@ -336,34 +331,23 @@ class _Peer:
     def exploitability_ms(self) -> float:
         """Return processor milliseconds of one NashConv of the last run's average policy."""
         policy = self._solver.average_policy()
-        began = time.process_time()
-        self._pyspiel.nash_conv(self._game, policy, True)
-        return (time.process_time() - began) * 1e3
+        return processor_seconds(lambda: self._pyspiel.nash_conv(self._game, policy, True)) * 1e3
 
 
 def cfr_tables(result: CfrRecord) -> list[Table]:
     """Return the result as tables for a terminal."""
     build = figures(
         "From game string to solver",
-        ("game", "histories", "payoffs", "boxes", "distinct", "sequence form", "layout", "peak"),
-        [
-            (
-                c.game,
-                *(f"{number:,}" for number in (c.histories, c.entries, c.boxes, c.distinct)),
-                f"{c.seconds:.2f} s",
-                f"{c.layout_seconds:.3f} s",
-                f"{c.peak_mb:,.0f} MB",
-            )
-            for c in result.construction
-        ],
+        "game | histories | payoffs | boxes | distinct | sequence form | layout | peak",
+        "{0.game} | {0.histories:,} | {0.entries:,} | {0.boxes:,} | {0.distinct:,} | {0.seconds:.2f} s | "
+        "{0.layout_seconds:.3f} s | {0.peak_mb:,.0f} MB",
+        result.construction,
         caption="each in a process of its own",
     )
     peers = any(s.openspiel_iterations for s in result.speed)
-    heads = ("game", "iterations", "ms each", "exploitability")
-    rows = []
-    for s in result.speed:
-        ours = (s.game, f"{s.iterations:,}", f"{s.iteration_ms:.4f}", f"{s.exploitability_ms:.3f}")
-        theirs = (
+    theirs = [
+        (
+            s,
             _or_blank(s.openspiel_iterations, ",d"),
             _or_blank(s.first_iteration_ms, ".4f"),
             _or_blank(s.openspiel_iteration_ms, ",.2f"),
@@ -371,44 +355,26 @@ def cfr_tables(result: CfrRecord) -> list[Table]:
             _or_blank(s.openspiel_exploitability_ms, ",.0f"),
             _ratio(s.openspiel_exploitability_ms, s.exploitability_ms),
         )
-        rows.append((*ours, *(theirs if peers else ())))
+        for s in result.speed
+    ]
     speed = figures(
         "Milliseconds per iteration of CFR+, and of one exploitability evaluation",
-        (*heads, *(("first", "ms each", "OpenSpiel", "ratio", "its NashConv", "ratio") if peers else ())),
-        rows,
+        "game | iterations | ms each | exploitability"
+        + " | first | ms each | OpenSpiel | ratio | its NashConv | ratio" * peers,
+        "{0.game} | {0.iterations:,} | {0.iteration_ms:.4f} | {0.exploitability_ms:.3f}"
+        + " | {1} | {2} | {3} | {4} | {5} | {6}" * peers,
+        theirs,
         caption="first: as many iterations as OpenSpiel's C++ CFR+ got; ratios are over those"
         if peers
         else None,
     )
     floor = figures(
         "An iteration of CFR+ beside the bytes that it must move",
-        (
-            "game",
-            "updated",
-            "reached",
-            "state",
-            "payoffs",
-            "GB/s",
-            "floor",
-            "takes",
-            "state",
-            "all",
-            "vectors",
-        ),
-        [
-            (
-                f.game,
-                f"{f.updated:,.0f}",
-                f"{f.reached:,.0f}",
-                f"{f.state_bytes / 1e3:,.0f} kB",
-                f"{f.payoff_bytes / 1e3:,.0f} kB",
-                f"{f.gb_per_second:.0f}",
-                f"{f.floor_us:.2f} µs",
-                f"{f.iteration_us:.2f} µs",
-                *(f"{ratio:.1f} ×" for ratio in (f.state_ratio, f.ratio, f.vector_ratio)),
-            )
-            for f in result.floor
-        ],
+        "game | updated | reached | state | payoffs | GB/s | floor | takes | state | all | vectors",
+        "{0.game} | {0.updated:,.0f} | {0.reached:,.0f} | {1:,.0f} kB | {2:,.0f} kB | "
+        "{0.gb_per_second:.0f} | {0.floor_us:.2f} µs | {0.iteration_us:.2f} µs | {0.state_ratio:.1f} × | "
+        "{0.ratio:.1f} × | {0.vector_ratio:.1f} ×",
+        [(f, f.state_bytes / 1e3, f.payoff_bytes / 1e3) for f in result.floor],
         caption="bytes at the speed of an array of that size; state: regrets, policy and sums alone; "
         "vectors: what the layout loads and stores, padding, plans and values included",
     )
@@ -419,7 +385,8 @@ def cfr_tables(result: CfrRecord) -> list[Table]:
         found.setdefault((c.game, c.variant), {})[c.target] = words
     reach = figures(
         "Seconds (iterations) to an exploitability, checks included",
-        ("game", "variant", *(f"{target:g}" for target in targets)),
+        " | ".join(("game", "variant", *(f"{target:g}" for target in targets))),
+        " | ".join(f"{{{column}}}" for column in range(2 + len(targets))),
         [(*names, *(cells[target] for target in targets)) for names, cells in found.items()],
         words=2,
     )

@@ -174,12 +174,13 @@ def climbing_tables(result: Sequence[ClimbingSpeed]) -> list[Table]:
         rows += [("self-play", speed.selfplay), ("self-play and training", speed.training)]
         for place, (what, rate) in enumerate(rows):
             name = f"{speed.game}, {speed.state_bytes} bytes a state" if place == 0 else ""
-            lines.append((name, what, f"{rate.processor:,.0f}", f"{rate.wall:,.0f}", f"{rate.share:.0%}"))
+            lines.append((name, what, rate))
     caption = "\n".join(
         f"{speed.game}: {speed.moves:.1f} legal moves a decision of the network; {speed.choices:.0%} of the "
         "moves in self-play are chosen"
         for speed in result
     )
-    heads = ("", "", "processor time", "wall", "share of a core")
+    heads = " |  | processor time | wall | share of a core"
+    cells = "{0} | {1} | {2.processor:,.0f} | {2.wall:,.0f} | {2.share:.0%}"
     title = "Decisions a second of one thread"
-    return [figures(title, heads, lines, words=2, title_justify="left", caption=caption)]
+    return [figures(title, heads, cells, lines, words=2, title_justify="left", caption=caption)]

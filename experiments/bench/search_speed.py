@@ -175,37 +175,18 @@ def search_tables(result: SearchRecord) -> list[Table]:
     """Return the figures as tables to print."""
     one = figures(
         f"One search, {ITERATIONS} iterations, everything included",
-        ("game", "method", "searches", "nodes", "CPU, ms", "90 %, ms", *STAGES),
-        [
-            (
-                row.game,
-                row.method,
-                str(row.searches),
-                f"{row.nodes:,.0f}",
-                f"{row.cpu_ms:.2f}",
-                f"{row.p90_ms:.2f}",
-                *(f"{row.stage_ms[stage]:.2f}" for stage in STAGES),
-            )
-            for row in result.searches
-        ],
+        " | ".join(("game", "method", "searches", "nodes", "CPU, ms", "90 %, ms", *STAGES)),
+        "{0.game} | {0.method} | {0.searches} | {0.nodes:,.0f} | {0.cpu_ms:.2f} | {0.p90_ms:.2f} | "
+        + " | ".join(f"{{0.stage_ms[{stage}]:.2f}}" for stage in STAGES),
+        result.searches,
         words=2,
     )
     whole = figures(
         "Every infoset of both players, nested",
-        ("game", "method", "infosets a player", "searches", "CPU, s", "wall, s", "exploitability", "refined"),
-        [
-            (
-                game.game,
-                game.method,
-                " + ".join(f"{n:,}" for n in game.infosets),
-                f"{game.searches:,}",
-                f"{game.cpu_s:.1f}",
-                f"{game.wall_s:.1f}",
-                f"{game.before:.4f}",
-                f"{game.after:.4f}",
-            )
-            for game in result.games
-        ],
+        "game | method | infosets a player | searches | CPU, s | wall, s | exploitability | refined",
+        "{0.game} | {0.method} | {1} | {0.searches:,} | {0.cpu_s:.1f} | {0.wall_s:.1f} | {0.before:.4f} | "
+        "{0.after:.4f}",
+        [(game, " + ".join(f"{n:,}" for n in game.infosets)) for game in result.games],
         words=2,
     )
     return [one, whole]

@@ -13,24 +13,19 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from experiments.refinement.grid import Cell, Grid, GridError
 from games.support.files import read_bytes, read_text, unique, write_text
 from games.support.work.carried import files_seen, modules_seen
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-__all__ = ["GRID", "ROWS", "GridFile", "Row", "csv_line", "parsed", "read_grid", "read_rows"]
+__all__ = ["GRID", "ROWS", "GridFile", "Row", "csv_line", "read_grid", "read_rows"]
 
 ROWS = "rows.csv"
 """A run folder's file of rows."""
 GRID = "grid.json"
 """Its file of what they are of."""
 MADE_OF = "made_of"
-
-R = TypeVar("R", bound="DataclassInstance")
 
 
 @dataclass(frozen=True)
@@ -94,7 +89,7 @@ def read_rows(path: Path) -> list[Row]:
     rows = []
     for number, values in enumerate(lines[1:], 2):
         try:
-            rows.append(parsed(Row, dict(zip(names, values, strict=True))))
+            rows.append(_parsed(dict(zip(names, values, strict=True))))
         except ValueError as error:
             raise GridError(
                 f"{path}, row {number}: {len(names)} values are wanted, most of them numbers ({error}); "
@@ -198,23 +193,18 @@ def _files_of(grid: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def parsed(kind: type[R], values: dict[str, str]) -> R:
-    """Return a record whose fields are text, numbers, yes or no, or None, as its line in a file has them.
-
-    Raises ValueError for what is no such number.
-    """
+def _parsed(values: dict[str, str]) -> Row:
+    """Return a row from the text of its fields. Raises ValueError for what is no such number."""
     made: dict[str, Any] = {}
-    for field in fields(kind):
+    for field in fields(Row):
         named, text = str(field.type), values[field.name]
         if text == "" and "None" in named:
             made[field.name] = None
-        elif named == "bool":
-            made[field.name] = text == "True"
         elif named.startswith("str"):
             made[field.name] = text
         else:
             made[field.name] = int(text) if named.startswith("int") else float(text)
-    return kind(**made)
+    return Row(**made)
 
 
 def csv_line(values: list[Any]) -> str:

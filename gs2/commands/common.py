@@ -307,11 +307,15 @@ def number(value: float, digits: int = 4, *, signed: bool = False) -> str:
     return f"{value:{sign}.{digits}f}"
 
 
-def number_table(*headings: str, words: int = 1) -> Table:
-    """Return a table without lines, words in its first columns and numbers, to the right, in the others."""
+def number_table(*headings: str, words: int = 1, lines: bool = False, **drawn: Any) -> Table:
+    """Return a table with words in its first columns and numbers, to the right, in the others.
+
+    lines: draw them. drawn: what `rich.table.Table` also takes.
+    """
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    style: dict[str, Any] = {} if lines else {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0)}
+    table = Table(**style, **drawn)
     for index, heading in enumerate(headings):
         table.add_column(heading, justify="left" if index < words else "right")
     return table

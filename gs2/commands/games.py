@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import ANY_GAME, COUNT, SEED, CountType, memory_option, number, print_json, stdout
+from gs2.commands.common import (
+    ANY_GAME,
+    COUNT,
+    SEED,
+    CountType,
+    memory_option,
+    number,
+    number_table,
+    print_json,
+    stdout,
+)
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -62,8 +72,6 @@ def games(
         else:
             _describe(game, as_json)
         return
-    from rich.table import Table
-
     from games.registry import PRESETS, RESEARCH_GAMES, game_specs
 
     specs = game_specs()
@@ -92,25 +100,20 @@ def games(
         )
         return
     console = stdout()
-    table = Table(title="Games", title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("game", "parameter", "is", "default", "meaning"):
-        table.add_column(heading, overflow="fold")
+    table = number_table(
+        "game", "parameter", "is", "default", "meaning", words=5, title="Games", title_justify="left"
+    )
+    for column in table.columns:
+        column.overflow = "fold"
     for spec in specs:
         table.add_row(f"[bold]{spec.name}[/bold]", "", "", "", spec.summary)
         for p in spec.parameters:
             table.add_row("", p.name, p.rule, p.format(p.default), p.doc)
     console.print(table)
     console.print()
-    table = Table(
-        title="Research games, by short name (* the six of the paper)",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
-    )
-    table.add_column("preset")
-    for heading in ("histories", "terminals", "infosets", "payoffs", "value", "uniform expl."):
-        table.add_column(heading, justify="right")
+    heads = ("preset", "histories", "terminals", "infosets", "payoffs", "value", "uniform expl.")
+    title = "Research games, by short name (* the six of the paper)"
+    table = number_table(*heads, title=title, title_justify="left")
     for name, row in sizes.items():
         low, high = row["payoff_range"]
         table.add_row(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gs2.commands.common import COUNT, GAME, memory_option, print_json, stdout
+from gs2.commands.common import COUNT, GAME, memory_option, number_table, print_json, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> No
     Order 1 holds the histories of the infoset. Each further order adds those that some player cannot tell
     from one of them. The last is the common-knowledge closure, which unsafe, resolve and maxmargin solve.
     """
-    from rich.table import Table
-
     from gs2.search.context import SearchContext
 
     infoset = game.parse_infoset(text)
@@ -41,9 +39,7 @@ def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> No
         return
     out = stdout()
     out.print(f"[bold]{game.name}[/bold]   {report.text}\n")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("order", "histories", "infosets of each player", "nodes below", ""):
-        table.add_column(heading, justify="right")
+    table = number_table("order", "histories", "infosets of each player", "nodes below", "", words=0)
     table.columns[-1].justify = "left"
     for size in report.sizes:
         words = "the infoset itself" if size.order == 1 else ""

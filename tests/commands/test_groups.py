@@ -30,20 +30,20 @@ def test_every_module_that_runs_by_itself_has_the_boundary() -> None:
 @pytest.mark.parametrize(
     ("module", "words", "says"),
     [
-        ("refinement.which_histories", ("no_such_game",), "no_such_game"),
-        ("refinement.which_histories", ("kuhn_poker", "--blueprint", "what:3"), "what:3"),
-        ("learning_curve", ("-o", "/proc/none/x"), "/proc/none"),
+        ("studies.steps_by_depth", ("--game", "no_such_game"), "no_such_game"),
+        ("studies.steps_by_depth", ("--game", "kuhn_poker", "--blueprint", "what:3"), "what:3"),
+        ("experiments.guandan.learning_curve", ("-o", "/proc/none/x"), "/proc/none"),
     ],
 )
 @pytest.mark.some(1)
-def test_what_is_refused_is_one_line(module: str, words: tuple[str, ...], says: str) -> None:
-    done = run_module(f"experiments.{module}", *words)
+def test_what_is_refused_is_one_line(module: str, words: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    done = run_module(module, "-o", str(tmp_path), *words)
     assert done.returncode == 2, (done.stdout, done.stderr)
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith("gs2: ") and says in line
 
 
 def test_its_help_names_the_module() -> None:
-    done = run_module("experiments.refinement.which_histories", "--help")
+    done = run_module("studies.steps_by_depth", "--help")
     assert done.returncode == 0
-    assert done.stdout.startswith("Usage: python -m experiments.refinement.which_histories")
+    assert done.stdout.startswith("Usage: python -m studies.steps_by_depth")

@@ -166,35 +166,23 @@ def agent_tables(results: list[AgentSpeed]) -> list[Table]:
     """Return the results as tables for a terminal."""
     speed = figures(
         "GuanDan agent, whole rounds of four agents",
-        ("preset", "deadline", "decisions/s", "of processor", "searched", "rollouts", "memory"),
+        "preset | deadline | decisions/s | of processor | searched | rollouts | memory",
+        "{0.preset} | {0.deadline:g} s | {0.rate:.0f} | {0.processor_rate:.0f} | {1:.0%} | {2} | "
+        "{0.memory:.0f} MB",
         [
-            (
-                row.preset,
-                f"{row.deadline:g} s",
-                f"{row.rate:.0f}",
-                f"{row.processor_rate:.0f}",
-                f"{row.searched / row.decisions:.0%}",
-                f"{row.rollout_rate:,.0f}/s" if row.rollout_rate else "–",
-                f"{row.memory:.0f} MB",
-            )
+            (row, row.searched / row.decisions, f"{row.rollout_rate:,.0f}/s" if row.rollout_rate else "–")
             for row in results
         ],
     )
     wait = figures(
         "Milliseconds a decision with a choice",
-        ("preset", "phase", "decisions", "median", "p99", "worst", "late"),
-        [
-            (
-                row.preset,
-                latency.phase,
-                str(latency.decisions),
-                *(f"{value:.1f}" for value in (latency.median, latency.p99, latency.worst)),
-                str(latency.late),
-            )
-            for row in results
-            for latency in row.latencies
-        ],
+        "preset | phase | decisions | median | p99 | worst | late",
+        "{0} | {1.phase} | {1.decisions} | {1.median:.1f} | {1.p99:.1f} | {1.worst:.1f} | {1.late}",
+        [(row.preset, latency) for row in results for latency in row.latencies],
         words=2,
     )
-    shares = [(row.preset, stage, f"{part:.0%}") for row in results for stage, part in row.stages.items()]
-    return [speed, wait, figures("Share of the time by part", ("preset", "stage", "share"), shares, words=2)]
+    shares = [(row.preset, *stage) for row in results for stage in row.stages.items()]
+    parts = figures(
+        "Share of the time by part", "preset | stage | share", "{0} | {1} | {2:.0%}", shares, words=2
+    )
+    return [speed, wait, parts]

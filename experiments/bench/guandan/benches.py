@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from experiments.bench.bench import SpeedBench
-from experiments.bench.benches import repeats_option, seconds_option, seed_option
+from experiments.bench.benches import SECONDS_OPTION, SEED_OPTION, usual
 from gs2.commands.common import COUNT, CountType
 
 __all__ = ["AGENT", "BLUEPRINT", "GUANDAN", "MIN_COMBINATION", "TABLE"]
@@ -18,9 +18,9 @@ GUANDAN = SpeedBench(
     help="Measure the GuanDan engine: decisions a second, sizes of move lists, inputs of networks.",
     about="Random play, compiled code warm; rates are per second of processor time, medians of the pieces.",
     options=(
-        seconds_option(),
+        SECONDS_OPTION,
         click.Option(["--processes"], type=COUNT, help="Number of processes.  [default: one per core]"),
-        seed_option(),
+        SEED_OPTION,
     ),
     measure="experiments.bench.guandan.engine_speed:measure_engine",
     show="experiments.bench.guandan.engine_speed:engine_tables",
@@ -31,12 +31,10 @@ BLUEPRINT = SpeedBench(
     help="Measure GuanDan's network: one decision, batches, self-play and training, beside the floor.",
     about="Compiled code warm; rates are per second of processor time, times the threads.",
     options=(
-        seconds_option(),
-        click.Option(["--threads"], type=COUNT, default=2, show_default=True, help="Number of threads."),
-        click.Option(
-            ["--rounds"], type=COUNT, default=1024, show_default=True, help="Rounds played in lockstep."
-        ),
-        seed_option(),
+        SECONDS_OPTION,
+        usual("--threads", COUNT, 2, "Number of threads."),
+        usual("--rounds", COUNT, 1024, "Rounds played in lockstep."),
+        SEED_OPTION,
     ),
     measure="experiments.bench.guandan.network_speed:measure_network",
     show="experiments.bench.guandan.network_speed:network_tables",
@@ -46,16 +44,7 @@ MIN_COMBINATION = SpeedBench(
     title="Minimum Combination Search",
     help="Measure Minimum Combination Search: microseconds a hand, by wild cards held.",
     about="Processor time of one core, compiled code warm, dealt hands in batches; the least of five.",
-    options=(
-        click.Option(
-            ["--hands"],
-            type=CountType(100),
-            default=3000,
-            show_default=True,
-            help="Number of hands dealt.",
-        ),
-        seed_option(),
-    ),
+    options=(usual("--hands", CountType(100), 3000, "Number of hands dealt."), SEED_OPTION),
     measure="experiments.bench.guandan.min_combination_speed:measure_splits",
     show="experiments.bench.guandan.min_combination_speed:split_tables",
 )
@@ -67,13 +56,13 @@ AGENT = SpeedBench(
     about="Whole rounds of four agents, one decision at a time, as at a table; wall time unless it says so.",
     options=(
         click.Argument(["presets"], nargs=-1),
-        click.Option(["--rounds"], type=COUNT, default=4, show_default=True, help="Rounds of four agents."),
+        usual("--rounds", COUNT, 4, "Rounds of four agents."),
         click.Option(
             ["-b", "--blueprint", "checkpoint"],
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
             help="Checkpoint of the network.  [default: the shipped one]",
         ),
-        seed_option(),
+        SEED_OPTION,
     ),
     measure="experiments.bench.guandan.agent_speed:measure_agent",
     show="experiments.bench.guandan.agent_speed:agent_tables",
@@ -83,7 +72,7 @@ TABLE = SpeedBench(
     title="The GuanDan server",
     help="Measure the GuanDan server under random clients: one table, and 200 at once, in both dialects.",
     about="One server process and one of clients, which read every frame and answer at random.",
-    options=(repeats_option(3, "Repetitions with one table alone."), seed_option()),
+    options=(usual("--repeats", COUNT, 3, "Repetitions with one table alone."), SEED_OPTION),
     measure="experiments.bench.guandan.table:measure_server",
     show="experiments.bench.guandan.table:server_tables",
 )

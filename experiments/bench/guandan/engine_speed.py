@@ -309,40 +309,25 @@ def measure_engine(
 
 def engine_tables(result: EngineRecord) -> list[Table]:
     """Return the result as tables for a terminal."""
+    lockstep = result.lockstep
     peers = "; ".join(f"{name} {', '.join(f'{k} {v:,}' for k, v in r.items())}" for name, r in PEERS.items())
     speed = figures(
         "GuanDan, random play: 1000 decisions a second",
-        ("moves", "one core", "quartiles", "lockstep", "cores", "all", "in wall time", "scaling"),
+        "moves | one core | quartiles | lockstep | cores | all | in wall time | scaling",
+        "{0.moves} | {1:,.0f} | {2:,.0f}–{3:,.0f} | {4:,.0f} | {0.processes} | {5:,.0f} | "
+        "{6:,.0f} ({0.share:.0%}) | {0.scaling:.2f}",
         [
-            (
-                s.moves,
-                f"{s.one_core / 1000:,.0f}",
-                f"{s.low / 1000:,.0f}–{s.high / 1000:,.0f}",
-                f"{result.lockstep[s.moves] / 1000:,.0f}",
-                str(s.processes),
-                f"{s.all_cores / 1000:,.0f}",
-                f"{s.all_wall / 1000:,.0f} ({s.share:.0%})",
-                f"{s.scaling:.2f}",
-            )
+            (s, *np.array([s.one_core, s.low, s.high, lockstep[s.moves], s.all_cores, s.all_wall]) / 1000)
             for s in result.speeds
         ],
         caption=f"{peers}, one core",
     )
     lists = figures(
         f"Legal moves ({result.decisions_per_round:.0f} decisions a round)",
-        ("position", "moves", "positions", "mean", "median", "p99", "longest"),
-        [
-            (
-                m.where,
-                m.moves,
-                f"{m.positions:,}",
-                f"{m.mean:.1f}",
-                f"{m.median:.0f}",
-                f"{m.p99:,.0f}",
-                f"{m.longest:,}",
-            )
-            for m in result.moves
-        ],
+        "position | moves | positions | mean | median | p99 | longest",
+        "{0.where} | {0.moves} | {0.positions:,} | {0.mean:.1f} | {0.median:.0f} | {0.p99:,.0f} | "
+        "{0.longest:,}",
+        result.moves,
         words=2,
     )
     rest = [
@@ -351,4 +336,4 @@ def engine_tables(result: EngineRecord) -> list[Table]:
         ("54 inputs of a move", f"{result.action_ns:.1f} ns"),
         ("whole matches, canonical moves", f"{result.matches_per_second:.1f} a second"),
     ]
-    return [speed, lists, figures("Inputs and matches", ("what", "cost"), rest)]
+    return [speed, lists, figures("Inputs and matches", "what | cost", "{0} | {1}", rest)]

@@ -5,15 +5,15 @@ gs2 bench min-combination
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bench.bench import figures
+from experiments.bench.bench import figures, processor_seconds
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -59,29 +59,18 @@ def measure_splits(
     for wild in (0, 1, 2):
         rows = held == wild
         moves = min_combinations(dealt[rows], levels[rows])
-        seconds = min(_seconds(min_combinations, dealt[rows], levels[rows]) for _ in range(repeats))
+        seconds = min(
+            processor_seconds(partial(min_combinations, dealt[rows], levels[rows])) for _ in range(repeats)
+        )
         k = int(rows.sum())
         found.append(SplitSpeed(wild, k, float(moves.mean()), 1e6 * seconds / k))
     total = [sum(s.hands * getattr(s, name) for s in found) / hands for name in ("moves", "cheapest")]
     return [*found, SplitSpeed(None, hands, *total)]
 
 
-def _seconds(work: Callable[..., Any], *arguments: Any) -> float:
-    begin = time.process_time()
-    work(*arguments)
-    return time.process_time() - begin
-
-
 def split_tables(result: list[SplitSpeed]) -> list[Table]:
     """Return the figures as a table to print."""
-    rows = [
-        (
-            "as dealt" if s.wild is None else str(s.wild),
-            f"{s.hands:,}",
-            f"{s.moves:.2f}",
-            f"{s.cheapest:.1f}",
-        )
-        for s in result
-    ]
-    heads = ("wild cards", "hands", "mean moves", "µs")
-    return [figures("Minimum Combination Search, a dealt hand", heads, rows)]
+    heads = "wild cards | hands | mean moves | µs"
+    cells = "{1} | {0.hands:,} | {0.moves:.2f} | {0.cheapest:.1f}"
+    rows = [(s, "as dealt" if s.wild is None else s.wild) for s in result]
+    return [figures("Minimum Combination Search, a dealt hand", heads, cells, rows)]

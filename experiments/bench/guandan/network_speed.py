@@ -240,11 +240,11 @@ def network_tables(result: NetworkRecord) -> list[Table]:
         ("self-play, features but no network", result.without),
         ("self-play and training", result.training),
     ]
-    rates = [
-        (name, str(rate.threads), f"{rate.processor:,.0f}", f"{rate.wall:,.0f}", f"{rate.share:.0%}")
-        for name, rate in rows
-    ]
+    heads = " | threads | processor time | wall | share of a core"
+    rates = "{0} | {1.threads} | {1.processor:,.0f} | {1.wall:,.0f} | {1.share:.0%}"
     return [
-        figures(f"{result.network}: one decision with {MOVES} moves, one thread", ("", "ms"), times),
-        figures("Decisions a second", ("", "threads", "processor time", "wall", "share of a core"), rates),
+        figures(
+            f"{result.network}: one decision with {MOVES} moves, one thread", " | ms", "{0} | {1}", times
+        ),
+        figures("Decisions a second", heads, rates, rows),
     ]

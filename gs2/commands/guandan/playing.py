@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from games.support.interruption import INTERRUPTED
-from gs2.commands.common import COUNT, SEED, CountType, print_json, stderr, stdout
+from gs2.commands.common import COUNT, SEED, CountType, number_table, print_json, stderr, stdout
 from gs2.commands.guandan.options import (
     FILLED,
     NAMES,
@@ -157,12 +157,10 @@ def _refuse_given(option: str, reason: str) -> None:
 
 def _show(results: list[ClientResult]) -> None:
     """Print what became of each seat as a table, and the server's last word."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     won, lost = ("won by 3", "2", "1"), ("lost by 1", "2", "3")
-    for heading in ("seat", "agent", "rounds", *won, *lost, "decisions", "mean ms", "p99"):
-        table.add_column(heading, justify="left" if heading == "agent" else "right")
+    heads = ("seat", "agent", "rounds", *won, *lost, "decisions", "mean ms", "p99")
+    table = number_table(*heads, words=0)
+    table.columns[1].justify = "left"
     for result in results:
         shares = [str(result.shares[gain]) for gain in (3, 2, 1, -1, -2, -3)]
         times = (f"{1e3 * result.timing.mean:.2f}", f"{1e3 * result.timing.quantile(0.99):.1f}")

@@ -20,6 +20,7 @@ from gs2.commands.common import (
     check_plot,
     memory_option,
     number,
+    number_table,
     print_json,
     stderr,
     stdout,
@@ -199,8 +200,6 @@ def verdict(names: tuple[str, str], count: int, interval: tuple[float, float]) -
 
 
 def _print(result: MeetingResult, files: MatchFiles) -> None:
-    from rich.table import Table
-
     from cfr.tree.memory import words_of_bytes
     from gs2.play.ratings import short_names
 
@@ -208,9 +207,7 @@ def _print(result: MeetingResult, files: MatchFiles) -> None:
     a, b = short_names((meeting.a, meeting.b))
     net, won = result.summary()
     out.print(f"[bold]{meeting.game}[/bold]   {a} against {b}\n", soft_wrap=True)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
+    table = number_table("", "", show_header=False)
     table.add_row(result.unit, f"{number(net.mean)}  [{number(net.low)}, {number(net.high)}]")
     table.add_row("games won", f"{100 * won.mean:.1f} %  [{100 * won.low:.1f}, {100 * won.high:.1f}]")
     by_team = {f"as team {team}": number(payoff) for team, payoff in enumerate(games.payoffs.mean(0))}
@@ -317,14 +314,10 @@ def ladder(
 
 
 def _print_ladder(found: Ladder) -> None:
-    from rich.table import Table
-
     out = stdout()
     out.print(f"[bold]{found.plan.game}[/bold]\n", soft_wrap=True)
-    table = Table(title="Ratings", title_justify="left")
-    table.add_column("agent")
-    for heading in ("points", "95 %", "Elo", "95 %", "games won"):
-        table.add_column(heading, justify="right")
+    heads = ("agent", "points", "95 %", "Elo", "95 %", "games won")
+    table = number_table(*heads, lines=True, title="Ratings", title_justify="left")
     for k in found.order:
         points, elo = found.points[k], found.elo[k]
         table.add_row(
@@ -336,10 +329,9 @@ def _print_ladder(found: Ladder) -> None:
             f"{100 * found.won_of_all(k):.1f} %",
         )
     out.print(table)
-    pairs = Table(title=f"{found.unit.capitalize()} of the row against the column", title_justify="left")
-    pairs.add_column("")
-    for k in found.order:
-        pairs.add_column(found.labels[k], justify="right")
+    columns = ("", *(found.labels[k] for k in found.order))
+    title = f"{found.unit.capitalize()} of the row against the column"
+    pairs = number_table(*columns, lines=True, title=title, title_justify="left")
     for i in found.order:
         cells = ["" if i == j else f"{found.net[i, j]:+.3f}" for j in found.order]
         pairs.add_row(found.labels[i], *cells)

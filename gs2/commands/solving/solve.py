@@ -20,6 +20,7 @@ from gs2.commands.common import (
     held_new,
     html_option,
     memory_option,
+    number_table,
     print_json,
     stderr,
     stdout,
@@ -437,11 +438,7 @@ def _list_methods(own: OwnSolving | None, as_json: bool) -> None:
     if as_json:
         print_json({name: config.to_json() for name, config in (PRESETS | found).items()})
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("method")
-    table.add_column("what it does")
+    table = number_table("method", "what it does", words=2)
     for name in found:
         table.add_row(name, "the game's own")
     for name in (one for one in PRESETS if one not in found):

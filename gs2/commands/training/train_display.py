@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import stderr
+from gs2.commands.common import number_table, stderr
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -90,13 +90,9 @@ def _line(row: dict[str, Any]) -> str:
 
 def training_table(rows: list[dict[str, Any]]) -> Table:
     """Return generations as a table, one row each."""
-    from rich.table import Table
-
-    table = Table(title="Training")
     cells = [_cells(row) for row in rows]
     columns = list(dict.fromkeys(name for row in cells for name in row))
-    for name in columns:
-        table.add_column(name, justify="right")
+    table = number_table(*columns, words=0, lines=True, title="Training")
     for row in cells:
         table.add_row(*(row.get(name, "") for name in columns))
     return table

@@ -25,10 +25,6 @@ from experiments.refinement.rows import ROWS, Row, read_rows
 from experiments.refinement.rows_page import pooled_rows
 from experiments.refinement.run import run_cell, run_grid
 from experiments.refinement.summary import summarise_cells
-from experiments.refinement.which_histories import Ranks
-from experiments.refinement.which_histories import main as which_histories
-from gs2.search.config.stages import GENERATOR_NAMES
-from gs2.search.generation import GENERATORS, check_generator
 from tests.patience import amount
 
 GRID = Grid(
@@ -294,22 +290,6 @@ def test_the_page_says_of_long_limits_what_the_rows_say() -> None:
     game = "goofspiel_5_random_3"
     chosen = [f"{found[game, f'gs2-d:k={k}'] / found[game, f'gs2-r:k={k}']:.2f}" for k in (2, 3, 5)]
     assert f"| Goofspiel 5 | {' | '.join(chosen)} | |" in page
-
-
-def test_a_generator_of_fixed_ranks_keeps_the_contract() -> None:
-    for ranks in ((), (0, 2, 5), (1, 3)):
-        check_generator(Ranks(ranks), np.random.default_rng(0))
-    values = np.array([3.0, 1.0, 2.0, 0.0])
-    assert Ranks((1, 3))(values, np.ones(4), 2, np.random.default_rng(0)).tolist() == [0, 1]
-
-
-def test_every_choice_of_ranks_is_measured() -> None:
-    words = ["kuhn_poker(cards=4)", "-k", "1", "--ranks", "3", "--iterations", "20", "--seeds", "1"]
-    lines = CliRunner().invoke(which_histories, words).output.splitlines()
-    GENERATORS.pop("ranks")
-    GENERATOR_NAMES.remove("ranks")
-    assert [line.split()[0] for line in lines] == ["gs2-d", "gs2-r", "0:", "1:", "2:"]
-    assert len({line.split()[1] for line in lines}) > 1
 
 
 def test_the_report_sets_blueprints_of_rising_strength_beside_each_other(tmp_path: Path) -> None:

@@ -10,15 +10,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfr.public.tree import grow_public
-from experiments.refinement import on_public_tree
-from experiments.refinement.on_public_tree import (
+from games.registry import load_game
+from gs2.public.public_strategy import public_states
+from studies import spliced_on_public_tree
+from studies.spliced_on_public_tree import (
     SplicedMethod,
     main,
     random_places,
     spliced_methods,
 )
-from games.registry import load_game
-from gs2.public.public_strategy import public_states
 
 GAME = "liars_dice(dice=2,sides=2)"
 
@@ -26,7 +26,7 @@ GAME = "liars_dice(dice=2,sides=2)"
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> list[SplicedMethod]:
     chosen = [method for method in spliced_methods() if method.k in (None, 3)]
-    monkeypatch.setattr(on_public_tree, "spliced_methods", lambda: chosen)
+    monkeypatch.setattr(spliced_on_public_tree, "spliced_methods", lambda: chosen)
     return chosen
 
 

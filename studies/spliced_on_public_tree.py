@@ -1,6 +1,6 @@
 """Searches at random infosets of a game too large to list, and what they do to its exact exploitability.
 
-    python -m experiments.refinement.on_public_tree -o experiments/results/public
+    python -m studies.spliced_on_public_tree -o experiments/results/public
 
 The blueprint is CFR after 20 iterations on the public tree. Infosets are drawn from random play; each is
 searched by every method, from enumerated and from sampled histories, and what comes out is spliced into the
@@ -62,7 +62,7 @@ class SplicingError(ValueError):
 class SplicedRows(JsonRows):
     """One row for each method: what is left of the exploitability, and what each search did."""
 
-    FORMAT, SOURCE, ROW = "spliced-1", "experiments.refinement.on_public_tree", "a method's row"
+    FORMAT, SOURCE, ROW = "spliced-1", "studies.spliced_on_public_tree", "a method's row"
     FAULT = SplicingError
 
     def is_row(self, row: Row) -> bool:
