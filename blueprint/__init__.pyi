@@ -1,10 +1,10 @@
 from .check import BlueprintReport as BlueprintReport
 from .check import check_blueprint as check_blueprint
-from .checkpoint import SHIPPED as SHIPPED
 from .checkpoint import CheckpointError as CheckpointError
 from .climbing.inputs.move_inputs import MoveInputs as MoveInputs
 from .climbing.inputs.move_inputs import RowGame as RowGame
 from .climbing.inputs.move_inputs import move_inputs as move_inputs
+from .guandan import SHIPPED as SHIPPED
 from .guandan.chooser import Chooser as Chooser
 from .guandan.chooser import Decisions as Decisions
 from .guandan.chooser import Past as Past
@@ -18,7 +18,7 @@ from .guandan.train_config import NetworkConfig as NetworkConfig
 from .guandan.train_config import TrainConfig as TrainConfig
 from .guandan.training.actors.pieces import Piece as Piece
 from .guandan.training.trainer import Trainer as Trainer
-from .inference_file import export_checkpoint as export_checkpoint
+from .networks import export_checkpoint as export_checkpoint
 from .protocol import Blueprint as Blueprint
 from .tabular import SeatTable as SeatTable
 from .tabular import TabularBlueprint as TabularBlueprint

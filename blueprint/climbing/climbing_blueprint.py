@@ -1,6 +1,6 @@
 """A trained network of a climbing game as a blueprint: action values, a policy and values at every seat.
 
-    blueprint = load_climbing_blueprint("runs/ddz/last.safetensors", load_game("doudizhu"))
+    blueprint = load_climbing_blueprint("runs/ddz/last.safetensors", game)
 
 Answers are in single precision, so that what is asked together does not matter.
 """

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from blueprint.agent_name import NETWORK, SUFFIX, AgentName, named_object, parse_name
-from blueprint.checkpoint import SHIPPED_GAMES, read_checkpoint, shipped_file
+from blueprint.checkpoint import read_checkpoint
+from blueprint.networks import SHIPPED_GAMES, shipped_file
 from blueprint.protocol import Blueprint, GameAgent, UnknownAgent
 from cfr.policies.policy import load_policy
 from cfr.private_moves.form import list_private_moves
@@ -99,7 +100,7 @@ def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
             )
         return agent
     if name.name.lower() == NETWORK and name.settings:
-        from blueprint.research.named_network import trained_network
+        from blueprint.networks import trained_network
 
         decisions = count_in(",".join(name.settings), "network: decisions", UnknownAgent)
         return trained_network(game, decisions, np.random.default_rng(seed))
@@ -238,7 +239,7 @@ def _network_agent(game: Game, path: Path, settings: tuple[str, ...]) -> GameAge
     not.
     """
     if not settings:
-        from blueprint.research.named_network import load_network
+        from blueprint.networks import load_network
 
         return load_network(path, game)
     from blueprint.climbing.move_config import CLIMBING

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from blueprint.agent_name import NETWORK, AgentFamily, AgentName, family_of, parse_name
-from blueprint.checkpoint import SHIPPED
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.play.choosers import RULE_AGENTS
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent

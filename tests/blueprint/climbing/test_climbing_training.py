@@ -22,8 +22,8 @@ from blueprint.climbing.network.move_network import HandCritic, move_network
 from blueprint.climbing.training.climbing_play import MoveChoices, play_in_lockstep, soft_player
 from blueprint.climbing.training.move_trainer import MoveTrainer, random_stake
 from blueprint.learning.run import RunLimits, RunManner, train
+from blueprint.networks import load_network
 from blueprint.papers.pruning import kept_words
-from blueprint.research.named_network import load_network
 from games import Game, load_game
 from games.support.array_types import Array, Ints
 from games.support.configuration import ConfigError
