@@ -1,9 +1,9 @@
 from .check import BlueprintReport as BlueprintReport
 from .check import check_blueprint as check_blueprint
 from .checkpoint import CheckpointError as CheckpointError
-from .climbing.inputs.move_inputs import MoveInputs as MoveInputs
-from .climbing.inputs.move_inputs import RowGame as RowGame
-from .climbing.inputs.move_inputs import move_inputs as move_inputs
+from .climbing.move_inputs import MoveInputs as MoveInputs
+from .climbing.move_inputs import RowGame as RowGame
+from .climbing.move_inputs import move_inputs as move_inputs
 from .guandan import SHIPPED as SHIPPED
 from .guandan.chooser import Chooser as Chooser
 from .guandan.chooser import Decisions as Decisions

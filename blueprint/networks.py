@@ -77,8 +77,8 @@ KINDS = {
     ),
 }
 OF_GAMES = {
-    "doudizhu": GameNetworks("climbing", "blueprint.climbing.inputs.doudizhu_inputs:DouDizhuInputs"),
-    "big2": GameNetworks("climbing", "blueprint.climbing.inputs.big2_inputs:Big2Inputs"),
+    "doudizhu": GameNetworks("climbing", "blueprint.climbing.doudizhu.doudizhu_inputs:DouDizhuInputs"),
+    "big2": GameNetworks("climbing", "blueprint.climbing.big2.big2_inputs:Big2Inputs"),
     "guandan": GameNetworks("guandan", varies=True),  # its parameter changes the lists of moves alone
 }
 """Games whose networks come with the package, by name."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.climbing.training.climbing_play import Choose, MoveChoices, let_decide
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.rules.split_agents import PersonalityAgent, StrongAgent

@@ -23,9 +23,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs
-from blueprint.climbing.rules.big2_turns import big2_turns
-from blueprint.climbing.rules.doudizhu_turns import TURN_ROOM, doudizhu_turns
+from blueprint.climbing.big2.big2_turns import big2_turns
+from blueprint.climbing.doudizhu.doudizhu_turns import TURN_ROOM, doudizhu_turns
+from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.climbing.training.climbing_play import MoveChoices
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.hands import card_counts

@@ -140,7 +140,7 @@ def with_quick_copy(blueprint: Blueprint, path: str | Path) -> Blueprint:
     Of any blueprint but a climbing game's network, and on other processors, itself.
     """
     from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
-    from blueprint.climbing.network.fast_moves import fast_moves
+    from blueprint.climbing.fast_moves import fast_moves
     from blueprint.layers.bfloat import native_half
 
     if not isinstance(blueprint, ClimbingBlueprint) or not native_half():
@@ -242,8 +242,8 @@ def _network_agent(game: Game, path: Path, settings: tuple[str, ...]) -> GameAge
         from blueprint.networks import load_network
 
         return load_network(path, game)
+    from blueprint.climbing.climbing_blueprint import MovePlay, move_agent
     from blueprint.climbing.move_config import CLIMBING
-    from blueprint.climbing.move_play import MovePlay, move_agent
 
     changes = read_settings(settings, field_types(MovePlay), label=NETWORK)
     if read_checkpoint(path, prefix="-")[1].get("kind") != CLIMBING:

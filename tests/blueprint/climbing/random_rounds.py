@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.climbing.training.climbing_play import MoveChoices, play_in_lockstep
 from games.support.array_types import Ints
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.climbing.inputs.move_inputs import move_inputs
-from blueprint.climbing.rules.big2_turns import big2_turns_to_shed
-from blueprint.climbing.rules.doudizhu_turns import turns_to_shed
+from blueprint.climbing.big2.big2_turns import big2_turns_to_shed
+from blueprint.climbing.doudizhu.doudizhu_turns import turns_to_shed
+from blueprint.climbing.move_inputs import move_inputs
 from blueprint.climbing.training.climbing_play import (
     MoveChoices,
     against,

@@ -10,12 +10,11 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
-from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.climbing_blueprint import MovePlay, load_climbing_blueprint, move_agent
+from blueprint.climbing.fast_moves import fast_moves
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.move_play import MovePlay, move_agent
-from blueprint.climbing.network.fast_moves import fast_moves
-from blueprint.climbing.network.move_network import move_network
+from blueprint.climbing.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.move_network import move_network
 from blueprint.climbing.training.climbing_play import (
     MoveChoices,
     MoveRecord,

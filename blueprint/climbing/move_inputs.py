@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from blueprint.climbing.inputs.row_layout import rows_hash
+from blueprint.climbing.row_layout import rows_hash
 from blueprint.game_lockstep import GameLockstep
 from blueprint.networks import OF_GAMES
 from games.game import CHANCE, TERMINAL, Game, GameError
