@@ -22,15 +22,11 @@ from games.support.files import FileProblem, open_regular, read_bytes, write_byt
 
 __all__ = [
     "FORMAT",
-    "GAMES_WITH_NETWORKS",
-    "SHIPPED",
-    "SHIPPED_GAMES",
     "CheckpointError",
     "check_beside",
     "check_description",
     "check_features",
     "read_checkpoint",
-    "shipped_file",
     "write_checkpoint",
 ]
 
@@ -43,24 +39,10 @@ _DAMAGED = (
     *(SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError, OverflowError),
     *(MemoryError, RecursionError),
 )
-WEIGHTS = Path(__file__).parent / "weights"
-GUANDAN = "guandan"
-SHIPPED = WEIGHTS / f"{GUANDAN}.safetensors"
-"""GuanDan's checkpoint that comes with the package."""
-GAMES_WITH_NETWORKS = ("doudizhu", "big2")
-"""Games with a network of the climbing kind whose checkpoint comes with the package too."""
-SHIPPED_GAMES = (*GAMES_WITH_NETWORKS, GUANDAN)
 
 
 class CheckpointError(ValueError):
     """A file that is no checkpoint, is damaged, or belongs to something else."""
-
-
-def shipped_file(game: str) -> Path | None:
-    """Return the checkpoint that comes with the package for a game by its string, or None."""
-    if game.partition("(")[0] == GUANDAN:  # its parameter changes the lists of moves alone
-        return SHIPPED
-    return WEIGHTS / f"{game}.safetensors" if game in GAMES_WITH_NETWORKS else None
 
 
 def write_checkpoint(path: str | Path, tensors: dict[str, Array], description: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from games.game import Game, GameError, not_zero_sum
 from games.parameters import Int, Parameter
 from games.support.near import near
-from games.support.own import entry_point, entry_points_of, is_own, own_object
+from games.support.own import entry_point, entry_points_of, is_own, own_object, registered
 
 __all__ = [
     "PRESETS",
@@ -103,8 +102,7 @@ def game_spec(name: str) -> GameSpec:
     if name in _registered:
         return _registered[name]
     if name in _BUILT_IN:
-        module, attribute = _BUILT_IN[name].split(":")
-        game = getattr(importlib.import_module(module), attribute)
+        game = registered(_BUILT_IN[name])
         _registered[name] = GameSpec(name, game.summary, game.parameters, game)
         return _registered[name]
     installed = entry_points_of("gs2.games")
@@ -179,8 +177,7 @@ def recorded_game(text: str) -> Game:
     where = _RECORDED.get(text.strip().partition("(")[0])
     if where is None:
         return load_game(text, general_sum=True)
-    module, _, name = where.partition(":")
-    game: Game = getattr(importlib.import_module(module), name)(text)
+    game: Game = registered(where)(text)
     return game
 
 

@@ -11,13 +11,14 @@ its cards look in the browser (`gs2.web.games.card_face.Face`).
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
-__all__ = ["FIRST", "OWN_COMMANDS", "own_part", "own_parts"]
+from games.support.own import registered
+
+__all__ = ["FIRST", "OWN_COMMANDS", "TITLES", "games_with", "own_part", "own_parts"]
 
 FIRST = "guandan"
-"""The game of `gs2 match` and `gs2 ladder` where none is named, and of files that name none."""
+"""The game of commands, and of tables in the browser, where none is named."""
 
 WINGS = {
     "guandan": {
@@ -51,16 +52,21 @@ OWN_COMMANDS = {
 """Commands of one game alone, by name: module, attribute, and the line that `gs2 --help` shows for it."""
 
 
+TITLES = {"guandan": "GuanDan", "doudizhu": "DouDiZhu", "big2": "Big2"}
+"""Games by the names that people write, where those are not their strings."""
+
+
+def games_with(part: str) -> dict[str, str]:
+    """Return, by game, where a part lies that games register: MODULE:NAME each."""
+    return {game: parts[part] for game, parts in WINGS.items() if part in parts}
+
+
 def own_part(game: str, part: str) -> Any | None:
     """Return a part that a game registers; None if it has none. game: its string."""
     where = WINGS.get(game.partition("(")[0], {}).get(part)
-    if where is None:
-        return None
-    module, _, name = where.partition(":")
-    found = importlib.import_module(module)
-    return getattr(found, name) if name else found
+    return None if where is None else registered(where)
 
 
 def own_parts(part: str) -> list[Any]:
     """Return what every game registers as a part of this name."""
-    return [own_part(game, part) for game, parts in WINGS.items() if part in parts]
+    return [registered(where) for where in games_with(part).values()]

@@ -19,7 +19,6 @@ import numpy as np
 from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
 from cfr.private_moves.kernels import normalize
 from experiments.commit import commit_of_code
-from experiments.refinement.on_public_tree import SplicingError
 from games.registry import load_game
 from games.support.files import check_folder
 from games.support.json_rows import JsonRows, Row
@@ -28,6 +27,7 @@ from gs2.commands.groups import run_alone
 from gs2.play.agent_names import load_searched
 from gs2.play.search_agent import SearchAgent, named_search
 from gs2.policies.private_moves import private_policy
+from studies.spliced_on_public_tree import SplicingError
 
 __all__ = ["PrivateRows", "main", "mixture", "searched"]
 

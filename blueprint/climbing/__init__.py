@@ -1,1 +1,1 @@
-"""Deep Monte Carlo for climbing games: DouDiZhu and Big2."""
+"""Deep Monte Carlo for climbing games, whose moves are inputs of the network."""

@@ -1,6 +1,6 @@
 """A trained network of a climbing game as a blueprint: action values, a policy and values at every seat.
 
-    blueprint = load_climbing_blueprint("runs/ddz/last.safetensors", load_game("doudizhu"))
+    blueprint = load_climbing_blueprint("runs/ddz/last.safetensors", game)
 
 Answers are in single precision, so that what is asked together does not matter.
 """
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import check_features, read_checkpoint
-from blueprint.climbing.inputs.move_inputs import move_inputs
+from blueprint.climbing.fast_moves import FastMoves, fast_moves
 from blueprint.climbing.move_config import described_config
-from blueprint.climbing.network.fast_moves import FastMoves, fast_moves
+from blueprint.climbing.move_inputs import move_inputs
 from blueprint.paper_parts import check_paper_fields, paper_part
 from blueprint.protocol import Agent
 from games.game import Game

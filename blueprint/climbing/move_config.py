@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import attrs
 
 from blueprint.checkpoint import CheckpointError, check_description
+from blueprint.networks import OF_GAMES
 from blueprint.paper_parts import check_paper_fields
 from games.game import Game
 from games.support.configuration import Configuration, flag, integer, one_of, real, text
@@ -31,7 +32,7 @@ class ClimbingConfig(Configuration):
     action, action_blocks: the same of the head that runs once a move.
     critic: width of the critic, which sees all hands and is used in training alone: what it expects is taken
         off the returns that the moves are learned from. 0 for plain Deep Monte Carlo.
-    target: "win" or "payoff" (bombs double, in DouDiZhu); see TARGETS.
+    target: "win" or "payoff" (which bombs may double); see TARGETS.
     rounds: of a generation, played in lockstep and then learned from. passes: times each decision is.
     batch: decisions a gradient step. views: seats that do not act whose value is learned, a decision.
     learning_rate: of Adam; it falls as 1 / sqrt(1 + decisions / halving).
@@ -103,9 +104,10 @@ def described_config(path: str | Path, description: dict[str, Any], game: Game) 
     Raises CheckpointError if it is of another kind or game.
     """
     if description.get("kind") != CLIMBING:
+        known = [name for name, one in OF_GAMES.items() if one.kind == CLIMBING]
         raise CheckpointError(
             f"checkpoint: {path} must be of a climbing game; it is of kind {description.get('kind')!r}; take "
-            "one that gs2 train doudizhu or big2 wrote"
+            f"one that gs2 train {' or '.join(known)} wrote"
         )
     if description.get("game") != game.name:
         raise CheckpointError(

@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.fast_moves import FastMoves
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.network.fast_moves import FastMoves
-from blueprint.climbing.network.move_network import MoveNetwork
+from blueprint.climbing.move_inputs import MoveInputs
+from blueprint.climbing.move_network import MoveNetwork
 from blueprint.layers.fused import joined
 from blueprint.layers.half_rows import Layers
 from blueprint.papers.danzero import PersonalityHead

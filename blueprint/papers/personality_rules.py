@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.pruning import hand_rests
 from blueprint.papers.styles import first_best

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.guandan.rules.split_agents import PersonalityAgent, StrongAgent
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.personality_rules import personality_choice

@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint
-from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_config import described_config
+from blueprint.climbing.move_inputs import MoveInputs, move_inputs
 from blueprint.papers.fields import ALPHA, PERSONALITIES
 from blueprint.papers.listening import ListeningNetwork
 from blueprint.protocol import Decisions

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.climbing.training.climbing_play import play_in_lockstep
 from blueprint.climbing.training.move_trainer import MoveTrainer
 from blueprint.protocol import Decisions

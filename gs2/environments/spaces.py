@@ -27,7 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs, RowInputs, move_inputs
+from blueprint.climbing.move_inputs import MoveInputs, RowInputs, move_inputs
 from blueprint.research.infoset_features import ActionColumns, InfosetFeatures, feature_kind, scalar_actions
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu

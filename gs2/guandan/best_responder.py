@@ -22,7 +22,8 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.play.quick_agents import RULE_AGENTS
 from blueprint.guandan.train_config import TrainConfig
 from games.guandan.rounds.round import GuanDan

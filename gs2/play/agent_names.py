@@ -18,8 +18,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.agent_name import NETWORK, SUFFIX, AgentName, NamedAgent, made_agent, parse_name, source_of
-from blueprint.checkpoint import SHIPPED_GAMES, read_checkpoint, shipped_file
+from blueprint.agent_name import (
+    NETWORK,
+    SUFFIX,
+    AgentName,
+    NamedAgent,
+    made_agent,
+    parse_name,
+    source_of,
+)
+from blueprint.checkpoint import read_checkpoint
+from blueprint.networks import SHIPPED_GAMES, shipped_file
 from blueprint.protocol import (
     Agent,
     AgentFault,
@@ -116,7 +125,7 @@ def _played(game: Game, name: AgentName, seed: int) -> Agent | Blueprint:
     if name.own:
         return _made_agent(name.text)
     if name.name.lower() == NETWORK and name.settings:
-        from blueprint.research.named_network import trained_network
+        from blueprint.networks import trained_network
 
         decisions = count_in(",".join(name.settings), "network: decisions", UnknownAgent)
         return trained_network(game, decisions, np.random.default_rng(seed))
@@ -156,7 +165,7 @@ def with_quick_copy(blueprint: Blueprint, path: str | Path) -> Blueprint:
     Of any blueprint but a climbing game's network, and on other processors, itself.
     """
     from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
-    from blueprint.climbing.network.fast_moves import fast_moves
+    from blueprint.climbing.fast_moves import fast_moves
     from blueprint.layers.bfloat import native_half
 
     if not isinstance(blueprint, ClimbingBlueprint) or not native_half():
@@ -254,7 +263,7 @@ def _network_agent(game: Game, path: Path, settings: tuple[str, ...]) -> Agent |
     not.
     """
     if not settings:
-        from blueprint.research.named_network import load_network
+        from blueprint.networks import load_network
 
         return load_network(path, game)
     from blueprint.climbing.climbing_blueprint import MovePlay, move_agent

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.climbing.rules.doudizhu_turns import TURN_ROOM, doudizhu_turns
+from blueprint.climbing.doudizhu.doudizhu_turns import TURN_ROOM, doudizhu_turns
 from blueprint.protocol import Decisions
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import BOMB, PASS, SOLO, Tables, move_table

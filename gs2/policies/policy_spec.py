@@ -147,11 +147,11 @@ def policy_from_spec(
         q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
         return soft_policy(tree, q, SOFTNESS * payoff_span(game))
     if colon and word == "network":
-        from blueprint.research.named_network import trained_network
+        from blueprint.networks import trained_network
 
         return policy_of(trained_network(game, int(amount), np.random.default_rng(seed)), game, tree)
     if spec.endswith(".safetensors"):
-        from blueprint.research.named_network import load_network
+        from blueprint.networks import load_network
 
         return policy_of(load_network(spec, game), game, tree)
     if spec.endswith(".json"):

@@ -86,7 +86,7 @@ def private_policy(
     Raises PolicySpecError for another name, StateError or CheckpointError for another game's file.
     """
     if spec.endswith(".safetensors"):
-        from blueprint.research.named_network import load_network
+        from blueprint.networks import load_network
 
         network = load_network(spec, form.game)
         tell(f"asking {spec} at {form.n_slots:,} slots …")

@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs
-from blueprint.climbing.network.fast_moves import FastMoves
+from blueprint.climbing.fast_moves import FastMoves
+from blueprint.climbing.move_inputs import MoveInputs
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.support.array_types import Array, Ints
@@ -75,7 +75,7 @@ class _DouDizhuCards:
         return found
 
     def turns(self, held: Ints) -> int:
-        from blueprint.climbing.rules.doudizhu_turns import turns_to_shed
+        from blueprint.climbing.doudizhu.doudizhu_turns import turns_to_shed
         from games.climbing.doudizhu.multiset import pack_ranks
 
         return turns_to_shed(int(pack_ranks(held)))
@@ -102,7 +102,7 @@ class _Big2Cards:
         return found
 
     def turns(self, held: Ints) -> int:
-        from blueprint.climbing.rules.big2_turns import big2_turns_to_shed
+        from blueprint.climbing.big2.big2_turns import big2_turns_to_shed
 
         return big2_turns_to_shed(self.game, sum(1 << int(card) for card in np.flatnonzero(held)))
 

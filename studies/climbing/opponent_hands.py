@@ -31,8 +31,8 @@ from studies.climbing.pruning_shares import MARGINS, PAPER, RECIPE_MARGIN, count
 from studies.climbing.same_deals import as_each_team
 
 if TYPE_CHECKING:
-    from blueprint.climbing.inputs.move_inputs import MoveInputs
-    from blueprint.climbing.network.fast_moves import FastMoves
+    from blueprint.climbing.fast_moves import FastMoves
+    from blueprint.climbing.move_inputs import MoveInputs
     from blueprint.protocol import Agent
 
 __all__ = ["Side", "opponent_hands", "played_bombs", "without_model"]
@@ -62,8 +62,8 @@ def _mean(values: NDArray[np.float64]) -> tuple[float, float, float]:
 def _network(path: Path, inputs: MoveInputs, *, hears: bool = True) -> tuple[FastMoves, int]:
     """Return a checkpoint's network and its margin of pruning."""
     from blueprint.checkpoint import read_checkpoint
+    from blueprint.climbing.fast_moves import fast_moves
     from blueprint.climbing.move_config import described_config
-    from blueprint.climbing.network.fast_moves import fast_moves
 
     tensors, description = read_checkpoint(path, prefix="network.")
     config = described_config(path, description, inputs.game)
@@ -170,7 +170,7 @@ def opponent_hands(
     checkpoint: Path, game: str, rounds: int, against: Path | None, seed: int, as_json: bool
 ) -> None:
     """Measure the opponent model in CHECKPOINT, move pruning, and what they are worth in play."""
-    from blueprint.climbing.inputs.move_inputs import move_inputs
+    from blueprint.climbing.move_inputs import move_inputs
     from games.registry import load_game
 
     inputs = move_inputs(load_game(game))

@@ -28,7 +28,7 @@ from gs2.commands.groups import run_alone
 from studies.climbing.same_deals import as_each_team
 
 if TYPE_CHECKING:
-    from blueprint.climbing.inputs.move_inputs import MoveInputs
+    from blueprint.climbing.move_inputs import MoveInputs
     from blueprint.climbing.training.climbing_play import MoveRecord
     from blueprint.protocol import Agent, Decisions
 
@@ -183,7 +183,7 @@ def _recognition(path: Path, inputs: MoveInputs, rounds: int, seed: int) -> list
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def persona_styles(checkpoint: Path | None, game: str, rounds: int, seed: int, as_json: bool) -> None:
     """Measure the personalities' rules, or how well CHECKPOINT plays in their manner."""
-    from blueprint.climbing.inputs.move_inputs import move_inputs
+    from blueprint.climbing.move_inputs import move_inputs
     from blueprint.papers.personality_rules import RULED
     from games.registry import load_game
 

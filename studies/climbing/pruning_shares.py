@@ -25,7 +25,7 @@ from gs2.commands.common import COUNT, SEED, print_json
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
-    from blueprint.climbing.inputs.move_inputs import MoveInputs
+    from blueprint.climbing.move_inputs import MoveInputs
     from blueprint.protocol import Agent, Decisions
 
 __all__ = [
@@ -152,7 +152,7 @@ def playing_agent(inputs: MoveInputs, name: str, rng: np.random.Generator) -> Ag
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def pruning_shares(game: str, turns: int, play: str, seed: int, as_json: bool) -> None:
     """Print the share of moves that pruning takes away, beside the paper's."""
-    from blueprint.climbing.inputs.move_inputs import move_inputs
+    from blueprint.climbing.move_inputs import move_inputs
     from games.registry import load_game
 
     rng = np.random.default_rng([seed, 0x0D3C])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from games.support.array_types import Array, Ints
 
 if TYPE_CHECKING:
-    from blueprint.climbing.inputs.move_inputs import MoveInputs
+    from blueprint.climbing.move_inputs import MoveInputs
     from blueprint.climbing.training.climbing_play import MoveRecord
     from blueprint.protocol import Agent, Decisions
 

@@ -225,7 +225,8 @@ def ablate_learning(
     """Print what training settings learn from the same games."""
     import torch
 
-    from blueprint.checkpoint import SHIPPED, read_checkpoint
+    from blueprint.checkpoint import read_checkpoint
+    from blueprint.guandan import SHIPPED
     from blueprint.guandan.train_config import TrainConfig
     from games.support.configuration import ConfigError
     from games.support.spec import field_types, read_settings

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from blueprint.check import check_blueprint
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
+from blueprint.networks import load_network
 from blueprint.protocol import Blueprint, agent_of
 from blueprint.research.game_network import GameNetwork, GameNetworkConfig, NetworkLayout, load_game_network
 from blueprint.research.game_selfplay import play_generation
 from blueprint.research.game_training import GameTrainer, train_game_network
 from blueprint.research.infoset_features import ActionColumns, InfosetFeatures, feature_kind
-from blueprint.research.named_network import load_network
 from cfr.best_response import best_response_values, exploitability
 from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import sequence_form

@@ -14,7 +14,8 @@ from pathlib import Path
 import click
 import pytest
 
-from blueprint.checkpoint import SHIPPED, read_checkpoint
+from blueprint.checkpoint import read_checkpoint
+from blueprint.guandan import SHIPPED
 from cfr.policies.policy import load_policy, load_state
 from experiments.refinement.rows import read_rows
 from games.support.locks import hold

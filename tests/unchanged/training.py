@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.checkpoint import SHIPPED
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 

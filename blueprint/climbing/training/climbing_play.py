@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.choosing import choose_soft
-from blueprint.climbing.inputs.move_inputs import MoveInputs
-from blueprint.climbing.network.fast_moves import FastMoves
+from blueprint.climbing.fast_moves import FastMoves
+from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.protocol import Agent, Decisions, drawn, shared_out
 from games.game import TERMINAL
 from games.support.array_types import Array, Ints

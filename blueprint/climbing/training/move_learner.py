@@ -20,10 +20,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.choosing import TopChoices
-from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.fast_moves import FastCritic, FastMoves, fast_moves
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.network.fast_moves import FastCritic, FastMoves, fast_moves
-from blueprint.climbing.network.move_network import HandCritic, move_network
+from blueprint.climbing.move_inputs import MoveInputs
+from blueprint.climbing.move_network import HandCritic, move_network
 from blueprint.climbing.training.climbing_play import MoveRecord
 from blueprint.layers.bfloat import native_half
 from blueprint.learning.learner import BaseLearner, arrays_of, decayed, drawn_rows, looking_back

@@ -23,9 +23,9 @@ from blueprint.checkpoint import (
 )
 from blueprint.choosing import TopChoices
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
-from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.fast_moves import FastMoves
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
-from blueprint.climbing.network.fast_moves import FastMoves
+from blueprint.climbing.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.training.climbing_play import (
     MoveRecord,
     against,

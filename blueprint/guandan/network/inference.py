@@ -21,7 +21,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
+from blueprint.checkpoint import CheckpointError, read_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.fast_tower import FastTower, Looks
 from blueprint.guandan.network.input_kernels import encode_actions_into, encode_states_into
 from blueprint.guandan.network.input_layout import (

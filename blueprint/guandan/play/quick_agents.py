@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.agent_name import NETWORK, SUFFIX, AgentName, NamedAgent, Namer, agent_named, parse_name
-from blueprint.checkpoint import SHIPPED
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from blueprint.guandan.rules.split_agents import MinCombinationAgent, PersonalityAgent, StrongAgent

@@ -7,7 +7,7 @@ five natural cards of one suit go out as one move under either name.
 
 With unit costs the result is exact (three equal straights are never needed: two plates and trips hold the
 same cards, likewise three equal tubes are three bombs and two equal plates are two bombs). With other costs
-the search is over the same splits. Source of the idea: Luo & Tan 2024 (ODMC), for DouDizhu and Big2.
+the search is over the same splits. Source of the idea: Luo & Tan 2024 (ODMC), for climbing games.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ import attrs
 import numpy as np
 import torch
 
-from blueprint.checkpoint import SHIPPED, check_description, read_checkpoint, write_checkpoint
+from blueprint.checkpoint import check_description, read_checkpoint, write_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.input_layout import LAYOUTS
 from blueprint.guandan.network.q_network import Critic, QNetwork
 from blueprint.guandan.train_config import NetworkConfig

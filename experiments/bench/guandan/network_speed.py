@@ -18,7 +18,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from blueprint.checkpoint import SHIPPED, read_checkpoint
+from blueprint.checkpoint import read_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.input_layout import ACTION_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import EncodingRoom

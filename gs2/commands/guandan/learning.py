@@ -12,7 +12,8 @@ import click
 import numpy as np
 import torch
 
-from blueprint.checkpoint import SHIPPED, read_checkpoint
+from blueprint.checkpoint import read_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.training.distilling import SMALL, DistilConfig, distil, save_student
 from games.support.spec import field_types, read_settings

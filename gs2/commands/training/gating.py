@@ -1,4 +1,4 @@
-"""`gs2 gate`: a checkpoint replaces another, of GuanDan or of any game, only if it is better beyond doubt."""
+"""`gs2 gate`: a checkpoint replaces another, of any game, only if it is better beyond doubt."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import click
 
 from gs2.commands.common import CORES, COUNT, ON, OUTPUT_FILE, SEED, Interruption, print_json, stderr, stdout
 from gs2.commands.matches.endings import rounds_are_pairs
+from gs2.wings import FIRST
 
 if TYPE_CHECKING:
     from gs2.play.gate import GateResult
 
 __all__ = ["gate"]
 
-GUANDAN = "guandan"
 MOST = 8000
 """Pairs of games at most by default."""
 
@@ -64,12 +64,12 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
     """Decide whether a checkpoint is better than the shipped one beyond doubt.
 
     CANDIDATE plays duplicate deals against the shipped network. After 100 deals or more, the match stops as
-    soon as an interval excludes zero: that of net levels a round at GuanDan, of payoffs a game elsewhere. It
-    is corrected for repeated looks. Exit code 0 means better, 1 worse or undecided.
+    soon as an interval excludes zero: that of net levels a round, or of payoffs a game. It is corrected for
+    repeated looks. Exit code 0 means better, 1 worse or undecided.
     A file keeps the deals. After Ctrl-C or a kill, the same command continues from it, even if the candidate
     was moved.
     """
-    from blueprint.inference_file import check_export, export_checkpoint
+    from blueprint.networks import check_export, export_checkpoint
     from games.registry import game_string, load_game
     from gs2.play.arena import Arena
     from gs2.play.contests import Meeting, contest_of
@@ -155,13 +155,14 @@ def _check_target(target: Path, candidate: Path) -> None:
 
 
 def _trained_on(candidate: Path) -> str:
-    """Return the game of a checkpoint; of what is none, GuanDan, whose loader says what is wrong."""
+    """Return the game of a checkpoint; of what is none, the first game, whose loader says what is wrong."""
     from blueprint.checkpoint import CheckpointError, read_checkpoint
+    from blueprint.networks import game_of
 
     try:
-        return str(read_checkpoint(candidate, prefix="-")[1].get("game", GUANDAN))
+        return game_of(read_checkpoint(candidate, prefix="-")[1])
     except CheckpointError:
-        return GUANDAN
+        return FIRST
 
 
 def _kept_deals(which: str) -> Path | None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
+from blueprint.checkpoint import CheckpointError, read_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.objective import result_worth
 from blueprint.protocol import Blueprint, Decisions
 from games.guandan.rounds.round import GuanDan

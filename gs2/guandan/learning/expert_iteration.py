@@ -20,7 +20,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.checkpoint import SHIPPED, read_checkpoint, write_checkpoint
+from blueprint.checkpoint import read_checkpoint, write_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.input_layout import LAYOUTS
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig

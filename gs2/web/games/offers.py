@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from blueprint.networks import shipped_file
 from games.game import Game, GameError
 from games.parameters import Bool, Int, Ints, OneOf, Parameter
 from games.registry import game_spec, load_game
@@ -19,6 +20,7 @@ from games.support.own import is_own, own_object
 from gs2.web.games.fixed_landlord import fixed_form
 from gs2.web.tables.seat_labels import seat_labels
 from gs2.web.tables.table import Refused
+from gs2.wings import FIRST, TITLES, games_with
 
 __all__ = [
     "GAMES",
@@ -30,9 +32,11 @@ __all__ = [
     "own_games",
 ]
 
-GAMES = ("doudizhu", "big2", "leduc_poker", "kuhn_poker", "liars_dice", "goofspiel")
-"""Games that the page offers, by their registered names; each seat's cards or words can be shown."""
 SMALL = ("leduc_poker", "kuhn_poker", "liars_dice", "goofspiel")
+GAMES = (*games_with("face"), *SMALL)
+"""Games that the page offers, by their registered names; each seat's cards or words can be shown."""
+NETWORKED = tuple(name for name in GAMES if shipped_file(name) is not None)
+"""Those of them whose networks come with the package."""
 NETWORK = ".safetensors"
 SEATS = (2, 3, 4)
 """Seats that the page has places for."""
@@ -68,13 +72,15 @@ class AgentOffer:
         return fixed if self.exactly == fixed else None
 
 
-_SHEDDING, _BIG2_SHEDDING = "gs2.play.shedding:SHEDDING", "gs2.play.big2_shedding:BIG2_SHEDDING"
-_SEARCH = "+rollout:branches=4"
 LISTED = (
-    AgentOffer(label="rules+search", name=f"{_SHEDDING}{_SEARCH}", games=("doudizhu",), about="search"),
-    AgentOffer(label="rules", name=_SHEDDING, games=("doudizhu",), about="rules"),
-    AgentOffer(label="rules+search", name=f"{_BIG2_SHEDDING}{_SEARCH}", games=("big2",), about="search"),
-    AgentOffer(label="rules", name=_BIG2_SHEDDING, games=("big2",), about="rules"),
+    *(
+        AgentOffer(label=label, name=f"{rule}{search}", games=(game,), about=about)
+        for game, rule in games_with("teacher").items()
+        for label, search, about in (
+            ("rules+search", "+rollout:branches=4", "search"),
+            ("rules", "", "rules"),
+        )
+    ),
     AgentOffer(label="cfr", name="cfr:300", games=SMALL, about="cfr"),
     AgentOffer(label="random", name="uniform", games=GAMES, about="random"),
 )
@@ -94,12 +100,10 @@ def offered_agents(given: Sequence[str] = (), own: Sequence[str] = ()) -> tuple[
 
 def _shipped() -> list[AgentOffer]:
     """Return the agents of the networks that come with the package, with search and without."""
-    from blueprint.checkpoint import GAMES_WITH_NETWORKS, shipped_file
-
     found = []
-    for game in GAMES_WITH_NETWORKS:
+    for game in NETWORKED:
         path = shipped_file(game)
-        if game in GAMES and path is not None and path.is_file():
+        if path is not None and path.is_file():
             for label, name, about in (
                 ("network+search", "network+rollout", "network_search"),
                 ("network", "network", "network"),
@@ -121,7 +125,6 @@ def _named_file(base: str) -> Path | None:
 
 def _given(name: str, all_given: Sequence[str]) -> list[AgentOffer]:
     """Return an agent of the command line: one offer, or one for each game whose shipped network it is."""
-    from blueprint.checkpoint import GAMES_WITH_NETWORKS
     from gs2.play.agent_names import network_file, parse_agent
     from gs2.policies.policy_spec import check_policy_file
 
@@ -146,10 +149,8 @@ def _given(name: str, all_given: Sequence[str]) -> list[AgentOffer]:
     if path is not None:
         check_policy_file(path)
     word = base.partition(":")[0].lower().rstrip("+-")
-    if word == "network" and network_file(GAMES_WITH_NETWORKS[0], parsed) is not None:
-        return [
-            AgentOffer(label=label, name=name, games=(game,), exactly=game) for game in GAMES_WITH_NETWORKS
-        ]
+    if word == "network" and network_file(NETWORKED[0], parsed) is not None:
+        return [AgentOffer(label=label, name=name, games=(game,), exactly=game) for game in NETWORKED]
     known = word in ("uniform", "network", "cfr", "dmc")
     if not (known or path is not None or is_own(base)):
         raise GameError(
@@ -168,7 +169,7 @@ def _of_network(name: str, label: str, path: Path) -> AgentOffer:
     if family not in GAMES:
         raise GameError(
             f"game agent {name!r} must be of a game that the page offers, one of {', '.join(GAMES)}; it "
-            f"was trained on {trained or 'GuanDan'}; give GuanDan's agents as --agent"
+            f"was trained on {trained or TITLES[FIRST]}; give {TITLES[FIRST]}'s agents as --agent"
         )
     return AgentOffer(label=label, name=name, games=(family,), exactly=trained)
 

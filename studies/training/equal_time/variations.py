@@ -142,7 +142,7 @@ def _read(
     checkpoint: Path | None, tries: tuple[str, ...], beside: tuple[str, ...], settings: tuple[str, ...]
 ) -> tuple[VariedCourse, dict[str, Any]]:
     """Return the course, and the changes for all ways. Raises ConfigError and CheckpointError."""
-    from blueprint.checkpoint import SHIPPED
+    from blueprint.guandan import SHIPPED
     from blueprint.guandan.train_config import TrainConfig
     from games.support.configuration import ConfigError
     from games.support.spec import field_types, read_settings

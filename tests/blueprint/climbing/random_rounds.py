@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.climbing.training.climbing_play import play_in_lockstep
 from blueprint.protocol import Decisions
 from games.support.array_types import Ints

@@ -15,16 +15,16 @@ import torch
 from blueprint import check_blueprint
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
-from blueprint.climbing.inputs.move_inputs import move_inputs
+from blueprint.climbing.fast_moves import FastCritic, fast_moves
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.network.fast_moves import FastCritic, fast_moves
-from blueprint.climbing.network.move_network import HandCritic, move_network
+from blueprint.climbing.move_inputs import move_inputs
+from blueprint.climbing.move_network import HandCritic, move_network
 from blueprint.climbing.training.climbing_play import play_in_lockstep, soft_player
 from blueprint.climbing.training.move_trainer import MoveTrainer, random_stake
 from blueprint.learning.run import RunLimits, RunManner, train
+from blueprint.networks import load_network
 from blueprint.papers.pruning import kept_words
 from blueprint.protocol import Decisions, agent_name, probabilities
-from blueprint.research.named_network import load_network
 from games import Game, load_game
 from games.support.array_types import Array, Ints
 from games.support.configuration import ConfigError

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.climbing.inputs.big2_rows import BIG2_MOVE_BLOCKS, BIG2_SEAT_BLOCKS
-from blueprint.climbing.inputs.doudizhu_rows import MOVE_BLOCKS, SEAT_BLOCKS
-from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
-from blueprint.climbing.inputs.row_layout import Blocks, block_starts, rows_hash
+from blueprint.climbing.big2 import big2_inputs
+from blueprint.climbing.doudizhu.doudizhu_inputs import MOVE_BLOCKS, SEAT_BLOCKS
+from blueprint.climbing.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.row_layout import Blocks, block_starts, rows_hash
 from games import load_game
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.multiset import RANK_LETTERS
@@ -44,7 +44,7 @@ def positions(inputs: MoveInputs, rounds: int, rng: np.random.Generator) -> Rows
 
 def blocks_of(row: NDArray[np.uint8], blocks: Blocks) -> dict[str, list[int]]:
     """Return a row by its blocks' names."""
-    starts = block_starts(blocks)
+    starts = block_starts(blocks)._asdict()
     return {name: row[starts[name] : starts[name] + width].tolist() for name, width in blocks}
 
 
@@ -106,14 +106,14 @@ def test_a_row_of_big2_says_what_the_slow_twin_says(options: dict[str, Any]) -> 
     seats = rng.integers(0, game.num_players, len(states))
     seen, hidden = rows_of(inputs, states, seats)
     for k, state in enumerate(states):
-        same(seen[k], BIG2_SEAT_BLOCKS, big2_seat_blocks(game, state, int(seats[k])))
+        same(seen[k], big2_inputs.SEAT_BLOCKS, big2_seat_blocks(game, state, int(seats[k])))
         assert hidden[k].tolist() == big2_hidden_bits(game, state, int(seats[k]))
     states = states[states["player"] >= 0]
     legal, out = moves_of(inputs, states)
     for j in rng.integers(0, len(legal.values), amount(200, 40)):
         state = states[int(np.searchsorted(legal.offsets, j, side="right")) - 1]
         twin = big2_move_blocks(game, state, int(state["player"]), int(legal.values[j]))
-        same(out[j], BIG2_MOVE_BLOCKS, twin)
+        same(out[j], big2_inputs.MOVE_BLOCKS, twin)
 
 
 @pytest.mark.parametrize(("players", "stays_out"), [(2, True), (3, False), (4, False), (4, True)])
@@ -123,7 +123,7 @@ def test_a_row_of_big2_tells_of_the_passes_that_were_made_and_of_no_others(
     game = Big2(players=players, stays_out=stays_out)
     inputs = move_inputs(game)
     assert (inputs.layout == move_inputs(Big2()).layout) == (not stays_out)
-    at, width = block_starts(BIG2_SEAT_BLOCKS)["refused"], dict(BIG2_SEAT_BLOCKS)["refused"]
+    at, width = block_starts(big2_inputs.SEAT_BLOCKS).refused, dict(big2_inputs.SEAT_BLOCKS)["refused"]
     rng = np.random.default_rng(6)
     for state in inputs.deal(4, rng):
         states = np.array([state])
@@ -179,4 +179,4 @@ def test_a_game_with_few_moves_has_no_move_inputs() -> None:
 def test_a_layout_is_named_by_what_it_is() -> None:
     assert rows_hash(1, SEAT_BLOCKS) != rows_hash(2, SEAT_BLOCKS)
     assert rows_hash(1, SEAT_BLOCKS) != rows_hash(1, SEAT_BLOCKS[:-1])
-    assert block_starts((("a", 2), ("b", 3))) == {"a": 0, "b": 2}
+    assert block_starts((("a", 2), ("b", 3)))._asdict() == {"a": 0, "b": 2}

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blueprint.climbing.inputs.move_inputs import move_inputs
-from blueprint.climbing.rules.big2_turns import big2_turns_to_shed
-from blueprint.climbing.rules.doudizhu_turns import turns_to_shed
+from blueprint.climbing.big2.big2_turns import big2_turns_to_shed
+from blueprint.climbing.doudizhu.doudizhu_turns import turns_to_shed
+from blueprint.climbing.move_inputs import move_inputs
 from blueprint.climbing.training.climbing_play import (
     against,
     decided_by,

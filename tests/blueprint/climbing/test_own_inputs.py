@@ -11,9 +11,9 @@ import pytest
 
 import games
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
-from blueprint.climbing.inputs.doudizhu_inputs import DouDizhuInputs
-from blueprint.climbing.inputs.move_inputs import RowInputs, move_inputs
+from blueprint.climbing.doudizhu.doudizhu_inputs import DouDizhuInputs
 from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.climbing.move_inputs import RowInputs, move_inputs
 from blueprint.climbing.training.move_trainer import MoveTrainer
 from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
 from games.climbing.doudizhu.doudizhu import DouDizhu

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.climbing.inputs.move_inputs import move_inputs
+from blueprint.climbing.move_inputs import move_inputs
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent

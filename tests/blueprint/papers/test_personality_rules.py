@@ -11,10 +11,10 @@ import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.climbing.climbing_blueprint import MovePlay, load_climbing_blueprint, move_agent
-from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.fast_moves import fast_moves
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.network.fast_moves import fast_moves
-from blueprint.climbing.network.move_network import move_network
+from blueprint.climbing.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.move_network import move_network
 from blueprint.climbing.training.climbing_play import (
     MoveRecord,
     play_in_lockstep,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.checkpoint import SHIPPED, CheckpointError, check_beside, read_checkpoint, write_checkpoint
+from blueprint.checkpoint import CheckpointError, check_beside, read_checkpoint, write_checkpoint
+from blueprint.guandan import SHIPPED
 from cfr.policies.policy import load_state
 from games.support.files import FileProblem
 from games.support.json_rows import trim_generations

@@ -16,7 +16,7 @@ pytest.importorskip("pettingzoo")
 
 from pettingzoo.test import api_test, seed_test
 
-from blueprint.climbing.inputs.big2_rows import BIG2_MOVE_BITS
+from blueprint.climbing.big2.big2_inputs import Big2Inputs
 from games import load_game
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
@@ -196,7 +196,7 @@ def test_the_rows_of_listed_moves_tell_every_two_of_them_apart() -> None:
             longest = max(longest, count)
             env.step(int(rng.integers(count)))
         assert longest > 5
-    assert GameEnv("big2").observation_space("seat_0")["moves"].shape == (1341, BIG2_MOVE_BITS)
+    assert GameEnv("big2").observation_space("seat_0")["moves"].shape == (1341, Big2Inputs.move_bits)
 
 
 def test_the_longest_list_of_a_hand_of_big2_fits() -> None:

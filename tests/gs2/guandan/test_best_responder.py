@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.checkpoint import SHIPPED, read_checkpoint
+from blueprint.checkpoint import read_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.protocol import UnknownAgent
 from games.support.configuration import ConfigError
 from gs2.guandan import best_responder

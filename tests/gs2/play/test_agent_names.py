@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.checkpoint import CheckpointError, shipped_file
+from blueprint.checkpoint import CheckpointError
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.training.move_trainer import MoveTrainer
 from blueprint.learning.run import RunLimits, RunPlace, train
+from blueprint.networks import shipped_file
 from blueprint.papers.styles import load_persona_agent
 from blueprint.protocol import (
     Blueprint,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.checkpoint import SHIPPED, CheckpointError
+from blueprint.checkpoint import CheckpointError
+from blueprint.guandan import SHIPPED
 from blueprint.protocol import (
     Agent,
     AgentFault,

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from blueprint.checkpoint import GAMES_WITH_NETWORKS, SHIPPED, read_checkpoint, shipped_file, write_checkpoint
+from blueprint.checkpoint import read_checkpoint, write_checkpoint
+from blueprint.guandan import SHIPPED
+from blueprint.networks import shipped_file
 from games import load_game
 from gs2.cli import main
 from gs2.play.arena import Meeting, MeetingError, play_match
 from gs2.play.gate import Challenge, gate
+from gs2.web.games.offers import NETWORKED
 from tests.patience import amount
 
 FEW = ("--pairs", "100", "--batch", "100", "--processes", "1")
@@ -126,7 +129,7 @@ def test_what_cannot_be_gated_is_said_before_anything_is_played(
         assert isinstance(result.exception, SystemExit)
 
 
-@pytest.mark.parametrize("name", GAMES_WITH_NETWORKS)
+@pytest.mark.parametrize("name", NETWORKED)
 def test_the_shipped_networks_are_small_meant_for_their_game_and_beat_its_rule_agent(name: str) -> None:
     path = shipped_file(name)
     assert path is not None and path.stat().st_size <= 8_000_000

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.checkpoint import GAMES_WITH_NETWORKS, shipped_file
+from blueprint.networks import shipped_file
 from blueprint.protocol import UnknownAgent
 from games.registry import load_game
-from gs2.web.games.offers import AgentOffer, offered_agents
+from gs2.web.games.offers import NETWORKED, AgentOffer, offered_agents
 
 SPELLINGS = ("{}", "network@{}", "network:temperature=0.05@{}", "network:temperature=0.05,prune=1@{}+rollout")
 
@@ -29,7 +29,7 @@ def checkpoint(game: str, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("game", GAMES_WITH_NETWORKS)
+@pytest.mark.parametrize("game", NETWORKED)
 def test_a_checkpoint_is_offered_for_its_game_by_its_stem_however_it_is_to_play(
     game: str, tmp_path: Path
 ) -> None:
@@ -64,7 +64,7 @@ def test_a_network_with_a_way_to_play_also_plays_after_an_auction(tmp_path: Path
 
 def test_a_shipped_network_that_plays_otherwise_is_offered_where_there_is_one() -> None:
     found = offered("network:temperature=0.05")
-    assert [(one.games, one.exactly) for one in found] == [((game,), game) for game in GAMES_WITH_NETWORKS]
+    assert [(one.games, one.exactly) for one in found] == [((game,), game) for game in NETWORKED]
     assert {one.label for one in found} == {"network:temperature=0.05"}
     (trained,) = offered("network:300")  # a network that is trained is of any game
     assert "leduc_poker" in trained.games and trained.exactly is None

@@ -14,14 +14,15 @@ from numba import njit
 from numba.extending import intrinsic
 
 import blueprint.guandan.network.inference as fast
-from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.input_layout import FEATURE_HASH, OUTCOMES
 from blueprint.guandan.network.inputs import encode_full
 from blueprint.guandan.network.q_network import Critic, QNetwork
 from blueprint.guandan.train_config import NetworkConfig
-from blueprint.inference_file import LIMIT, export_checkpoint
 from blueprint.layers import half_rows as layers
+from blueprint.networks import LIMIT, export_checkpoint
 from blueprint.protocol import Decisions
 from tests.blueprint.guandan.positions import SMALL, random_tensors, some_decisions
 

@@ -19,9 +19,9 @@ from blueprint.guandan.play.duplicate import duplicate_deals
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.training.samples import lambda_returns
 from blueprint.guandan.training.trainer import Setup, Trainer
-from blueprint.inference_file import export_checkpoint
 from blueprint.learning.learner import looking_back
 from blueprint.learning.run import RunLimits, RunManner, train
+from blueprint.networks import export_checkpoint
 from blueprint.protocol import Decisions
 from games.guandan.rounds.round import GuanDan
 from tests.blueprint.guandan.positions import FAST

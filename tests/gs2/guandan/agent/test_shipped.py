@@ -7,7 +7,8 @@ import shutil
 import numpy as np
 import pytest
 
-from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.play.selfplay import PastMoves
 from blueprint.protocol import PlayedMoves
 from games.guandan.rounds.belief import determinise

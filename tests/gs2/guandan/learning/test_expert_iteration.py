@@ -9,7 +9,8 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from blueprint.checkpoint import SHIPPED, read_checkpoint
+from blueprint.checkpoint import read_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.inference import load_inference
 from blueprint.protocol import Decisions
 from games.guandan.cards import PASS

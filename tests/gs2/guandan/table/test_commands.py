@@ -17,7 +17,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from blueprint.checkpoint import SHIPPED, read_checkpoint, shipped_file, write_checkpoint
+from blueprint.checkpoint import read_checkpoint, write_checkpoint
+from blueprint.guandan import SHIPPED
+from blueprint.networks import shipped_file
 from games.guandan.matches.match_game import read_match
 from gs2.cli import main
 from gs2.commands.guandan import play, serve

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.climbing.inputs.row_layout import Blocks, block_starts, rows_hash, rows_width
+from blueprint.climbing.move_inputs import ActionType
+from blueprint.climbing.row_layout import Blocks, at_least, block_starts, rows_hash, rows_width
+from games.climbing.big2.big2 import Big2
 from games.climbing.big2.big2_rules import PLAYERS, STAYS_OUT, Book
 from games.climbing.big2.card_masks import count_cards, lowest_place
 from games.climbing.big2.combinations import play_head
@@ -24,22 +26,17 @@ from games.climbing.big2.table_rows import (
     PLAYER,
     PLAYS,
     WENT,
+    apply_all,
+    legal_plays,
 )
-from games.support.array_types import Bytes, Int, Ints
+from games.climbing.big2.table_rows import play_randomly as random_play
+from games.game import Game
+from games.ragged import Ragged
+from games.round_rows import views
+from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 
-__all__ = [
-    "BIG2_HASH",
-    "BIG2_HIDDEN_BITS",
-    "BIG2_MOVE_BITS",
-    "BIG2_MOVE_BLOCKS",
-    "BIG2_SEAT_BITS",
-    "BIG2_SEAT_BLOCKS",
-    "BIG2_STAYS_OUT_HASH",
-    "write_big2_hidden",
-    "write_big2_moves",
-    "write_big2_seats",
-]
+__all__ = ["MOVE_BLOCKS", "SEAT_BLOCKS", "Big2Inputs"]
 
 CARDS = 52
 RECENT = 4
@@ -50,7 +47,7 @@ KINDS = 9
 REFUSED = 28
 """What a seat passed on: ranks of singles, ranks of pairs, a triple, five cards."""
 
-BIG2_SEAT_BLOCKS: Blocks = (
+SEAT_BLOCKS: Blocks = (
     ("hand", CARDS),
     ("unseen", CARDS),  # neither held nor played
     ("played", 4 * CARDS),  # by each seat
@@ -67,7 +64,7 @@ BIG2_SEAT_BLOCKS: Blocks = (
     ("refused", 3 * REFUSED),  # by the next seat, the one after and the last
     ("spare", 22),
 )
-BIG2_MOVE_BLOCKS: Blocks = (
+MOVE_BLOCKS: Blocks = (
     ("kind", KINDS),
     ("rank", 13),  # of what decides
     ("suit", 4),
@@ -83,39 +80,21 @@ BIG2_MOVE_BLOCKS: Blocks = (
     ("higher", 6),  # unseen cards, or ranks for pairs and triples, that beat it: 0..4, more
     ("spare", 14),
 )
-BIG2_SEAT_BITS, BIG2_MOVE_BITS = rows_width(BIG2_SEAT_BLOCKS), rows_width(BIG2_MOVE_BLOCKS)
-BIG2_HIDDEN_BITS = 3 * CARDS
+SEAT_BITS, MOVE_BITS = rows_width(SEAT_BLOCKS), rows_width(MOVE_BLOCKS)
+HIDDEN_BITS = 3 * CARDS
 """The hands of the next seat, the one after and the last."""
-BIG2_HASH = rows_hash(1, BIG2_SEAT_BLOCKS, BIG2_MOVE_BLOCKS)
+BIG2_HASH = rows_hash(1, SEAT_BLOCKS, MOVE_BLOCKS)
 """Names the layout; a checkpoint trained on another one is refused."""
-BIG2_STAYS_OUT_HASH = rows_hash(2, BIG2_SEAT_BLOCKS, BIG2_MOVE_BLOCKS)
+BIG2_STAYS_OUT_HASH = rows_hash(2, SEAT_BLOCKS, MOVE_BLOCKS)
 """The same where who has passed stays out: before, seats that were not asked were told to have passed."""
 
-_S, _M = block_starts(BIG2_SEAT_BLOCKS), block_starts(BIG2_MOVE_BLOCKS)
-S_HAND, S_UNSEEN, S_PLAYED, S_LEFT, S_ACTOR = _S["hand"], _S["unseen"], _S["played"], _S["left"], _S["actor"]
-S_KIND, S_RANK, S_SUIT, S_OWNER = _S["beat_kind"], _S["beat_rank"], _S["beat_suit"], _S["owner"]
-S_PASSES, S_OUT, S_OPENS, S_RECENT, S_REFUSED = (
-    _S["passes"],
-    _S["out"],
-    _S["opens"],
-    _S["recent"],
-    _S["refused"],
-)
-M_KIND, M_RANK, M_SUIT, M_CARDS, M_REST = _M["kind"], _M["rank"], _M["suit"], _M["cards"], _M["rest"]
-M_LEFT, M_SINGLES, M_PAIRS, M_TRIPLES = _M["left"], _M["singles"], _M["pairs"], _M["triples"]
-M_FOURS, M_STRAIGHTS, M_FLUSHES, M_HIGHER = _M["fours"], _M["straights"], _M["flushes"], _M["higher"]
+S, M = block_starts(SEAT_BLOCKS), block_starts(MOVE_BLOCKS)
 
 
 @kernel(nogil=True)
 def _card_row(row: Bytes, at: Int, cards: Int) -> None:
     for c in range(52):
         row[at + c] = cards >> c & 1
-
-
-@kernel(nogil=True)
-def _at_least(row: Bytes, at: Int, count: Int, width: Int) -> None:
-    for k in range(min(count, width)):
-        row[at + k] = 1
 
 
 @kernel(nogil=True)
@@ -159,7 +138,7 @@ def _write_past(words: Ints, bytes_: Bytes, i: Int, seat: Int, book: Book, plays
     for k in range(1, number + 1):
         cards, who = plays[k, 0], plays[k, 1]
         if number - k < RECENT:
-            at = S_RECENT + ONE_PLAY * (number - k)
+            at = S.recent + ONE_PLAY * (number - k)
             _card_row(row, at, cards)
             row[at + CARDS + (who - seat + players) % players] = 1
         after = np.int64(bytes_[i, PLAYER])
@@ -176,7 +155,7 @@ def _write_past(words: Ints, bytes_: Bytes, i: Int, seat: Int, book: Book, plays
         for g in range(1, between + 1):
             other = (who + g) % players
             if other != seat and not out >> other & 1:
-                row[S_REFUSED + REFUSED * ((other - seat + players) % players - 1) + place] = 1
+                row[S.refused + REFUSED * ((other - seat + players) % players - 1) + place] = 1
             if book[0][STAYS_OUT]:
                 out |= np.int64(1) << other
         if after == who:  # the lead is free again
@@ -184,10 +163,10 @@ def _write_past(words: Ints, bytes_: Bytes, i: Int, seat: Int, book: Book, plays
 
 
 @kernel(nogil=True)
-def write_big2_seats(
+def _write_seats(
     words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, deck: int, book: Book, out: Bytes
 ) -> None:
-    """Write what seats see, [len(rows), BIG2_SEAT_BITS].
+    """Write what seats see, [len(rows), SEAT_BITS].
 
     words, bytes_: `views` of the states. rows: [k] which of them; seats: [k] in whose eyes.
     deck: the mask of the cards that there are.
@@ -202,31 +181,31 @@ def write_big2_seats(
         for k in range(players):
             who = (seat + k) % players
             gone |= words[i, PLAYED + who]
-            _card_row(row, S_PLAYED + CARDS * k, words[i, PLAYED + who])
+            _card_row(row, S.played + CARDS * k, words[i, PLAYED + who])
             left = count_cards(words[i, HELD + who])
             if left:
-                row[S_LEFT + 13 * k + min(left, 13) - 1] = 1
-            row[S_OUT + k] = bytes_[i, OUT] >> who & 1
-        _card_row(row, S_HAND, words[i, HELD + seat])
-        _card_row(row, S_UNSEEN, deck & ~gone & ~words[i, HELD + seat])
+                row[S.left + 13 * k + min(left, 13) - 1] = 1
+            row[S.out + k] = bytes_[i, OUT] >> who & 1
+        _card_row(row, S.hand, words[i, HELD + seat])
+        _card_row(row, S.unseen, deck & ~gone & ~words[i, HELD + seat])
         player, owner = np.int64(bytes_[i, PLAYER]), np.int64(bytes_[i, OWNER])
         if player < players:
-            row[S_ACTOR + (player - seat + players) % players] = 1
+            row[S.actor + (player - seat + players) % players] = 1
         head, beat = words[i, HEAD], words[i, BEAT]
-        row[S_KIND + _kind_of(head)] = 1
+        row[S.beat_kind + _kind_of(head)] = 1
         if beat:
             card = _decider(beat, head)
-            row[S_RANK + (card >> 2)] = 1
-            row[S_SUIT + (card & 3)] = 1
-            row[S_OWNER + (owner - seat + players) % players] = 1
-        _at_least(row, S_PASSES, np.int64(bytes_[i, PASSES]), 3)
-        row[S_OPENS] = bytes_[i, PLAYS] == 0
+            row[S.beat_rank + (card >> 2)] = 1
+            row[S.beat_suit + (card & 3)] = 1
+            row[S.owner + (owner - seat + players) % players] = 1
+        at_least(row, S.passes, np.int64(bytes_[i, PASSES]), 3)
+        row[S.opens] = bytes_[i, PLAYS] == 0
         _write_past(words, bytes_, i, seat, book, plays, row)
 
 
 @kernel(nogil=True)
-def write_big2_hidden(words: Ints, rows: Ints, seats: Ints, players: int, out: Bytes) -> None:
-    """Write the hands of the other seats, [len(rows), BIG2_HIDDEN_BITS]; nothing for seats that are not."""
+def _write_hidden(words: Ints, rows: Ints, seats: Ints, players: int, out: Bytes) -> None:
+    """Write the hands of the other seats, [len(rows), HIDDEN_BITS]; nothing for seats that are not."""
     for j in range(len(rows)):
         out[j] = 0
         for k in range(players - 1):
@@ -236,8 +215,8 @@ def write_big2_hidden(words: Ints, rows: Ints, seats: Ints, players: int, out: B
 @kernel(nogil=True)
 def _write_rest(row: Bytes, rest: int, book: Book) -> None:
     """Write the hand that a play leaves."""
-    _card_row(row, M_REST, rest)
-    row[M_LEFT + min(count_cards(rest), 13)] = 1
+    _card_row(row, M.rest, rest)
+    row[M.left + min(count_cards(rest), 13)] = 1
     singles, pairs, triples, fours, ranks = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for rank in range(13):
         count = count_cards(rest >> 4 * rank & 15)
@@ -246,10 +225,10 @@ def _write_rest(row: Bytes, rest: int, book: Book) -> None:
         triples += count == 3
         fours += count == 4
         ranks |= np.int64(count > 0) << rank
-    _at_least(row, M_SINGLES, singles, 8)
-    _at_least(row, M_PAIRS, pairs, 6)
-    _at_least(row, M_TRIPLES, triples, 4)
-    _at_least(row, M_FOURS, fours, 3)
+    at_least(row, M.singles, singles, 8)
+    at_least(row, M.pairs, pairs, 6)
+    at_least(row, M.triples, triples, 4)
+    at_least(row, M.fours, fours, 3)
     straights, flushes = np.int64(0), np.int64(0)
     rows = book[2]
     for place in range(len(rows)):
@@ -259,8 +238,8 @@ def _write_rest(row: Bytes, rest: int, book: Book) -> None:
         straights += ranks & mask == mask
     for suit in range(4):
         flushes += count_cards(rest >> suit & 0x1_1111_1111_1111) > 4
-    _at_least(row, M_STRAIGHTS, straights, 5)
-    _at_least(row, M_FLUSHES, flushes, 2)
+    at_least(row, M.straights, straights, 5)
+    at_least(row, M.flushes, flushes, 2)
 
 
 @kernel(nogil=True)
@@ -281,10 +260,10 @@ def _higher(unseen: int, head: int) -> Int:
 
 
 @kernel(nogil=True)
-def write_big2_moves(
+def _write_moves(
     words: Ints, rows: Ints, seats: Ints, offsets: Ints, actions: Ints, deck: int, book: Book, out: Bytes
 ) -> None:
-    """Write the plays of decisions, [offsets[-1], BIG2_MOVE_BITS].
+    """Write the plays of decisions, [offsets[-1], MOVE_BITS].
 
     rows, seats: [k] the state of each decision and who decides; its plays are
     actions[offsets[j]:offsets[j + 1]], as masks.
@@ -301,12 +280,51 @@ def write_big2_moves(
             row[:] = 0
             cards = actions[m]
             head = play_head(cards, book)
-            row[M_KIND + _kind_of(head)] = 1
+            row[M.kind + _kind_of(head)] = 1
             if cards:
                 card = _decider(cards, head)
-                row[M_RANK + (card >> 2)] = 1
-                row[M_SUIT + (card & 3)] = 1
-                _card_row(row, M_CARDS, cards)
+                row[M.rank + (card >> 2)] = 1
+                row[M.suit + (card & 3)] = 1
+                _card_row(row, M.cards, cards)
                 if head >> 16 < 5:
-                    row[M_HIGHER + min(_higher(unseen, head), 5)] = 1
+                    row[M.higher + min(_higher(unseen, head), 5)] = 1
             _write_rest(row, hand & ~cards, book)
+
+
+class Big2Inputs:
+    """Big2, with any number of seats and any deck."""
+
+    action_type: ActionType = np.uint64
+    seat_bits, move_bits, hidden_bits, others = SEAT_BITS, MOVE_BITS, HIDDEN_BITS, 3
+    trial_rounds = 4096
+
+    def __init__(self, game: Big2) -> None:
+        self.game: Game = game
+        self.deal, self._book = game.sample_deals, game.rules.book()
+        self.layout = BIG2_STAYS_OUT_HASH if game.rules.stays_out else BIG2_HASH
+        self._deck = int(game.words.whole)
+        self._players = game.num_players
+
+    def legal(self, states: Array) -> Ragged:
+        found = legal_plays(states, self._book)
+        return Ragged(found.offsets, found.values.view(np.int64))
+
+    def act(self, states: Array, actions: Ints) -> None:
+        apply_all(*views(states), actions, self._book)
+
+    def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
+        return random_play(states, rng, self._book)[0]
+
+    def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
+        _write_seats(*views(states), rows, seats, self._deck, self._book, out)
+
+    def write_moves(
+        self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
+    ) -> None:
+        _write_moves(views(states)[0], rows, seats, offsets, words, self._deck, self._book, out)
+
+    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
+        _write_hidden(views(states)[0], rows, seats, self._players, out)
+
+    def words(self, actions: Array) -> Ints:
+        return np.ascontiguousarray(actions, np.uint64).view(np.int64)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.layers.fused import considered
 from blueprint.layers.tower import Tower
 from blueprint.paper_parts import paper_part

@@ -1,34 +1,30 @@
 """Games whose moves are inputs: too many for a column each, so that the network is shown what a move does.
 
-    inputs = move_inputs(load_game("doudizhu"))
+    inputs = move_inputs(game)
     states = inputs.deal(1024, rng)
     legal = inputs.legal(states)
 
 Such a game says so itself (`moves_are_inputs`). Any game whose luck ends with the deal may be one, by
 functions that say in bytes what a seat sees and what a move does (`RowGame`); a `games.SimpleGame` by `shows`
-and `shows_move`. DouDiZhu and Big2 have kernels of their own.
+and `shows_move`. Others register kernels of their own (`blueprint.networks`).
 """
 
 from __future__ import annotations
 
-import importlib
 from typing import Protocol
 
 import numpy as np
 
-from blueprint.climbing.inputs.row_layout import rows_hash
+from blueprint.climbing.row_layout import rows_hash
 from blueprint.game_lockstep import GameLockstep
+from blueprint.networks import OF_GAMES
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Bytes, Ints
+from games.support.own import registered
 
 __all__ = ["ActionType", "MoveInputs", "RowGame", "RowInputs", "move_inputs"]
 
-INPUTS = {
-    "doudizhu": "blueprint.climbing.inputs.doudizhu_inputs:DouDizhuInputs",
-    "big2": "blueprint.climbing.inputs.big2_inputs:Big2Inputs",
-}
-"""Games that are seen and played by kernels of their own."""
 ActionType = type[np.int64] | type[np.uint64]
 
 
@@ -192,14 +188,14 @@ def _width(rows: Bytes, n: int, what: str) -> int:
 
 def move_inputs(game: Game) -> MoveInputs:
     """Return how a game is seen and played in lockstep. Raises GameError for one without such inputs."""
-    where = INPUTS.get(game.name.partition("(")[0])
-    if where is not None:
-        module, _, name = where.partition(":")
-        found: MoveInputs = getattr(importlib.import_module(module), name)(game)
+    own = OF_GAMES.get(game.name.partition("(")[0])
+    if own is not None and own.inputs:
+        found: MoveInputs = registered(own.inputs)(game)
         return found
     if getattr(game, "moves_are_inputs", False):
         return RowInputs(game)  # type: ignore[arg-type]  # it says that it has the rows
+    known = " or ".join(name for name, one in OF_GAMES.items() if one.inputs)
     raise GameError(
-        f"{game.name}: its moves are no inputs of a network; it must be doudizhu or big2, or have seat_rows "
+        f"{game.name}: its moves are no inputs of a network; it must be {known}, or have seat_rows "
         "and move_rows, a SimpleGame shows and shows_move"
     )

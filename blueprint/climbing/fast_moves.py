@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.layers.bfloat import bits, dot_rows, relu, relu_joined
 from blueprint.layers.half_rows import Layers, bucket, run_residual
 from blueprint.paper_parts import paper_part

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.climbing.inputs.row_layout import Blocks, block_starts, rows_hash, rows_width
+from blueprint.climbing.move_inputs import ActionType
+from blueprint.climbing.row_layout import Blocks, at_least, block_starts, rows_hash, rows_width
+from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import (
     PAIR,
     PASS,
@@ -21,7 +23,9 @@ from games.climbing.doudizhu.move_table import (
     TRIO_PAIR,
     TRIO_SOLO,
     Tables,
+    move_table,
 )
+from games.climbing.doudizhu.multiset import DECK_COPIES, NUM_PLAIN
 from games.climbing.doudizhu.round_state import (
     BEAT,
     BID,
@@ -44,21 +48,17 @@ from games.climbing.doudizhu.round_state import (
     PLAYS,
     RECORD,
     Halves,
+    act_all,
+    legal_actions,
+    random_endings,
+    round_views,
 )
-from games.support.array_types import Bytes, Int, Ints
+from games.game import Game
+from games.ragged import Ragged
+from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 
-__all__ = [
-    "DOUDIZHU_HASH",
-    "HIDDEN_BITS",
-    "MOVE_BITS",
-    "MOVE_BLOCKS",
-    "SEAT_BITS",
-    "SEAT_BLOCKS",
-    "write_hidden",
-    "write_moves",
-    "write_seats",
-]
+__all__ = ["MOVE_BLOCKS", "SEAT_BLOCKS", "DouDizhuInputs"]
 
 CARDS = 54
 RECENT = 5
@@ -114,16 +114,7 @@ HIDDEN_BITS = 2 * CARDS
 DOUDIZHU_HASH = rows_hash(1, SEAT_BLOCKS, MOVE_BLOCKS)
 """Names the layout; a checkpoint trained on another one is refused."""
 
-_S, _M = block_starts(SEAT_BLOCKS), block_starts(MOVE_BLOCKS)
-S_HAND, S_UNSEEN, S_PLAYED, S_KNOWN, S_LEFT = _S["hand"], _S["unseen"], _S["played"], _S["known"], _S["left"]
-S_ROLE, S_ACTOR, S_KIND, S_RANK = _S["role"], _S["actor"], _S["beat_kind"], _S["beat_rank"]
-S_LINKS, S_LEADER, S_PASSES, S_RECENT = _S["beat_links"], _S["leader"], _S["passes"], _S["recent"]
-S_REFUSED, S_BOMBS, S_MOVED, S_AUCTION = _S["refused"], _S["bombs"], _S["moved"], _S["auction"]
-S_BID, S_CALLS = _S["bid"], _S["calls"]
-M_KIND, M_CALL, M_RANK, M_LINKS, M_CARDS = _M["kind"], _M["call"], _M["rank"], _M["links"], _M["cards"]
-M_REST, M_LEFT, M_SOLOS, M_PAIRS, M_TRIOS = _M["rest"], _M["left"], _M["solos"], _M["pairs"], _M["trios"]
-M_FOURS, M_CHAINS, M_PAIR_CHAINS = _M["fours"], _M["chains"], _M["pair_chains"]
-M_TRIO_CHAINS, M_HIGHER, M_BOMBS = _M["trio_chains"], _M["higher"], _M["bombs"]
+S, M = block_starts(SEAT_BLOCKS), block_starts(MOVE_BLOCKS)
 
 _COPIES = np.array([0, 1, 2, 3, 1, 2, 3, 3, 3, 3, 3, 4, 4, 4, 5], np.int64)
 """Cards of each rank of a body, by kind; nothing beats the rocket."""
@@ -138,12 +129,6 @@ def _card_row(row: Bytes, at: Int, cards: Int) -> None:
             row[at + 4 * rank + k] = count > k
     row[at + 52] = cards >> 52 & 1
     row[at + 53] = cards >> 56 & 1
-
-
-@kernel(nogil=True)
-def _at_least(row: Bytes, at: Int, count: Int, width: Int) -> None:
-    for k in range(min(count, width)):
-        row[at + k] = 1
 
 
 @kernel(nogil=True)
@@ -176,13 +161,13 @@ def _write_past(
             for g in range(1, gap + 1):
                 who = (mover + g) % 3
                 if who != seat and (who == landlord) != (mover == landlord):
-                    row[S_REFUSED + 15 * (REFUSED * ((who - seat + 3) % 3 - 1) + group) + rank] = 1
+                    row[S.refused + 15 * (REFUSED * ((who - seat + 3) % 3 - 1) + group) + rank] = 1
         back = plays - 1 - k
         if back < RECENT:
-            at = S_RECENT + ONE_MOVE * back
+            at = S.recent + ONE_MOVE * back
             _card_row(row, at, tables[0][move])
             row[at + CARDS + (mover - seat + 3) % 3] = 1
-            _at_least(row, at + CARDS + 3, gap, 2)
+            at_least(row, at + CARDS + 3, gap, 2)
         mover = (mover + gap + 1) % 3
 
 
@@ -194,12 +179,12 @@ def _write_auction(halves: Halves, bytes_: Bytes, i: Int, seat: Int, row: Bytes)
         best = np.int64(0)
         for k in range(who, called, 3):
             best = max(best, calls >> 2 * k & 3)
-        row[S_CALLS + 4 * ((who - seat + 3) % 3) + best] = 1
-    _at_least(row, S_BID, np.int64(bytes_[i, BID]), 3)
+        row[S.calls + 4 * ((who - seat + 3) % 3) + best] = 1
+    at_least(row, S.bid, np.int64(bytes_[i, BID]), 3)
 
 
 @kernel(nogil=True)
-def write_seats(
+def _write_seats(
     words: Ints,
     halves: Halves,
     bytes_: Bytes,
@@ -219,41 +204,41 @@ def write_seats(
         row = out[j]
         row[:] = 0
         landlord, player = np.int64(bytes_[i, LANDLORD]), np.int64(bytes_[i, PLAYER])
-        _card_row(row, S_HAND, words[i, HAND + seat])
-        _card_row(row, S_UNSEEN, _unseen(words, i, seat, deck))
+        _card_row(row, S.hand, words[i, HAND + seat])
+        _card_row(row, S.unseen, _unseen(words, i, seat, deck))
         for k in range(3):
             who = (seat + k) % 3
-            _card_row(row, S_PLAYED + CARDS * k, words[i, PLAYED + who])
+            _card_row(row, S.played + CARDS * k, words[i, PLAYED + who])
             left = np.int64(bytes_[i, LEFT + who])
             if left:
-                row[S_LEFT + 20 * k + left - 1] = 1
-            _at_least(row, S_MOVED + 2 * k, np.int64(bytes_[i, MOVES + who]), 2)
+                row[S.left + 20 * k + left - 1] = 1
+            at_least(row, S.moved + 2 * k, np.int64(bytes_[i, MOVES + who]), 2)
         if player < 3:
-            row[S_ACTOR + (player - seat + 3) % 3] = 1
+            row[S.actor + (player - seat + 3) % 3] = 1
         _write_auction(halves, bytes_, i, seat, row)
         if landlord == NO_SEAT:
-            row[S_AUCTION] = player != OVER
+            row[S.auction] = player != OVER
             continue
-        row[S_ROLE + (landlord - seat + 3) % 3] = 1
+        row[S.role + (landlord - seat + 3) % 3] = 1
         known = np.int64(0)
         for rank in range(15):
             shown = words[i, BOTTOM] >> 4 * rank & 15
             gone = words[i, PLAYED + landlord] >> 4 * rank & 15
             known |= max(shown - gone, 0) << 4 * rank
-        _card_row(row, S_KNOWN, known)
+        _card_row(row, S.known, known)
         head = tables[1][halves[i, BEAT]]
-        row[S_KIND + (head & 255)] = 1
+        row[S.beat_kind + (head & 255)] = 1
         if head:
-            row[S_RANK + (head >> 8 & 255)] = 1
-            row[S_LINKS + (head >> 16 & 255) - 1] = 1
-        row[S_LEADER + (np.int64(bytes_[i, LEADER]) - seat + 3) % 3] = 1
-        _at_least(row, S_PASSES, np.int64(bytes_[i, PASSES]), 2)
-        _at_least(row, S_BOMBS, np.int64(bytes_[i, BOMBS]), 6)
+            row[S.beat_rank + (head >> 8 & 255)] = 1
+            row[S.beat_links + (head >> 16 & 255) - 1] = 1
+        row[S.leader + (np.int64(bytes_[i, LEADER]) - seat + 3) % 3] = 1
+        at_least(row, S.passes, np.int64(bytes_[i, PASSES]), 2)
+        at_least(row, S.bombs, np.int64(bytes_[i, BOMBS]), 6)
         _write_past(words, halves, bytes_, i, seat, tables, row)
 
 
 @kernel(nogil=True)
-def write_hidden(words: Ints, rows: Ints, seats: Ints, out: Bytes) -> None:
+def _write_hidden(words: Ints, rows: Ints, seats: Ints, out: Bytes) -> None:
     """Write the hands of the next seat and of the one after, [len(rows), HIDDEN_BITS]."""
     for j in range(len(rows)):
         for k in range(2):
@@ -290,7 +275,7 @@ def _set_bits(mask: Int) -> Int:
 @kernel(nogil=True)
 def _write_rest(row: Bytes, rest: Int) -> None:
     """Write the hand that a move leaves."""
-    _card_row(row, M_REST, rest)
+    _card_row(row, M.rest, rest)
     total, ones, twos, threes, fours = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     m1, m2, m3 = np.int64(0), np.int64(0), np.int64(0)
     for rank in range(15):
@@ -303,18 +288,18 @@ def _write_rest(row: Bytes, rest: Int) -> None:
         m1 |= np.int64(count > 0) << rank
         m2 |= np.int64(count > 1) << rank
         m3 |= np.int64(count > 2) << rank
-    row[M_LEFT + min(int(total), 19)] = 1
-    _at_least(row, M_SOLOS, ones, 8)
-    _at_least(row, M_PAIRS, twos, 6)
-    _at_least(row, M_TRIOS, threes, 5)
-    _at_least(row, M_FOURS, fours, 4)
-    _at_least(row, M_CHAINS, _set_bits(_runs(m1, 5)), 5)
-    _at_least(row, M_PAIR_CHAINS, _set_bits(_runs(m2, 3)), 3)
-    _at_least(row, M_TRIO_CHAINS, _set_bits(_runs(m3, 2)), 3)
+    row[M.left + min(int(total), 19)] = 1
+    at_least(row, M.solos, ones, 8)
+    at_least(row, M.pairs, twos, 6)
+    at_least(row, M.trios, threes, 5)
+    at_least(row, M.fours, fours, 4)
+    at_least(row, M.chains, _set_bits(_runs(m1, 5)), 5)
+    at_least(row, M.pair_chains, _set_bits(_runs(m2, 3)), 3)
+    at_least(row, M.trio_chains, _set_bits(_runs(m3, 2)), 3)
 
 
 @kernel(nogil=True)
-def write_moves(
+def _write_moves(
     words: Ints,
     rows: Ints,
     seats: Ints,
@@ -341,20 +326,64 @@ def write_moves(
             action = actions[m]
             rest = hand
             if action >= CALLS:
-                row[M_CALL + action - CALLS] = 1
+                row[M.call + action - CALLS] = 1
             else:
                 head = tables[1][action]
                 kind, rank, links = head & 255, head >> 8 & 255, head >> 16 & 255
-                row[M_KIND + kind] = 1
+                row[M.kind + kind] = 1
                 if action != PASS:
                     cards = tables[0][action]
                     rest = hand - cards
-                    row[M_RANK + rank] = 1
-                    row[M_LINKS + links - 1] = 1
-                    _card_row(row, M_CARDS, cards)
+                    row[M.rank + rank] = 1
+                    row[M.links + links - 1] = 1
+                    _card_row(row, M.cards, cards)
                     bodies = held[_COPIES[kind]]
                     if links > 1:
                         bodies = _runs(bodies, links)
-                    row[M_HIGHER + min(_set_bits(bodies >> rank + 1), 3)] = kind < ROCKET
+                    row[M.higher + min(_set_bits(bodies >> rank + 1), 3)] = kind < ROCKET
             _write_rest(row, rest)
-            _at_least(row, M_BOMBS, bombs, 3)
+            at_least(row, M.bombs, bombs, 3)
+
+
+class DouDizhuInputs:
+    """DouDiZhu, with any deck, and with or without an auction."""
+
+    layout = DOUDIZHU_HASH
+    action_type: ActionType = np.int64
+    seat_bits, move_bits, hidden_bits, others = SEAT_BITS, MOVE_BITS, HIDDEN_BITS, 2
+    trial_rounds = 4096
+
+    def __init__(self, game: DouDizhu) -> None:
+        self.game: Game = game
+        self._rules, self.deal = game.rules, game.sample_deals
+        self._tables = move_table().tables
+        copies = np.where(
+            (np.arange(len(DECK_COPIES)) < game.ranks) | (np.arange(len(DECK_COPIES)) >= NUM_PLAIN),
+            DECK_COPIES,
+            0,
+        )
+        self._deck = sum(int(count) << 4 * rank for rank, count in enumerate(copies))
+
+    def legal(self, states: Array) -> Ragged:
+        return legal_actions(states, self._rules)
+
+    def act(self, states: Array, actions: Ints) -> None:
+        act_all(*round_views(states), actions, self._rules, self._tables)
+
+    def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
+        return random_endings(states, rng, self._rules)[0]
+
+    def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
+        _write_seats(*round_views(states), rows, seats, self._deck, self._tables, out)
+
+    def write_moves(
+        self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
+    ) -> None:
+        views = round_views(states)
+        _write_moves(views[0], rows, seats, offsets, words, self._deck, self._tables, out)
+
+    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
+        _write_hidden(round_views(states)[0], rows, seats, out)
+
+    def words(self, actions: Array) -> Ints:
+        return np.ascontiguousarray(actions, np.int64)

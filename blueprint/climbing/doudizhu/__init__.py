@@ -1,0 +1,1 @@
+"""DouDiZhu for networks whose inputs are moves: what they see, and how many turns a hand takes."""

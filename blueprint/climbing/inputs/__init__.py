@@ -1,1 +1,0 @@
-"""What the networks of climbing games see: rows of bytes, written by kernels."""

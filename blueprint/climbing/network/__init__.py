@@ -1,1 +1,0 @@
-"""The network of climbing games: a tower for what a seat sees, a head for each move."""
