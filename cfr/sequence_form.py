@@ -182,7 +182,8 @@ def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
         parent = infoset_parent_slot(tree, player, own, game=game)[infoset]
         sides.append(Treeplex(player, infoset, start, sequence[parent], slot))
         last.append(sequence[own[ends]])
-    row_start, column, payoff = _compressed(*last, _weights(tree)[ends] * gain, *sides)
+    n_sequences = sides[0].n_sequences, sides[1].n_sequences
+    row_start, column, payoff = _compressed(last[0], last[1], _weights(tree)[ends] * gain, n_sequences)
     return SequenceForm(
         sides=(sides[0], sides[1]),
         row_start=row_start,
@@ -208,15 +209,15 @@ def _compressed(
     row: NDArray[np.int32],
     column: NDArray[np.int32],
     value: NDArray[np.float64],
-    rows: Treeplex,
-    cols: Treeplex,
+    n_sequences: tuple[int, int],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Return (row_start, column, payoff) of the leaves, sorted by row and column, equal pairs summed."""
-    pair, entry = np.unique(row.astype(np.int64) * cols.n_sequences + column, return_inverse=True)
+    n_rows, n_columns = n_sequences
+    pair, entry = np.unique(row.astype(np.int64) * n_columns + column, return_inverse=True)
     payoff = np.bincount(entry.reshape(-1), value, len(pair))
     kept = payoff != 0.0
-    row_of, column_of = np.divmod(pair[kept], cols.n_sequences)
-    return np.searchsorted(row_of, np.arange(rows.n_sequences + 1)), column_of.astype(np.int32), payoff[kept]
+    rows, columns = np.divmod(pair[kept], n_columns)
+    return np.searchsorted(rows, np.arange(n_rows + 1)), columns.astype(np.int32), payoff[kept]
 
 
 def transpose(
