@@ -39,8 +39,8 @@ from cfr.engine.mirror_kernels import RATE, Ends, Infosets, Nodes, Prices, State
 from cfr.engine.resume import check_whole, iterations_at_once, read_state
 from cfr.solver import SolverError, Stop, run_until
 from cfr.tree import FlatTree, require_tree
-from cfr.tree.recall import own_slots
-from cfr.values import check_policy, check_probabilities, infoset_parent_slot, reach, uniform
+from cfr.tree.recall import infoset_parent_slot, own_slots
+from cfr.values import check_policy, check_probabilities, reach, uniform
 
 __all__ = ["Anchor", "AnchoredSolution", "AnchoredSolver", "solve_anchored"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,8 @@ from numpy.typing import NDArray
 from cfr.engine.layout import Layout, make_layout
 from cfr.tree import FlatTree, InvalidTree, require_tree
 from cfr.tree.flat import array_digest
-from cfr.tree.recall import ImperfectRecall
+from cfr.tree.recall import infoset_parent_slot, own_slots
 from games.game import Game
-from games.support.kernel import kernel
 
 __all__ = [
     "SequenceForm",
@@ -169,50 +169,21 @@ def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
             "in the game, and cfr.solve and cfr.nash_conv work on its tree"
         )
 
-    infosets = tuple(np.flatnonzero(tree.infoset_player == p).astype(np.int32) for p in players)
-    sizes = np.diff(tree.infoset_offset)
-    starts, slots = [], []
-    slot_sequence = np.zeros(tree.n_slots, np.int32)
-    for infoset in infosets:
+    ends = tree.terminal
+    sides, last = [], []
+    for player in players:
+        infoset = np.flatnonzero(tree.infoset_player == player).astype(np.int32)
+        slot = np.append(-1, np.flatnonzero(tree.slot_player == player))
         start = np.ones(len(infoset) + 1, np.int32)
-        np.cumsum(sizes[infoset], out=start[1:])
-        start[1:] += 1
-        slot = np.full(start[-1], -1, np.int64)
-        slot[1:] = np.arange(start[-1] - 1) + np.repeat(
-            tree.infoset_offset[infoset] - (start[:-1] - 1), sizes[infoset]
-        )
-        slot_sequence[slot[1:]] = np.arange(1, start[-1])
-        starts.append(start)
-        slots.append(slot)
-
-    side_of_seat = np.full(tree.n_players, -1, np.int8)
-    side_of_seat[list(players)] = (0, 1)
-    last = np.zeros((tree.n_nodes, 2), np.int32)
-    weight = np.empty(tree.n_nodes)
-    parent_sequence = np.full(tree.n_infosets, -1, np.int32)
-    bad = _last_sequences(
-        tree.parent,
-        tree.first_child,
-        tree.player,
-        tree.infoset,
-        tree.chance_prob,
-        tree.infoset_offset,
-        slot_sequence,
-        side_of_seat,
-        last,
-        weight,
-        parent_sequence,
-    )
-    if bad >= 0:
-        raise ImperfectRecall.at(tree, int(bad), game)
-
-    sides = tuple(
-        Treeplex(p, infoset, start, parent_sequence[infoset], slot)
-        for p, infoset, start, slot in zip(players, infosets, starts, slots, strict=True)
-    )
-    row_start, column, payoff = _compress(
-        last, weight, tree.terminal, gain, sides[0].n_sequences, sides[1].n_sequences
-    )
+        start[1:] += np.cumsum(np.diff(tree.infoset_offset)[infoset], dtype=np.int32)
+        sequence = np.zeros(tree.n_slots + 1, np.int32)  # the last entry is the empty sequence's, slot -1
+        sequence[slot[1:]] = np.arange(1, len(slot))
+        own = own_slots(tree, player)
+        parent = infoset_parent_slot(tree, player, own, game=game)[infoset]
+        sides.append(Treeplex(player, infoset, start, sequence[parent], slot))
+        last.append(sequence[own[ends]])
+    n_sequences = sides[0].n_sequences, sides[1].n_sequences
+    row_start, column, payoff = _compressed(last[0], last[1], _weights(tree)[ends] * gain, n_sequences)
     return SequenceForm(
         sides=(sides[0], sides[1]),
         row_start=row_start,
@@ -226,120 +197,33 @@ def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
     )
 
 
-@kernel(lazy=True)
-def _last_sequences(
-    parent: NDArray[np.int32],
-    first_child: NDArray[np.int32],
-    player: NDArray[np.int8],
-    infoset: NDArray[np.int32],
-    chance_prob: NDArray[np.float64],
-    infoset_offset: NDArray[np.int64],
-    slot_sequence: NDArray[np.int32],
-    side_of_seat: NDArray[np.int8],
-    last: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    parent_sequence: NDArray[np.int32],
-) -> int:
-    """Fill `last`, `weight`, `parent_sequence`; return a node whose infoset is of imperfect recall, or -1."""
-    for node in range(len(parent)):
-        up = parent[node]
-        weight[node] = chance_prob[node]
-        if up >= 0:
-            weight[node] *= weight[up]
-            last[node, 0] = last[up, 0]
-            last[node, 1] = last[up, 1]
-            if player[up] >= 0:
-                slot = infoset_offset[infoset[up]] + node - first_child[up]
-                last[node, side_of_seat[player[up]]] = slot_sequence[slot]
-        if player[node] >= 0:
-            own = last[node, side_of_seat[player[node]]]
-            known = parent_sequence[infoset[node]]
-            if known < 0:
-                parent_sequence[infoset[node]] = own
-            elif known != own:
-                return node
-    return -1
+def _weights(tree: FlatTree) -> NDArray[np.float64]:
+    """Return the product of chance's probabilities and the root's weight at every node, [N] float64."""
+    weight = tree.chance_prob.copy()
+    for start, end in pairwise(tree.level_offsets[1:].tolist()):
+        weight[start:end] *= weight[tree.parent[start:end]]
+    return weight
 
 
-@kernel(lazy=True)
-def _compress(
-    last: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    terminal: NDArray[np.int32],
-    gain: NDArray[np.float64],
-    n_rows: int,
-    n_columns: int,
+def _compressed(
+    row: NDArray[np.int32],
+    column: NDArray[np.int32],
+    value: NDArray[np.float64],
+    n_sequences: tuple[int, int],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Return (row_start, column, payoff) of the leaves, sorted by row and column, equal pairs summed."""
-    n = len(terminal)
-    value = np.empty(n)
-    row_end = np.zeros(n_rows + 1, np.int64)
-    column_end = np.zeros(n_columns + 1, np.int64)
-    for z in range(n):
-        node = terminal[z]
-        value[z] = weight[node] * gain[z]
-        row_end[last[node, 0] + 1] += 1
-        column_end[last[node, 1] + 1] += 1
-    for r in range(n_rows):
-        row_end[r + 1] += row_end[r]
-    for c in range(n_columns):
-        column_end[c + 1] += column_end[c]
-    # Two stable counting sorts: by column, then by row.
-    by_column = np.empty(n, np.int32)
-    for z in range(n):
-        c = last[terminal[z], 1]
-        by_column[column_end[c]] = z
-        column_end[c] += 1
-    order = np.empty(n, np.int32)
-    for k in range(n):
-        z = by_column[k]
-        r = last[terminal[z], 0]
-        order[row_end[r]] = z
-        row_end[r] += 1
-
-    row_start = np.zeros(n_rows + 1, np.int64)
-    column = np.empty(n, np.int32)
-    payoff = np.empty(n)
-    kept = 0
-    k = 0
-    row = 0
-    while k < n:
-        node = terminal[order[k]]
-        r, c = last[node, 0], last[node, 1]
-        total = 0.0
-        while k < n and last[terminal[order[k]], 0] == r and last[terminal[order[k]], 1] == c:
-            total += value[order[k]]
-            k += 1
-        while row < r:
-            row += 1
-            row_start[row] = kept
-        if total != 0.0:
-            column[kept] = c
-            payoff[kept] = total
-            kept += 1
-    while row < n_rows:
-        row += 1
-        row_start[row] = kept
-    return row_start, column[:kept].copy(), payoff[:kept].copy()
+    n_rows, n_columns = n_sequences
+    pair, entry = np.unique(row.astype(np.int64) * n_columns + column, return_inverse=True)
+    payoff = np.bincount(entry.reshape(-1), value, len(pair))
+    kept = payoff != 0.0
+    rows, columns = np.divmod(pair[kept], n_columns)
+    return np.searchsorted(rows, np.arange(n_rows + 1)), columns.astype(np.int32), payoff[kept]
 
 
-@kernel(lazy=True)
 def transpose(
     row_start: NDArray[np.int64], column: NDArray[np.int32], payoff: NDArray[np.float64], n_columns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Return a compressed-row matrix in compressed columns: (column_start, row, payoff)."""
-    column_start = np.zeros(n_columns + 1, np.int64)
-    for c in column:
-        column_start[c + 1] += 1
-    for c in range(n_columns):
-        column_start[c + 1] += column_start[c]
-    fill = column_start[:-1].copy()
-    row = np.empty(len(column), np.int32)
-    flipped = np.empty(len(column))
-    for r in range(len(row_start) - 1):
-        for k in range(row_start[r], row_start[r + 1]):
-            c = column[k]
-            row[fill[c]] = r
-            flipped[fill[c]] = payoff[k]
-            fill[c] += 1
-    return column_start, row, flipped
+    order = np.argsort(column, kind="stable")
+    row = np.repeat(np.arange(len(row_start) - 1, dtype=np.int32), np.diff(row_start))
+    return np.cumsum(np.append(0, np.bincount(column, minlength=n_columns))), row[order], payoff[order]

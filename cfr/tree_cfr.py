@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from cfr.engine.kernels import discount_table
 from cfr.engine.resume import check_whole, iterations_at_once, read_state, same_variant
 from cfr.tree import FlatTree, require_tree
-from cfr.values import best_response_value, infoset_parent_slot, normalised, root_values, uniform
+from cfr.tree.recall import infoset_parent_slot
+from cfr.values import best_response_value, normalised, root_values, uniform
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 from games.support.kernel import kernel
 

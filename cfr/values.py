@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cfr.tree import FlatTree, require_tree
-from cfr.tree.recall import ImperfectRecall, own_slots
+from cfr.tree.recall import infoset_parent_slot, own_slots
 from games.support.kernel import kernel
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "check_policy",
     "check_probabilities",
     "counterfactual_values",
-    "infoset_parent_slot",
     "node_values",
     "normalised",
     "reach",
@@ -202,30 +201,6 @@ def root_values(tree: FlatTree, policy: NDArray[np.float64]) -> NDArray[np.float
     return tree.chance_prob[roots] @ node_values(tree, policy)[roots]
 
 
-def infoset_parent_slot(tree: FlatTree, player: int, *, recall: bool = True) -> NDArray[np.int64]:
-    """Return the player's own slot before each infoset, [I] int64; -1 if none, or if it is another's.
-
-    Raises ImperfectRecall where the histories of an infoset follow different own actions; without `recall`
-    the last history's counts.
-    """
-    mine = np.flatnonzero(tree.player == player)
-    return _slots_before(tree, mine, own_slots(tree, player)[mine], recall)
-
-
-def _slots_before(
-    tree: FlatTree, nodes: NDArray[np.int64], own: NDArray[np.int64], recall: bool = True
-) -> NDArray[np.int64]:
-    """Return `infoset_parent_slot`. nodes: the player's decisions. own: its own slot before each."""
-    parent = np.full(tree.n_infosets, -1, np.int64)
-    infoset = tree.infoset[nodes]
-    parent[infoset] = own
-    if recall:
-        other = parent[infoset] != own
-        if other.any():
-            raise ImperfectRecall.at(tree, int(nodes[other.argmax()]))
-    return parent
-
-
 def counterfactual_values(
     tree: FlatTree, policy: NDArray[np.float64], player: int, *, best_response: bool = False
 ) -> CounterfactualValues:
@@ -249,7 +224,7 @@ def counterfactual_values(
         minlength=tree.n_slots,
     ).astype(np.float64)
     mine = np.flatnonzero(tree.player == player)
-    parent = _slots_before(tree, mine, own[mine])
+    parent = infoset_parent_slot(tree, player, own)
     infoset_reach = np.bincount(tree.infoset[mine], others[mine], tree.n_infosets).astype(np.float64)
     infoset = np.zeros(tree.n_infosets)
     _fold(tree.infoset_offset, tree.infoset_player, parent, policy, player, best_response, slot, infoset)
@@ -267,8 +242,9 @@ def best_response_value(tree: FlatTree, policy: NDArray[np.float64], player: int
     Raises ValueError as `counterfactual_values`.
     """
     values = counterfactual_values(tree, policy, player, best_response=True)
-    first = (tree.infoset_player == player) & (infoset_parent_slot(tree, player) < 0)
-    ends = own_slots(tree, player)[tree.terminal] < 0
+    own = own_slots(tree, player)
+    first = (tree.infoset_player == player) & (infoset_parent_slot(tree, player, own) < 0)
+    ends = own[tree.terminal] < 0
     undecided = reach(tree, policy).without(player)[tree.terminal] * tree.returns[:, player]
     return float(values.infoset[first].sum() + undecided[ends].sum())
 

@@ -58,14 +58,23 @@ def make_boxes(rows: Entries, sides: tuple[SideLayout, SideLayout]) -> tuple[tup
     """
     row_start, column, payoff = rows
     width = sides[0].width
-    unit_0, unit_1 = (_unit_of_sequences(side.position, side.unit_position) for side in sides)
     n_units = len(sides[0].unit_bundle), len(sides[1].unit_bundle)
-    row, order = _sorted_by_units(row_start, column, unit_0, unit_1, *n_units)
-    box, end = _bounds(row, column, order, sides[0].position, sides[1].position, unit_0, unit_1)
-    columns = _columns(box, width)
-    cells, pool_0, pool_1, n_distinct = _pool(
-        row, column, payoff, order, sides[0].position, sides[1].position, box, end, width, columns
+    row = np.repeat(np.arange(len(row_start) - 1), np.diff(row_start))
+    place = sides[0].position[row], sides[1].position[column]
+    unit = [np.searchsorted(side.unit_position, p, "right") - 1 for side, p in zip(sides, place, strict=True)]
+    pair = unit[0] * n_units[1] + unit[1]
+    order = np.argsort(pair, kind="stable")
+    place = place[0][order], place[1][order]
+    first = np.flatnonzero(np.diff(pair[order], prepend=-1))
+    low, high = (
+        [end.reduceat(p, first) if len(first) else p for p in place] for end in (np.minimum, np.maximum)
     )
+    size = [last + 1 - begin for begin, last in zip(low, high, strict=True)]
+    # Units, first positions and sizes of both sides.
+    box = np.stack([*(of[order[first]] for of in unit), *low, *size], axis=1).astype(np.int64)
+    columns = _columns(box, width)
+    ends = np.append(first[1:], len(order))
+    cells, pool_0, pool_1, n_distinct = _pool(place, payoff[order], box, ends, width, columns)
     fours = np.array([_fours(n, width) for n in range(int(box[:, 4:].max(initial=0)) + 1)], np.int32)
     out = []
     for own, found in ((0, pool_0), (1, pool_1)):
@@ -105,86 +114,6 @@ def _columns(box: NDArray[np.int64], width: int) -> int:
 
 
 @kernel(lazy=True)
-def _unit_of_sequences(position: NDArray[np.int32], unit_position: NDArray[np.int32]) -> NDArray[np.int32]:
-    unit_of = np.empty(unit_position[-1], np.int32)
-    for u in range(len(unit_position) - 1):
-        for p in range(unit_position[u], unit_position[u + 1]):
-            unit_of[p] = u
-    out = np.empty(len(position), np.int32)
-    for s in range(len(position)):
-        out[s] = unit_of[position[s]]
-    return out
-
-
-@kernel(lazy=True)
-def _sorted_by_units(
-    row_start: NDArray[np.int64],
-    column: NDArray[np.int32],
-    row_unit: NDArray[np.int32],
-    column_unit: NDArray[np.int32],
-    n_row_units: int,
-    n_column_units: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return (row, entry) of all entries, sorted by row unit, then column unit."""
-    n = len(column)
-    row = np.empty(n, np.int32)
-    column_end = np.zeros(n_column_units + 1, np.int32)
-    row_end = np.zeros(n_row_units + 1, np.int32)
-    for r in range(len(row_start) - 1):
-        row_end[row_unit[r] + 1] += row_start[r + 1] - row_start[r]
-        for e in range(row_start[r], row_start[r + 1]):
-            row[e] = r
-            column_end[column_unit[column[e]] + 1] += 1
-    for u in range(n_row_units):
-        row_end[u + 1] += row_end[u]
-    for u in range(n_column_units):
-        column_end[u + 1] += column_end[u]
-    by_column = np.empty(n, np.int32)
-    for e in range(n):
-        u = column_unit[column[e]]
-        by_column[column_end[u]] = e
-        column_end[u] += 1
-    order = np.empty(n, np.int32)
-    for k in range(n):
-        e = by_column[k]
-        u = row_unit[row[e]]
-        order[row_end[u]] = e
-        row_end[u] += 1
-    return row, order
-
-
-@kernel(lazy=True)
-def _bounds(
-    row: NDArray[np.int32],
-    column: NDArray[np.int32],
-    order: NDArray[np.int32],
-    position_0: NDArray[np.int32],
-    position_1: NDArray[np.int32],
-    row_unit: NDArray[np.int32],
-    column_unit: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (box, end): [n, 6] int64 units, first positions and sizes of both sides; the end in `order`."""
-    n = len(order)
-    box = np.empty((n, 6), np.int64)
-    end = np.empty(n, np.int64)
-    b = -1
-    for k in range(n):
-        r, c = row[order[k]], column[order[k]]
-        p, q = position_0[r], position_1[c]
-        if b < 0 or row_unit[r] != box[b, 0] or column_unit[c] != box[b, 1]:
-            b += 1
-            box[b, 0], box[b, 1], box[b, 2], box[b, 3] = row_unit[r], column_unit[c], p, q
-            box[b, 4], box[b, 5] = p, q
-        box[b, 2], box[b, 4] = min(box[b, 2], p), max(box[b, 4], p)
-        box[b, 3], box[b, 5] = min(box[b, 3], q), max(box[b, 5], q)
-        end[b] = k + 1
-    for k in range(b + 1):
-        box[k, 4] += 1 - box[k, 2]
-        box[k, 5] += 1 - box[k, 3]
-    return box[: b + 1].copy(), end[: b + 1].copy()
-
-
-@kernel(lazy=True)
 def _grown(array: NDArray[np.float64], used: int, more: int) -> NDArray[np.float64]:
     if used + more <= len(array):
         return array
@@ -196,18 +125,18 @@ def _grown(array: NDArray[np.float64], used: int, more: int) -> NDArray[np.float
 
 @kernel(lazy=True)
 def _pool(
-    row: NDArray[np.int32],
-    column: NDArray[np.int32],
+    place: tuple[NDArray[np.int32], NDArray[np.int32]],
     payoff: NDArray[np.float64],
-    order: NDArray[np.int32],
-    position_0: NDArray[np.int32],
-    position_1: NDArray[np.int32],
     box: NDArray[np.int64],
     end: NDArray[np.int64],
     width: int,
     columns: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], int]:
-    """Return (offsets of each box in both pools, the pools, how many distinct boxes they hold)."""
+    """Return (offsets of each box in both pools, the pools, how many distinct boxes they hold).
+
+    place: both sides' positions of the payoffs, in the order of the boxes. box: [n, 6], see `make_boxes`.
+    end: where the payoffs of each box end.
+    """
     n = len(box)
     offset = np.empty((n, 2), np.int64)
     pool_0, pool_1 = np.zeros(256), np.zeros(256)
@@ -227,8 +156,7 @@ def _pool(
         for j in range(rows * cols):
             scratch[j] = 0.0
         while k < end[b]:
-            e = order[k]
-            scratch[(position_0[row[e]] - low_0) * cols + position_1[column[e]] - low_1] = payoff[e]
+            scratch[(place[0][k] - low_0) * cols + place[1][k] - low_1] = payoff[k]
             k += 1
         bits = scratch.view(np.uint64)
         mix = np.uint64(rows * 64 + cols)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cfr.public.vectors import LANES, add_product, lane_sum, put, same, take
+from cfr.engine.simd import LANES, fma, splat, store, take, total
 from games.support.kernel import kernel
 
 __all__ = ["FLAT", "PLAN_FIELDS", "STAIRS", "add_payoffs"]
@@ -63,20 +63,20 @@ def _dense(numbers: Any, start: int, n: int, wide: int, vec: Any, reach: int, va
         sum_0, sum_1 = take(vec, value + j), take(vec, value + j + LANES)
         at = start + j
         for i in range(reach, reach + n):
-            prob = same(vec, vec[i])
-            sum_0 = add_product(prob, take(numbers, at), sum_0)
-            sum_1 = add_product(prob, take(numbers, at + LANES), sum_1)
+            prob = splat(vec, vec[i])
+            sum_0 = fma(prob, take(numbers, at), sum_0)
+            sum_1 = fma(prob, take(numbers, at + LANES), sum_1)
             at += wide
-        put(vec, value + j, sum_0)
-        put(vec, value + j + LANES, sum_1)
+        store(vec, value + j, sum_0)
+        store(vec, value + j + LANES, sum_1)
         j += 2 * LANES
     if j < wide:
         sum_0 = take(vec, value + j)
         at = start + j
         for i in range(reach, reach + n):
-            sum_0 = add_product(same(vec, vec[i]), take(numbers, at), sum_0)
+            sum_0 = fma(splat(vec, vec[i]), take(numbers, at), sum_0)
             at += wide
-        put(vec, value + j, sum_0)
+        store(vec, value + j, sum_0)
 
 
 @kernel(nogil=True)
@@ -88,17 +88,17 @@ def _flat(
     numbers: from where[0] the other's weights [other_wide], the own [wide], the diagonal [wide].
     """
     at, other_wide, wide, diagonal = where
-    found = same(vec, 0.0)
+    found = splat(vec, 0.0)
     for j in range(0, other_wide, LANES):
-        found = add_product(take(numbers, at + j), take(vec, reach + j), found)
-    amount = same(vec, paid)
-    worth = same(vec, lane_sum(found)) * amount
+        found = fma(take(numbers, at + j), take(vec, reach + j), found)
+    amount = splat(vec, paid)
+    worth = splat(vec, total(found)) * amount
     at += other_wide
     for j in range(0, wide, LANES):
-        mine = add_product(take(numbers, at + j), worth, take(vec, value + j))
+        mine = fma(take(numbers, at + j), worth, take(vec, value + j))
         if diagonal:
-            mine = add_product(take(numbers, at + wide + j) * amount, take(vec, reach + j), mine)
-        put(vec, value + j, mine)
+            mine = fma(take(numbers, at + wide + j) * amount, take(vec, reach + j), mine)
+        store(vec, value + j, mine)
 
 
 @kernel(nogil=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.public.packed_numbers import LANES
+from cfr.engine.simd import LANES
 from cfr.public.sweep_arrays import swept_dtype
 from cfr.public.swept_payoffs import swept_bytes
 from cfr.public.tree import PublicTree, grow_public, padded, past_forced

@@ -50,7 +50,7 @@ class PublicSolver:
 
     tree: from `grow_public`. variant_name: a row of `cfr.variants.VARIANTS`, or one of your own.
     dtype: float64, or float32 for half the memory and nearly twice the speed; regrets then carry 7 digits.
-        With int16 they take a quarter, in `cfr.public.packed_numbers`, and sweeps count in float32.
+        With int16 they take a quarter, in `cfr.engine.simd`, and sweeps count in float32.
     threads: how many sweep at once, by default as many as this process has cores; results do not depend on
     it.
     iteration: iterations done so far.

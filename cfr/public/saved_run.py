@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.resume import StateError, check_iteration
+from cfr.engine.simd import LEAST_EXPONENT, MOST_EXPONENT
 from cfr.public.array_file import ArrayFile, ArrayFileError, Member, pieces_of, raw_bytes, write_arrays
-from cfr.public.packed_numbers import LEAST_EXPONENT, MOST_EXPONENT
 from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree
 

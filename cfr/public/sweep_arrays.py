@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.simd import borrow
+from cfr.engine.borrowed import borrow
+from cfr.engine.simd import LANES, Numbers, borrow_numbers, zeros_packed
 from cfr.public import sweep_kernels as kernels
-from cfr.public.packed_numbers import LANES, Numbers, borrow_numbers, zeros_packed
 from cfr.public.swept_payoffs import SweptPayoffs
 from cfr.public.tree import PublicTree, padded
 from games.support.kernel import kernel

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from cfr.engine.simd import LANES, above, any_nonzero, fma, maximum, select_positive, splat, store, take
 from cfr.public.payoff_kernels import add_payoffs
-from cfr.public.vectors import LANES, add_product, larger, over, put, same, some, take, where_positive
 from games.support.kernel import kernel
 
 __all__ = [
@@ -51,46 +51,46 @@ def _match(side: Any, node: int, row: int, n: int, vec: Any, at: int, which: int
     """Write a side's policy at a node to vec[at:], [n, wide]; row: the node's first. rule: see `sweep`."""
     wide, regret, prediction, sums, stamp = side[0], side[1], side[2], side[3], side[4]
     last, predictive, noise, positive_next, negative_next = rule
-    threshold, equal, one = same(regret, noise), same(regret, 1.0 / n), same(regret, 1.0)
-    positive, negative = same(regret, positive_next), same(regret, negative_next)
+    threshold, equal, one = splat(regret, noise), splat(regret, 1.0 / n), splat(regret, 1.0)
+    positive, negative = splat(regret, positive_next), splat(regret, negative_next)
     start = row * wide
     expectant = which != POLICY and predictive and last > 0 and stamp[node] == last
     for j in range(0, wide, LANES):
-        mass = same(regret, 0.0)
+        mass = splat(regret, 0.0)
         if which != POLICY:
             for k in range(j, n * wide, wide):
                 number = take(regret, start + k)
                 if expectant:
-                    factor = where_positive(number, positive, negative)
-                    number = add_product(number, factor, take(prediction, start + k))
-                number = over(number, threshold)
-                put(vec, at + k, number)
+                    factor = select_positive(number, positive, negative)
+                    number = fma(number, factor, take(prediction, start + k))
+                number = above(number, threshold)
+                store(vec, at + k, number)
                 mass = mass + number
         scale = one / mass
         for k in range(j, n * wide, wide):
-            put(vec, at + k, where_positive(mass, take(vec, at + k) * scale, equal))
+            store(vec, at + k, select_positive(mass, take(vec, at + k) * scale, equal))
         if which != CURRENT:
-            mass = same(regret, 0.0)
+            mass = splat(regret, 0.0)
             for k in range(j, n * wide, wide):
                 mass = mass + take(sums, start + k)
             scale = one / mass
             for k in range(j, n * wide, wide):
-                put(vec, at + k, where_positive(mass, take(sums, start + k) * scale, take(vec, at + k)))
+                store(vec, at + k, select_positive(mass, take(sums, start + k) * scale, take(vec, at + k)))
 
 
 @kernel(nogil=True)
 def _reach(side: Any, row: int, n: int, vec: Any, at: int, reach: int, weight: float) -> None:
     """Multiply a policy at vec[at:] by the reach at vec[reach:]; add weight times that to the sums."""
     wide, sums = side[0], side[3]
-    weights = same(vec, weight)
+    weights = splat(vec, weight)
     start = row * wide
     for j in range(0, wide, LANES):
         mine = take(vec, reach + j)
         for k in range(j, n * wide, wide):
             here = take(vec, at + k) * mine
-            put(vec, at + k, here)
+            store(vec, at + k, here)
             if weight > 0:
-                put(sums, start + k, add_product(weights, here, take(sums, start + k)))
+                store(sums, start + k, fma(weights, here, take(sums, start + k)))
 
 
 @kernel(nogil=True)
@@ -99,12 +99,12 @@ def _add_regrets(side: Any, start: int, at: int, gain: Any, rule: Any) -> None:
     regret, prediction = side[1], side[2]
     positive, negative, clip, predictive = rule
     old = take(regret, start + at)
-    new = add_product(old, where_positive(old, same(regret, positive), same(regret, negative)), gain)
+    new = fma(old, select_positive(old, splat(regret, positive), splat(regret, negative)), gain)
     if clip:
-        new = over(new, same(regret, 0.0))
-    put(regret, start + at, new)
+        new = above(new, splat(regret, 0.0))
+    store(regret, start + at, new)
     if predictive:
-        put(prediction, start + at, gain)
+        store(prediction, start + at, gain)
 
 
 @kernel(nogil=True)
@@ -116,15 +116,15 @@ def _learn(side: Any, row: int, n: int, vec: Any, block: int, value: int, rule: 
     wide, held, free = side[0], side[5], side[7]
     start, q = row * wide, block + n * wide
     for j in range(0, wide, LANES):
-        expected = same(vec, 0.0)
+        expected = splat(vec, 0.0)
         for k in range(j, n * wide, wide):
-            expected = add_product(take(vec, block + k), take(vec, q + k), expected)
-        put(vec, value + j, take(vec, value + j) + expected)
+            expected = fma(take(vec, block + k), take(vec, q + k), expected)
+        store(vec, value + j, take(vec, value + j) + expected)
         may_change = take(free, j)
         for k in range(j, n * wide, wide):
             gain = (take(vec, q + k) - expected) * may_change
             if hold:
-                put(held, start + k, gain)
+                store(held, start + k, gain)
             else:
                 _add_regrets(side, start, k, gain, rule)
 
@@ -137,12 +137,12 @@ def _follow(wide: int, n: int, vec: Any, block: int, value: int, best: bool) -> 
         if best:
             expected = take(vec, q + j)
             for k in range(j + wide, n * wide, wide):
-                expected = larger(expected, take(vec, q + k))
+                expected = maximum(expected, take(vec, q + k))
         else:
-            expected = same(vec, 0.0)
+            expected = splat(vec, 0.0)
             for k in range(j, n * wide, wide):
-                expected = add_product(take(vec, block + k), take(vec, q + k), expected)
-        put(vec, value + j, take(vec, value + j) + expected)
+                expected = fma(take(vec, block + k), take(vec, q + k), expected)
+        store(vec, value + j, take(vec, value + j) + expected)
 
 
 @kernel(nogil=True)
@@ -162,7 +162,7 @@ def _reached(vec: Any, at: int, wide: int) -> bool:
     """Return whether a reach is not all zero."""
     found = False
     for j in range(at, at + wide, LANES):
-        found |= some(take(vec, j))
+        found |= any_nonzero(take(vec, j))
     return found
 
 
@@ -206,7 +206,7 @@ def sweep(job: Any, variant: Any, tree: Any, sides: Any, payoff: Any, scratch: A
                     if mode != BEST:
                         _match(mine, node, rows[node], n, vec, free, which, my_rule)
                     for k in range(free + n * wide, free + 2 * n * wide, LANES):
-                        put(vec, k, same(vec, 0.0))
+                        store(vec, k, splat(vec, 0.0))
                 free += 2 * n * wide
             elif seat >= 0:
                 _match(other, node, rows[node], n, vec, free, which, other_rule)
@@ -248,10 +248,10 @@ def sweep(job: Any, variant: Any, tree: Any, sides: Any, payoff: Any, scratch: A
             if phase == GATHER:
                 task_node[tasks] = to
                 for j in range(0, other_wide, LANES):
-                    put(task_reach, tasks * other_wide + j, take(vec, reach + j))
+                    store(task_reach, tasks * other_wide + j, take(vec, reach + j))
             else:
                 for j in range(0, wide, LANES):
-                    put(vec, value + j, take(vec, value + j) + take(task_value, tasks * wide + j))
+                    store(vec, value + j, take(vec, value + j) + take(task_value, tasks * wide + j))
             tasks += 1
         else:
             node, free = to, stack[at + _BASE]
@@ -286,12 +286,12 @@ def release(side: Any, nodes: Any, t: int, variant: Any) -> None:
         start, n = rows[node] * wide, first_edge[node + 1] - first_edge[node]
         touched = False
         for k in range(0, n * wide, LANES):
-            touched |= some(take(held, start + k))
+            touched |= any_nonzero(take(held, start + k))
         if not touched:
             continue
         positive, negative = _discounts(stamp[node], t, discount)
         rule = (positive, negative, clip, predictive)
         for k in range(0, n * wide, LANES):
             _add_regrets(side, start, k, take(held, start + k), rule)
-            put(held, start + k, same(held, 0.0))
+            store(held, start + k, splat(held, 0.0))
         stamp[node] = t

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.engine.simd import LANES
 from cfr.public.payoff_kernels import FLAT, PLAN_FIELDS, STAIRS
 from cfr.public.tree import padded
-from cfr.public.vectors import LANES
 from games.infosets.payoff_forms import PayoffForms
 
 __all__ = ["SweptPayoffs", "swept_bytes", "swept_payoffs"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.public.vectors import LANES
+from cfr.engine.simd import LANES
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.factored import FactoredGame, payoffs_at

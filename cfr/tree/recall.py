@@ -12,7 +12,7 @@ from games.game import Game
 from games.support.array_types import Array
 from games.support.kernel import kernel
 
-__all__ = ["ImperfectRecall", "own_slots"]
+__all__ = ["ImperfectRecall", "infoset_parent_slot", "own_slots"]
 
 
 class ImperfectRecall(InvalidTree):
@@ -57,6 +57,31 @@ def own_slots(tree: FlatTree, player: int) -> NDArray[np.int64]:
     own = np.empty(tree.n_nodes, np.int64)
     _own_slot(tree.parent, tree.first_child, tree.player, tree.infoset, tree.infoset_offset, player, own)
     return own
+
+
+def infoset_parent_slot(
+    tree: FlatTree,
+    player: int,
+    own: NDArray[np.int64] | None = None,
+    *,
+    game: Game | None = None,
+    recall: bool = True,
+) -> NDArray[np.int64]:
+    """Return the player's own slot before each infoset, [I] int64; -1 if none, or if it is another's.
+
+    own: the player's `own_slots`, if they are at hand. game: that of the tree, only for the error.
+    Raises ImperfectRecall where the histories of an infoset follow different own actions; without `recall`
+    the last history's counts.
+    """
+    nodes = np.flatnonzero(tree.player == player)
+    before = (own_slots(tree, player) if own is None else own)[nodes]
+    parent = np.full(tree.n_infosets, -1, np.int64)
+    infoset = tree.infoset[nodes]
+    parent[infoset] = before
+    other = parent[infoset] != before
+    if recall and other.any():
+        raise ImperfectRecall.at(tree, int(nodes[other.argmax()]), game)
+    return parent
 
 
 @kernel(lazy=True)

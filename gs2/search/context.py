@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from numbers import Integral
 from typing import Any, Protocol
 
@@ -17,7 +16,8 @@ from blueprint.protocol import Blueprint
 from cfr.policies.policy import Policy
 from cfr.tree import FlatTree, TreeBudget, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES
-from cfr.values import check_policy, check_probabilities, infoset_parent_slot
+from cfr.tree.recall import infoset_parent_slot, own_slots
+from cfr.values import check_policy, check_probabilities
 from games.game import Game, Infoset
 from games.infosets.trail import Trail, trails_along
 from games.ragged import Ragged
@@ -275,14 +275,7 @@ class SearchContext:
     def own_slot(self, player: int) -> NDArray[np.int64]:
         """Return the last slot that the player chose above each node, [N] int64; -1 if there is none."""
         if player not in self._own_slots:
-            tree = self.tree
-            child = tree.child_slot()
-            last = np.full(tree.n_nodes, -1, np.int64)
-            for start, end in pairwise(tree.level_offsets[1:]):
-                above = tree.parent[start:end]
-                own = tree.player[above] == player
-                last[start:end] = np.where(own, child[start:end], last[above])
-            self._own_slots[player] = last
+            self._own_slots[player] = own_slots(self.tree, player)
         return self._own_slots[player]
 
     @cached_property

@@ -21,12 +21,11 @@ from cfr.policies.policy import tabular_policy, uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.solver import solve
 from cfr.tree import FlatTree, grow
-from cfr.tree.recall import ImperfectRecall
+from cfr.tree.recall import ImperfectRecall, infoset_parent_slot
 from cfr.tree_cfr import TreeSolver
 from cfr.values import (
     best_response_value,
     counterfactual_values,
-    infoset_parent_slot,
     node_values,
     reach,
     root_values,

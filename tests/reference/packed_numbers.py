@@ -1,4 +1,4 @@
-"""Numbers packed into 16 bits one by one, by the words of `cfr.public.packed_numbers`."""
+"""Numbers packed into 16 bits one by one, by the words of `cfr.engine.simd`."""
 
 from __future__ import annotations
 

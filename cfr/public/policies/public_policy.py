@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.public.packed_numbers import unpacked
+from cfr.engine.simd import unpacked
 from cfr.public.policies.policy_values import PolicyValues
 from cfr.public.policies.public_play import PublicPlay
 from cfr.public.public_solver import PublicSolver

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cfr.public.packed_numbers import LANES, Packed, borrow_numbers, unpacked, zeros_packed
+from cfr.engine.simd import LANES, Packed, borrow_numbers, store, take, unpacked, zeros_packed
 from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.public_size import solver_bytes
 from cfr.public.public_solver import PublicSolver
-from cfr.public.vectors import put, take
 from cfr.variants import VARIANTS, variant
 from games.support.kernel import kernel
 from gs2.public.public_strategy import PublicStrategy
@@ -28,8 +27,8 @@ STEP = 2.0**-14
 def copy_into(numbers: Any, given: Any, out: Any) -> None:
     source, target, back = borrow_numbers(given), borrow_numbers(numbers), borrow_numbers(out)
     for k in range(0, len(given), 8):
-        put(target, k, take(source, k))
-        put(back, k, take(target, k))
+        store(target, k, take(source, k))
+        store(back, k, take(target, k))
 
 
 def packed(given: NDArray[np.float32], tick: int = 1) -> tuple[Packed, NDArray[np.float32]]:
