@@ -1,21 +1,10 @@
-from climbing.inputs.move_inputs import MoveInputs as MoveInputs
-from climbing.inputs.move_inputs import RowGame as RowGame
-from climbing.inputs.move_inputs import move_inputs as move_inputs
-from climbing.move_inputs import MoveInputs as MoveInputs
-from climbing.move_inputs import RowGame as RowGame
-from climbing.move_inputs import move_inputs as move_inputs
-from guandan import SHIPPED as SHIPPED
-from guandan.chooser import Chooser as Chooser
-from guandan.chooser import Decisions as Decisions
-from guandan.chooser import Past as Past
-from guandan.chooser import PlayedMoves as PlayedMoves
-from inference_file import export_checkpoint as export_checkpoint
-from networks import export_checkpoint as export_checkpoint
-from protocol import Agent as Agent
-
 from .check import BlueprintReport as BlueprintReport
 from .check import check_blueprint as check_blueprint
 from .checkpoint import CheckpointError as CheckpointError
+from .climbing.move_inputs import MoveInputs as MoveInputs
+from .climbing.move_inputs import RowGame as RowGame
+from .climbing.move_inputs import move_inputs as move_inputs
+from .guandan import SHIPPED as SHIPPED
 from .guandan.network.inference import Inference as Inference
 from .guandan.network.inference import load_inference as load_inference
 from .guandan.network.neural_blueprint import NeuralBlueprint as NeuralBlueprint
@@ -25,6 +14,8 @@ from .guandan.train_config import NetworkConfig as NetworkConfig
 from .guandan.train_config import TrainConfig as TrainConfig
 from .guandan.training.actors.pieces import Piece as Piece
 from .guandan.training.trainer import Trainer as Trainer
+from .networks import export_checkpoint as export_checkpoint
+from .protocol import Agent as Agent
 from .protocol import Blueprint as Blueprint
 from .protocol import Decisions as Decisions
 from .protocol import Past as Past
