@@ -22,18 +22,10 @@ LINK = re.compile(r"(?<!`)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:|#)([^)#\s]+)(#[
 SHOWN = {".md", ".png", ".svg", ".py", ".ipynb"}
 PACKAGES = {"games": "games", "cfr": "cfr", "gs2": "gs2", "blueprint": "blueprint"}
 SEARCH = (
-    *("config.stages", "config.search", "config.presets", "pipeline", "refine.whole", "explain", "result"),
-    *("strategy", "context", "histories.source", "histories.tree_source", "histories.knowledge"),
+    *("config.stages", "config.search", "config.presets", "explain", "result", "refine.whole"),
+    *("strategy", "context", "stages", "pipeline", "histories.knowledge", "histories.knowledge_report"),
     *("histories.enumerated", "histories.cover", "subgame.alternative", "generation", "subgame.forest"),
-    *(
-        "subgame.leaf",
-        "gadget.entry",
-        "gadget.build",
-        "gadget.path",
-        "gadget.check",
-        "solve.subgame",
-        "safety",
-    ),
+    *("subgame.leaf", "gadget.entry", "gadget.build", "gadget.path", "gadget.check", "safety"),
 )
 """Modules of gs2.search in the order in which a search meets them, configuration first."""
 

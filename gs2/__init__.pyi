@@ -25,9 +25,9 @@ from .search.generation import check_generator as check_generator
 from .search.histories.cover import Cover as Cover
 from .search.histories.cover import CoverMaker as CoverMaker
 from .search.histories.knowledge import KnowledgeGraph as KnowledgeGraph
-from .search.histories.knowledge import KnowledgeReport as KnowledgeReport
-from .search.histories.knowledge import KnowledgeSize as KnowledgeSize
-from .search.histories.knowledge import knowledge_report as knowledge_report
+from .search.histories.knowledge_report import KnowledgeReport as KnowledgeReport
+from .search.histories.knowledge_report import KnowledgeSize as KnowledgeSize
+from .search.histories.knowledge_report import knowledge_report as knowledge_report
 from .search.refine.whole import BothRefined as BothRefined
 from .search.refine.whole import RefineOptions as RefineOptions
 from .search.refine.whole import RefineResult as RefineResult

@@ -22,7 +22,7 @@ from gs2.public.public_source import PublicSearchError
 from gs2.public.public_strategy import PublicStrategy, public_states
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.entry import LIVE
-from gs2.search.solve.mirror_descent import (
+from gs2.search.mirror_descent import (
     ANSWERS,
     SLIP,
     TIED,

@@ -30,10 +30,11 @@ def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> No
     from one of them. The last is the common-knowledge closure, which unsafe, resolve and maxmargin solve.
     """
     from gs2.search.context import SearchContext
+    from gs2.search.histories.knowledge_report import knowledge_report
 
     infoset = game.parse_infoset(text)
     with working(f"growing {game.name} …"):
-        report = SearchContext(game).knowledge(infoset, max_order)
+        report = knowledge_report(SearchContext(game), infoset, max_order)
     if as_json:
         print_json(report.to_json())
         return

@@ -80,7 +80,7 @@ def refiner(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
     In a game of more than two seats each sees it as one of two (`gs2.search.histories.seats`).
     Raises ConfigError for a search that needs a larger part of the game than fits.
     """
-    from gs2.search.part import listed_context
+    from gs2.search.explain import listed_context
     from gs2.search.pipeline import refine_infoset
 
     if game.num_players > 2:
@@ -190,7 +190,7 @@ class SearchAgent:
         In payoffs, NaN for actions that the search leaves out; the error is the standard error. None where
         the game is listed and nothing is drawn. The search is the one that answers the situation.
         """
-        from gs2.search.part import listed_context
+        from gs2.search.explain import listed_context
         from gs2.search.refine.at import refine_and_judge
 
         game, player, seen = situation.game, situation.player, situation.trail

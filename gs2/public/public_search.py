@@ -20,8 +20,8 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchOptions
 from gs2.search.explain import Seen, explain
 from gs2.search.gadget.entry import LIVE
-from gs2.search.pipeline import refine_from
-from gs2.search.result import Refinement, SearchResult
+from gs2.search.result import SearchResult
+from gs2.search.stages import Refinement, refine_from
 
 __all__ = ["PublicBlueprint", "PublicRefinement", "find_place", "public_action_values", "refine_public"]
 
@@ -96,7 +96,7 @@ def refine_public(
     """
     source = PublicSource(strategy, place, config, rng, options.within(config), threads=threads)
     try:
-        return PublicRefinement(strategy, place, refine_from(source, source.solve, rng))
+        return PublicRefinement(strategy, place, refine_from(source, rng))
     finally:
         source.close()
 

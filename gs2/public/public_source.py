@@ -1,6 +1,6 @@
 """A source of histories on a public tree: pairs of private states, of which one search keeps some.
 
-The stages are those of `gs2.search.pipeline`. A history is a pair of private states here, numbered row by row
+The stages are those of `gs2.search.stages`. A history is a pair of private states here, numbered row by row
 as (own, opponent's), and the tree below is shared by all of them: a closure of hundreds of pairs costs what
 its public tree does.
 """
@@ -16,17 +16,15 @@ from cfr.public.sweep_kernels import BEST, VALUE
 from cfr.public.sweeper import usable_cores
 from cfr.public.tree import PublicTree
 from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
-from gs2.public.public_subgame import PublicProblem, PublicSolution, solve_problem
+from gs2.public.public_subgame import PublicProblem, solve_problem
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import HistoriesConfig
 from gs2.search.context import NO_OPTIONS, SearchOptions
 from gs2.search.gadget.entry import LIVE
 from gs2.search.histories.enumerated import Considered
-from gs2.search.histories.source import LeftAlone, Log
-from gs2.search.histories.tree_source import keep_histories, with_all
-from gs2.search.result import Kept
+from gs2.search.pipeline import keep_histories, with_all
 from gs2.search.safety import ROUNDING, Attempt, Certified, Proposal, best_attempt
-from gs2.search.solve.subgame import note_lateness, variant_of
+from gs2.search.stages import Kept, LeftAlone, Log, note_lateness, variant_of
 
 __all__ = ["PublicPlace", "PublicSearchError", "PublicSource", "check_public"]
 
@@ -230,31 +228,27 @@ class PublicSource:
         tree = problem.masked_tree(self._dealt)
         return kept, replace(problem, tree=tree, alternative=alternative, free=free)
 
-    def solve(self, problem: PublicProblem, log: Log) -> PublicSolution:
-        """Return the solution of the subgame, after a first iteration as far as the time allows."""
+    def solve(self, problem: PublicProblem) -> Proposal:
+        """Return what the subgame's solution proposes, after a first iteration as far as the time allows."""
         stage, threads = self.config.solve, self.threads or usable_cores()
         found = solve_problem(problem, variant_of(stage), stage.iterations, threads, self.deadline)
         stopped = "deadline" if found.iterations < stage.iterations else ""
-        note_lateness(stopped, found.iterations, self.config, log)
-        log.lap("solve")
-        return found
-
-    def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the slots of the infoset, [a] int64, and the strategy refined there, [a] float64."""
-        rows = np.arange(self.below.first_edge[0], self.below.first_edge[1]) + int(self.below.row[0])
-        slots = rows * self.old.shape[1] + self.place.private
-        return slots, self.old.reshape(-1)[slots]
-
-    def proposal(self, problem: PublicProblem, solution: PublicSolution) -> Proposal:
-        """Return what the solution proposes to the searching player."""
+        note_lateness(stopped, found.iterations, self.config, self.log)
+        self.log.lap("solve")
         scope, states = self.config.safety.scope, len(self.below)
         there = problem.free & ((scope == "block") | (np.arange(len(self.reach)) == self.place.private))
         rows = np.arange(len(self.old))
         if scope == "infoset":
             rows = self.here()[0] // self.old.shape[1]
         slots = (rows[:, None] * self.old.shape[1] + np.flatnonzero(there)).reshape(-1)
-        probs, solved = solution.policy.reshape(-1)[slots], solution.solved
-        return Proposal(slots, probs, solved, states, states, states, solution.iterations, solution.gap)
+        probs = found.policy.reshape(-1)[slots]
+        return Proposal(slots, probs, found.solved, states, states, states, found.iterations, found.gap)
+
+    def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the slots of the infoset, [a] int64, and the strategy refined there, [a] float64."""
+        rows = np.arange(self.below.first_edge[0], self.below.first_edge[1]) + int(self.below.row[0])
+        slots = rows * self.old.shape[1] + self.place.private
+        return slots, self.old.reshape(-1)[slots]
 
     def certify(self, considered: Considered, proposal: Proposal) -> Certified:
         """Return the best mixture by which no private state of the opponent's gains, as far as is known."""

@@ -116,8 +116,7 @@ class PublicStrategy:
         found = np.ones(tree.n_private[player])
         for at, edge in path_to(tree, node):
             if tree.player[at] == player:
-                row = int(tree.row[at] + edge - tree.first_edge[at])
-                found *= self.probs[player][row, : len(found)]
+                found *= self.at(at)[:, int(edge - tree.first_edge[at])]
         return found
 
     def at(self, node: int) -> NDArray[np.float64]:
@@ -169,15 +168,6 @@ class StoredStrategy(PublicStrategy):
         object.__setattr__(self, "policy", policy)
 
     policy: PublicPolicy
-
-    def reach(self, node: int, player: int) -> NDArray[np.float64]:
-        """Return the probability with which a player's own actions lead to a node, [its private states]."""
-        tree = self.tree
-        found = np.ones(tree.n_private[player])
-        for at, edge in path_to(tree, node):
-            if tree.player[at] == player:
-                found *= self.policy.probs(at)[:, int(edge - tree.first_edge[at])]
-        return found
 
     def at(self, node: int) -> NDArray[np.float64]:
         """Return the acting player's policy at a node, [its private states, actions]."""

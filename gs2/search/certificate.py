@@ -5,7 +5,7 @@ same luck; the difference of the two payoffs is its gain. There is a column of g
 the others may play: the blueprint, and each of their continuations. The refined policy is kept if the mean
 gain is proved positive against the blueprint, and not below minus a tolerance against everything else.
 
-How it is proved. The default is a test by betting: a gambler who starts with 1 bets on every next gain, at
+How it is proved. By betting: a gambler who starts with 1 bets on every next gain, at
 odds that are fair if the mean is what it must not be, never more than can be lost. Fair odds make nobody
 rich: the chance of ever holding 1 / α is at most α, whatever the distribution, at every number of samples,
 and also if one looks after each of them. Only the largest possible loss must be known, and payoff ranges are.
@@ -45,18 +45,15 @@ from gs2.search.strategy import Strategy
 from gs2.search.subgame.playing_out import CommonDraws, play_out
 
 __all__ = [
-    "METHODS",
     "SHARES",
     "GainRule",
     "Verdict",
     "columns_against",
     "decide",
-    "mixture_gains",
     "sampled_verdict",
     "strategy_payoffs",
 ]
 
-METHODS = ("betting", "t")
 MOST_STAKED = 0.9
 """Share of the gambler's money that the largest possible loss may take."""
 PRIOR_VARIANCE = 0.02
@@ -73,14 +70,12 @@ class GainRule:
     most_lost: the largest loss that one sample can be, in payoffs; the width of the payoff range always is.
     confidence: probability with which a policy that gains nothing is not kept, in (0, 1).
     tolerance: mean loss that is let pass against continuations, in payoffs; none is against the blueprint.
-    method: "betting", which holds for every distribution, or "t", which holds for many samples.
     Raises ConfigError for values out of range.
     """
 
     most_lost: float
     confidence: float = 0.95
     tolerance: float = 0.0
-    method: str = "betting"
 
     def __post_init__(self) -> None:
         if not (0 < self.confidence < 1 and self.most_lost > 0 and self.tolerance >= 0):
@@ -88,8 +83,6 @@ class GainRule:
                 "certificate: confidence must be in (0, 1), most_lost positive and tolerance at least 0; got "
                 f"{self.confidence}, {self.most_lost} and {self.tolerance}"
             )
-        if self.method not in METHODS:
-            raise ConfigError(f"certificate: method must be one of {', '.join(METHODS)}; got {self.method!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,36 +165,6 @@ def decide(
     return Verdict(weight, row, mean, lower, passed, n, float(each.sum() ** 2 / (each**2).sum()))
 
 
-def mixture_gains(
-    old: NDArray[np.float64],
-    new: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    *,
-    pilot: int = 0,
-) -> NDArray[np.float64]:
-    """Return the gain of every sample with mixtures of two policies, [n, L, C] float64.
-
-    old, new: [n, C] float64, payoffs of each sample with the blueprint and with the refined policy, against
-    the others' continuations. weights: [L] float64, of the refined policy.
-    pilot: 0 compares column by column. Otherwise the others choose their continuation: what the mixture gets
-    against each is compared with what the blueprint gets against that which is worst for it in the first
-    `pilot` samples, and these are left out of the result. A mixture may then pass where neither policy would.
-    Raises ConfigError for payoffs of different shapes, or no sample left.
-    """
-    if old.shape != new.shape or old.ndim != 2 or not 0 <= pilot < max(len(old), 1):
-        raise ConfigError(
-            f"certificate: payoffs must be [samples, columns], as many of the old policy as of the new, and "
-            f"more samples than the pilot; got {old.shape}, {new.shape} and {pilot}"
-        )
-    mixed = old[:, None] + weights[:, None] * (new - old)[:, None]
-    if pilot == 0:
-        found: NDArray[np.float64] = mixed - old[:, None]
-        return found
-    worst = int(np.argmin(old[:pilot].mean(axis=0)))
-    against: NDArray[np.float64] = (mixed - old[:, None, worst, None])[pilot:]
-    return against
-
-
 def _checked(
     gains: NDArray[np.float64], rule: GainRule, importance: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
@@ -227,9 +190,6 @@ def _proved(
     """Return for which columns a mean above `least` is proved, [...] bool."""
     wide = each.reshape(-1, *(1,) * least.ndim)
     x = wide * (gains - least)
-    if rule.method == "t":
-        above: NDArray[np.bool_] = np.asarray(_t_bounds(gains, each, level) > least)
-        return above
     # No term of x is below minus this.
     bound = np.maximum(each.max() * (rule.most_lost + least), np.finfo(float).tiny)
     place = np.arange(1, len(x) + 1).reshape(-1, *(1,) * least.ndim)
@@ -246,8 +206,6 @@ def _bounds(
     gains: NDArray[np.float64], each: NDArray[np.float64], rule: GainRule, level: float
 ) -> NDArray[np.float64]:
     """Return the lower bound of each column's mean, [...] float64."""
-    if rule.method == "t":
-        return np.maximum(_t_bounds(gains, each, level), -rule.most_lost)
     low = np.full(gains.shape[1:], -rule.most_lost)
     high = np.maximum(np.tensordot(each, gains, (0, 0)) / each.sum(), low)
     for _ in range(STEPS):
@@ -255,22 +213,6 @@ def _bounds(
         won = _proved(gains, middle, each, rule, level)
         low, high = np.where(won, middle, low), np.where(won, high, middle)
     return low
-
-
-def _t_bounds(gains: NDArray[np.float64], each: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """Return the lower end of the t interval of each self-normalised weighted mean, [...] float64."""
-    total = each.sum()
-    mean = np.tensordot(each, gains, (0, 0)) / total
-    effective = total**2 / (each**2).sum()
-    from scipy import stats  # a heavy import that only this method needs
-
-    if effective <= 1:
-        return np.full(gains.shape[1:], -np.inf)
-    wide = each.reshape(-1, *(1,) * (gains.ndim - 1))
-    error = np.sqrt(((wide * (gains - mean)) ** 2).sum(axis=0)) / total
-    error *= np.sqrt(effective / (effective - 1))
-    bound: NDArray[np.float64] = mean - float(stats.t.ppf(1 - level, effective - 1)) * error
-    return bound
 
 
 def columns_against(
@@ -353,5 +295,6 @@ def sampled_verdict(
     weights = safety.anchor * np.array(SHARES if safety.tolerance > 0 else SHARES[:1])
     span = payoff_span(game)
     rule = GainRule(span, safety.confidence, safety.tolerance * span)
-    gains = mixture_gains(payoffs[:, 0], payoffs[:, 1], weights)
+    old_payoffs, new_payoffs = payoffs[:, None, 0], payoffs[:, None, 1]
+    gains = old_payoffs + weights[:, None] * (new_payoffs - old_payoffs) - old_payoffs
     return decide(gains, weights, rule, importance=importance)

@@ -25,7 +25,7 @@ from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
 from gs2.search.config.search import SearchConfig
 from gs2.search.histories.cover import CoverMaker
-from gs2.search.histories.knowledge import KnowledgeGraph, KnowledgeReport, knowledge_graph, knowledge_report
+from gs2.search.histories.knowledge import KnowledgeGraph, knowledge_graph
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import TreeCutter
 from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator
@@ -235,14 +235,6 @@ class SearchContext:
                 f"got {infoset.text!r}; list them with `gs2 infosets`"
             )
         return int(found[0])
-
-    def knowledge(self, infoset: Infoset | int, max_order: int | None = None) -> KnowledgeReport:
-        """Return the sizes of an infoset's knowledge sets, order by order."""
-        number = self.infoset_number(infoset)
-        graph = self.graph(int(self.tree.infoset_player[number]))
-        return knowledge_report(
-            self.game, self.tree, number, graph=graph, sizes=self.cutter.sizes, max_order=max_order
-        )
 
     def nodes_below(self, nodes: NDArray[Any]) -> int:
         """Return how many nodes stand at and below some histories, none below another."""

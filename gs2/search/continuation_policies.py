@@ -15,7 +15,7 @@ Source: Brown, Sandholm and Amos 2018, "Depth-limited solving", who bias towards
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +44,6 @@ BIAS = 5.0
 PLAIN = ("blueprint", "greedy", "uniform", "first", "last")
 _CLASS = re.compile(r"class(\d+)(?:\*([0-9.eE-]+))?")
 _VALUE = re.compile(r"value(\d+)@([0-9.eE-]+)")
-NO_BLUEPRINTS: Mapping[str, Blueprint] = {}
 
 
 @dataclass(frozen=True)
@@ -182,22 +181,12 @@ def _read(name: str) -> Continuation:
     )
 
 
-def continuation_blueprints(
-    base: Blueprint, text: str, own: Mapping[str, Blueprint] = NO_BLUEPRINTS
-) -> tuple[Blueprint, ...]:
+def continuation_blueprints(base: Blueprint, text: str) -> tuple[Blueprint, ...]:
     """Return the blueprints that a text names, in its order; `blueprint` is the base itself.
 
-    own: blueprints of one's own by name, which stand beside the names of continuations.
     Raises ConfigError as `read_continuations`.
     """
-    names = [part.strip() for part in text.split("+")]
-    if len(set(names)) < len(names):
-        raise ConfigError(f"policies must name each continuation once; got {text!r}")
-    made = []
-    for name in names:
-        if name in own:
-            made.append(own[name])
-        else:
-            read = _read(name)
-            made.append(base if read.kind == "blueprint" else ContinuationBlueprint(base, read))
-    return tuple(made)
+    return tuple(
+        base if read.kind == "blueprint" else ContinuationBlueprint(base, read)
+        for read in read_continuations(text)
+    )

@@ -1,4 +1,8 @@
-"""Search: refine the strategy at one infoset by solving a chosen part of the game below it, and explain."""
+"""Search: refine the strategy at one infoset by solving a chosen part of the game below it, and explain.
+
+`part_of` is the one place that picks the source of histories: a game that is listed is searched on its whole
+tree, another one on a tree of what is drawn at the infoset.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from cfr.tree.memory import TooLarge
 from games.game import Game, Infoset
 from games.infosets import infoset_at
 from games.infosets.trail import Trail
-from games.infosets.two_seats import TwoSeatView
-from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import (
     MAX_LISTED,
@@ -26,12 +29,24 @@ from gs2.search.context import (
     check_asked,
 )
 from gs2.search.histories.enumerated import action_values, histories_of
-from gs2.search.histories.sampled_source import Part
-from gs2.search.histories.seats import seat_views
-from gs2.search.part import part_of, refine_part
-from gs2.search.result import ActionRow, HistoryRow, InfosetRow, Refinement, SearchResult
+from gs2.search.histories.sampled_source import Part, sample_tree
+from gs2.search.histories.seats import first_two, trail_to
+from gs2.search.pipeline import refine_infoset
+from gs2.search.refine.policy_only import PlayedStrategy
+from gs2.search.result import ActionRow, HistoryRow, InfosetRow, SearchResult
+from gs2.search.stages import Refinement
 
-__all__ = ["OwnSearch", "Seen", "explain", "search_infoset", "seen_on_tree", "solve_infoset"]
+__all__ = [
+    "OwnSearch",
+    "Seen",
+    "explain",
+    "listed_context",
+    "part_of",
+    "refine_part",
+    "search_infoset",
+    "seen_on_tree",
+    "solve_infoset",
+]
 
 
 def solve_infoset(
@@ -89,7 +104,7 @@ def search_infoset(
     name, seats = "", None
     if not isinstance(game, SearchContext) and game.num_players > 2:
         name = game.name
-        game, blueprint, infoset = _first_two(game, blueprint, infoset, config)
+        game, blueprint, infoset = first_two(game, blueprint, infoset, config)
         seats = game.seats[: 1 + game.decides]
     part = part_of(game, blueprint, infoset, config, rng, options)
     prepared = time.perf_counter() - began
@@ -97,29 +112,68 @@ def search_infoset(
     found = explain(seen_on_tree(part, refinement), refinement, part.asked, most=options.listed)
     found = replace(found, seconds={"sampling" if part.size else "prepare": prepared, **refinement.seconds})
     if part.size is not None:
-        found = _with_unsearched(_with_errors(replace(found, sampled=part.size), part), part)
+        found = part.told(replace(found, sampled=part.size))
     if seats is not None:
         found = replace(found, game=name, player=seats[0], seats=seats)
     return found, refinement
 
 
-def _first_two(
-    game: Game, blueprint: AnyStrategy, infoset: Infoset | Trail | int, config: SearchConfig
-) -> tuple[TwoSeatView, Blueprint, Infoset | Trail]:
-    """Return a game of more than two seats, its blueprint and an infoset as two of the seats see them."""
+def part_of(
+    game: Game | SearchContext,
+    blueprint: AnyStrategy,
+    infoset: Infoset | Trail | int,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    options: SearchOptions = NO_OPTIONS,
+) -> Part:
+    """Return the part of a game of two seats that a search at an infoset is made on.
+
+    Raises ValueError if the infoset is not one of the game's decisions, and for a number of one, or a
+    strategy that is no `Blueprint`, where no tree is grown; what `sample_tree` raises.
+    """
+    context = listed_context(game, config)
+    if context is not None:
+        config = config.where_listed()
+        number = context.infoset_number(infoset.infoset if isinstance(infoset, Trail) else infoset)
+        return Part(context, context.strategy(blueprint), number, config, config)
+    if isinstance(game, SearchContext):
+        if isinstance(infoset, int | np.integer):
+            infoset = game.trail_to(game.infoset_number(int(infoset)))
+        if not isinstance(blueprint, Blueprint):
+            blueprint = PlayedStrategy(game, game.strategy(blueprint))
+        game = game.game
     if isinstance(infoset, int | np.integer) or not isinstance(blueprint, Blueprint):
         raise ValueError(
-            f"{game.name}: with {game.num_players} seats the infoset must be an Infoset or a Trail and the "
-            f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}"
+            f"{game.name}: where no tree is grown, the infoset must be an Infoset or a Trail and the "
+            f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}; "
+            "a game that can be listed takes any strategy as gs2.SearchContext(game)"
         )
-    if config.subgame.opponent == "each":
-        raise ConfigError(
-            f"{game.name}: one search is explained at a time; got opponent = each, which makes several; "
-            "choose next or none"
-        )
-    seen = seat_views(game, blueprint, infoset.player, config)[0]
-    there = seen.view.trail(infoset) if isinstance(infoset, Trail) else seen.view.infoset(infoset)
-    return seen.view, seen, there
+    trail = infoset if isinstance(infoset, Trail) else trail_to(game, infoset, rng)
+    return sample_tree(game, blueprint, trail, config, rng, options.leaf)
+
+
+def refine_part(part: Part, rng: np.random.Generator, options: SearchOptions = NO_OPTIONS) -> Refinement:
+    """Return the refined strategy at the infoset of a part of a game."""
+    if part.trials is not None:
+        options = replace(options, trials=part.trials)
+    return refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)
+
+
+def listed_context(game: Game | SearchContext, config: SearchConfig) -> SearchContext | None:
+    """Return the game with its whole tree; None where histories are to be sampled.
+
+    Raises TooLarge for a game that cannot be listed and a configuration that asks for it.
+    """
+    if config.histories.source == "sampled":
+        return None
+    if isinstance(game, SearchContext):
+        return game
+    try:
+        return SearchContext(game)
+    except TooLarge:
+        if config.histories.source == "enumerated":
+            raise
+        return None
 
 
 @runtime_checkable
@@ -143,40 +197,6 @@ def _named(game: Game | SearchContext, infoset: Infoset | Trail | int) -> Infose
         raise ValueError(f"{game.name}: an infoset must be named by an Infoset or a Trail; got {infoset}")
     node = int(game.tree.infoset_first_node()[game.infoset_number(int(infoset))])
     return infoset_at(game.game, game.tree.states[node : node + 1], int(game.tree.player[node]))
-
-
-def _with_errors(found: SearchResult, part: Part) -> SearchResult:
-    """Return a result with the standard error of every value that hangs on what was drawn or played out."""
-    if part.errors is None:
-        return found
-    every = part.errors.of(np.eye(len(found.actions)))
-    rows = [replace(row, error=float(error)) for row, error in zip(found.actions, every, strict=True)]
-    shares = [[row.refined for row in rows], [row.blueprint for row in rows]]
-    after, before = part.errors.of(np.array(shares)).tolist()
-    return replace(found, actions=tuple(rows), value_error=after, blueprint_value_error=before)
-
-
-def _with_unsearched(found: SearchResult, part: Part) -> SearchResult:
-    """Return a result that lists actions beyond the branches too, with what the blueprint plays of all."""
-    game, (state, legal) = part.context.game, part.legal()
-    if len(legal.values) == len(found.actions):
-        return found
-    blueprint = part.strategy.known_blueprint(game)
-    before = np.asarray(blueprint.policy(game, state, found.player, legal), np.float64)
-    rows = [
-        ActionRow(game.action_text(state[0], action), float(prob), 0.0, None)
-        for action, prob in zip(legal.values, before, strict=True)
-    ]
-    searched = part.places(legal)
-    for place, row in zip(searched.tolist(), found.actions, strict=True):
-        rows[place] = replace(row, blueprint=rows[place].blueprint)
-    branches = found.config.subgame
-    beyond = f"branches = {branches.branches}" + f", gap = {branches.gap}" * (branches.gap is not None)
-    note = f"actions not searched: {len(rows) - len(searched)} of {len(rows)} ({beyond})"
-    share = float(np.delete(before, searched).sum())
-    if share > 0:
-        note += f"; the blueprint plays them {share:.2%} of the time, and values are without them"
-    return replace(found, actions=tuple(rows), cut_off=(note, *found.cut_off))
 
 
 @dataclass(frozen=True, eq=False)

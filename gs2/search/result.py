@@ -1,4 +1,4 @@
-"""What a search keeps and what it comes to: in the tree's numbers, and in a form that explains itself."""
+"""The outcome of a search in a form that explains itself."""
 
 from __future__ import annotations
 
@@ -8,105 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree import FlatTree
 from gs2.search.config.search import SearchConfig
-from gs2.search.histories.enumerated import Considered
-from gs2.search.safety import Certified
-from gs2.search.strategy import Strategy
 
-__all__ = [
-    "NOTHING",
-    "ActionRow",
-    "HistoryRow",
-    "InfosetRow",
-    "Kept",
-    "Refinement",
-    "SampleSize",
-    "SearchResult",
-]
-
-
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """The histories of a subgame; n of the considered ones, in the order of its roots.
-
-    rows: [n] int64, rows of `Considered`. frozen: [n] bool, the searching player follows its old strategy
-    below. summary: [n] bool, the opponent follows its best response below.
-    generated: rows of `Considered` that the generator chose.
-    """
-
-    rows: NDArray[np.int64]
-    frozen: NDArray[np.bool_]
-    summary: NDArray[np.bool_]
-    generated: NDArray[np.int64]
-
-
-NOTHING = Kept(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool), np.zeros(0, np.int64))
-"""What a search without a subgame keeps."""
-
-
-@dataclass(frozen=True, eq=False)
-class Refinement:
-    """What one search came to, in the full tree's numbers.
-
-    infoset: where. slots: [s] int64, slots of the searching player that the search replaces. probs: [s]
-        float64, its policy there.
-    considered, kept: the histories.
-    solved: [g] float64, value to the opponent of its infosets against the subgame's solution, as the subgame
-        sees it; nan outside the subgame.
-    certified: what the certificate found; None if nothing was solved.
-    nodes, decisions, infosets: size of the subgame with its gadget. iterations: run by the solver.
-    gap: exploitability of the solution within the gadget, in payoffs.
-    cut_off: what was left out or cut short, and why.
-    anchor: weight of the subgame's solution in `probs`; 0 if the old strategy stands.
-    seconds: wall-clock time of each stage.
-    steps: the searches that this one was made of, if more than one. The fields above are then the last one's,
-        but for `slots`, `probs`, `cut_off` and `seconds`, which are of all of them, and `anchor`, which is
-        that of the last which changed anything.
-    complete: whether the opponent's replies that a summary left out gain it nothing.
-    late: whether the time limit cut anything short. If not, more time would have changed nothing.
-    """
-
-    infoset: int
-    slots: NDArray[np.int64]
-    probs: NDArray[np.float64]
-    considered: Considered
-    kept: Kept
-    solved: NDArray[np.float64]
-    certified: Certified | None
-    nodes: int
-    decisions: int
-    infosets: int
-    iterations: int
-    gap: float
-    cut_off: tuple[str, ...]
-    anchor: float
-    seconds: dict[str, float]
-    steps: tuple[Refinement, ...] = ()
-    complete: bool = True
-    late: bool = False
-
-    def at(self, tree: FlatTree, infoset: int) -> NDArray[np.float64]:
-        """Return the refined probabilities of one infoset's actions, [a] float64.
-
-        Raises KeyError if the search has no opinion on it.
-        """
-        start, end = tree.infoset_offset[infoset : infoset + 2]
-        at = np.flatnonzero((self.slots >= start) & (self.slots < end))
-        if len(at) != end - start:
-            raise KeyError(f"the search solved nothing at infoset {infoset}")
-        return self.probs[at[np.argsort(self.slots[at])]]
-
-    def here(self, strategy: Strategy) -> NDArray[np.float64]:
-        """Return the probabilities at the infoset searched, [a] float64.
-
-        strategy: the one searched with, which stands where the depth limit comes before the infoset.
-        """
-        start, end = strategy.tree.infoset_offset[self.infoset : self.infoset + 2]
-        there = (self.slots >= start) & (self.slots < end)
-        found: NDArray[np.float64] = strategy.probs[start:end].copy()
-        found[self.slots[there] - start] = self.probs[there]
-        return found
+__all__ = ["ActionRow", "HistoryRow", "InfosetRow", "SampleSize", "SearchResult"]
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,7 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import SafetyConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.path import Arrivals, OpponentPath, opponent_path
-from gs2.search.histories.double_oracle import OpponentResponse
-from gs2.search.histories.enumerated import Considered, weigh_histories
+from gs2.search.histories.enumerated import Considered, OpponentResponse, weigh_histories
 from gs2.search.strategy import Strategy
 
 __all__ = [
@@ -126,9 +125,18 @@ class PlanMixer:
     """Mixes two policies on some of a player's infosets as realization plans.
 
     slots: [s] int64, all slots of these infosets. Above them both policies are taken to play alike.
+    old, new: [s] float64, the policies there.
     """
 
-    def __init__(self, context: SearchContext, player: int, slots: NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        context: SearchContext,
+        player: int,
+        slots: NDArray[np.int64],
+        old: NDArray[np.float64],
+        new: NDArray[np.float64],
+    ) -> None:
+        self.slots, self.old, self.new = slots, old, new
         self._order = np.argsort(slots, kind="stable")
         ranked = slots[self._order]
         numbers = context.tree.slot_infoset[ranked]
@@ -138,10 +146,10 @@ class PlanMixer:
         self._parents = np.where(ranked[at] == above, at, -1)
         self._starts = np.append(starts, len(slots))
 
-    def mix(self, old: NDArray[np.float64], new: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+    def mix(self, weight: float) -> NDArray[np.float64]:
         """Return the policy of (1 - weight) of the old plan and weight of the new, [s] float64."""
-        mixed = np.empty(len(old))
-        _mix(self._starts, self._parents, self._order, old, new, weight, mixed)
+        mixed = np.empty(len(self.old))
+        _mix(self._starts, self._parents, self._order, self.old, self.new, weight, mixed)
         return mixed
 
 
@@ -208,19 +216,6 @@ class Proposal:
     complete: bool = True
 
 
-@dataclass(frozen=True, eq=False)
-class _Change:
-    """The old and the proposed policy [s] at some slots [s], and what mixes them."""
-
-    slots: NDArray[np.int64]
-    old: NDArray[np.float64]
-    new: NDArray[np.float64]
-    mixer: PlanMixer
-
-    def mix(self, weight: float) -> NDArray[np.float64]:
-        return self.mixer.mix(self.old, self.new, weight)
-
-
 def certify(
     context: SearchContext,
     strategy: Strategy,
@@ -237,7 +232,7 @@ def certify(
     player, infoset, solved = considered.player, considered.infoset, proposal.solved
     inside = splice_slots(context, player, infoset, proposal.slots, config.safety.scope)
     slots, new = proposal.slots[inside], proposal.probs[inside]
-    change = _Change(slots, strategy.probs[slots], new, PlanMixer(context, player, slots))
+    change = PlanMixer(context, player, slots, strategy.probs[slots], new)
     if config.safety.certificate == "none":
         mixed = new if config.safety.anchor == 1 else change.mix(config.safety.anchor)
         return Certified(config.safety.anchor, slots, mixed, considered, considered.alternative, solved)
@@ -293,7 +288,7 @@ def _attempts(
     context: SearchContext,
     strategy: Strategy,
     considered: Considered,
-    change: _Change,
+    change: PlanMixer,
     config: SearchConfig,
     start: Strategy | None,
 ) -> tuple[Callable[[float], Attempt], NDArray[np.float64]]:

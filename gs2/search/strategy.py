@@ -28,7 +28,7 @@ from games.game import Game
 from games.ragged import ranges
 from gs2.policies.tabulate import tabulate
 from gs2.search.continuation_policies import Continuation
-from gs2.search.subgame.alternative import best_response_node_values
+from gs2.search.subgame.alternative import best_responses
 from gs2.search.subgame.continuations import continuation_values, exact_continuation_payoffs
 from gs2.search.subgame.cut import root_numbers
 
@@ -260,7 +260,7 @@ class Strategy:
         """Return the payoff to `seat` from each node when it best-responds to the whole strategy, [N]."""
         known = self._derived.best
         if seat not in known:
-            known[seat] = _read_only(best_response_node_values(self.tree, self.raw, seat)[0])
+            known[seat] = _read_only(best_responses(self.tree, self.raw, seat)[0])
         return known[seat]
 
     def opponent_values(self, seat: int) -> OpponentValues:
@@ -269,7 +269,7 @@ class Strategy:
         found = self.known_opponent_values(seat)
         if found is None or found.until < tree.n_nodes:
             best = counterfactual_values(tree, self.raw, seat, best_response=True)
-            nodes, others = best_response_node_values(tree, self.raw, seat)
+            nodes, others, _ = best_responses(tree, self.raw, seat)
             root = float(nodes[: tree.n_roots] @ others[: tree.n_roots])
             infoset, slot, others_reach = map(_read_only, (best.infoset, best.slot, best.reach))
             found = OpponentValues(infoset, slot, others_reach, root, tree.n_nodes)

@@ -1,4 +1,4 @@
-"""Slow, obvious twin of `best_response_node_values`, by recursion over infosets."""
+"""Slow, obvious twin of `best_responses`, by recursion over infosets."""
 
 from __future__ import annotations
 

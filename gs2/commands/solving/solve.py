@@ -240,7 +240,7 @@ def solve(
     from gs2.play.search_agent import named_search
     from gs2.public.whole_game import is_computed_there
     from gs2.search.context import MAX_LISTED, SearchOptions
-    from gs2.search.part import listed_context
+    from gs2.search.explain import listed_context
 
     config = named_search(method, label="method", **given)
     check_leaf_of(config, game)
@@ -362,7 +362,7 @@ def _asked(game: Game, spec: str, config: SearchConfig, seed: int, tell: Callabl
     """Return the strategy that a text names: any if the game can be listed, else one without a tree."""
     from gs2.play.agent_names import blueprint_named, load_searched
     from gs2.search.config.search import SearchConfig
-    from gs2.search.part import listed_context
+    from gs2.search.explain import listed_context
 
     if game.num_players == 2:
         drawn = config.histories.source == "sampled"  # or it was found out already that it cannot be listed

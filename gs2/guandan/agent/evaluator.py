@@ -75,9 +75,8 @@ class BlueprintEvaluator:
     sees_all = False
     quick: Evaluator | None = None
 
-    def __init__(self, blueprint: Blueprint, game: GuanDan | None = None) -> None:
-        self.blueprint = blueprint
-        self.game = GuanDan(moves="canonical") if game is None else game
+    def __init__(self, blueprint: Blueprint) -> None:
+        self.blueprint, self.game = blueprint, GuanDan(moves="canonical")
         self.name = blueprint.name
 
     def q(self, decisions: Decisions) -> NDArray[np.float32]:

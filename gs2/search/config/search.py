@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import attrs
 
 from games.support.configuration import ConfigError, StagedConfiguration, integer, one_of, real, text
+from gs2.search.config.constraints import DETAILS, ROLLED_OUT, needs_listing, unread_fields
 from gs2.search.config.stages import (
     MODE_NAMES,
     WEIGHTED_GENERATORS,
@@ -25,146 +26,10 @@ from gs2.search.config.stages import (
     SubgameConfig,
 )
 
-__all__ = ["BY_RESPONSE", "DRAWN", "SearchConfig", "on_tree"]
+__all__ = ["SearchConfig", "on_tree"]
 
-OF_A_SUBGAME = (
-    "order",
-    "generator",
-    "close",
-    "freeze",
-    "rest",
-    "gadget",
-    "entry_floor",
-    "alternative",
-    "opponent",
-    "branches",
-    "depth",
-    "anchor",
-    "certificate",
-    "scope",
-)
-"""Fields that say which subgame is solved and what of it is kept."""
-DETAILS = frozenset(
-    {
-        *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
-        *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
-        *(
-            "step",
-            "unit",
-            "caution",
-            "magnet",
-            "extragradient",
-            "robust",
-            "temperature",
-            "opponent_temperature",
-            "doubt",
-            "branches",
-        ),
-        *("confidence", "trials", "against", "tolerance"),
-        *("shrink", "gap", "samples", "companions", "belief", "slip", "explore", "playing"),
-    }
-)
-"""Fields that only refine what another field chooses."""
-LEAF_DETAILS = {
-    "continuations": ("continuations",),
-    "rollouts": ("rollout", "multi-valued"),
-    "playing": ("rollout",),
-    "policies": ("multi-valued",),
-    "choosers": ("multi-valued",),
-}
-"""Fields that some leaves read, and which these are."""
-
-
-DRAWN = ("samples", "companions", "belief", "slip", "explore", "branches", "gap", "playing", "doubt")
-"""Fields that only a source reads that draws histories."""
-NOT_SAMPLED = {"gadget": ("path", "reach-maxmargin"), "certificate": ("path", "shared")}
-"""Choices that ask for values of the game outside a sample."""
 APART = ("infoset", "subtree")
 """What searches that do not see each other may replace, so that no two replace the same."""
-LISTED_LEAVES = ("exact", "continuations", "multi-valued", "play-on")
-"""Leaf values that need a game that is listed."""
-BY_RESPONSE = ("margin", "anchored", "shared", "path")
-"""Certificates that hold the opponent's best response down at all histories that there are."""
-
-
-def needs_listing(values: Mapping[str, Any]) -> str:
-    """Return which choice needs more of the game than a sample of histories, in words; nothing if none does.
-
-    values: the fields of all stages, by name.
-    """
-    for name, choices in NOT_SAMPLED.items():
-        if values[name] in choices:
-            return f"{name} = {values[name]} needs a game that can be listed"
-    if values["depth"] is not None and values["leaf"] in LISTED_LEAVES:
-        return f"leaf = {values['leaf']} needs a game that can be listed"
-    if values["order"] is not None and values["order"] > 1:
-        return f"order = {values['order']} needs a game that can be listed"
-    return ""
-
-
-def _unread(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields that a search never reads, each with what it would need.
-
-    values: the fields of all stages, by name.
-    """
-    found: dict[str, str] = {}
-    solver = values["solver"]
-    if solver == "mirror-descent":
-        without = set(OF_A_SUBGAME) - {"generator"}
-        if values["generator"] != "all":
-            without.discard("alternative")
-        if values["source"] != "enumerated":
-            without -= {"branches", "depth"}
-        elif values["generator"] == "all":
-            found["caution"] = "a generator that chooses (it is all, which leaves no noise)"
-        needs = "a subgame, solver = cfr, lp or anchored (it is mirror-descent)"
-        found |= {name: needs for name in OF_A_SUBGAME if name in without}
-    else:
-        needs = f"solver = mirror-descent (it is {solver})"
-        found |= dict.fromkeys(("step", "unit", "caution", "magnet", "extragradient", "robust"), needs)
-    if not values["extragradient"]:
-        found.setdefault("robust", "extragradient = true (it is false)")
-    if solver != "cfr":
-        needs = f"solver = cfr (it is {solver})"
-        found |= dict.fromkeys(("variant", "gamma", "warm_start"), needs)
-    if solver not in ("cfr", "anchored"):
-        found |= dict.fromkeys(("iterations", "target"), f"solver = cfr or anchored (it is {solver})")
-    if solver != "anchored":
-        needs = f"solver = anchored (it is {solver})"
-        found |= dict.fromkeys(("temperature", "opponent_temperature", "doubt"), needs)
-    if solver == "mirror-descent" or values["certificate"] != "statistical":
-        needs = f"certificate = statistical (it is {values['certificate']})"
-        found |= dict.fromkeys(("confidence", "trials", "against", "tolerance"), needs)
-    chooses = "a generator that chooses, as random or diverse do (it is all)"
-    if values["generator"] == "all":
-        found["k"] = chooses
-    if values["rest"] != "summary":
-        needs = f"rest = summary, which solves closures (it is {values['rest']})"
-        found |= dict.fromkeys(("whole", "plans", "fallback_k"), needs)
-    elif values["generator"] == "all":
-        found |= dict.fromkeys(("whole", "plans", "fallback_k"), chooses)
-    if values["gadget"] == "unsafe":
-        found["entry_floor"] = "a gadget at which the opponent may stay out (it is unsafe)"
-    if values["entry_floor"] == 0:
-        found["entry_prior"] = "an entry_floor above 0 (it is 0, and nobody is forced to enter)"
-    if values["branches"] is None:
-        found["gap"] = "branches (they are None, and every action is kept)"
-    if values["depth"] is None:
-        found["leaf"] = "a depth (it is None, to the end of the game)"
-    for name, leaves in LEAF_DETAILS.items():
-        if values["depth"] is None or values["leaf"] not in leaves:
-            needs = f"a depth and leaf = {' or '.join(leaves)}"
-            found[name] = f"{needs} (they are {values['depth']} and {values['leaf']})"
-    whole = needs_listing(values)
-    if values["source"] == "enumerated" or whole:
-        drawn = f"a source that draws histories ({whole or 'it is enumerated'})"
-        found |= dict.fromkeys(DRAWN, drawn)
-    if values["certificate"] not in BY_RESPONSE:
-        needs = f"a certificate by best response, {', '.join(BY_RESPONSE)} (it is {values['certificate']})"
-        found["shrink"] = needs
-    if values["scope"] == "both":
-        found["freeze"] = "a scope of one search (it is both, which makes one of each kind)"
-    return found
 
 
 @lru_cache(maxsize=256)
@@ -246,13 +111,13 @@ class SearchConfig(StagedConfiguration):
         if self.solve.solver == "mirror-descent":
             return False
         stage = self.subgame
-        rolls = stage.depth is not None and stage.leaf in LEAF_DETAILS["rollouts"] and stage.rollouts > 0
+        rolls = stage.depth is not None and stage.leaf in ROLLED_OUT and stage.rollouts > 0
         return rolls or self.safety.certificate == "statistical"
 
     @classmethod
     def unread(cls, values: Mapping[str, Any]) -> dict[str, str]:
         """Return the fields that a search never reads, each with what it would need."""
-        return _unread(values)
+        return unread_fields(values)
 
     def where_listed(self) -> SearchConfig:
         """Return the configuration where the game's tree is listed: a step takes values to the game's end."""

@@ -27,8 +27,15 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
-from gs2.search.gadget.doubled import doubled, from_doubled
-from gs2.search.gadget.entry import LIVE, Entry, GadgetError, forced_by_infoset, forced_deal
+from gs2.search.gadget.entry import (
+    LIVE,
+    Entry,
+    GadgetError,
+    doubled,
+    forced_by_infoset,
+    forced_deal,
+    from_doubled,
+)
 from gs2.search.gadget.graft import Gadget, Top, graft, team_returns
 from gs2.search.gadget.path_gadget import path_top
 
@@ -52,7 +59,7 @@ def unsafe_top(forest: FlatTree, entry: Entry) -> Top:
     weight = entry.reach * entry.opponent_reach
     if not weight.sum() > LIVE:
         raise GadgetError("gadget: unsafe needs a history that both blueprints reach; got none")
-    top = Top(forest)
+    top = Top.of_one(forest)
     top.roots(np.zeros(len(weight), np.int32), weight / weight.sum())
     return top
 
@@ -63,7 +70,7 @@ def resolve_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
     floor: probability with which chance instead deals a forced entry, below which nobody is asked.
     """
     r = len(entry.reach)
-    top = Top(forest)
+    top = Top.of_one(forest)
     deal = entry.reach / entry.reach.sum()
     every = np.arange(r)
     if floor:
@@ -122,12 +129,12 @@ def maxmargin_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
     within = entry.reach / mass[group]
     seat = entry.seats[0]
     if not floor:
-        top = Top(forest, seat)
+        top = Top.of_one(forest, seat)
         top.infoset_size.append(g)
         top.level(np.zeros(g, np.int64), np.ones(g), np.full(g, CHANCE))
         top.roots(group.astype(np.int64), within)
         return top
-    top = Top(forest)
+    top = Top.of_one(forest)
     top.infoset_player.append(seat)
     top.infoset_size.append(g)
     top.level(

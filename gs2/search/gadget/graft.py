@@ -40,21 +40,30 @@ class Gadget:
 
 
 class Top:
-    """Levels of nodes above a forest, added from the root down; level 0 is one node, of chance or a player.
+    """Levels of nodes above a forest, added from the roots down.
 
     Who adds a node of a new infoset also adds that infoset to `infoset_player` and `infoset_size`.
     """
 
-    def __init__(self, forest: FlatTree, player: int = CHANCE) -> None:
+    def __init__(self, forest: FlatTree) -> None:
         self.forest = forest
-        self.parent: list[NDArray[np.integer[Any]]] = [np.full(1, -1, np.int64)]
-        self.player = [np.full(1, player, np.int8)]
-        self.prob = [np.ones(1)]
-        self.infoset = [np.zeros(1, np.int32) if player >= 0 else np.full(1, -1, np.int32)]
+        self.parent: list[NDArray[np.integer[Any]]] = []
+        self.player: list[NDArray[np.int8]] = []
+        self.prob: list[NDArray[np.float64]] = []
+        self.infoset: list[NDArray[np.int32]] = []
         self.returns: list[NDArray[np.float64]] = []
-        self.infoset_player = [player] if player >= 0 else []
+        self.infoset_player: list[int] = []
         self.infoset_size: list[int] = []
         self.root_at = np.zeros(0, np.int64)
+
+    @classmethod
+    def of_one(cls, forest: FlatTree, player: int = CHANCE) -> Top:
+        """Return levels that begin with one node, of chance or of a player's first infoset here."""
+        top = cls(forest)
+        top.infoset_player = [player] * (player >= 0)
+        infoset = np.full(1, 0 if player >= 0 else -1, np.int32)
+        top.level(np.full(1, -1, np.int64), np.ones(1), np.full(1, player), infoset)
+        return top
 
     def level(
         self,
@@ -66,8 +75,9 @@ class Top:
     ) -> None:
         """Add a level of n nodes.
 
-        parent: [n], rising, counted within the level before. prob: [n], chance's probability of each, 1 below
-        a player's node. player: [n]. infoset: [n], -1 where nobody decides, by default everywhere.
+        parent: [n], rising, counted within the level before; -1 in the first. prob: [n], chance's probability
+        of each, 1 below a player's node. player: [n]. infoset: [n], -1 where nobody decides, by default
+        everywhere.
         returns: [terminal nodes of the level, P], payoffs.
         """
         before = sum(len(p) for p in self.parent[:-1])
@@ -115,7 +125,7 @@ def graft(top: Top, forest: FlatTree) -> Gadget:
     top_children = np.bincount(np.concatenate(top.parent[1:]), minlength=n_top)
     top_children[at] = forest.n_children[:r]
     n_children = np.concatenate([top_children, forest.n_children[r:]]).astype(np.int32)
-    first_child = (1 + np.cumsum(n_children) - n_children).astype(np.int32)
+    first_child = (len(top.parent[0]) + np.cumsum(n_children) - n_children).astype(np.int32)
     infoset_below = forest.infoset[r:]
     player = np.concatenate([*top.player, forest.player[r:]])
     terminal = np.flatnonzero(player == TERMINAL).astype(np.int32)

@@ -38,7 +38,7 @@ def path_top(forest: FlatTree, entry: Entry, path: OpponentPath, floor: float) -
         # Payoffs above stand for the whole game; force entry as often as chance leads to the subgame.
         floor *= min(1.0, float(path.entry_mass.sum()))
         share, forced = forced_by_infoset(entry, within)
-    top = Top(forest)
+    top = Top.of_one(forest)
     level = _add_levels(top, _Way(path, path.sequence_mass(), floor, share), entry.seats[0])
     waiting = [node for node in level if node[0] != "out"]
     if waiting != [("entry", j) for j in range(g)] + [("forced", j) for j in range(g if floor else 0)]:

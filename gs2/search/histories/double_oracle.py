@@ -17,65 +17,12 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE
 from gs2.search.context import SearchContext
-from gs2.search.histories.enumerated import Considered
+from gs2.search.gadget.graft import Top, graft
+from gs2.search.histories.enumerated import Considered, OpponentResponse
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.alternative import best_responses, group_values
 from gs2.search.subgame.cut import Subgame
 
-__all__ = ["OpponentResponse", "Summary", "choose_plans"]
-
-
-class OpponentResponse:
-    """The opponent's counterfactual best response from some histories on, to any strategy of the player."""
-
-    def __init__(
-        self, context: SearchContext, strategy: Strategy, considered: Considered, rows: NDArray[np.int64]
-    ) -> None:
-        """Take rows of the histories considered, rising: all of every opponent infoset that they touch."""
-        self._opponent = considered.opponent
-        self._cut = context.cutter.cut(considered.nodes[rows], considered.reach[rows])
-        self._base = strategy.probs[self._cut.slot_origin]
-        self._order = np.argsort(self._cut.slot_origin)
-        self._ranked = self._cut.slot_origin[self._order]
-        self._reach = considered.reach[rows]
-        self.groups, number = np.unique(considered.group[rows], return_inverse=True)
-        self._group = number.reshape(-1).astype(np.int32)
-        tree = self._cut.tree
-        self._theirs = tree.slot_player == self._opponent
-
-    @property
-    def slots(self) -> NDArray[np.int64]:
-        """Slots of the full tree at which `respond` gives a plan, [s] int64."""
-        slots: NDArray[np.int64] = self._cut.slot_origin[self._theirs]
-        return slots
-
-    def places(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (which of the slots can be met here, where): two [n] int64."""
-        at = np.minimum(np.searchsorted(self._ranked, slots), len(self._ranked) - 1)
-        present = np.flatnonzero(self._ranked[at] == slots)
-        return present, self._order[at[present]]
-
-    def respond(
-        self, places: NDArray[np.int64], probs: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (value of each of `groups` to the opponent, [g]; its pure response on `slots`, [s]).
-
-        places, probs: [n], where the player's strategy differs from the one held at construction.
-        """
-        policy = self._base
-        if len(places):
-            policy = policy.copy()
-            policy[places] = probs
-        return self._values(policy)
-
-    def respond_to(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the value of each of `groups` to the opponent, [g], against a policy of the full tree."""
-        return self._values(policy[self._cut.slot_origin])[0]
-
-    def _values(self, policy: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        values, _, pure = best_responses(self._cut.tree, policy, self._opponent)
-        rooted = group_values(values[: len(self._reach)], self._reach, self._group)
-        return rooted, pure[self._theirs]
+__all__ = ["Summary", "choose_plans"]
 
 
 class Summary:
@@ -165,48 +112,26 @@ def choose_plans(
     """
     if np.all(counts == 1):
         return subgame
-    tree = subgame.tree
-    r, copies = len(counts), tree.n_roots
+    tree, r = subgame.tree, len(counts)
     chooses = counts > 1
     known, number = np.unique(group[chooses], return_inverse=True)
     g = len(known)
     infoset = np.full(r, -1, np.int32)
     infoset[chooses] = number.reshape(-1)
     first = np.flatnonzero(chooses)[np.unique(number, return_index=True)[1]]
-    sizes = np.concatenate([counts[first], np.diff(tree.infoset_offset)])
     root_above = np.repeat(np.arange(r), counts)
-    n_children = np.concatenate([counts, tree.n_children]).astype(np.int32)
-    node_infoset = np.where(tree.infoset >= 0, tree.infoset + g, -1)
-    player = np.where(chooses, opponent, CHANCE)
-    none = np.zeros((r, *tree.action.shape[1:]), tree.action.dtype)
-    prob = tree.chance_prob.copy()
-    prob[:copies] = 1.0
-    parent = np.where(tree.parent < 0, -1, tree.parent + r)
-    parent[:copies] = root_above
-    new = replace(
-        tree,
-        parent=np.concatenate([np.full(r, -1), parent]).astype(np.int32),
-        first_child=(r + np.cumsum(n_children) - n_children).astype(np.int32),
-        n_children=n_children,
-        player=np.concatenate([player, tree.player]).astype(np.int8),
-        infoset=np.concatenate([infoset, node_infoset]).astype(np.int32),
-        chance_prob=np.concatenate([weights, prob]),
-        level_offsets=np.concatenate([[0], tree.level_offsets + r]),
-        terminal=tree.terminal + np.int32(r),
-        infoset_player=np.concatenate([np.full(g, opponent), tree.infoset_player]).astype(np.int8),
-        infoset_offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        infoset_key=np.concatenate([np.zeros((g, tree.infoset_key.shape[1]), np.uint64), tree.infoset_key]),
-        action=np.concatenate([none, tree.action]),
-    )
-    n_slots = int(counts[first].sum())
+    top = Top(tree)
+    top.level(np.full(r, -1), weights, np.where(chooses, opponent, CHANCE), infoset)
+    top.infoset_player, top.infoset_size = [opponent] * g, counts[first].tolist()
+    top.roots(root_above, np.ones(tree.n_roots))
     where = np.cumsum(counts) - counts
     return replace(
         subgame,
-        tree=new,
+        tree=graft(top, tree).tree,
         root_of=np.concatenate([np.arange(r), root_above[subgame.root_of]]).astype(np.int32),
         origin=np.concatenate([subgame.origin[where], subgame.origin]),
         grafted=np.concatenate([np.ones(g, bool), subgame.chosen]),
         infoset_origin=np.concatenate([np.full(g, -1), subgame.infoset_origin]).astype(np.int32),
-        slot_origin=np.concatenate([np.full(n_slots, -1), subgame.slot_origin]),
+        slot_origin=np.concatenate([np.full(int(counts[first].sum()), -1), subgame.slot_origin]),
         truncated=subgame.truncated + np.int32(r),
     )

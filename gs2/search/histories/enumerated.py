@@ -16,11 +16,12 @@ from gs2.search.gadget.build import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.cover import Cover
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.alternative import best_response_node_values, group_values
+from gs2.search.subgame.alternative import best_responses, group_values
 from gs2.search.subgame.forest import Roots, cut_forest
 
 __all__ = [
     "Considered",
+    "OpponentResponse",
     "action_values",
     "after_each",
     "belief",
@@ -169,8 +170,61 @@ def _alternatives(
         if large or opponent in strategy.whole:
             return group_values(strategy.best_response(opponent)[nodes], reach, group)
     cut = cut_forest(context, strategy, 1 - opponent, Roots(nodes, reach), config, options)
-    values, _ = best_response_node_values(cut.tree, strategy.probs[cut.slot_origin], opponent)
+    values = best_responses(cut.tree, strategy.probs[cut.slot_origin], opponent)[0]
     return group_values(values[: len(nodes)], reach, group)
+
+
+class OpponentResponse:
+    """The opponent's counterfactual best response from some histories on, to any strategy of the player."""
+
+    def __init__(
+        self, context: SearchContext, strategy: Strategy, considered: Considered, rows: NDArray[np.int64]
+    ) -> None:
+        """Take rows of the histories considered, rising: all of every opponent infoset that they touch."""
+        self._opponent = considered.opponent
+        self._cut = context.cutter.cut(considered.nodes[rows], considered.reach[rows])
+        self._base = strategy.probs[self._cut.slot_origin]
+        self._order = np.argsort(self._cut.slot_origin)
+        self._ranked = self._cut.slot_origin[self._order]
+        self._reach = considered.reach[rows]
+        self.groups, number = np.unique(considered.group[rows], return_inverse=True)
+        self._group = number.reshape(-1).astype(np.int32)
+        tree = self._cut.tree
+        self._theirs = tree.slot_player == self._opponent
+
+    @property
+    def slots(self) -> NDArray[np.int64]:
+        """Slots of the full tree at which `respond` gives a plan, [s] int64."""
+        slots: NDArray[np.int64] = self._cut.slot_origin[self._theirs]
+        return slots
+
+    def places(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (which of the slots can be met here, where): two [n] int64."""
+        at = np.minimum(np.searchsorted(self._ranked, slots), len(self._ranked) - 1)
+        present = np.flatnonzero(self._ranked[at] == slots)
+        return present, self._order[at[present]]
+
+    def respond(
+        self, places: NDArray[np.int64], probs: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (value of each of `groups` to the opponent, [g]; its pure response on `slots`, [s]).
+
+        places, probs: [n], where the player's strategy differs from the one held at construction.
+        """
+        policy = self._base
+        if len(places):
+            policy = policy.copy()
+            policy[places] = probs
+        return self._values(policy)
+
+    def respond_to(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the value of each of `groups` to the opponent, [g], against a policy of the full tree."""
+        return self._values(policy[self._cut.slot_origin])[0]
+
+    def _values(self, policy: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        values, _, pure = best_responses(self._cut.tree, policy, self._opponent)
+        rooted = group_values(values[: len(self._reach)], self._reach, self._group)
+        return rooted, pure[self._theirs]
 
 
 def choose_histories(

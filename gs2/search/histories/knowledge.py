@@ -8,8 +8,7 @@ solve before it is chosen. Source: Zhang and Sandholm 2021, "Subgame solving wit
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +16,8 @@ from numpy.typing import NDArray
 from cfr.tree import FlatTree, require_states
 from games.game import Game
 from games.ragged import Ragged
-from gs2.search.subgame.cut import subtree_sizes
 
-__all__ = [
-    "KnowledgeGraph",
-    "KnowledgeReport",
-    "KnowledgeSize",
-    "knowledge_graph",
-    "knowledge_report",
-]
+__all__ = ["KnowledgeGraph", "knowledge_graph"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,20 +81,6 @@ class KnowledgeGraph:
             now, hops = wider, hops + 1
         return now
 
-    def antichain(self, positions: NDArray[np.int64], tree: FlatTree) -> NDArray[np.int64]:
-        """Return the positions less those that lie below another one of them, rising."""
-        levels = self.level[positions]
-        if len(levels) == 0 or levels.min() == levels.max():
-            return positions
-        chosen = np.zeros(tree.n_nodes, bool)
-        chosen[self.nodes[positions]] = True
-        keep = np.ones(len(positions), bool)
-        above = tree.parent[self.nodes[positions]]
-        while np.any(above >= 0):
-            keep &= ~((above >= 0) & chosen[above])
-            above = np.where(above >= 0, tree.parent[above], -1)
-        return positions[keep]
-
 
 def knowledge_graph(game: Game, tree: FlatTree, player: int) -> KnowledgeGraph:
     """Return who can tell which histories apart where `player` acts, from the game's infoset keys.
@@ -131,70 +109,3 @@ def knowledge_graph(game: Game, tree: FlatTree, player: int) -> KnowledgeGraph:
     infoset_group[tree.infoset[nodes]] = group[player]
     level = np.searchsorted(tree.level_offsets, nodes, side="right") - 1
     return KnowledgeGraph(player, nodes, group, tuple(members), infoset_group, level.astype(np.int32))
-
-
-@dataclass(frozen=True)
-class KnowledgeSize:
-    """What lies within one order of knowledge.
-
-    order: 1 for the infoset itself; None in the closure's row.
-    histories: histories of the knowledge set.
-    infosets: infosets of each seat that they belong to.
-    nodes: nodes of the game at and below them, which is what an unlimited subgame would hold.
-    """
-
-    order: int | None
-    histories: int
-    infosets: tuple[int, ...]
-    nodes: int
-
-
-@dataclass(frozen=True)
-class KnowledgeReport:
-    """Sizes of an infoset's knowledge sets, order by order up to the common-knowledge closure.
-
-    sizes: order 1, 2, … as long as each adds histories; the last one is the closure.
-    closure_order: the order at which nothing more is added.
-    """
-
-    player: int
-    infoset: int
-    text: str
-    sizes: tuple[KnowledgeSize, ...]
-    closure_order: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as plain dictionaries, lists, numbers and strings."""
-        return asdict(self)
-
-
-def knowledge_report(
-    game: Game,
-    tree: FlatTree,
-    infoset: int,
-    *,
-    graph: KnowledgeGraph | None = None,
-    sizes: NDArray[np.int64] | None = None,
-    max_order: int | None = None,
-) -> KnowledgeReport:
-    """Return how many histories, infosets and nodes each order of knowledge holds at an infoset.
-
-    graph, sizes: `knowledge_graph` of the infoset's player and `subtree_sizes`, if they are at hand.
-    max_order: stop there even if the closure is wider.
-    """
-    tree = require_states(tree, "knowledge")
-    player = int(tree.infoset_player[infoset])
-    graph = knowledge_graph(game, tree, player) if graph is None else graph
-    sizes = subtree_sizes(tree) if sizes is None else sizes
-    rows: list[KnowledgeSize] = []
-    now = graph.of_infoset(infoset)
-    while True:
-        roots = graph.nodes[graph.antichain(now, tree)]
-        infosets = tuple(len(np.unique(graph.group[seat, now])) for seat in range(tree.n_players))
-        rows.append(KnowledgeSize(len(rows) + 1, len(now), infosets, int(sizes[roots].sum())))
-        wider = graph.neighbours(now)
-        if len(wider) == len(now) or len(rows) == max_order:
-            break
-        now = wider
-    text = game.infoset_text(tree.states[graph.nodes[graph.of_infoset(infoset)[0]]], player)
-    return KnowledgeReport(player, infoset, text, tuple(rows), len(rows))

@@ -39,7 +39,8 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
-from gs2.search.config.search import BY_RESPONSE, SearchConfig, on_tree
+from gs2.search.config.constraints import BY_RESPONSE
+from gs2.search.config.search import SearchConfig, on_tree
 from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
@@ -52,7 +53,7 @@ from gs2.search.histories.sampled_growth import (
     policy_on_branches,
 )
 from gs2.search.histories.seats import past_rule
-from gs2.search.result import SampleSize
+from gs2.search.result import ActionRow, SampleSize, SearchResult
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.alternative import group_values
 from gs2.search.subgame.cut import root_numbers
@@ -298,6 +299,39 @@ class Part:
         """Return the place of each of the tree's actions among the legal ones of the infoset, [k] int64."""
         tree = self.context.tree
         return places_among(legal.values, tree.slot_actions()[tree.slots(self.infoset)])
+
+    def told(self, found: SearchResult) -> SearchResult:
+        """Return a result with the standard error of every value that hangs on what was drawn or played out.
+
+        Actions beyond the branches are listed too, with what the blueprint plays of all.
+        """
+        if self.errors is not None:
+            every = self.errors.of(np.eye(len(found.actions)))
+            actions = [
+                replace(row, error=float(error)) for row, error in zip(found.actions, every, strict=True)
+            ]
+            shares = [[row.refined for row in actions], [row.blueprint for row in actions]]
+            after, before = self.errors.of(np.array(shares)).tolist()
+            found = replace(found, actions=tuple(actions), value_error=after, blueprint_value_error=before)
+        game, (state, legal) = self.context.game, self.legal()
+        if len(legal.values) == len(found.actions):
+            return found
+        blueprint = self.strategy.known_blueprint(game)
+        played = np.asarray(blueprint.policy(game, state, found.player, legal), np.float64)
+        rows = [
+            ActionRow(game.action_text(state[0], action), float(prob), 0.0, None)
+            for action, prob in zip(legal.values, played, strict=True)
+        ]
+        searched = self.places(legal)
+        for place, row in zip(searched.tolist(), found.actions, strict=True):
+            rows[place] = replace(row, blueprint=rows[place].blueprint)
+        branches = found.config.subgame
+        beyond = f"branches = {branches.branches}" + f", gap = {branches.gap}" * (branches.gap is not None)
+        note = f"actions not searched: {len(rows) - len(searched)} of {len(rows)} ({beyond})"
+        share = float(np.delete(played, searched).sum())
+        if share > 0:
+            note += f"; the blueprint plays them {share:.2%} of the time, and values are without them"
+        return replace(found, actions=tuple(rows), cut_off=(note, *found.cut_off))
 
 
 def sample_tree(

@@ -22,10 +22,11 @@ from games.infosets.trail import Trail, find_trail
 from games.infosets.two_seats import TwoSeatView, other_side
 from games.ragged import Ragged
 from games.support.array_types import Array
+from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.histories.infoset_values import values_histories
 
-__all__ = ["SeatBlueprint", "past_rule", "played_by_all", "seat_views", "trail_to"]
+__all__ = ["SeatBlueprint", "first_two", "past_rule", "played_by_all", "seat_views", "trail_to"]
 
 
 class SeatBlueprint:
@@ -75,6 +76,25 @@ def seat_views(game: Game, blueprint: Blueprint, seat: int, config: SearchConfig
         )
         for rival in (rivals if chosen == "each" else rivals[:1])
     ]
+
+
+def first_two(
+    game: Game, blueprint: object, infoset: Infoset | Trail | int, config: SearchConfig
+) -> tuple[TwoSeatView, SeatBlueprint, Infoset | Trail]:
+    """Return a game of more than two seats, its blueprint and an infoset as two of the seats see them."""
+    if isinstance(infoset, int | np.integer) or not isinstance(blueprint, Blueprint):
+        raise ValueError(
+            f"{game.name}: with {game.num_players} seats the infoset must be an Infoset or a Trail and the "
+            f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}"
+        )
+    if config.subgame.opponent == "each":
+        raise ConfigError(
+            f"{game.name}: one search is explained at a time; got opponent = each, which makes several; "
+            "choose next or none"
+        )
+    seen = seat_views(game, blueprint, infoset.player, config)[0]
+    there = seen.view.trail(infoset) if isinstance(infoset, Trail) else seen.view.infoset(infoset)
+    return seen.view, seen, there
 
 
 def _believed(policy: PlayRule, slip: float, belief: float) -> PlayRule:

@@ -10,10 +10,10 @@ from games.game import Game
 from games.infosets.trail import Trail
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchOptions
+from gs2.search.explain import refine_part
 from gs2.search.histories.enumerated import after_each, belief, histories_of
 from gs2.search.histories.sampled_source import Part, sample_tree
 from gs2.search.histories.seats import seat_views
-from gs2.search.part import refine_part
 
 __all__ = ["refine_and_judge", "refine_at"]
 

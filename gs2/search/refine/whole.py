@@ -16,7 +16,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +32,13 @@ from gs2.parts import PARTS, add_part, chosen_parts
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import AnyStrategy, SearchContext, SearchOptions, check_asked
+from gs2.search.explain import refine_part
 from gs2.search.histories.enumerated import histories_of
 from gs2.search.histories.sampled_source import sample_tree
-from gs2.search.part import refine_part
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.policy_only import PlayedStrategy
-from gs2.search.result import Refinement
 from gs2.search.safety import with_certified
+from gs2.search.stages import Refinement
 from gs2.search.strategy import Strategy
 
 __all__ = [
@@ -263,7 +263,7 @@ def _one_pass(
         blueprint = tabulate(context.game, tree, now)
     stats: list[RefineStats] = []
     done = skipped = 0
-    with Workers(_search_all, context, player, config, workers) as run:
+    with _Workers(context, player, config, workers) as run:
         for batch in batches:
             jobs = [
                 _Job(now, part, player, config, options.seed, mode, options.skip_unreached, blueprint)
@@ -410,36 +410,25 @@ def _stats(found: Refinement) -> RefineStats:
     )
 
 
-Job = TypeVar("Job")
-Found = TypeVar("Found")
+class _Workers:
+    """Does jobs in one game here, or in fresh processes that are sent the game and its tree once each.
 
-
-class Workers(Generic[Job, Found]):
-    """Runs jobs in one game here, or in fresh processes that are sent the game and its tree once each.
-
-    search: does one job; a function at the top of a module. count: processes; 1 stays in this one.
+    count: processes; 1 stays in this one.
     Raises ConfigError for a game or part of one's own that cannot be sent, and for processes that die.
     """
 
-    def __init__(
-        self,
-        search: Callable[[SearchContext, Job], Found],
-        context: SearchContext,
-        player: int,
-        config: SearchConfig,
-        count: int,
-    ) -> None:
+    def __init__(self, context: SearchContext, player: int, config: SearchConfig, count: int) -> None:
         sent = _sent(context, config) if count > 1 else b""
-        task = Task(_received, (sent, player), search)
-        self._executor: Executor[Job, Found] = executor_at(where_of(count), task, here=context)
+        task = Task(_received, (sent, player), _search_all)
+        self._executor: Executor[_Job, _Found] = executor_at(where_of(count), task, here=context)
 
-    def __enter__(self) -> Callable[[list[Job]], Iterator[Found]]:
+    def __enter__(self) -> Callable[[list[_Job]], Iterator[_Found]]:
         return self._run
 
     def __exit__(self, *exception: object) -> None:
         self._executor.close()
 
-    def _run(self, jobs: list[Job]) -> Iterator[Found]:
+    def _run(self, jobs: list[_Job]) -> Iterator[_Found]:
         try:
             yield from in_order(self._executor, jobs)
         except WorkerLost as error:

@@ -14,16 +14,10 @@ from cfr.values import check_policy
 from games.support.kernel import kernel
 
 __all__ = [
-    "ALTERNATIVES",
-    "best_response_node_values",
     "best_response_policy",
     "best_responses",
     "group_values",
 ]
-
-ALTERNATIVES = ("best-response", "profile", "value")
-"""Where alternative values come from: an exact counterfactual best response to the current strategy; the
-expected value when both go on as in the current profile; `Blueprint.value` of the opponent."""
 
 
 def group_values(
@@ -42,19 +36,6 @@ def group_values(
     return total / mass
 
 
-def best_response_node_values(
-    tree: FlatTree, policy: NDArray[np.float64], seat: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the payoff to `seat` from each node when it best-responds to `policy`, and its reach, 2 x [N].
-
-    The response is counterfactually best at every infoset, reached or not: it maximises the value weighted
-    by the second array, the probability that chance (weights of the roots included) and the others lead to
-    the node. Where that is zero in the whole infoset the first action stands in for the best.
-    Raises ValueError for a policy of another size.
-    """
-    return best_responses(tree, policy, seat)[:2]
-
-
 def best_response_policy(tree: FlatTree, policy: NDArray[np.float64], seat: int) -> NDArray[np.float64]:
     """Return `policy` with the part of `seat` replaced by its pure counterfactual best response, [slots]."""
     answer = policy.copy()
@@ -66,8 +47,13 @@ def best_response_policy(tree: FlatTree, policy: NDArray[np.float64], seat: int)
 def best_responses(
     tree: FlatTree, policy: NDArray[np.float64], seat: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return `best_response_node_values` and the response itself, [slots] float64, 0 at others' slots.
+    """Return a seat's best response to `policy`: values and others' reach of the nodes, and what it plays.
 
+    The first is the payoff to `seat` from each node, [N] float64. The response is counterfactually best at
+    every infoset, reached or not: it maximises the value weighted by the second array, [N], the probability
+    that chance (weights of the roots included) and the others lead to the node. Where that is zero in the
+    whole infoset the first action stands in for the best. The third, [slots], is 1 at the slots it plays and
+    0 elsewhere, at others' slots too.
     Raises ValueError for a policy of another size.
     """
     policy = check_policy(tree, policy)

@@ -45,7 +45,6 @@ __all__ = [
     "exact_continuation_payoffs",
     "known_at",
     "with_choices",
-    "with_continuations",
 ]
 
 
@@ -86,18 +85,6 @@ class LeafChooser:
 
     seat: int
     known: NDArray[np.int64]
-
-
-def with_continuations(
-    subgame: Subgame, opponent: int, known: NDArray[np.int64], values: NDArray[np.float64]
-) -> Subgame:
-    """Return a subgame whose truncated leaves are decisions of the opponent between K payoffs.
-
-    known: [T] int64, the opponent's infoset at each truncated leaf, any numbers that tell them apart.
-    values: [T, K, P] float64, payoffs of each continuation.
-    The new infosets come after the others; their slots and theirs alone have no origin (-1).
-    """
-    return with_choices(subgame, (LeafChooser(opponent, known),), values)
 
 
 def with_choices(subgame: Subgame, choosers: Sequence[LeafChooser], values: NDArray[np.float64]) -> Subgame:

@@ -104,7 +104,6 @@ class TreeCutter:
         self.sizes = subtree_sizes(tree)
         self._terminal_row = np.full(tree.n_nodes, -1, np.int32)
         self._terminal_row[tree.terminal] = np.arange(len(tree.terminal))
-        self._keep_all = np.ones(tree.n_slots, bool)
         # Numbers of infosets within the subgame being cut; -1 marks those without one yet.
         self._local = np.full(tree.n_infosets, -1, np.int32)
 
@@ -115,14 +114,12 @@ class TreeCutter:
         *,
         fixed: FixedPlay | None = None,
         limit: DepthLimit | None = None,
-        keep: NDArray[np.bool_] | None = None,
     ) -> Subgame:
         """Return the subgame below `roots`.
 
         roots: [r] int32 nodes of the tree, none below another; one may come more than once.
         weights: [r] float64.
         fixed: decisions that belong to chance. limit: how far to go.
-        keep: [slots] bool, the branches to keep at decisions; at least one in each infoset.
         Raises ValueError for a seat that plays on without a policy to follow.
         """
         tree = self.tree
@@ -143,7 +140,6 @@ class TreeCutter:
             tree.infoset,
             tree.chance_prob,
             tree.infoset_offset,
-            self._keep_all if keep is None else keep,
             policy,
             roots,
             np.ascontiguousarray(weights, np.float64),
@@ -190,7 +186,6 @@ def _cut(
     infoset: NDArray[np.int32],
     chance_prob: NDArray[np.float64],
     offset: NDArray[np.int64],
-    keep: NDArray[np.bool_],
     policy: NDArray[np.float64],
     roots: NDArray[np.int32],
     weights: NDArray[np.float64],
@@ -288,15 +283,13 @@ def _cut(
                     local[name] = len(found)
                     found.append(name)
                 info[at] = local[name]
-                slot = offset[infoset[node]] - low
                 for child in range(low, low + n_children[node]):
-                    if keep[slot + child]:
-                        origin[write] = child
-                        prob[write] = 1.0
-                        parent[write] = at
-                        root_of[write] = root
-                        depth[write] = below
-                        write += 1
+                    origin[write] = child
+                    prob[write] = 1.0
+                    parent[write] = at
+                    root_of[write] = root
+                    depth[write] = below
+                    write += 1
             count[at] = write - first[at]
         start = end
         end = write
@@ -311,16 +304,14 @@ def _cut(
         local[found[i]] = -1
         name = found[i]
         infoset_origin[i] = name
-        for slot in range(offset[name], offset[name + 1]):
-            n_slots += 1 if keep[slot] else 0
+        n_slots += offset[name + 1] - offset[name]
         infoset_offset[i + 1] = n_slots
     slot_origin = np.empty(n_slots, np.int64)
     write_slot = 0
     for i in range(len(found)):
         for slot in range(offset[infoset_origin[i]], offset[infoset_origin[i] + 1]):
-            if keep[slot]:
-                slot_origin[write_slot] = slot
-                write_slot += 1
+            slot_origin[write_slot] = slot
+            write_slot += 1
     return (
         origin[:n],
         parent[:n],

@@ -18,7 +18,6 @@ from gs2.search.subgame.continuations import (
     continuation_payoffs,
     known_at,
     with_choices,
-    with_continuations,
 )
 from gs2.search.subgame.cut import DepthLimit, FixedPlay, Subgame
 from gs2.search.subgame.leaf import checked_leaf, rollout_leaf, value_leaf
@@ -84,11 +83,13 @@ def cut_forest(
         if told is not None:
             # The opponent knows which plan it follows, and where it entered.
             known[opponent] = _parted(known[opponent], told[subgame.root_of[subgame.truncated]])
+    choosers = [LeafChooser(seat, known[seat]) for seat in (0, 1)]
     if config.subgame.leaf == "multi-valued":
-        values = _multi_valued(context, strategy, player, ends, config, options)
-        return with_choices(subgame, [LeafChooser(seat, known[seat]) for seat in (0, 1)], values)
-    values = strategy.continuations(opponent, config.subgame.continuations)[:, ends]
-    return with_continuations(subgame, opponent, known[opponent], np.ascontiguousarray(values.swapaxes(0, 1)))
+        return with_choices(
+            subgame, choosers, _multi_valued(context, strategy, player, ends, config, options)
+        )
+    values = strategy.continuations(opponent, config.subgame.continuations)[:, ends].swapaxes(0, 1)
+    return with_choices(subgame, choosers[opponent : opponent + 1], np.ascontiguousarray(values))
 
 
 def _parted(known: NDArray[np.int64], told: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from games.game import CHANCE, TERMINAL, Game
 from games.support.contract import require
-from gs2.search.continuation_policies import rollout_play
 from gs2.search.subgame.playing_out import FreshDraws, play_out
 
 __all__ = ["OWN_LEAVES", "LeafEvaluator", "check_leaf_value", "checked_leaf", "rollout_leaf", "value_leaf"]
@@ -45,21 +44,15 @@ def value_leaf(blueprint: Blueprint) -> LeafEvaluator:
     return leaf
 
 
-def rollout_leaf(
-    blueprint: Blueprint, rng: np.random.Generator, *, rollouts: int = 10, greedy: bool = False
-) -> LeafEvaluator:
+def rollout_leaf(blueprint: Blueprint, rng: np.random.Generator, *, rollouts: int = 10) -> LeafEvaluator:
     """Return an evaluator that plays every history to its end a few times and takes the mean payoff.
 
-    rollouts: games from each history. greedy: take the action of highest Q instead of sampling the
-    blueprint's policy (GS2 supplement, C.3; see `rollout_play`); with deterministic chance one rollout then
-    suffices.
+    rollouts: games from each history.
     """
-
-    plays = rollout_play(blueprint, greedy=greedy)
 
     def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
         now = np.repeat(states, rollouts, axis=0)
-        payoffs = play_out(game, now, [(plays,)] * game.num_players, FreshDraws(rng))
+        payoffs = play_out(game, now, [(blueprint,)] * game.num_players, FreshDraws(rng))
         mean: NDArray[np.float64] = payoffs.reshape(len(states), rollouts, -1).mean(axis=1)
         return mean
 

@@ -48,6 +48,7 @@ from gs2.policies.policy_spec import policy_from_spec
 from gs2.policies.tabulate import policy_of
 from gs2.search.context import SearchContext
 from gs2.search.pipeline import refine_infoset
+from tests.gs2.search.setting import refined_at
 
 OWN = """
 import numpy as np
@@ -134,7 +135,7 @@ def test_a_search_by_name_is_the_search_at_every_infoset() -> None:
     for number in range(context.tree.n_infosets):
         refined = refine_infoset(context, strategy, number, agent.config, np.random.default_rng(0))
         np.testing.assert_allclose(
-            found[context.tree.slots(number)], refined.at(context.tree, number), atol=1e-12
+            found[context.tree.slots(number)], refined_at(refined, context.tree, number), atol=1e-12
         )
     assert not np.allclose(found, strategy.probs)
 

@@ -9,12 +9,13 @@ import numpy as np
 from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
+from cfr.tree import FlatTree
 from games.infosets.trail import Trail, trails_along
 from games.registry import load_game
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.pipeline import refine_infoset
-from gs2.search.result import Refinement
+from gs2.search.stages import Refinement
 from gs2.search.strategy import Strategy
 
 KUHN = "kuhn_poker"
@@ -79,6 +80,12 @@ def searched(
     """Return what one search in a game comes to."""
     there = context(name)
     return refine_infoset(there, there.strategy(policy), infoset, config, rng(seed), options)
+
+
+def refined_at(found: Refinement, tree: FlatTree, infoset: int) -> np.ndarray:
+    """Return what a search plays at one of the infosets that it replaces, [a]; of the game's `tree`."""
+    at = np.flatnonzero(np.isin(found.slots, tree.slots(infoset)))
+    return found.probs[at[np.argsort(found.slots[at])]]
 
 
 def spliced(policy: np.ndarray, found: Refinement) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from games.support.configuration import ConfigError
-from gs2.search.certificate import GainRule, decide, mixture_gains
+from gs2.search.certificate import GainRule, decide
 from tests.patience import amount
 
 RUNS = amount(200, 80)
@@ -64,39 +64,30 @@ def test_nor_with_several_columns_and_mixing_weights(draw) -> None:
     assert keep_rate(draw, 60, RULE, weights=4, columns=3) <= LEVEL + SLACK
 
 
-def test_a_t_interval_keeps_what_loses_rarely_and_betting_does_not() -> None:
-    assert keep_rate(rare_loss, 50, GainRule(6.0, method="t")) > 0.4
-    assert keep_rate(rare_loss, 50, RULE) <= LEVEL
-    assert keep_rate(normal, 50, GainRule(6.0, method="t")) <= LEVEL + SLACK
-
-
-@pytest.mark.parametrize("method", ["betting", "t"])
-def test_importance_weights_count(method: str) -> None:
+def test_importance_weights_count() -> None:
     # Histories of two kinds: on the oftener drawn one the policy gains, on the heavier one it loses as much.
-    rule = GainRule(6.0, method=method)
     kept = wrong = 0
     for run in range(RUNS):
         rng = np.random.default_rng(run)
         kind = rng.random(150) < 0.2
         gains = rng.normal(np.where(kind, -1.0, 1.0), 0.5)[:, None, None]
         gains = np.clip(gains, -6, 6)
-        kept += decide(gains, np.ones(1), rule, importance=np.where(kind, 4.0, 1.0)).weight > 0
-        wrong += decide(gains, np.ones(1), rule).weight > 0
+        kept += decide(gains, np.ones(1), RULE, importance=np.where(kind, 4.0, 1.0)).weight > 0
+        wrong += decide(gains, np.ones(1), RULE).weight > 0
     assert kept / RUNS <= LEVEL + SLACK
     assert wrong / RUNS > 0.9
     # Their scale does not count.
     some = np.abs(np.random.default_rng(0).normal(size=150))
-    one = decide(gains, np.ones(1), rule, importance=some)
-    two = decide(gains, np.ones(1), rule, importance=1e-3 * some)
+    one = decide(gains, np.ones(1), RULE, importance=some)
+    two = decide(gains, np.ones(1), RULE, importance=1e-3 * some)
     np.testing.assert_allclose(one.lower, two.lower, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["betting", "t"])
-def test_a_real_gain_is_proved_with_enough_samples(method: str) -> None:
-    rule, rates = GainRule(6.0, method=method), []
+def test_a_real_gain_is_proved_with_enough_samples() -> None:
+    rates = []
     for n in (30, 300, 1000):
         draws = (np.random.default_rng([run, n]).normal(0.3, 1.0, (n, 1, 2)) for run in range(40))
-        kept = [decide(np.clip(gains, -6, 6), np.ones(1), rule).decision == "kept" for gains in draws]
+        kept = [decide(np.clip(gains, -6, 6), np.ones(1), RULE).decision == "kept" for gains in draws]
         rates.append(np.mean(kept))
     assert rates[0] <= rates[1] <= rates[2] == 1.0
     assert rates[1] > 0.7
@@ -108,17 +99,14 @@ def lower_bounds(gains: np.ndarray, rule: GainRule) -> np.ndarray:
 
 
 @NOTHING
-@pytest.mark.parametrize("method", ["betting", "t"])
-def test_bounds_lie_below_the_mean_and_rise_with_the_samples(draw, method: str) -> None:
-    rule = GainRule(6.0, method=method)
+def test_bounds_lie_below_the_mean_and_rise_with_the_samples(draw) -> None:
     gains = np.stack([draw(np.random.default_rng(k), 2000) for k in range(4)], axis=1)
-    few, many = lower_bounds(gains[:100], rule), lower_bounds(gains, rule)
+    few, many = lower_bounds(gains[:100], RULE), lower_bounds(gains, RULE)
     assert np.all(few <= gains[:100].mean(axis=0) + 1e-9)
     assert np.all(many <= gains.mean(axis=0) + 1e-9)
     assert many.mean() > few.mean()
-    if method == "betting":
-        assert np.all(many <= 0.25)
-    surer = lower_bounds(gains, GainRule(6.0, 0.999, method=method))
+    assert np.all(many <= 0.25)
+    surer = lower_bounds(gains, GainRule(6.0, 0.999))
     assert np.all(surer <= many + 1e-9)
 
 
@@ -143,20 +131,6 @@ def test_every_column_must_pass_and_continuations_have_a_tolerance() -> None:
     assert "continuation 1" in decide(both, one, RULE).text()
 
 
-def test_a_mixture_may_be_safe_where_neither_policy_is() -> None:
-    # The blueprint loses to the first continuation and the refined policy to the second.
-    luck = np.random.default_rng(2).normal(0, 0.3, (1200, 1))
-    old, new = (np.clip(np.array([sign, -sign]) + luck, -3, 3) for sign in (-1.0, 1.0))
-    weights = np.array([1.0, 0.5, 0.25])
-    found = decide(mixture_gains(old, new, weights, pilot=200), weights, GainRule(6.0))
-    assert found.weight == 0.5
-    assert found.samples == 1000
-    assert not found.passed[0]
-    plain = mixture_gains(old, new, weights)
-    np.testing.assert_allclose(plain, weights[:, None] * (new - old)[:, None])
-    assert decide(plain, weights, GainRule(6.0)).weight == 0
-
-
 def test_nothing_is_said_of_no_samples() -> None:
     nothing = decide(np.zeros((0, 1, 2)), np.ones(1), RULE)
     weightless = decide(np.ones((5, 1, 1)), np.ones(1), RULE, importance=np.zeros(5))
@@ -169,11 +143,9 @@ def test_what_makes_no_sense_is_refused() -> None:
     for says, ask in (
         ("confidence", lambda: GainRule(6.0, 1.0)),
         ("most_lost", lambda: GainRule(0.0)),
-        ("method", lambda: GainRule(6.0, method="hope")),
         ("no gain may be below", lambda: decide(none - 7.0, one, RULE)),
         ("importance", lambda: decide(none, one, RULE, importance=np.full(3, -1.0))),
         ("gains must be", lambda: decide(np.zeros((3, 2, 1)), one, RULE)),
-        ("more samples than the pilot", lambda: mixture_gains(none[:, 0], none[:, 0], one, pilot=3)),
     ):
         with pytest.raises(ConfigError, match=says):
             ask()

@@ -18,6 +18,7 @@ from tests.gs2.search.setting import (
     blueprint,
     context,
     random_policy,
+    refined_at,
     rng,
     searched,
 )
@@ -36,7 +37,7 @@ def some_infosets(name: str) -> tuple[int, ...]:
 
 def refined(name: str, policy: np.ndarray, infoset: int, config: SearchConfig) -> np.ndarray:
     """Return the policy that a search proposes at an infoset."""
-    return searched(name, policy, infoset, config).at(context(name).tree, infoset)
+    return refined_at(searched(name, policy, infoset, config), context(name).tree, infoset)
 
 
 @NAMES
@@ -119,7 +120,7 @@ def test_a_statistical_certificate_keeps_what_gains_and_drops_what_does_not() ->
         assert found.certified.said in found.cut_off
         kept += found.anchor == 1
         if found.anchor == 0:
-            assert np.array_equal(found.at(tree, infoset), weak[tree.slots(infoset)])
+            assert np.array_equal(refined_at(found, tree, infoset), weak[tree.slots(infoset)])
         # What is nearly an equilibrium leaves nothing that so few games could prove.
         dropped += searched(LEDUC, blueprint(LEDUC, 500), infoset, config.replace(trials=50)).anchor == 0
     assert kept >= 2

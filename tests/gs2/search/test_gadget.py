@@ -19,7 +19,7 @@ from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.path import Arrivals, opponent_path
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.alternative import best_response_node_values, group_values
+from gs2.search.subgame.alternative import best_responses, group_values
 from tests.gs2.search.setting import (
     GAMES,
     GOOFSPIEL,
@@ -125,7 +125,7 @@ def test_maxmargin_makes_the_least_margin_as_large_as_the_gadgets_value():
         to_opponent = exact.value if found.opponent == 0 else -exact.value
         assert to_opponent <= EXACT
         policy = gadget.to_forest(exact.policy, forest.tree.n_slots)
-        values, _ = best_response_node_values(forest.tree, policy, found.opponent)
+        values, *_ = best_responses(forest.tree, policy, found.opponent)
         solved = group_values(values[: len(found.nodes)], found.reach, found.group)
         assert (found.alternative - solved).min() == pytest.approx(-to_opponent, abs=1e-6)
 

@@ -15,9 +15,7 @@ from gs2.search.config.stages import WEIGHTED_GENERATORS
 from gs2.search.context import NO_OPTIONS
 from gs2.search.gadget.entry import LIVE
 from gs2.search.histories.enumerated import action_values, consider_histories
-from gs2.search.pipeline import refine_infoset
-from gs2.search.refine.whole import refine_both
-from gs2.search.solve.mirror_descent import (
+from gs2.search.mirror_descent import (
     LEAST_PROBABILITY,
     PARTS,
     SLIP,
@@ -28,6 +26,8 @@ from gs2.search.solve.mirror_descent import (
     step_from,
     step_size,
 )
+from gs2.search.pipeline import refine_infoset
+from gs2.search.refine.whole import refine_both
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import LEDUC, context, random_policy, rng, searched
 from tests.gs2.search.test_random_games import blueprint, prepared, random_searches

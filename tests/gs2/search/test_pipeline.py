@@ -14,8 +14,19 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.explain import solve_infoset
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import Entry
-from gs2.search.histories.source import HistorySource, LeftAlone, Log, Problem
-from gs2.search.pipeline import refine_infoset, search
+from gs2.search.histories.enumerated import Considered
+from gs2.search.pipeline import refine_infoset
+from gs2.search.safety import Certified, Proposal
+from gs2.search.stages import (
+    HistorySource,
+    Kept,
+    LeftAlone,
+    Log,
+    Problem,
+    SubgameSolution,
+    refine_from,
+    solve_subgame,
+)
 from gs2.search.subgame.cut import Subgame, grow_subgame
 from tests.gs2.search.setting import LEDUC, blueprint, context
 from tests.patience import amount
@@ -27,24 +38,42 @@ class Everything:
     """A source of one history: the start of the game, where no opponent can decline."""
 
     def __init__(self, name: str, config: SearchConfig, refuse: str = "") -> None:
-        self.game, self.config, self.refuse = load_game(name), config, refuse
+        self.game, self.config, self.refuse, self.log = load_game(name), config, refuse, Log()
         self.calls: list[str] = []
+        self.found: SubgameSolution | None = None
 
-    def consider(self) -> NDArray[Any]:
+    def consider(self) -> Considered:
         self.calls.append("consider")
-        return self.game.root()
+        none, one = np.zeros(1, np.int32), np.ones(1)
+        return Considered(0, 1, 0, none, none, none == 0, none, one, one, np.zeros(1), 0, False)
 
-    def generate(self, considered: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    def generate(self, considered: Considered, rng: np.random.Generator) -> Kept:
         self.calls.append("generate")
         if self.refuse == "generate":
             raise LeftAlone("no history fits")
-        return considered
+        rows = np.zeros(1, np.int64)
+        return Kept(rows, rows > 0, rows > 0, rows)
 
-    def problem(self, considered: NDArray[Any], kept: NDArray[Any]) -> tuple[NDArray[Any], WholeGame]:
+    def problem(self, considered: Considered, kept: Kept) -> tuple[Kept, WholeGame]:
         self.calls.append("problem")
         if self.refuse == "problem":
             raise LeftAlone("no time")
-        return kept, WholeGame(self, kept)
+        return kept, WholeGame(self, self.game.root())
+
+    def solve(self, problem: WholeGame) -> Proposal:
+        self.calls.append("solve")
+        checked: Problem = problem
+        self.found = found = solve_subgame(checked, self.log)
+        assert problem.reviewed == 1 and not checked.partial
+        mine = np.flatnonzero(found.subgame.tree.slot_player == 0)
+        return Proposal(mine, found.policy[mine], np.zeros(1), 1, 1, 1, found.iterations, found.gap)
+
+    def certify(self, considered: Considered, proposal: Proposal) -> Certified:
+        self.calls.append("certify")
+        return Certified(1.0, proposal.slots, proposal.probs, considered, np.zeros(1), np.zeros(1))
+
+    def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        return np.zeros(1, np.int64), np.ones(1)
 
 
 class WholeGame:
@@ -71,9 +100,6 @@ class WholeGame:
         self.reviewed += 1
         return 0.0
 
-    def full(self) -> bool:
-        return True
-
 
 CONFIG = SearchConfig.of(gadget="unsafe", solver="lp")
 
@@ -81,21 +107,20 @@ CONFIG = SearchConfig.of(gadget="unsafe", solver="lp")
 @pytest.mark.parametrize("name", ["kuhn_poker", "goofspiel(cards=3)"])
 def test_a_strangers_source_is_searched_by_the_same_pipeline(name: str) -> None:
     source = Everything(name, CONFIG)
-    shown: HistorySource[NDArray[Any], NDArray[Any], WholeGame] = source
-    found = search(shown, np.random.default_rng(0), Log())
-    assert source.calls == ["consider", "generate", "problem"]
-    assert found.solved is not None and found.why == ""
-    problem, solution = found.solved
-    checked: Problem = problem
-    assert problem.reviewed == 1 and not checked.partial
+    shown: HistorySource = source
+    refined = refine_from(shown, np.random.default_rng(0))
+    assert source.calls == ["consider", "generate", "problem", "solve", "certify"]
+    solution = source.found
+    assert solution is not None and refined.anchor == 1.0 and np.array_equal(refined.kept.rows, [0])
     assert solution.gap == pytest.approx(0.0, abs=1e-9) and solution.missed == 0.0
     assert np.allclose(np.add.reduceat(solution.policy, solution.subgame.tree.infoset_offset[:-1]), 1.0)
+    assert np.array_equal(refined.probs, solution.policy[refined.slots])
     # CFR reads its limits from the configuration, and each stage is timed.
-    log, config = Log(), SearchConfig.of(gadget="unsafe", iterations=40)
-    found = search(Everything(name, config), np.random.default_rng(0), log)
-    assert found.solved is not None
-    assert found.solved[1].iterations == 40 and 0 <= found.solved[1].gap < 0.05
-    assert {"subgame", "gadget", "solve", "summary"} <= log.seconds.keys()
+    refined = refine_from(
+        Everything(name, SearchConfig.of(gadget="unsafe", iterations=40)), np.random.default_rng(0)
+    )
+    assert refined.iterations == 40 and 0 <= refined.gap < 0.05
+    assert {"subgame", "gadget", "solve", "summary", "safety"} <= refined.seconds.keys()
 
 
 @pytest.mark.parametrize("changes", [{"rounds": 1}, {"rounds": 3}, BOTH, {**BOTH, "rounds": 2}])
@@ -127,6 +152,8 @@ def test_several_searches_in_a_row_say_together_what_they_kept(changes: dict[str
 
 @pytest.mark.parametrize("stage, why", [("generate", "no history fits"), ("problem", "no time")])
 def test_a_source_may_leave_the_strategy_alone(stage: str, why: str) -> None:
-    found = search(Everything("kuhn_poker", CONFIG, stage), np.random.default_rng(0), Log())
-    assert found.solved is None and found.why == why
-    assert (found.kept is None) == (stage == "generate")
+    source = Everything("kuhn_poker", CONFIG, stage)
+    refined = refine_from(source, np.random.default_rng(0))
+    assert refined.cut_off == (f"{why}: the strategy is left as it was",) and refined.anchor == 0.0
+    assert len(refined.kept.rows) == (stage == "problem") and source.calls[-1] == stage
+    assert np.array_equal(refined.probs, source.here()[1])

@@ -17,7 +17,7 @@ from gs2.search.generation import diverse_subset, gap_cost
 from gs2.search.pipeline import refine_infoset
 from gs2.search.plain import PlainGs2, diverse
 from gs2.search.strategy import Strategy
-from tests.gs2.search.setting import blueprint, context
+from tests.gs2.search.setting import blueprint, context, refined_at
 from tests.patience import amount
 
 ROOT = Path(__file__).parents[3]
@@ -59,7 +59,7 @@ def compare(context: SearchContext, sigma: np.ndarray, infoset: int, generation:
         assert costs[0] == pytest.approx(costs[1], abs=1e-12)
         plain.generate = lambda *_: kept  # type: ignore[method-assign]
         refined = plain.refine(np.random.default_rng())
-    np.testing.assert_allclose(found.at(tree, infoset), refined.policy, atol=1e-9, rtol=0)
+    np.testing.assert_allclose(refined_at(found, tree, infoset), refined.policy, atol=1e-9, rtol=0)
     return True
 
 

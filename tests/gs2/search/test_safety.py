@@ -68,7 +68,7 @@ def test_a_certificate_stops_what_raises_the_opponents_best_response_value_witho
 
 @pytest.mark.parametrize("name, k", [(KUHN, 1), pytest.param(LIARS_DICE, 2, marks=pytest.mark.long)])
 def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_are(name, k, monkeypatch):
-    monkeypatch.setattr("gs2.search.histories.tree_source._too_large", lambda *_: True)
+    monkeypatch.setattr("gs2.search.pipeline._too_large", lambda *_: True)
     prepared = context(name)
     config = preset("gs2+", fallback_k=k, time_limit=600.0, iterations=10)
     fell = []
@@ -88,7 +88,7 @@ def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_a
 
 
 def test_a_closure_that_cannot_be_solved_in_time_is_left_alone_without_a_fallback(monkeypatch):
-    monkeypatch.setattr("gs2.search.histories.tree_source.SECONDS_PER_NODE", 1e9)
+    monkeypatch.setattr("gs2.search.pipeline.SECONDS_PER_NODE", 1e9)
     policy = blueprint(LIARS_DICE)
     made = searched(LIARS_DICE, policy, 0, preset("gs2+", fallback_k=0, time_limit=600.0))
     assert made.late and made.anchor == 0 and np.array_equal(made.probs, policy[made.slots])
@@ -98,9 +98,9 @@ def test_a_closure_that_cannot_be_solved_in_time_is_left_alone_without_a_fallbac
 def test_small_searches_keep_as_many_histories_as_the_time_allows(monkeypatch):
     config = preset("gs2+", fallback_k=2, time_limit=600.0, iterations=10)
     kept = []
-    monkeypatch.setattr("gs2.search.histories.tree_source._too_large", lambda *_: True)
+    monkeypatch.setattr("gs2.search.pipeline._too_large", lambda *_: True)
     for seconds_per_node in (1e-9, 1.0, 1e6):
-        monkeypatch.setattr("gs2.search.histories.tree_source.SECONDS_PER_NODE", seconds_per_node)
+        monkeypatch.setattr("gs2.search.pipeline.SECONDS_PER_NODE", seconds_per_node)
         made = searched(LIARS_DICE, blueprint(LIARS_DICE), 0, config)
         kept.append((len(made.kept.generated), made.nodes > 0))
     assert kept == [(2, True), (1, True), (0, False)]
@@ -114,7 +114,7 @@ def test_mixing_plans_mixes_the_reach_of_every_node():
     slots = draw.permutation(np.flatnonzero(mine))
     new[~mine] = old[~mine]
     mixed = old.copy()
-    mixed[slots] = PlanMixer(prepared, 0, slots).mix(old[slots], new[slots], 0.3)
+    mixed[slots] = PlanMixer(prepared, 0, slots, old[slots], new[slots]).mix(0.3)
     of = [reach(tree, policy).players[:, 0] for policy in (old, new, mixed)]
     assert np.allclose(of[2], 0.7 * of[0] + 0.3 * of[1], atol=1e-12)
 

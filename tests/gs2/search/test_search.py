@@ -29,6 +29,7 @@ from tests.gs2.search.setting import (
     blueprint,
     context,
     form,
+    refined_at,
     rng,
     searched,
 )
@@ -74,7 +75,7 @@ def test_a_linear_programme_that_the_time_cuts_off_leaves_the_old_strategy(monke
         assert time_limit is not None and time_limit > 0
         raise LpTimeout("the time was up")
 
-    monkeypatch.setattr("gs2.search.solve.subgame.solve_lp", cut_off)
+    monkeypatch.setattr("gs2.search.stages.solve_lp", cut_off)
     policy = blueprint(LIARS_DICE)
     found = searched(LIARS_DICE, policy, 0, preset("maxmargin", solver="lp", time_limit=3600.0))
     assert np.array_equal(found.probs, policy[found.slots])
@@ -170,7 +171,7 @@ def test_a_warm_start_begins_at_the_blueprint():
     for gadget, infoset in (("resolve", 0), ("maxmargin", 3), ("unsafe", 20)):
         config = preset("1-klss", gadget=gadget, iterations=1, warm_start=1e9)
         found = searched(LEDUC, policy, infoset, config)
-        np.testing.assert_allclose(found.at(tree, infoset), policy[tree.slots(infoset)], atol=1e-6)
+        np.testing.assert_allclose(refined_at(found, tree, infoset), policy[tree.slots(infoset)], atol=1e-6)
 
 
 def test_passes_of_a_refinement_are_made_one_after_the_other():

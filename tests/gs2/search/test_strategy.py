@@ -161,17 +161,17 @@ def test_a_certificate_brings_the_opponents_values_up_to_date(name, scope):
 
 STEPS = (
     *(
-        "histories.tree_source.consider_histories",
-        "histories.tree_source.choose_histories",
+        "pipeline.consider_histories",
+        "pipeline.choose_histories",
         "pipeline.solve_subgame",
     ),
     *(
-        "histories.tree_source.certify",
+        "pipeline.certify",
         "pipeline.with_certified",
-        "solve.subgame.build_gadget",
-        "solve.subgame.solve",
+        "stages.build_gadget",
+        "stages.solve",
     ),
-    *("strategy.reach", "strategy.node_values", "strategy.best_response_node_values"),
+    *("strategy.reach", "strategy.node_values", "strategy.best_responses"),
     *("strategy.counterfactual_values", "safety.cover", "safety.opponent_path", "subgame.forest.DepthLimit"),
 )
 """Functions that a search calls, named below gs2.search, at any of which it may be interrupted."""

@@ -36,8 +36,7 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import Entry
 from gs2.search.generation import generator
-from gs2.search.histories.source import Log
-from gs2.search.pipeline import search
+from gs2.search.stages import Log, solve_subgame
 from gs2.search.subgame.cut import Subgame, grow_subgame
 
 __all__ = [
@@ -191,7 +190,7 @@ def search_config(config: GuanDanConfig, state: NDArray[np.void]) -> SearchConfi
 
 
 class DealSource:
-    """The deals that one decision may be in: see `gs2.search.histories.source.HistorySource`.
+    """The deals that one decision may be in: the stages of a search before it is solved.
 
     chosen: the deals that entered the subgame; None before that.
     """
@@ -221,8 +220,8 @@ class DealSource:
         self.chosen = considered.worlds.take(rows)
         return rows
 
-    def problem(self, considered: Deals, kept: NDArray[np.int64]) -> tuple[NDArray[np.int64], DealProblem]:
-        """Return the rows kept, and the problem that these deals make."""
+    def problem(self, considered: Deals, kept: NDArray[np.int64]) -> DealProblem:
+        """Return the problem that the deals of some rows make."""
         assert self.chosen is not None  # generate came first
         opponents = opponents_of(self.decision.state)
         # What nobody reaches counts for nothing, except where the opponent chooses among its infosets.
@@ -239,11 +238,11 @@ class DealSource:
         deals, values, group = deals.take(order), values[:, order], group[:, order]
         entry = Entry(opponents, group, _even(values, group), deals.weights, np.ones(len(deals)))
         self.log.lap("generation")
-        return kept, DealProblem(self, deals, values, entry)
+        return DealProblem(self, deals, values, entry)
 
 
 class DealProblem:
-    """The subgame below some deals: see `gs2.search.histories.source.Problem`.
+    """The subgame below some deals: see `gs2.search.stages.Problem`.
 
     deals: the r of them, in the order of the roots. values: [q, r], what each opponent gets by declining;
     solved: [q, r], what it gets in the subgame by the last policy reviewed. branches: what grows.
@@ -318,10 +317,6 @@ class DealProblem:
         self.solved = values[: subgame.tree.n_roots, list(self.entry.seats)].T
         return 0.0
 
-    def full(self) -> bool:
-        """Return that no reply can be added."""
-        return True
-
 
 class Branches:
     """The moves worth growing: the best few of each type by the blueprint, fewer where a level is crowded."""
@@ -383,9 +378,9 @@ def solve_deals(source: DealSource, rng: np.random.Generator) -> SampledSolution
 
     Raises TimeoutError if the tree could not be grown in time, MemoryError if it became too large.
     """
-    found = search(source, rng, source.log)
-    assert found.solved is not None  # deals are never left alone: the pipeline solves or raises
-    problem, solution = found.solved
+    deals = source.consider()
+    problem = source.problem(deals, source.generate(deals, rng))
+    solution = solve_subgame(problem, source.log)
     decision = source.decision
     tree, policy, whole = solution.subgame.tree, solution.policy, solution.gadget.tree
     wanted = action_keys(decision.actions[decision.candidates])

@@ -29,15 +29,24 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, difference_noise
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.styles import Styles, style_table
-from gs2.search.subgame.buckets import cluster_rows
 from gs2.search.subgame.continuations import LeafChooser, with_choices
 from gs2.search.subgame.cut import Subgame
 
-__all__ = ["Contest", "DecisionGame", "SolvedDecision", "decision_tree", "solve_decision", "style_payoffs"]
+__all__ = [
+    "Contest",
+    "DecisionGame",
+    "SolvedDecision",
+    "cluster_rows",
+    "decision_tree",
+    "solve_decision",
+    "style_payoffs",
+]
 
 TEAMS = (0, 1, 0, 1)
 ITERATIONS = 150
 """Iterations of the anchored solver; the trees have some thousand nodes."""
+DISTINCT = 9
+"""Decimals, in standard deviations, by which hands differ that are told apart."""
 Leans = tuple[tuple[str, ...], tuple[str, ...]]
 """Styles to choose from at a leaf, the blueprint's first: of the player to act, of the two opponents."""
 
@@ -268,3 +277,26 @@ def _opponent_buckets(states: Array, seat: int, count: int) -> NDArray[np.int64]
         return np.zeros(len(states), np.int64)
     both = [_strength_features(states, (seat + j) & 3) for j in (1, 3)]
     return cluster_rows(np.concatenate(both, axis=1), count)
+
+
+def cluster_rows(features: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Return the cluster of each of some rows, [n] int64, numbered by first appearance; at most k of them.
+
+    features: [n, d] float64, n > 0; every column is brought to mean 0 and deviation 1. Rows with equal
+    features share a cluster, whatever their order.
+    Source: scikit-learn KMeans with one start, on the distinct rows.
+    """
+    spread = features.std(axis=0)
+    points = np.round((features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0), DISTINCT) + 0.0
+    distinct, number = np.unique(points, axis=0, return_inverse=True)
+    found = number.reshape(-1).astype(np.int64)
+    if len(distinct) > k:
+        from sklearn.cluster import KMeans  # a heavy import that only buckets need
+
+        mass = np.bincount(found).astype(np.float64)
+        model = KMeans(n_clusters=k, n_init=1, random_state=0)
+        found = model.fit(distinct, sample_weight=mass).labels_.astype(np.int64)[found]
+    first = np.unique(found, return_index=True)[1]
+    rank = np.empty(int(found.max()) + 1, np.int64)
+    rank[found[np.sort(first)]] = np.arange(len(first))
+    return rank[found]

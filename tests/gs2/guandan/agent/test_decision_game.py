@@ -17,6 +17,7 @@ from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.decision_game import (
     Contest,
     DecisionGame,
+    cluster_rows,
     decision_tree,
     solve_decision,
     style_payoffs,
@@ -182,3 +183,21 @@ def test_a_contest_ends_at_its_deadline_and_a_move_that_stood_alone_is_none() ->
     payoffs = comparison.payoffs.copy()
     payoffs[-1, 1 - comparison.best] = np.nan
     assert Contest.of(question, replace(comparison, payoffs=payoffs), config) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clusters_are_few_deterministic_and_alike_for_equal_features(seed) -> None:
+    rng = np.random.default_rng(seed)
+    features = np.round(rng.normal(size=(40, 3)), 1)
+    features[::4] = features[0]
+    k = int(rng.integers(1, 9))
+    found = cluster_rows(features, k)
+    assert np.array_equal(found, cluster_rows(features * 7 + 3, k))
+    assert len(np.unique(found)) <= k
+    assert len(np.unique(found[::4])) == 1
+    assert np.array_equal(np.unique(found), np.arange(found.max() + 1))
+    first = np.unique(found, return_index=True)[1]
+    assert np.all(np.diff(first) > 0)
+    far = (np.where(np.arange(40) < 20, 0.0, 100.0) + rng.normal(size=40))[:, None]
+    two = cluster_rows(far, 2)
+    assert np.array_equal(two, (np.arange(40) >= 20).astype(int))

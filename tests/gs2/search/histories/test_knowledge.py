@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gs2.search.histories.knowledge_report import antichain, knowledge_report
 from gs2.search.subgame.cut import subtree_sizes
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, context
 from tests.reference.knowledge import order_k_by_sets
@@ -49,12 +50,12 @@ def test_closure_and_two_hop_sizes_are_known(name, largest, deepest_mean):
 def test_a_report_grows_to_the_closure_and_reads_as_json():
     prepared = context(LEDUC)
     infoset = prepared.game.parse_infoset(prepared.infoset_text(5))
-    report = prepared.knowledge(infoset)
+    report = knowledge_report(prepared, infoset)
     histories = [size.histories for size in report.sizes]
     assert histories == sorted(set(histories))
     assert report.closure_order == len(histories)
     assert report.to_json()["sizes"][0]["order"] == 1
-    assert prepared.knowledge(infoset, max_order=1).sizes == report.sizes[:1]
+    assert knowledge_report(prepared, infoset, max_order=1).sizes == report.sizes[:1]
 
 
 def test_subtree_sizes_add_up():
@@ -70,7 +71,7 @@ def test_subtree_sizes_add_up():
 def test_roots_below_other_roots_are_left_out_and_bad_orders_and_foreign_infosets_refused():
     prepared = context(KUHN)
     graph = prepared.graph(0)
-    kept = graph.antichain(np.arange(len(graph.nodes)), prepared.tree)
+    kept = antichain(graph, np.arange(len(graph.nodes)), prepared.tree)
     assert set(graph.level[kept]) == {graph.level.min()}
     mine = int(np.flatnonzero(prepared.tree.infoset_player == 0)[0])
     with pytest.raises(ValueError, match="at least 1"):

@@ -18,9 +18,8 @@ from games.registry import load_game
 from games.support.configuration import ConfigError
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
-from gs2.search.explain import solve_infoset
+from gs2.search.explain import refine_part, solve_infoset
 from gs2.search.histories.sampled_source import sample_tree
-from gs2.search.part import refine_part
 from gs2.search.refine.policy_only import PlayedStrategy, PolicyOnly, UniformPlay
 from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.result import SearchResult

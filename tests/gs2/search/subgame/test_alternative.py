@@ -8,11 +8,9 @@ import pytest
 from cfr.best_response import best_response_values
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.path import Arrivals, opponent_path
-from gs2.search.histories.double_oracle import OpponentResponse
-from gs2.search.histories.enumerated import consider_histories
+from gs2.search.histories.enumerated import OpponentResponse, consider_histories
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.alternative import (
-    best_response_node_values,
     best_response_policy,
     best_responses,
     group_values,
@@ -41,7 +39,7 @@ def test_the_pure_response_earns_what_it_promises(name):
     policy = random_policy(name, np.random.default_rng(2))
     for seat in (0, 1):
         answer = best_response_policy(tree, policy, seat)
-        values, _ = best_response_node_values(tree, policy, seat)
+        values, *_ = best_responses(tree, policy, seat)
         earned = Strategy(tree, answer).values[0, seat]
         assert earned == pytest.approx(values[0], abs=ROUNDING)
 

@@ -19,7 +19,7 @@ from gs2.search.refine.at import refine_at
 from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.continuations import continuation_values, with_continuations
+from gs2.search.subgame.continuations import LeafChooser, continuation_values, with_choices
 from gs2.search.subgame.cut import DepthLimit
 from gs2.search.subgame.leaf import check_leaf_value, rollout_leaf, value_leaf
 from tests.gs2.search.setting import (
@@ -44,7 +44,6 @@ def test_our_evaluators_keep_the_contract(name):
     rng = np.random.default_rng(1)
     check_leaf_value(value_leaf(made), prepared.game, rng)
     check_leaf_value(rollout_leaf(made, rng, rollouts=3), prepared.game, rng)
-    check_leaf_value(rollout_leaf(made, rng, rollouts=1, greedy=True), prepared.game, rng)
 
 
 BROKEN = [
@@ -160,7 +159,7 @@ def test_an_opponent_who_chooses_among_continuations_gets_at_least_each_of_them(
     values = continuation_values(prepared.tree, blueprint(LEDUC), 1, 3)[:, ends].swapaxes(0, 1)
 
     def worth(some: slice) -> float:
-        made = with_continuations(cut, 1, known, np.ascontiguousarray(values[:, some]))
+        made = with_choices(cut, [LeafChooser(1, known)], np.ascontiguousarray(values[:, some]))
         return solve_lp(made.tree.validate()).value
 
     both = worth(slice(None))

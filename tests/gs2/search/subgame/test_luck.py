@@ -10,7 +10,7 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchOptions
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.whole import RefineOptions, refine_policy
-from gs2.search.result import Refinement
+from gs2.search.stages import Refinement
 from tests.gs2.search.setting import LEDUC, blueprint, context, random_policy, rng, searched
 
 QUICK = preset("maxmargin", iterations=60)

@@ -68,24 +68,6 @@ def test_frozen_seats_become_the_same_chance_nodes(name):
     assert_same_tree(cut.tree, grown.tree)
 
 
-def test_branches_are_pruned_infoset_by_infoset():
-    prepared, tree = context(LEDUC), context(LEDUC).tree
-    keep = np.ones(tree.n_slots, bool)
-    keep[tree.infoset_offset[:-1][np.diff(tree.infoset_offset) == 3]] = False
-    roots = roots_of(LEDUC, 0, np.random.default_rng(5))
-    cut = prepared.cutter.cut(roots, np.ones(len(roots)), keep=keep)
-
-    def limit(game, states, player, actions):
-        first = np.zeros(len(actions.values), bool)
-        first[actions.offsets[:-1]] = actions.counts == 3
-        return ~first
-
-    rules = TreeRules(branch_limit=limit)
-    grown = grow_subgame(prepared.game, tree.states[roots], np.ones(len(roots)), rules=rules)
-    assert_same_tree(cut.tree, grown.tree)
-    assert np.all(keep[cut.slot_origin])
-
-
 def test_the_whole_game_is_the_subgame_of_its_root():
     prepared = context(KUHN)
     cut = prepared.cutter.cut(np.zeros(1, np.int32), np.ones(1))

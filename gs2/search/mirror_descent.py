@@ -19,8 +19,7 @@ from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generate
 from gs2.search.histories.enumerated import Considered, after_each, belief, histories_of
-from gs2.search.histories.source import Log
-from gs2.search.result import NOTHING, Kept
+from gs2.search.stages import NOTHING, Kept, Log
 from gs2.search.strategy import Strategy
 
 __all__ = [
@@ -199,16 +198,15 @@ def mirror_descent_step(
     *,
     step: float | NDArray[np.float64],
     magnet: float = 0.0,
-    towards: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the policy after one step up the action values, [a] float64, or [n, a] at n infosets at once.
 
     policy: [a] float64, the policy now; a small floor keeps actions of probability zero alive.
     q: [a] float64, action values. step: step size η > 0, in inverse units of q; [n, 1] of n infosets.
-    magnet: pull α >= 0 towards `towards` ([a] float64, uniform by default).
+    magnet: pull α >= 0 towards uniform play, ρ.
     Source: Sokota et al. 2023: π' ∝ (π · ρ^(αη) · e^(ηq))^(1 / (1 + αη)).
     """
-    rho = np.full(policy.shape[-1], 1.0 / policy.shape[-1]) if towards is None else towards
+    rho = np.full(policy.shape[-1], 1.0 / policy.shape[-1])
     floor = LEAST_PROBABILITY
     logits = np.log(np.maximum(policy, floor)) + magnet * step * np.log(np.maximum(rho, floor)) + step * q
     logits /= 1.0 + magnet * step

@@ -1,0 +1,199 @@
+"""Covers where turns go unnoticed: histories added until the opponent cannot reach outside of them.
+
+An infoset of the opponent may lie below a history of the search and elsewhere. Histories of it that lie
+elsewhere become roots, and groups that share one are merged, until none reaches outside
+(`gs2.search.histories.cover` says why).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.tree import FlatTree
+from games.ragged import Ragged
+from games.support.kernel import kernel
+from gs2.search.histories.knowledge import KnowledgeGraph
+
+__all__ = ["Extension"]
+
+Found = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]
+
+
+class Extension:
+    """Extends the histories of one player's searches; what it needs of the tree is made on first use."""
+
+    def __init__(self, tree: FlatTree, graph: KnowledgeGraph, own_slot: NDArray[np.int64]) -> None:
+        """Take what a `CoverMaker` takes of the searching player."""
+        self._tree, self._graph, self._own_slot = tree, graph, own_slot
+        self._members: Ragged | None = None
+        self._covered = np.zeros(0, np.int8)
+        self._root_of = np.zeros(0, np.int32)
+        self._seen = np.zeros(0, np.int8)
+
+    def roots(
+        self, infoset: int, top: NDArray[np.int64], every: NDArray[np.int64], whole: bool
+    ) -> Found | None:
+        """Return the fields of the extended `Cover`; None if it is not `whole` and the player decides above
+        what is asked. Arguments as of `CoverMaker.make`.
+        """
+        tree, graph = self._tree, self._graph
+        if self._members is None:
+            deciding = np.flatnonzero(tree.infoset >= 0)
+            order = deciding[np.argsort(tree.infoset[deciding], kind="stable")]
+            counts = np.bincount(tree.infoset[deciding], minlength=tree.n_infosets)
+            self._members = Ragged.from_counts(counts, order.astype(np.int32))
+            self._covered = np.zeros(tree.n_nodes, np.int8)
+            self._root_of = np.full(tree.n_nodes, -1, np.int32)
+            self._seen = np.zeros(tree.n_infosets, np.int8)
+        asked = graph.nodes[top]
+        roots, component, root_of_asked = _extend(
+            tree.parent,
+            tree.first_child,
+            tree.n_children,
+            tree.player,
+            tree.infoset,
+            self._members.offsets,
+            self._members.values,
+            graph.nodes[every],
+            graph.group[1 - graph.player, every],
+            graph.player,
+            whole,
+            asked,
+            self._covered,
+            self._root_of,
+            self._seen,
+        )
+        if not whole and np.any(self._own_slot[roots[root_of_asked]] != self._own_slot[asked]):
+            return None
+        own = np.where(tree.player[roots] == graph.player, tree.infoset[roots], -1)
+        inside = root_of_asked[tree.infoset[asked] == infoset]
+        below = inside[roots[inside] != asked[tree.infoset[asked] == infoset]]
+        own[below] = infoset
+        in_set = np.zeros(len(roots), bool)
+        in_set[root_of_asked] = True
+        order = np.argsort(component, kind="stable")
+        return roots[order], component[order], own[order].astype(np.int32), in_set[order]
+
+
+@kernel
+def _find(above: NDArray[np.int64], i: int) -> int:
+    while above[i] != i:
+        above[i] = above[above[i]]
+        i = above[i]
+    return i
+
+
+@kernel
+def _join(above: NDArray[np.int64], i: int, j: int) -> None:
+    i, j = _find(above, i), _find(above, j)
+    if i < j:
+        above[j] = i
+    else:
+        above[i] = j
+
+
+@kernel
+def _extend(
+    parent: NDArray[np.int32],
+    first_child: NDArray[np.int32],
+    n_children: NDArray[np.int32],
+    player: NDArray[np.int8],
+    infoset: NDArray[np.int32],
+    member_start: NDArray[np.int64],
+    members: NDArray[np.int32],
+    start_nodes: NDArray[np.int32],
+    start_group: NDArray[np.int32],
+    seat: int,
+    whole: bool,
+    asked: NDArray[np.int32],
+    covered: NDArray[np.int8],
+    root_of: NDArray[np.int32],
+    seen: NDArray[np.int8],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return (roots [n] rising, group of each [n], root of `asked`).
+
+    `covered`, `root_of` and `seen` (by infoset) are left as they came: all 0, all -1, all 0.
+    """
+    stack = [np.int32(0)]
+    stack.pop()
+    tops = [np.int32(0)]
+    tops.pop()
+    visited = [np.int32(0)]
+    visited.pop()
+    touched = [np.int32(0)]
+    touched.pop()
+    for node in start_nodes:
+        if not covered[node]:
+            covered[node] = 1
+            stack.append(node)
+            tops.append(node)
+    while len(stack):
+        node = stack.pop()
+        visited.append(node)
+        for child in range(first_child[node], first_child[node] + n_children[node]):
+            if not covered[child]:
+                covered[child] = 1
+                stack.append(np.int32(child))
+        who = player[node]
+        if who < 0 or (who == seat and not whole):
+            continue
+        name = infoset[node]
+        if seen[name]:
+            continue
+        seen[name] = 1
+        touched.append(name)
+        for at in range(member_start[name], member_start[name + 1]):
+            other = members[at]
+            if not covered[other]:
+                covered[other] = 1
+                stack.append(other)
+                tops.append(other)
+    # What is covered is covered to the end of the game: a root is what has nothing covered above it.
+    n = 0
+    for node in tops:
+        if parent[node] < 0 or not covered[parent[node]]:
+            n += 1
+    roots = np.empty(n, np.int32)
+    n = 0
+    for node in tops:
+        if parent[node] < 0 or not covered[parent[node]]:
+            roots[n] = node
+            n += 1
+    roots.sort()
+    for i in range(n):
+        stack.append(roots[i])
+        root_of[roots[i]] = i
+        while len(stack):
+            node = stack.pop()
+            for child in range(first_child[node], first_child[node] + n_children[node]):
+                root_of[child] = i
+                stack.append(np.int32(child))
+    above = np.arange(n)
+    first_of_group = np.full(start_group.max() + 1, -1)
+    for at in range(len(start_nodes)):
+        # A history that came to lie below another root follows that one.
+        root = root_of[start_nodes[at]]
+        if roots[root] != start_nodes[at]:
+            continue
+        if first_of_group[start_group[at]] >= 0:
+            _join(above, root, first_of_group[start_group[at]])
+        else:
+            first_of_group[start_group[at]] = root
+    for name in touched:
+        seen[name] = 0
+        if player[members[member_start[name]]] == seat:
+            continue
+        one = root_of[members[member_start[name]]]
+        for at in range(member_start[name] + 1, member_start[name + 1]):
+            _join(above, one, root_of[members[at]])
+    component = np.empty(n, np.int32)
+    for i in range(n):
+        component[i] = _find(above, i)
+    of_asked = np.empty(len(asked), np.int32)
+    for i in range(len(asked)):
+        of_asked[i] = root_of[asked[i]]
+    for node in visited:
+        covered[node] = 0
+        root_of[node] = -1
+    return roots, component, of_asked

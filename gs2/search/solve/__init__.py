@@ -1,1 +1,0 @@
-"""Solving a subgame with its gadget."""
