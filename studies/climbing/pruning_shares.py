@@ -132,7 +132,7 @@ def playing_agent(inputs: MoveInputs, name: str, rng: np.random.Generator) -> Ch
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
     from blueprint.climbing.training.climbing_play import soft_player
     from blueprint.papers.players import guided
-    from gs2.commands.training.train_climbing import rule_agent
+    from gs2.wings import own_part
 
     def first(d: MoveChoices) -> Ints:
         return np.zeros(len(d), np.int64)
@@ -140,7 +140,7 @@ def playing_agent(inputs: MoveInputs, name: str, rng: np.random.Generator) -> Ch
     if name == "random":
         return lambda d: (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
     if name == "rule":
-        return guided(first, rule_agent(inputs.game), inputs, 1.0, rng)
+        return guided(first, own_part(inputs.game.name, "teacher"), inputs, 1.0, rng)
     if not Path(name).is_file():
         raise click.UsageError(f"--play must be random, rule or a checkpoint; got {name!r}")
     return soft_player(load_climbing_blueprint(name, inputs.game).network, 0.0, 0.0, rng)
