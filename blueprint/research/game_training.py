@@ -3,8 +3,8 @@
     train_game_network(game, rng, RunLimits(minutes=8), output="liars5.safetensors")
 
 No game is listed: the network is asked at every state. It learns action values from Monte-Carlo returns
-(Deep Monte Carlo), or a policy (`blueprint.research.policy_learning`). Against a `Rival` the same loop trains
-a best responder.
+(Deep Monte Carlo), or a policy (`blueprint.research.policy_learning`). Against a rival the same loop trains a
+best responder.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from blueprint.checkpoint import write_checkpoint
 from blueprint.learning.base_trainer import BaseTrainer
 from blueprint.learning.learner import BaseLearner, arrays_of
 from blueprint.learning.run import PLAIN, RunLimits, RunManner, RunPlace, train
+from blueprint.protocol import GameAgent
 from blueprint.research.game_network import (
     GameNetwork,
     GameNetworkConfig,
@@ -34,7 +35,7 @@ from blueprint.research.game_network import (
     network_description,
     read_game_network,
 )
-from blueprint.research.game_selfplay import Decided, Rival, play_generation
+from blueprint.research.game_selfplay import Decided, play_generation
 from blueprint.research.game_tower import Tower, TowerWeights
 from blueprint.research.policy_learning import PolicyLearner
 from games.game import Game, GameError
@@ -70,7 +71,7 @@ class GameTrainer(BaseTrainer):
         config: GameNetworkConfig,
         *,
         rng: np.random.Generator | None = None,
-        rival: Rival | None = None,
+        rival: GameAgent | None = None,
         device: str = "cpu",
     ) -> None:
         """Begin with random parameters.

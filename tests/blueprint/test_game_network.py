@@ -19,7 +19,7 @@ from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpo
 from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
 from blueprint.protocol import Blueprint, GameAgent
 from blueprint.research.game_network import GameNetwork, GameNetworkConfig, NetworkLayout, load_game_network
-from blueprint.research.game_selfplay import Rival, play_generation
+from blueprint.research.game_selfplay import play_generation
 from blueprint.research.game_training import GameTrainer, train_game_network
 from blueprint.research.infoset_features import ActionColumns, InfosetFeatures, feature_kind
 from blueprint.research.named_network import load_network
@@ -183,7 +183,7 @@ def test_against_a_rival_only_the_networks_own_decisions_teach() -> None:
             asked += len(states)
             return super().policy(game, states, player, actions)
 
-    rival = Rival(Counts(network.layout, network.weights, network.config))
+    rival = Counts(network.layout, network.weights, network.config)
     against = play_generation(network, 64, rng(), epsilon=0.1, rival=rival)
     assert len(alone.own) == len(alone.seen) and asked > 0
     assert len(against.own) + len(against.seen) == len(against.own) + asked

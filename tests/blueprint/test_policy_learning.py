@@ -22,7 +22,7 @@ from blueprint.research.game_network import (
     learner_config,
     load_game_network,
 )
-from blueprint.research.game_selfplay import Decided, Rival, Turn, play_generation
+from blueprint.research.game_selfplay import Decided, Turn, play_generation
 from blueprint.research.game_tower import TowerWeights
 from blueprint.research.game_training import GameTrainer, train_game_network
 from blueprint.research.policy_learning import CLIP, PolicyLearner, clipped_gain, mirror_gain
@@ -297,7 +297,7 @@ def test_a_policy_is_not_learned_against_a_rival_nor_under_another_name(tmp_path
     game = load_game("kuhn_poker")
     network = GameTrainer(game, small("dmc")).network()
     with pytest.raises(ConfigError, match="learner must be dmc against a rival; got ppo"):
-        GameTrainer(game, small("ppo"), rival=Rival(network))
+        GameTrainer(game, small("ppo"), rival=network)
     for learner, fields in UNREAD.items():
         for name in fields:
             with pytest.raises(ConfigError, match=f"drop {name}"):
