@@ -1,14 +1,17 @@
-"""Arrays of structured rows (STATE, ACTION) put together."""
+"""Arrays of rows (STATE, ACTION) put together, and decisions in columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["join"]
+__all__ = ["Columns", "join"]
 
 
 def join(arrays: Sequence[Array]) -> Array:
@@ -22,3 +25,46 @@ def join(arrays: Sequence[Array]) -> Array:
     rows = [np.ascontiguousarray(a).view(np.uint8).reshape(len(a), dtype.itemsize) for a in arrays]
     joined: Array = np.concatenate(rows).view(dtype)[:, 0]
     return joined
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Arrays with a row for each decision, of which some may be taken and several put together.
+
+    A field is an array, a table or another part with such rows, or None where there is none.
+    PER_ACTION: arrays with an entry for each action of the table `actions`.
+    """
+
+    PER_ACTION: ClassVar[tuple[str, ...]] = ()
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(getattr(self, fields(self)[0].name))
+
+    def take(self, rows: Array | slice) -> Self:
+        """Return some of the decisions."""
+        return type(self)(**{one.name: self._taken(one.name, rows) for one in fields(self)})
+
+    def _taken(self, name: str, rows: Array | slice) -> Any:
+        value: Any = getattr(self, name)
+        if name in self.PER_ACTION:
+            actions: Ragged = vars(self)["actions"]
+            return Ragged(actions.offsets, value).take(np.asarray(rows)).values
+        return value if value is None else value[rows] if isinstance(value, np.ndarray) else value.take(rows)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the decisions of all parts, in order; a field is there in all of them or in none."""
+        return cls(**{one.name: _joined([getattr(part, one.name) for part in parts]) for one in fields(cls)})
+
+
+def _joined(values: list[Any]) -> Any:
+    there = [value for value in values if value is not None]
+    if not there:
+        return None
+    if isinstance(there[0], np.ndarray):
+        return join(there)
+    if isinstance(there[0], Ragged):
+        counts = np.concatenate([table.counts for table in there])
+        return Ragged.from_counts(counts, join([table.values for table in there]))
+    return type(there[0]).joined(there)

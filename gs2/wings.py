@@ -4,9 +4,10 @@ agents: its own, a function from a name to the `NamedAgent` (`blueprint.agent_na
 meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods and examples of its
 own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a module with OPTIONS, AGENTS
 and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of its own
-(`gs2.commands.exploit.Exploiting`). environment: what its positions and listed moves look like, `views` and
-`moves` (`gs2.environments`). teacher: the rule agent that guides the first training of a network. face: how
-its cards look in the browser (`gs2.web.games.card_face.Face`).
+(`gs2.commands.exploit.Exploiting`). training: of its network (`gs2.commands.training.learners.GameLearner`).
+environment: what its positions and listed moves look like, `views` and `moves` (`gs2.environments`). teacher:
+the rule agent that guides the first training of a network. face: how its cards look in the browser
+(`gs2.web.games.card_face.Face`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ WINGS = {
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
         "terms": "gs2.commands.guandan.match_terms:",
         "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
+        "training": "gs2.commands.guandan.train_guandan:GUANDAN",
         "environment": "games.guandan.views.listed_moves:ROWS",
     },
     "guandan_match": {"environment": "games.guandan.views.listed_moves:ROWS"},

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import attrs
 
+from blueprint.learning.move_training import MoveTraining
 from blueprint.paper_parts import check_paper_fields
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
@@ -58,21 +59,12 @@ class NetworkConfig(Configuration):
 
 
 @attrs.frozen(slots=False)
-class TrainConfig(Configuration):
-    """Deep Monte-Carlo training.
+class TrainConfig(MoveTraining):
+    """Deep Monte-Carlo training of GuanDan; values are in levels.
 
-    rounds: rounds dealt per generation, played in lockstep.
     replay: size of the replay buffer, in generations.
-    passes: times each decision is learned from in all, on average.
-    batch: decisions per gradient step.
-    learning_rate: of Adam; it falls as 1 / sqrt(1 + decisions / halving).
     fresh: factor of the learning rate for parts that a network has grown: what it remembers and what is at
         stake, and who holds the hidden cards.
-    halving: decisions after which the learning rate has fallen by sqrt(2).
-    epsilon: probability of a uniformly random legal action (DanZero: 0.01).
-    temperature: of the softmax over advantages by which self-play chooses, in levels (SDMC); 0 is greedy. It
-        falls as 1 / sqrt(1 + decisions / cooling).
-    cooling: decisions after which the temperature has fallen by sqrt(2).
     near: the soft choice is among moves that are at most so many levels worse than the best (SDMC); 0 is
         among all.
     trace: lambda of the lambda-return: how far returns are bootstrapped from the critic's values, from one
@@ -85,27 +77,13 @@ class TrainConfig(Configuration):
         so. 0 learns from all.
     forgotten: share of the decisions whose past is hidden from a network that remembers, so that it can do
         without.
-    hands: weight of the loss of who holds the hidden cards, in levels squared a nat; of an opponent model's.
-    personas: share of the seats that play a round by a rule-based personality, drawn evenly, which the
-        network learns to tell apart (PDHQN). labels: weight of these losses, in levels squared a nat.
-    policy: weight of the policy's loss (PPO, see `papers.top_policy`) beside the squared loss of the
-        advantages; 0 learns values alone. With it the weights that learn play, without random moves.
-    policy_top: best moves that play draws from, where there is a policy. policy_clip: how far the probability
-        of a move may go from what it was when it was played, as a share, before it counts no more.
-        policy_from: decisions of plain DMC, without temperature, that come before (DanZero+).
+    policy_from: decisions of plain DMC, without temperature, that come before a policy (DanZero+).
         policy_rate: factor of the learning rate from there on.
-    average: Polyak averaging: the running mean of the weights, which plays, values and is shipped, looks back
-        on this share of the decisions trained so far; 0 uses the weights themselves.
-    guide: decisions over which the share of a teacher, the strong rule-based agent, in the play falls to zero
-        (SDMC; see `papers.players`); 0 turns it off.
-    guide_share: the teacher's share at the beginning.
     strangers: the opponent pool: agents, by name or path and set apart by commas, that play one side in some
         rounds, where only the other side's moves are learned (see `opponents`). "varied" is the strongest
         rule-based agent with weights drawn anew for every generation.
     strangers_share: share of the rounds that are played against the pool. strangers_by: "evenly" meets each
         as often as the others, "loss" those more often to whom more is lost.
-    prune: margin of move pruning by minimum combination in self-play, in moves (ODMC; see
-        `papers.pruning`); -1 offers every move.
     tribute: share of rounds that start with tribute.
     matches: share of rounds that are part of a match, in which results are worth what they do for it; a
         network that does not see the stakes must not have any.
@@ -115,20 +93,15 @@ class TrainConfig(Configuration):
         generation is played by the newest weights, and whoever plays waits for the learner and it for them.
     pieces: shares in which a generation is played, each from a seed of its own; what a run learns depends on
         them, not on who plays them. 0: one for each thread or actor that plays.
-    seed: of everything random.
-    recipe: name of the recipe that the run was begun with (`papers.recipes`), none for a run of its own.
     """
 
     label: ClassVar[str] = "TrainConfig"
 
-    rounds: int = attrs.field(default=2048, validator=integer(1, 1 << 20))
     replay: int = attrs.field(default=2, validator=integer(1, 64))
-    passes: float = attrs.field(default=1.0, validator=real(0.01, 64))
     batch: int = attrs.field(default=4096, validator=integer(1, 1 << 20))
     learning_rate: float = attrs.field(default=7e-4, validator=real(0, 1))
     fresh: float = attrs.field(default=1.0, validator=real(0, 1000))
     halving: float = attrs.field(default=5e7, validator=real(1, 1e15))
-    epsilon: float = attrs.field(default=0.01, validator=real(0, 1))
     temperature: float = attrs.field(default=0.06, validator=real(0, 10))
     cooling: float = attrs.field(default=3e6, validator=real(1, 1e15))
     near: float = attrs.field(default=0.0, validator=real(0, 10))
@@ -136,29 +109,18 @@ class TrainConfig(Configuration):
     critic: bool = attrs.field(default=True, validator=flag)
     critic_every: int = attrs.field(default=2, validator=integer(1, 64))
     focus: float = attrs.field(default=0.0, validator=real(0, 1000))
-    policy: float = attrs.field(default=0.0, validator=real(0, 1000))
-    policy_top: int = attrs.field(default=4, validator=integer(2, 64))
-    policy_clip: float = attrs.field(default=0.2, validator=real(0, 10, above=True))
-    policy_from: float = attrs.field(default=0.0, validator=real(0, 1e15))
-    policy_rate: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
     forgotten: float = attrs.field(default=0.05, validator=real(0, 1))
     hands: float = attrs.field(default=0.2, validator=real(0, 1000))
-    personas: float = attrs.field(default=0.0, validator=real(0, 1))
-    labels: float = attrs.field(default=0.2, validator=real(0, 1000))
-    average: float = attrs.field(default=0.03, validator=real(0, 1))
-    guide: float = attrs.field(default=0.0, validator=real(0, 1e15))
-    guide_share: float = attrs.field(default=0.5, validator=real(0, 1))
+    policy_from: float = attrs.field(default=0.0, validator=real(0, 1e15))
+    policy_rate: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
     strangers: str = attrs.field(default="", validator=text)
     strangers_share: float = attrs.field(default=0.0, validator=real(0, 1))
     strangers_by: str = attrs.field(default="evenly", validator=one_of(("evenly", "loss")))
-    prune: int = attrs.field(default=-1, validator=integer(-1, 27))
     tribute: float = attrs.field(default=0.5, validator=real(0, 1))
     matches: float = attrs.field(default=0.0, validator=real(0, 1))
     tribute_by_value: bool = attrs.field(default=False, validator=flag)
     staleness: int = attrs.field(default=0, validator=integer(0, 64))
     pieces: int = attrs.field(default=0, validator=integer(0, 1 << 16))
-    seed: int = attrs.field(default=0, validator=integer(0, 1 << 63))
-    recipe: str = attrs.field(default="", validator=text)
 
     def check(self) -> None:
         """Raise ConfigError for rounds against an opponent pool in which there is nobody."""

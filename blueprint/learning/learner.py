@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,9 +13,12 @@ import torch
 from torch import Tensor
 
 from blueprint.checkpoint import CheckpointError
+from blueprint.choosing import TopChoices
+from blueprint.layers.bfloat import native_half
+from blueprint.paper_parts import paper_part
 from games.support.array_types import Array, Ints
 
-__all__ = ["BaseLearner", "arrays_of", "decayed", "drawn_rows", "looking_back"]
+__all__ = ["BaseLearner", "arrays_of", "drawn_rows", "looking_back"]
 
 LONGEST = 5.0
 """A gradient is cut to this length."""
@@ -25,9 +27,14 @@ LONGEST = 5.0
 class BaseLearner:
     """A network, perhaps with a critic, and their optimiser.
 
+    config: of training. temperature: at which a policy plays and learns. half: whether passes take half
+    precision, which pays where the processor multiplies it natively.
     mean_network, mean_critic: play and value; running means of the weights, or the modules that learn
     themselves. parameters: of both, in the order in which the optimiser has them.
     """
+
+    config: Any
+    temperature = 1.0
 
     def __init__(
         self,
@@ -45,6 +52,7 @@ class BaseLearner:
         of the network, and of the critic, have running means. eps: of Adam.
         """
         self.network, self.critic, self.device = network, critic, torch.device(device)
+        self.half = self.device.type == "cuda" or native_half()
         self.mean_network = copy.deepcopy(network) if means[0] else network
         self.mean_critic = copy.deepcopy(critic) if means[1] else critic
         parts: list[dict[str, Any]] = [{"params": own, "factor": factor} for own, factor in groups if own]
@@ -67,6 +75,54 @@ class BaseLearner:
         self.set_rate(rate)
         torch.nn.utils.clip_grad_norm_(self.parameters, LONGEST)
         self.optimiser.step()
+
+    def precision(self) -> torch.autocast:
+        """Return the context under which forward passes run."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
+
+    def tensor(self, array: Array) -> Tensor:
+        """Return inputs as a tensor; bytes travel as bytes and widen on the device."""
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device).to(self.dtype)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision of inputs and of play."""
+        return torch.bfloat16 if self.half else torch.float32
+
+    def losses(self, samples: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the loss of samples, and those that it is the sum of, by name."""
+        raise NotImplementedError
+
+    def descend(self, samples: Any, rate: float, size: int | None = None) -> dict[str, float]:
+        """Take a gradient step on a batch, `size` decisions at a time, or all; return its mean losses."""
+        self.optimiser.zero_grad(set_to_none=True)
+        n, sums = len(samples), dict[str, float]()
+        size = size or n
+        for low in range(0, n, size):
+            part = samples if n <= size else samples.take(slice(low, min(low + size, n)))
+            share = len(part) / n
+            with torch.enable_grad(), self.precision():
+                total, losses = self.losses(part)
+            (share * total).backward()  # type: ignore[no-untyped-call]  # of torch
+            for name, loss in losses.items():
+                sums[name] = sums.get(name, 0.0) + share * float(loss.detach())
+        self.step(rate)
+        return sums
+
+    def played(
+        self, h: Tensor, moves: Tensor, choices: TopChoices, target: Tensor, weight: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return A of the moves that a policy played, [n], and its loss over those that it chose among.
+
+        h: [n, width] of the decisions. moves: [k n, inputs]. target, weight: [n], as of `policy_loss`.
+        """
+        n, k = choices.actions.shape
+        of = torch.arange(n, device=self.device).repeat_interleave(k)
+        each = self.network.advantages(h, moves, of).float().view(n, k)
+        picked = torch.from_numpy(choices.picked).to(self.device)[:, None]
+        at = self.temperature, self.config.policy_clip
+        loss = paper_part("policy loss")(each, choices, target, *at, weight).mean()
+        return each.gather(1, picked)[:, 0], loss
 
     def follow(self, share: float) -> None:
         """Move the means of the weights by a share of the way to the weights."""
@@ -104,6 +160,19 @@ class BaseLearner:
         state = self.optimiser.state_dict()
         state["state"] = self._moments(tensors, path)
         self.optimiser.load_state_dict(state)
+
+    def start_from(self, tensors: dict[str, Array]) -> bool:
+        """Take the weights `network.*` of another network of the same layers; return whether it was one."""
+        own = {f"network.{name}": tuple(value.shape) for name, value in self.network.state_dict().items()}
+        if own != {name: value.shape for name, value in tensors.items() if name.startswith("network.")}:
+            return False
+        state = {
+            name: torch.from_numpy(np.array(tensors[f"network.{name}"], np.float32))
+            for name in self.network.state_dict()
+        }
+        for module in (self.network, self.mean_network):
+            module.load_state_dict(state)
+        return True
 
     def _moments(self, tensors: dict[str, Array], path: str | Path) -> dict[int, dict[str, Tensor]]:
         """Return the optimiser's moments in a checkpoint by parameter; none where it holds none."""
@@ -154,11 +223,6 @@ def _load(module: torch.nn.Module, tensors: dict[str, Array], prefix: str, path:
                 f"got {found[name].shape}"
             )
     module.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in found.items()})
-
-
-def decayed(start: float, decisions: float, halving: float) -> float:
-    """Return what falls as 1 / sqrt(1 + decisions / halving), after so many decisions."""
-    return start / math.sqrt(1 + decisions / halving)
 
 
 def looking_back(average: float, decisions: int, span: float) -> float:

@@ -65,6 +65,11 @@ class RunPlace:
         return self.checkpoint.stem
 
     @property
+    def output(self) -> Path:
+        """What a run was asked to write: a folder or a file."""
+        return self.checkpoint.parent if self.in_folder else self.checkpoint
+
+    @property
     def in_folder(self) -> bool:
         """Whether the run has a folder to itself."""
         return self.curve is not None and self.curve.name == "curve.jsonl"

@@ -31,11 +31,11 @@ from torch.nn import functional as F
 
 from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH
 from blueprint.guandan.network.inputs import encode_past, hidden_hands
+from blueprint.guandan.network.q_network import held_nats
 from blueprint.guandan.network.torch_network import TorchNetwork
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.samples import Samples
-from blueprint.guandan.training.side_losses import held_nats
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.protocol import Decisions
 from games.guandan.cards import NUM_CARDS

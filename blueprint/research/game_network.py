@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
+from blueprint.network_blueprint import NetworkBlueprint
 from blueprint.research.infoset_features import KINDS, ActionColumns, InfosetFeatures
 from games.game import Game
 from games.ragged import Ragged
@@ -203,71 +204,34 @@ class NetworkWeights:
         return found
 
 
-class GameNetwork:
-    """A blueprint (see `blueprint.protocol`) from a network that is asked at every state.
+class GameNetwork(NetworkBlueprint):
+    """A blueprint that plays by the softmax of a policy's scores, or of Q at a temperature in payoffs.
 
-    layout: of its game. temperature: of the policy, in payoffs; 1 where it has scores of its own.
+    layout: of its game.
     """
 
     def __init__(
         self, layout: NetworkLayout, weights: NetworkWeights, config: GameNetworkConfig, name: str = "network"
     ) -> None:
         """Take the network of a game."""
-        self.layout, self.weights, self.config, self.name = layout, weights, config, name
-        self.low, self.high = layout.game.payoff_range
-        self.temperature = 1.0 if weights.has_policy else config.temperature * layout.stake
+        temperature = 1.0 if weights.has_policy else config.temperature * layout.stake
+        super().__init__(layout.game, layout.stake, name, temperature)
+        self.layout, self.weights, self.config = layout, weights, config
 
-    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the value to `player` of each action, [m] float64. Raises ConfigError for another game."""
-        return self._asked(game, states, player, actions)[0]
-
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the probability of each action, [m] float64: softmax of scores, or of Q / temperature."""
-        return self._soft(self._asked(game, states, player, actions)[1], actions)
-
-    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
-        """Return the value to `player` of each decision state, [n] float64, from what it sees there.
-
-        Where it acts itself, that is the policy's mean of Q; where others do, V.
-        """
-        acts = game.player(states) == player
-        out = np.empty(len(states))
-        mine = np.flatnonzero(acts)
-        if len(mine):
-            actions = game.actions(states[mine])
-            q, scores = self._asked(game, states[mine], player, actions)
-            out[mine] = np.bincount(actions.rows, q * self._soft(scores, actions), minlength=len(mine))
-        others = np.flatnonzero(~acts)
-        if len(others):
-            features = self.layout.features.of(states[others], player, acts[others])
-            out[others] = np.clip(self.layout.stake * self.weights.answer(features)[0], self.low, self.high)
-        return out
-
-    def _asked(
-        self, game: Game, states: Array, player: int, actions: Ragged
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return Q in payoffs and the scores whose softmax is the policy, [m] both."""
-        if game.name != self.layout.game.name:
-            raise ConfigError(
-                f"{self.name}: it is a network for {self.layout.game.name}; got a state of {game.name}"
-            )
-        if len(states) == 0:
-            return np.zeros(0), np.zeros(0)
+    def answer(
+        self, states: Array, player: int, actions: Ragged
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return Q of actions in stakes, [m], and the scores of a policy."""
         features = self.layout.features.of(states, player, np.ones(len(states), bool))
         v, a, scores = self.weights.answer(features)
         rows, columns = actions.rows, self.layout.columns.of(actions)
-        q = self.layout.stake * (v[rows].astype(np.float64) + a[rows, columns])
-        q = np.clip(q, self.low, self.high)
-        return q, scores[rows, columns].astype(np.float64) if self.weights.has_policy else q
+        own = scores[rows, columns].astype(np.float64) if self.weights.has_policy else None
+        return v[rows].astype(np.float64) + a[rows, columns], own
 
-    def _soft(self, scores: NDArray[np.float64], actions: Ragged) -> NDArray[np.float64]:
-        if len(scores) == 0:
-            return scores
-        starts, counts = actions.offsets[:-1], actions.counts
-        highest = np.repeat(np.maximum.reduceat(scores, starts), counts)
-        weights = np.exp((scores - highest) / self.temperature)
-        found: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), counts)
-        return found
+    def views(self, states: Array, player: int) -> NDArray[np.float64]:
+        """Return V of states at which others act, [n], in stakes."""
+        features = self.layout.features.of(states, player, np.zeros(len(states), bool))
+        return np.asarray(self.weights.answer(features)[0])
 
 
 def network_description(layout: NetworkLayout, config: GameNetworkConfig) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,7 +59,7 @@ def play_generation(
     """Return what n games in lockstep teach.
 
     The network plays by its policy, or with probability `epsilon` by a uniformly random action; all seats, or
-    where there is a `rival` those of one team, each team in as many of the games.
+    where there is a `rival`, somebody fixed to answer, those of one team, each team in as many of the games.
     Raises GameError if no game has a decision of the network's.
     """
     layout, game = network.layout, network.layout.game
@@ -68,53 +67,53 @@ def play_generation(
     side = np.arange(n) % len(set(game.teams))  # the network's team where it does not play all seats
     games = GameLockstep.begun(game, n, rng)
     turns: list[Turn] = []
-    lone = not network.weights.has_policy  # a policy's decisions hold what the others see
+    learns_policy = network.weights.has_policy
     own: list[tuple[Array, Array, Array, int]] = []
     seen: list[tuple[Array, Array, int]] = []
+
+    def look(rows: NDArray[np.int64], seat: int, *, acts: bool) -> Array:
+        return layout.features.of(games.states[rows], seat, np.full(len(rows), acts))
+
     while games.go_on():
-        states, running, players, actions = games.states, games.running, games.players, games.actions
+        running, players, actions = games.running, games.players, games.actions
         pick = games.drawn(rng)
         for seat in range(game.num_players):
             learns = (side[running] == teams[seat]) | (rival is None)
             rows = np.flatnonzero((players == seat) & learns)
-            for rows_of in _nonempty(rows):
-                legal = actions.take(rows_of)
-                features = layout.features.of(states[rows_of], seat, np.ones(len(rows_of), bool))
+            if len(rows):
+                legal, features = actions.take(rows), look(rows, seat, acts=True)
                 v, a, scores = network.weights.answer(features)
                 columns = layout.columns.of(legal)
-                if network.weights.has_policy:
+                if learns_policy:
                     values, temperature = scores[legal.rows, columns], 1.0
                 else:
                     values, temperature = v[legal.rows] + a[legal.rows, columns], network.config.temperature
                 choice, chance = draw_soft(values, legal.offsets, temperature, epsilon, rng)
-                pick[rows_of] = choice
+                pick[rows] = choice
                 column = columns[legal.offsets[:-1] + choice]
-                own.append((features, column, running[rows_of], seat))
-                if network.weights.has_policy:
+                own.append((features, column, running[rows], seat))
+                if learns_policy:  # its decisions hold what the others see
                     others = [(seat + k) % game.num_players for k in range(1, game.num_players)]
-                    waits = np.zeros(len(rows_of), bool)
-                    hands = [features, *(layout.features.of(states[rows_of], k, waits) for k in others)]
-                    allowed = np.zeros((len(rows_of), layout.columns.count), bool)
+                    hands = np.hstack([features, *(look(rows, k, acts=False) for k in others)])
+                    allowed = np.zeros((len(rows), layout.columns.count), bool)
                     allowed[legal.rows, columns] = True
                     policy = softmax(np.where(allowed, scores, -np.inf))
-                    turns.append(
-                        Turn(seat, np.hstack(hands), allowed, policy, column, chance, running[rows_of])
-                    )
-            for rows_of in _nonempty(np.flatnonzero((players == seat) & ~learns)):
-                assert rival is not None
-                asked = Decisions.of(states[rows_of], actions.take(rows_of), seat, game=game)
-                pick[rows_of] = drawn(rival, asked, rng)[0]
-            for rows_of in _nonempty(np.flatnonzero((players >= 0) & (players != seat) & learns & lone)):
-                waits = np.zeros(len(rows_of), bool)
-                seen.append((layout.features.of(states[rows_of], seat, waits), running[rows_of], seat))
+                    turns.append(Turn(seat, hands, allowed, policy, column, chance, running[rows]))
+            rows = np.flatnonzero((players == seat) & ~learns)
+            if rival is not None and len(rows):
+                asked = Decisions.of(games.states[rows], actions.take(rows), seat, game=game)
+                pick[rows] = drawn(rival, asked, rng)[0]
+            rows = np.flatnonzero((players >= 0) & (players != seat) & learns)
+            if len(rows) and not learns_policy:
+                seen.append((look(rows, seat, acts=False), running[rows], seat))
         games.step(pick)
     gains = (games.payoff / layout.stake).astype(np.float32)
     empty = np.zeros((0, layout.features.width), np.uint8)
     return Decided(
-        np.concatenate([features for features, _, _, _ in own] or [empty]),
-        np.concatenate([column for _, column, _, _ in own] or [np.zeros(0, np.int64)]),
-        np.concatenate([gains[which, seat] for _, _, which, seat in own] or [np.zeros(0, np.float32)]),
-        np.concatenate([features for features, _, _ in seen] or [empty]),
+        np.concatenate([features for features, *_ in own] or [empty]),
+        np.concatenate([column for _, column, *_ in own] or [np.zeros(0, np.int64)]),
+        np.concatenate([gains[which, seat] for *_, which, seat in own] or [np.zeros(0, np.float32)]),
+        np.concatenate([features for features, *_ in seen] or [empty]),
         np.concatenate([gains[which, seat] for _, which, seat in seen] or [np.zeros(0, np.float32)]),
         turns,
         games.payoff,
@@ -125,9 +124,3 @@ def softmax(scores: Array) -> NDArray[np.float32]:
     """Return the softmax of each row, [n, columns] float32."""
     weights = np.exp(scores - scores.max(1, keepdims=True))
     return np.asarray(weights / weights.sum(1, keepdims=True), np.float32)
-
-
-def _nonempty(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the rows, if there are any."""
-    if len(rows):
-        yield rows

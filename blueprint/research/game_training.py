@@ -3,8 +3,8 @@
     train_game_network(game, rng, RunLimits(minutes=8), output="liars5.safetensors")
 
 No game is listed: the network is asked at every state. It learns action values from Monte-Carlo returns
-(Deep Monte Carlo), or a policy (`blueprint.research.policy_learning`). Against a rival the same loop trains
-a best responder.
+(Deep Monte Carlo), or a policy (`blueprint.research.policy_learning`). Against a rival the same loop trains a
+best responder.
 """
 
 from __future__ import annotations

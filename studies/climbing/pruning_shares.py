@@ -129,16 +129,16 @@ def count_pruned(inputs: MoveInputs, choose: Agent, turns: int, rng: np.random.G
 
 def playing_agent(inputs: MoveInputs, name: str, rng: np.random.Generator) -> Agent:
     """Return who plays all seats: "random", the game's "rule" agent, or a checkpoint's best moves."""
+
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
     from blueprint.climbing.training.climbing_play import soft_player
-    from gs2.commands.training.train_climbing import rule_agent
+    from gs2.wings import own_part
 
     if name == "random":
         return lambda d: (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
     if name == "rule":
-        ruled = rule_agent(inputs.game)
-        assert ruled is not None
-        return ruled
+        teacher: Agent = own_part(inputs.game.name, "teacher")
+        return teacher
     if not Path(name).is_file():
         raise click.UsageError(f"--play must be random, rule or a checkpoint; got {name!r}")
     return soft_player(load_climbing_blueprint(name, inputs.game).network, 0.0, 0.0, rng)

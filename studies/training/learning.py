@@ -138,14 +138,14 @@ def learning_rows(
     learned, held = whole.part(0, rounds), whole.part(rounds, rounds + held_out)
     plain = trainer.config.replace(trace=1.0, focus=0.0)
     trainer.learner.config = plain
-    truth = trainer.learner.samples(held.record, held.payoff, judge, np.random.default_rng(0))
+    truth, _ = trainer.learner.samples(held.record, held.payoff, judge, np.random.default_rng(0))
     before = _judged(trainer, truth)
     for name, config in settings.items():
         trainer = start(config)
         # means look back on decisions learned from here, not on all that were ever trained
         span = config.batch * trainer.decisions / window
         rng = np.random.default_rng(seed)
-        samples = trainer.learner.samples(learned.record, learned.payoff, judge, rng)
+        samples, _ = trainer.learner.samples(learned.record, learned.payoff, judge, rng)
         number = max(1, round(config.passes * len(samples) / config.batch))
         marks = {max(1, round(number * share)) for share in MARKS}
         seconds = 0.0
@@ -174,7 +174,6 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray[Any], NDArray[A
     from torch.nn import functional as F
 
     from blueprint.guandan.network.inputs import encode_full
-    from blueprint.guandan.training.dmc import tensor
     from blueprint.protocol import Decisions
 
     learner = trainer.learner
@@ -186,9 +185,9 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray[Any], NDArray[A
             seats, rows = states["player"].astype(np.int64), np.arange(len(states) + 1)
             asked = Decisions(states, rows[:-1], seats, rows, samples.actions[part])
             inputs = learner.network.encode(asked)
-            x, a = (tensor(y, learner.device, learner.dtype) for y in inputs)
+            x, a = (learner.tensor(y) for y in inputs)
             h = learner.mean_network.states(x)
-            full = tensor(encode_full(states, seats), learner.device, learner.dtype)
+            full = learner.tensor(encode_full(states, seats))
             outcome = torch.from_numpy(samples.outcome[part])
             out[0, part] = learner.mean_network.advantages(h, a).float().numpy()
             judged = learner.mean_network.outcomes(h), cast(Any, learner.mean_critic)(full)

@@ -36,7 +36,6 @@ from blueprint.climbing.training.climbing_play import (
 )
 from blueprint.climbing.training.move_learner import MoveLearner
 from blueprint.learning.base_trainer import BaseTrainer
-from blueprint.learning.learner import decayed
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent
 from games.game import Game
@@ -161,7 +160,7 @@ class MoveTrainer(BaseTrainer):
         config, inputs = self.config, self.inputs
         sizes = [min(TOGETHER, config.rounds - at) for at in range(0, config.rounds, TOGETHER)]
         streams = self.rng.spawn(len(sizes))
-        temperature = decayed(config.temperature, self.decisions, config.cooling)
+        temperature = config.temperature_at(self.decisions)
         self.learner.temperature = temperature
         score = scorer(network)
         tops: list[Any] = []

@@ -32,7 +32,7 @@ from blueprint.protocol import Decisions
 from games.guandan.cards import NUM_CARDS
 from games.support.array_types import Array
 
-__all__ = ["Critic", "QNetwork", "SeatTower", "make_network"]
+__all__ = ["Critic", "QNetwork", "SeatTower", "held_nats", "make_network"]
 
 
 class SeatTower(Tower):
@@ -149,6 +149,13 @@ class Critic(nn.Module):
         """Return [n, 7] logits from [n, STATE_WIDTH + HIDDEN_WIDTH]."""
         found: Tensor = self.value(self.tower(x, self.scale))
         return found
+
+
+def held_nats(odds: Tensor, hands: NDArray[np.uint8]) -> Tensor:
+    """Return the nats a hidden card that log odds miss, [n]; odds: [n, 3, 54], hands: [n, 3, 54] counts."""
+    held = torch.from_numpy(hands).to(odds.device).float()
+    missed: Tensor = -(odds.log_softmax(1) * held).sum((1, 2)) / held.sum((1, 2)).clamp(min=1)
+    return missed
 
 
 def make_network(config: NetworkConfig) -> nn.Module:

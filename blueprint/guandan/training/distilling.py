@@ -11,9 +11,8 @@ beside a strong one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,14 +26,12 @@ from torch.nn import functional as F
 from blueprint.checkpoint import write_checkpoint
 from blueprint.choosing import choose_soft
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.guandan.network.q_network import QNetwork
-from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.train_config import NetworkConfig
-from blueprint.layers.bfloat import native_half
+from blueprint.guandan.training.samples import outcome_classes
+from blueprint.guandan.training.supervised import Progress, SoftPlay, half_precision, tensors_of
 from blueprint.protocol import Decisions
-from blueprint.structured import join
+from blueprint.structured import Columns
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -82,66 +79,35 @@ class DistilConfig(Configuration):
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class Labelled(Columns):
     """Decisions with a choice, and what the teacher thinks of every move.
 
     states: [n] STATE before the decision. actions: table of the moves of each. advantages: [m] float32, in
     levels. outcome: [n] int64, class of what the round came to for the player (OUTCOMES).
     """
 
+    PER_ACTION = ("advantages",)
     states: Array
     actions: Ragged
     advantages: NDArray[np.float32]
     outcome: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        """Return the number of decisions."""
-        return len(self.states)
-
-    def take(self, rows: NDArray[np.int64]) -> Labelled:
-        """Return some of the decisions."""
-        scores = Ragged(self.actions.offsets, self.advantages).take(rows)
-        return Labelled(self.states[rows], self.actions.take(rows), scores.values, self.outcome[rows])
-
-    @classmethod
-    def joined(cls, parts: list[Labelled]) -> Labelled:
-        """Return the decisions of all parts, in order."""
-        counts = np.concatenate([part.actions.counts for part in parts])
-        actions = Ragged.from_counts(counts, join([part.actions.values for part in parts]))
-        scores = np.concatenate([part.advantages for part in parts])
-        outcome = np.concatenate([part.outcome for part in parts])
-        return cls(join([part.states for part in parts]), actions, scores, outcome)
-
-
-class _Teacher:
-    """Plays softly, and keeps every decision with what the network thinks of its moves."""
-
-    def __init__(self, network: Inference, config: DistilConfig, rng: np.random.Generator) -> None:
-        self.network, self.config, self.rng = network, config, rng
-        self.found: list[tuple[Array, NDArray[np.int64], NDArray[np.int64], Array, NDArray[np.float32]]] = []
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        scores = self.network.advantages(decisions)
-        rows, offsets = decisions.rows, decisions.offsets
-        moves = decisions.actions.copy()
-        self.found.append((decisions.states[rows], rows.copy(), np.diff(offsets), moves, scores))
-        return choose_soft(scores, offsets, self.config.play, self.config.epsilon, self.rng)
 
 
 def label_rounds(
     teacher: Inference, rounds: int, rng: np.random.Generator, config: DistilConfig | None = None
 ) -> Labelled:
     """Return every decision with a choice of `rounds` rounds of the teacher's own, labelled."""
-    states = deal_rounds(rounds, rng, tribute=0.5)
-    player = _Teacher(teacher, config or DistilConfig(), rng)
-    play_rounds(states, [player], Scratch(), record=False)
-    payoff = GuanDan().returns(states)[:, 0]
-    found = [np.concatenate([part[k] for part in player.found]) for k in (1, 2, 4)]
-    at, counts, scores = found
-    before = join([part[0] for part in player.found])
-    signs = 1 - 2 * (before["player"].astype(np.int64) & 1)
-    moves = Ragged.from_counts(counts, join([part[3] for part in player.found]))
-    return Labelled(before, moves, scores, np.asarray(OUTCOMES[0] - signs * payoff[at], np.int64))
+    config = config or DistilConfig()
+    found: list[Labelled] = []
+
+    def keep(decisions: Decisions, scores: NDArray[np.float32]) -> None:
+        rows, moves = decisions.rows.copy(), Ragged(decisions.offsets.copy(), decisions.actions.copy())
+        found.append(Labelled(decisions.states[rows], moves, scores, rows))
+
+    ends = SoftPlay(teacher.advantages, keep, config.play, config.epsilon, rng).play(rounds)
+    whole = Labelled.joined(found)  # the rounds stand where their outcomes will
+    payoff, seats = GuanDan().returns(ends)[:, 0], whole.states["player"].astype(np.int64)
+    return replace(whole, outcome=outcome_classes(seats, payoff[whole.outcome]))
 
 
 @dataclass(frozen=True)
@@ -172,7 +138,7 @@ def distil(
     config: DistilConfig | None = None,
     network: NetworkConfig = SMALL,
     *,
-    progress: Callable[[dict[str, float]], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[QNetwork, dict[str, float]]:
     """Return a student of the teacher, and how far they agree on rounds that it never learned from.
 
@@ -228,13 +194,9 @@ def as_inference(student: QNetwork) -> Inference:
 
 def _loss(student: QNetwork, batch: Labelled, temperature: float) -> Tensor:
     """Return the mean loss of a batch."""
-    decisions = Decisions.of(batch.states, batch.actions)
-    half = native_half()
-    kind = torch.bfloat16 if half else torch.float32
-    x, a = (torch.from_numpy(part).to(kind) for part in student.encode(decisions))
     n = len(batch)
-    rows = torch.from_numpy(np.repeat(np.arange(n), batch.actions.counts))
-    with torch.autocast("cpu", torch.bfloat16, enabled=half):
+    x, a, rows = tensors_of(student, Decisions.of(batch.states, batch.actions))
+    with half_precision():
         h = student.states(x)
         found = student.advantages(h, a, rows).float()
         value = F.cross_entropy(student.outcomes(h).float(), torch.from_numpy(batch.outcome))
@@ -263,9 +225,6 @@ def save_student(path: str | Path, student: QNetwork, notes: dict[str, object]) 
 
     Raises FileProblem if it cannot be written.
     """
-    tensors = {
-        f"network.{name}": value.detach().numpy().astype(np.float16)
-        for name, value in student.state_dict().items()
-    }
+    tensors = {f"network.{k}": value.detach().half().numpy() for k, value in student.state_dict().items()}
     kept = {"game": "guandan", "features": student.features, "network": student.config.to_json()}
     write_checkpoint(path, tensors, {**kept, "export": "float16", **notes})

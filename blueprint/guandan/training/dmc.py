@@ -22,17 +22,15 @@ from torch.nn import functional as F
 from blueprint.choosing import TopChoices
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH, STATE_WIDTH
-from blueprint.guandan.network.inputs import encode_full
-from blueprint.guandan.network.q_network import Critic, make_network
+from blueprint.guandan.network.inputs import encode_full, hidden_hands
+from blueprint.guandan.network.q_network import Critic, held_nats, make_network
 from blueprint.guandan.network.torch_network import TorchNetwork
 from blueprint.guandan.objective import result_worth
 from blueprint.guandan.play.network_play import InferenceAgent
 from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.samples import Samples, lambda_returns, outcome_classes
-from blueprint.guandan.training.side_losses import side_losses
-from blueprint.layers.bfloat import native_half
-from blueprint.learning.learner import BaseLearner, arrays_of, decayed, looking_back
+from blueprint.learning.learner import BaseLearner, arrays_of, looking_back
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent, Decisions
 from games.support.array_types import Array
@@ -52,11 +50,6 @@ CERTAIN = 0.15
 
 Judge = Callable[[Array, Array], NDArray[np.float64]]
 """Says how rounds [n] STATE end, all four hands open, for seats [n]: [n, 7] shares of OUTCOMES."""
-
-
-def tensor(array: Array, device: torch.device, dtype: torch.dtype) -> Tensor:
-    """Return an array as a tensor; bytes travel as bytes and widen on the device."""
-    return torch.from_numpy(np.ascontiguousarray(array)).to(device).to(dtype)
 
 
 class Learner(BaseLearner):
@@ -80,8 +73,6 @@ class Learner(BaseLearner):
         self.config, self.temperature = config, config.temperature
         self.outcomes = torch.tensor(OUTCOMES, device=device)
         self._forgets = np.random.default_rng([config.seed, 1])
-        # half precision pays where the processor multiplies it natively
-        self.half = device.type == "cuda" or native_half()
 
     @property
     def features(self) -> str:
@@ -122,12 +113,26 @@ class Learner(BaseLearner):
         if self.mean_critic is None and not self.network.has_value:
             return None
         if self.mean_critic is None:
-            return partial(self._own_results, copy.deepcopy(self.mean_network))
+            own = copy.deepcopy(self.mean_network)
+            return partial(
+                self._results, lambda *at: own.outcomes(own.states(self.tensor(own.encode_seen(*at))))
+            )
         if not self._fast:
-            return partial(self._critic_results, copy.deepcopy(self.mean_critic))
+            critic = copy.deepcopy(self.mean_critic)
+            return partial(self._results, lambda *at: critic(self.tensor(encode_full(*at))))
         tensors = arrays_of(self.mean_network, "network.") | arrays_of(self.mean_critic, "critic.")
         fast = Inference(tensors, half=self.half)
         return lambda states, seats: fast.critic_results(states, np.arange(len(states)), seats)
+
+    def _results(
+        self, logits: Callable[[Array, Array], Tensor], states: Array, seats: Array
+    ) -> NDArray[np.float64]:
+        """Return shares of OUTCOMES for the seat's side at each state, [n, 7] float64, by their logits."""
+        out = np.empty((len(states), len(OUTCOMES)))
+        with torch.inference_mode(), self.precision():
+            for rows in self._parts(len(states)):
+                out[rows] = F.softmax(logits(states[rows], seats[rows]).float(), 1).cpu().numpy()
+        return out
 
     def _playing(self) -> dict[str, Any]:
         """Return the parts that play and value."""
@@ -158,25 +163,26 @@ class Learner(BaseLearner):
         payoff: Array,
         judge: Judge | None,
         rng: np.random.Generator,
+        *,
         choices: TopChoices | None = None,
-    ) -> Samples:
-        """Return what is learned of a record, with targets, in its order.
+        types: Array | None = None,
+    ) -> tuple[Samples, NDArray[np.int64] | slice]:
+        """Return what is learned of a record, with targets, and which of its decisions these are, in order.
 
         payoff: [rounds] to side 0. judge: None for plain returns. rng: draws what is learned, if not all.
         choices: what was chosen among at each of its decisions, where a policy learns. Without them, and
         without a critic, returns are not bootstrapped: that is plain Monte Carlo. Before a policy begins the
-        network's own value is not taken off them either.
+        network's own value is not taken off them either. types: [rounds, 4] of seats that play a part.
         """
         alone = choices is None and self.mean_critic is None
         judge = None if alone and self.config.policy else judge
-        states, actions, rounds = record.states, record.actions, record.round
-        share = np.ones(len(states), np.float32)
-        kept: NDArray[np.int64] | None = None
+        share = np.ones(len(record.states), np.float32)
+        kept: NDArray[np.int64] | slice = slice(None)
         if self.config.focus:
             share = np.minimum(share, CERTAIN + self.config.focus * (1.0 - record.chance)).astype(np.float32)
             kept = np.flatnonzero(rng.random(len(share)) < share)
-            states, actions, rounds, share = states[kept], actions[kept], rounds[kept], share[kept]
             choices = None if choices is None else choices.take(kept)
+        states, actions, rounds = record.states[kept], record.actions[kept], record.round[kept]
         seats = states["player"].astype(np.int64)
         outcome = outcome_classes(seats, payoff[rounds])
         values = np.zeros(len(seats))
@@ -186,7 +192,8 @@ class Learner(BaseLearner):
         worth = result_worth(record.final, np.zeros(len(payoff), np.int64))
         paid = worth[np.arange(len(payoff)), np.asarray(OUTCOMES[0] - payoff, np.int64)]
         target = lambda_returns(rounds, seats, values, paid, trace)
-        return Samples(states, actions, outcome, target, share, choices, kept)
+        own = None if types is None else paper_part("labels")(types, rounds, seats)
+        return Samples(states, actions, outcome, target, share[kept], choices, own), kept
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of states[rows] to the seats, [k] float64; the network must have a value."""
@@ -194,64 +201,31 @@ class Learner(BaseLearner):
         with torch.inference_mode(), self.precision():
             for part in self._parts(len(rows)):
                 x = self.mean_network.encode_seen(states, seats[part], rows[part])
-                h = self.mean_network.states(tensor(x, self.device, self.dtype))
+                h = self.mean_network.states(self.tensor(x))
                 logits = self.mean_network.outcomes(h)
                 out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
         return out
-
-    def _own_results(self, network: Any, states: Array, seats: Array) -> NDArray[np.float64]:
-        """Return a network's own shares of OUTCOMES for the seat's side at each state, [n, 7] float64."""
-        out = np.empty((len(states), len(OUTCOMES)))
-        with torch.inference_mode(), self.precision():
-            for rows in self._parts(len(states)):
-                x = tensor(network.encode_seen(states[rows], seats[rows]), self.device, self.dtype)
-                out[rows] = F.softmax(network.outcomes(network.states(x)).float(), 1).cpu().numpy()
-        return out
-
-    def _critic_results(self, critic: Critic, states: Array, seats: Array) -> NDArray[np.float64]:
-        """Return a critic's shares of OUTCOMES for the seat's side at each state, [n, 7] float64."""
-        out = np.empty((len(states), len(OUTCOMES)))
-        with torch.inference_mode(), self.precision():
-            for rows in self._parts(len(states)):
-                logits = critic(tensor(encode_full(states[rows], seats[rows]), self.device, self.dtype))
-                out[rows] = F.softmax(logits.float(), 1).cpu().numpy()
-        return out
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """Precision of inputs and of play."""
-        return torch.bfloat16 if self.half else torch.float32
-
-    def precision(self) -> torch.autocast:
-        """Return the context under which forward passes run."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
 
     def learn(self, samples: Samples, decisions: int, span: float) -> dict[str, float]:
         """Take one gradient step on a batch; return its losses.
 
         decisions: trained so far, for the learning rate. span: decisions played for each gradient step.
         """
-        self.optimiser.zero_grad(set_to_none=True)
-        losses = dict.fromkeys(("advantage", "value", "critic", "hands", "policy"), 0.0)
-        for rows in self._parts(len(samples), LEARNED):
-            part = samples.take(rows)
-            share = len(part) / len(samples)
-            for name, loss in self._backward(part, share).items():
-                losses[name] = losses.get(name, 0.0) + share * loss
-        rate = decayed(self.anneal * self.config.learning_rate, decisions, self.config.halving)
-        self.step((self.config.policy_rate if samples.choices is not None else 1.0) * rate)
+        rate = self.anneal * self.config.rate_at(decisions)
+        rate *= self.config.policy_rate if samples.choices is not None else 1.0
+        losses = self.descend(samples, rate, LEARNED if self.device.type == "cpu" else MOST)
         self.follow(looking_back(self.config.average, decisions, span))
         return losses
 
-    def _parts(self, n: int, cached: int = CACHED) -> Iterator[slice]:
+    def _parts(self, n: int) -> Iterator[slice]:
         """Yield the rows of n samples in parts: on a processor, of as many as its cache holds layers of."""
-        size = cached if self.device.type == "cpu" else MOST
+        size = CACHED if self.device.type == "cpu" else MOST
         for start in range(0, n, size):
             yield slice(start, min(start + size, n))
 
-    def _backward(self, samples: Samples, share: float) -> dict[str, float]:
-        """Add the gradient of `share` times the mean loss over a part of a batch; return the mean losses."""
-        batch, choices = samples.states, samples.choices
+    def losses(self, samples: Samples) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the mean loss over a part of a batch, and those that it is the sum of."""
+        batch, choices, config = samples.states, samples.choices, self.config
         n = len(batch)
         seats = batch["player"].astype(np.int64)
         rows = np.arange(n + 1)
@@ -259,48 +233,57 @@ class Learner(BaseLearner):
         moves = samples.actions if choices is None else choices.actions.reshape(-1)
         inputs = self.network.encode(Decisions(batch, rows[:n], seats, k * rows, moves))
         if self.network.config.past:
-            forgets = self._forgets.random(n) < self.config.forgotten
+            forgets = self._forgets.random(n) < config.forgotten
             inputs[0][forgets, STATE_WIDTH : STATE_WIDTH + PAST_WIDTH] = 0
-        states, actions = (tensor(y, self.device, self.dtype) for y in inputs)
+        states, actions = (self.tensor(y) for y in inputs)
         outcome = torch.from_numpy(samples.outcome).to(self.device)
         target = torch.from_numpy(samples.target).to(self.device)
-        value_loss, policy = (torch.zeros((), device=self.device) for _ in range(2))
-        with self.precision():
-            h = self.network.states(states)
-            labels: Tensor | None = None
-            if choices is None and samples.types is not None:
-                advantage, labels = self.network.personalities(h, actions)
-                advantage = advantage.float()
-            elif choices is None:
-                advantage = self.network.advantages(h, actions).float()
-            else:
-                of = torch.arange(n, device=self.device).repeat_interleave(k)
-                each = self.network.advantages(h, actions, of).float().view(n, k)
-                advantage = each.gather(1, torch.from_numpy(choices.picked).to(self.device)[:, None])[:, 0]
-                weight = 1 / torch.from_numpy(samples.share).to(self.device)
-                at = self.temperature, self.config.policy_clip
-                policy = paper_part("policy loss")(each, choices, target, *at, weight).mean()
-            if self.network.has_value:
-                logits = self.network.outcomes(h).float()
-                value_loss = F.cross_entropy(logits, outcome)
-                if self.critic is None and choices is not None:
-                    # the scores were values before the policy began, and stay so
-                    advantage = advantage - (F.softmax(logits, 1) * self.outcomes).sum(1).detach()
-            action_loss = F.mse_loss(advantage, target)
-            loss = action_loss + 0.5 * value_loss + self.config.policy * policy
-            critic_loss = torch.zeros(())
-            beside, named = side_losses(self.network, states, h, labels, samples, self.config)
-            loss = loss + beside
-            if self.critic is not None:
-                some = slice(None, None, self.config.critic_every)
-                full = tensor(encode_full(batch[some], seats[some]), self.device, self.dtype)
-                critic_loss = F.cross_entropy(self.critic(full).float(), outcome[some])
-                loss = loss + critic_loss
-        (share * loss).backward()  # type: ignore[no-untyped-call]  # of torch
-        return {
-            "advantage": float(action_loss.detach()),
-            "value": float(value_loss.detach()),
-            "critic": float(critic_loss.detach()),
-            "policy": float(policy.detach()),
-            **named,
-        }
+        value, critic, policy = (torch.zeros((), device=self.device) for _ in range(3))
+        h = self.network.states(states)
+        labels: Tensor | None = None
+        if choices is not None:
+            weight = 1 / torch.from_numpy(samples.share).to(self.device)
+            advantage, policy = self.played(h, actions, choices, target, weight)
+        elif samples.types is not None:
+            advantage, labels = self.network.personalities(h, actions)
+            advantage = advantage.float()
+        else:
+            advantage = self.network.advantages(h, actions).float()
+        if self.network.has_value:
+            logits = self.network.outcomes(h).float()
+            value = F.cross_entropy(logits, outcome)
+            if self.critic is None and choices is not None:
+                # the scores were values before the policy began, and stay so
+                advantage = advantage - (F.softmax(logits, 1) * self.outcomes).sum(1).detach()
+        action = F.mse_loss(advantage, target)
+        beside, named = self._side_losses(states, h, labels, samples)
+        if self.critic is not None:
+            some = slice(None, None, config.critic_every)
+            full = self.tensor(encode_full(batch[some], seats[some]))
+            critic = F.cross_entropy(self.critic(full).float(), outcome[some])
+        total = action + 0.5 * value + config.policy * policy + beside + critic
+        return total, {"advantage": action, "value": value, "critic": critic, "policy": policy, **named}
+
+    def _side_losses(
+        self, x: Tensor, h: Tensor, labels: Tensor | None, samples: Samples
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return what is added to the loss of a batch, in levels squared, and each loss by name, in nats.
+
+        The names are hands, moves, types and personality, of those that the network has. What is learned here
+        is known in training alone; play uses it as predictions (`held`).
+
+        x: the network's inputs. h: its `states`. labels: [n, 4] logits of whose moves were played, from a
+        personality head.
+        """
+        found: dict[str, Tensor] = {}
+        own, config = self.network.config, self.config
+        if own.hands:
+            hands = hidden_hands(samples.states, samples.states["player"].astype(np.int64))
+            found["hands"] = held_nats(self.network.held(h).float(), hands).mean()
+        elif own.kind != "ours":
+            found = self.network.missed(x, labels, samples)
+        weights = {"hands": config.hands, "moves": config.hands, "types": config.labels}
+        total = torch.zeros((), device=x.device)
+        for name, loss in found.items():
+            total = total + weights.get(name, config.labels) * loss
+        return total, {"hands": torch.zeros(()), **found}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +14,20 @@ from numpy.typing import NDArray
 from blueprint.choosing import TopChoices
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.learning.learner import drawn_rows
-from blueprint.structured import join
+from blueprint.structured import Columns
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
 __all__ = ["Samples", "batches", "lambda_returns", "outcome_classes"]
 
 
-@dataclass(frozen=True)
-class Samples:
+@dataclass(frozen=True, eq=False)
+class Samples(Columns):
     """Decisions with their targets.
 
     states: [n] STATE; actions: [n] ACTION. outcome: [n] int64, class of the payoff to the player (OUTCOMES).
     target: [n] float32, return minus baseline, what the advantage head learns. choices: what was chosen
     among, where a policy learns. share: [n] float32, probability with which each decision was kept.
-    rows: [n] int64, which decisions of their record these are, as long as they are together; None for all.
     types: [n, 4] uint8, who each seat played like (PERSONALITIES), from the one that decides on; None where
     nobody played a part.
     """
@@ -40,30 +38,7 @@ class Samples:
     target: NDArray[np.float32]
     share: NDArray[np.float32]
     choices: TopChoices | None = None
-    rows: NDArray[np.int64] | None = None
     types: NDArray[np.uint8] | None = None
-
-    def __len__(self) -> int:
-        """Return the number of decisions."""
-        return len(self.states)
-
-    def take(self, rows: NDArray[np.int64] | slice) -> Samples:
-        """Return some of the decisions."""
-        plain: dict[str, Any] = {name: getattr(self, name)[rows] for name in _ARRAYS}
-        choices = None if self.choices is None else self.choices.take(rows)
-        return Samples(**plain, choices=choices, types=None if self.types is None else self.types[rows])
-
-    @classmethod
-    def joined(cls, parts: list[Samples]) -> Samples:
-        """Return the decisions of all parts, in order; either all have choices, or types, or none."""
-        choices = [part.choices for part in parts if part.choices is not None]
-        plain: dict[str, Any] = {name: join([getattr(part, name) for part in parts]) for name in _ARRAYS}
-        types = [part.types for part in parts if part.types is not None]
-        joined = TopChoices.joined(choices) if choices else None
-        return cls(**plain, choices=joined, types=np.concatenate(types) if types else None)
-
-
-_ARRAYS = ("states", "actions", "outcome", "target", "share")
 
 
 def outcome_classes(seats: NDArray[np.int64], payoff: Array) -> NDArray[np.int64]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,13 +25,12 @@ from blueprint.guandan.play.quick_agents import load_chooser
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.actors.crews import PieceCrew, ThreadCrew
-from blueprint.guandan.training.actors.pieces import Piece, temperature_at
+from blueprint.guandan.training.actors.pieces import Piece
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
 from blueprint.guandan.training.samples import Samples, batches
 from blueprint.learning.base_trainer import BaseTrainer, stream_of
 from games.support.configuration import ConfigError, Configuration, flag, integer, real, text
-from games.support.work.ray_cluster import connected
 from games.support.work.where import where_from
 
 __all__ = ["Setup", "Trainer"]
@@ -121,7 +119,6 @@ class Trainer(BaseTrainer):
         self.ahead = self.rounds = 0
         self.evaluation: dict[str, Any] = {}
         self._evaluated = -math.inf
-        self._cluster = ExitStack()
 
     @classmethod
     def begun(
@@ -155,19 +152,14 @@ class Trainer(BaseTrainer):
         if not where.is_local:
             from blueprint.guandan.training.actors.ray_crew import RayCrew
 
-            with ExitStack() as stack:
-                cluster = stack.enter_context(connected(where))
-                actors = setup.actors or cluster.cores()
-                crew = RayCrew(cluster, actors, trainer.network_config, trainer.config)
-                trainer.crew = stack.enter_context(crew)
-                trainer._cluster = stack.pop_all()
+            where = where.with_count(setup.actors or None)
+            trainer.crew = RayCrew(where, trainer.network_config, trainer.config)
         return trainer
 
     def close(self) -> None:
         """Stop whoever plays what nobody will collect, and leave the cluster."""
-        if self.ahead:
+        if self.ahead or self.setup.on != "local":
             self.crew.abandon()
-        self._cluster.close()
 
     def run_generation(self) -> dict[str, float]:
         """Have one generation played while learning from the one before; return what happened.
@@ -191,7 +183,7 @@ class Trainer(BaseTrainer):
         self.ahead -= 1
         for one in played:
             if one.met is not None:
-                self.league.note(one.met.who, one.met.payoff)
+                self.league.note(*one.met)
         self.pending = [one.samples for one in played]
         self.pending_steps = sum(one.steps for one in played)
         seconds = time.perf_counter() - begin
@@ -221,7 +213,7 @@ class Trainer(BaseTrainer):
         )
         parts = np.array_split(states, config.pieces or self.crew.size)
         weights = self.league.weights()
-        self.learner.temperature = temperature_at(config, self.decisions)
+        self.learner.temperature = config.temperature_at(self.decisions)
         return [
             Piece.of((self.generation + self.ahead, k), part, rng, self.decisions, weights)
             for k, (part, rng) in enumerate(zip(parts, self.rng.spawn(len(parts)), strict=True))

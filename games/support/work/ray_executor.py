@@ -48,13 +48,14 @@ class Sent:
 
 @dataclass
 class _Taken:
-    """A piece that was taken on, with the files of its names. answer: Ray's reference to its result.
+    """A piece that was taken on, with the files of its names, and references to what is shared.
 
-    tries: times that it was begun.
+    answer: Ray's reference to its result. tries: times that it was begun.
     """
 
     piece: bytes
     parcels: dict[str, tuple[str, Any]]
+    shared: tuple[Any, ...]
     answer: Any = None
     tries: int = 0
 
@@ -81,6 +82,7 @@ class RayExecutor(Executor[Piece, Found]):
         environment = {name: text for name, text in os.environ.items() if name.startswith(ENVIRONMENT)}
         self._sent = Sent(uuid.uuid4().hex, ray.put(ray.cloudpickle.dumps(task)), environment, {})
         self._parcels: dict[str, tuple[object, tuple[str, Any]]] = {}
+        self._shared: tuple[Any, ...] = ()
         self.lost = 0
         """Pieces that were begun again so far."""
 
@@ -102,7 +104,11 @@ class RayExecutor(Executor[Piece, Found]):
 
     def _begun(self, key: Hashable, piece: Piece, names: tuple[str, ...]) -> _Taken:
         parcels = {name: self._packed(name) for name in names}
-        return self._begin(_Taken(self._cluster.ray.cloudpickle.dumps(piece), parcels))
+        return self._begin(_Taken(self._cluster.ray.cloudpickle.dumps(piece), parcels, self._shared))
+
+    def share(self, value: Any) -> None:
+        """Give a value to the work of each piece from now on, after the piece; it is sent once a machine."""
+        self._shared = (self._cluster.ray.put(value),)
 
     def _packed(self, name: str) -> tuple[str, Any]:
         """Return the token and reference of what a name needs; packed anew when one of its files changes."""
@@ -117,7 +123,8 @@ class RayExecutor(Executor[Piece, Found]):
     def _begin(self, taken: _Taken) -> _Taken:
         taken.tries += 1
         # as a dictionary: a machine without this module must be able to read it
-        taken.answer = self._run.remote(vars(replace(self._sent, parcels=taken.parcels)), taken.piece)
+        sent = vars(replace(self._sent, parcels=taken.parcels))
+        taken.answer = self._run.remote(sent, taken.piece, *taken.shared)
         return taken
 
     def collect(self, stop: Stop) -> list[tuple[Any, Found]]:
@@ -180,10 +187,10 @@ class RayExecutor(Executor[Piece, Found]):
 
 def _runner(
     refused: Callable[[], str | None],
-) -> Callable[[dict[str, Any], bytes], tuple[str, Any, str]]:
-    """Return the function that a cluster's process calls with a piece; it is sent by value."""
+) -> Callable[..., tuple[str, Any, str]]:
+    """Return the function that a cluster's process calls with a piece and what is shared; sent by value."""
 
-    def run(sent: dict[str, Any], piece: bytes) -> tuple[str, Any, str]:
+    def run(sent: dict[str, Any], piece: bytes, *shared: Any) -> tuple[str, Any, str]:
         wrong = refused()
         if wrong is not None:
             return "refused", wrong, ""
@@ -191,7 +198,7 @@ def _runner(
 
         from games.support.work.ray_executor import Sent, do_piece
 
-        return do_piece(ray.get, Sent(**sent), piece)
+        return do_piece(ray.get, Sent(**sent), piece, *shared)
 
     run.__name__ = "gs2_piece"
     return run
@@ -199,19 +206,19 @@ def _runner(
 
 _token = ""
 _state: Any = None
-_work: Callable[[Any, Any], Any] | None = None
+_work: Callable[..., Any] | None = None
 _known: dict[str, str] = {}
 
 
-def do_piece(fetch: Callable[[Any], bytes], sent: Sent, piece: bytes) -> tuple[str, Any, str]:
+def do_piece(fetch: Callable[[Any], bytes], sent: Sent, piece: bytes, *shared: Any) -> tuple[str, Any, str]:
     """Return ("done", result, ""), or ("failed", exception, where it came from).
 
-    fetch: returns the bytes behind a reference. What is printed goes to the standard error output of the
-    machine that sent the piece.
+    fetch: returns the bytes behind a reference. shared: given to the work after the piece. What is
+    printed goes to the standard error output of the machine that sent the piece.
     """
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            return "done", _done(fetch, sent, piece), ""
+            return "done", _done(fetch, sent, piece, *shared), ""
     except Exception as error:
         told = traceback.format_exc()
         try:
@@ -221,7 +228,7 @@ def do_piece(fetch: Callable[[Any], bytes], sent: Sent, piece: bytes) -> tuple[s
         return "failed", error, told
 
 
-def _done(fetch: Callable[[Any], bytes], sent: Sent, piece: bytes) -> Any:
+def _done(fetch: Callable[[Any], bytes], sent: Sent, piece: bytes, *shared: Any) -> Any:
     global _token, _state, _work
     if sent.token != _token:
         _begin_anew(sent.environment)
@@ -234,7 +241,7 @@ def _done(fetch: Callable[[Any], bytes], sent: Sent, piece: bytes) -> Any:
         _state, _work = task.prepare(*task.arguments), task.work
         _token = sent.token
     assert _work is not None
-    return _work(_state, pickle.loads(piece))
+    return _work(_state, pickle.loads(piece), *shared)
 
 
 def _begin_anew(environment: dict[str, str]) -> None:

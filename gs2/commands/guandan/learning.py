@@ -30,8 +30,7 @@ from gs2.guandan.learning.expert_iteration import (
     trainable_network,
 )
 from gs2.guandan.learning.searched_positions import SEARCH, SearchedPositions, SeekConfig, seek_positions
-from gs2.guandan.learning.train_beliefs import BeliefConfig, train_beliefs
-from gs2.guandan.learning.train_deals import DealConfig, train_deals
+from gs2.guandan.learning.train_beliefs import BeliefConfig, DealConfig, train_beliefs, train_deals
 
 __all__ = [
     "distil_network",

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME_TYPED, Interruption, number, print_json, stderr, stdout
+from gs2.commands.common import Interruption, number, stdout
 from gs2.commands.progress import working
-from gs2.commands.training.train_display import scalar_writer
+
+if TYPE_CHECKING:
+    from blueprint.learning.run import RunPlace
 
 __all__ = [
+    "MOVE_GAMES",
     "RECIPE",
+    "Watched",
     "changed_fields",
     "check_device",
-    "check_recipe",
-    "check_seed",
-    "watched",
+    "saved_config",
+    "scalar_writer",
 ]
 
 LIST = "help"
+MOVE_GAMES = ("DouDiZhu", "Big2")
+"""Games whose moves are inputs, in messages."""
 
 
 class RecipeType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
@@ -58,7 +62,7 @@ def _show_recipes() -> None:
             "network": _words(recipe.network) or "the default",
             "training": _words(recipe.train) or "the default",
             "plays": _words(recipe.play) or "its best move",
-            "doudizhu, big2": _words(recipe.climbing) or "the default",
+            ", ".join(MOVE_GAMES).lower(): _words(recipe.climbing) or "the default",
             "claim": recipe.claim,
             "differs": recipe.differs,
         }
@@ -101,81 +105,98 @@ def changed_fields(kind: Any, seed: int | None, **settings: tuple[str, ...]) -> 
     return changes
 
 
-def check_seed(seed: int, changes: dict[str, Any]) -> None:
-    """Raise UsageError if a run that goes on with a seed is asked for another."""
+def saved_config(
+    place: RunPlace,
+    options: Mapping[str, Any],
+    changes: dict[str, Any],
+    read: Callable[[Path, dict[str, Any]], Any],
+) -> Any:
+    """Return the configuration of the run that goes on at a place; None where one begins.
+
+    options: of the command. changes: of fields. read: returns the configuration that a description tells.
+    Raises UsageError if the run is asked for another seed, or another recipe than it was begun with.
+    """
+    from blueprint.checkpoint import read_checkpoint
+
+    if not options["resume"] or not place.state.exists():
+        return None
+    saved = read(place.state, read_checkpoint(place.state, prefix="-")[1])
+    told = saved if isinstance(saved, dict) else saved.to_json()
+    seed, recipe = told["seed"], options["recipe"]
     if changes.get("seed", seed) != seed:
         raise click.UsageError(
             f"a resumed training keeps its seed, {seed}; got seed={changes['seed']}; leave it out, or train "
             "elsewhere"
         )
-
-
-def check_recipe(recipe: str | None, saved: str, output: Path) -> None:
-    """Raise UsageError if a run that goes on is asked for another recipe than it was begun with."""
-    if recipe not in (None, saved):
-        begun = f"the recipe {saved}" if saved else "no recipe"
+    if recipe not in (None, told.get("recipe")):
+        begun = f"the recipe {told['recipe']}" if told["recipe"] else "no recipe"
         raise click.UsageError(
-            f"--recipe must be that of the run in {output}, begun with {begun}; got {recipe}; leave it out, "
-            "or train elsewhere"
+            f"--recipe must be that of the run in {place.output}, begun with {begun}; got {recipe}; leave it "
+            "out, or train elsewhere"
         )
+    return saved
 
 
-@dataclass(frozen=True)
 class Watched:
     """A run whose generations are shown as they end.
 
-    asked: hears Ctrl-C. tell: shows words on stderr. unit: "games" or "rounds". losses: a row's losses by
-    their letters. write: keeps a row elsewhere. last: the last row, empty before the first.
+    asked: hears Ctrl-C. last: the last row, empty before the first.
     """
 
-    asked: Interruption
-    tell: Callable[[str], None]
-    unit: str
-    losses: dict[str, str]
-    write: Callable[[dict[str, Any]], None]
-    last: dict[str, float] = field(default_factory=dict)
+    def __init__(self, losses: Mapping[str, str], scalars: Path | None, stack: ExitStack) -> None:
+        """Begin to watch. losses: by their letters. scalars: output whose rows TensorBoard shows; or none."""
+        self.losses, self.last = losses, dict[str, Any]()
+        self._write = (lambda row: None) if scalars is None else scalar_writer(scalars, stack)
+        self.asked = stack.enter_context(Interruption())
+        self._tell = stack.enter_context(working("the first generation …"))
 
-    def progress(self, row: dict[str, float]) -> None:
+    def progress(self, row: dict[str, Any]) -> None:
         """Show a generation's row."""
-        self.last.update(row)
-        self.write(row)
-        pace = row.get("decisions_per_second", row["decisions"] / max(row["seconds"], 1e-9))
-        losses = "  ".join(f"{letter} loss {row[name]:.4f}" for letter, name in self.losses.items())
-        done = f"{min(row['share'], 1):4.0%}  {row['decisions']:,.0f} decisions"
-        self.tell(f"{done}, {pace:,.0f} a second  {losses}")
+        self.last = row
+        self._write(row)
+        pace = row.get("decisions_per_second", row["decisions"] / max(row.get("seconds", 0), 1e-9))
+        words = [f"{min(row['share'], 1):4.0%}  {row['decisions']:,.0f} decisions, {pace:,.0f} a second"]
+        words += [f"{letter} loss {row[name]:.4f}" for letter, name in self.losses.items() if name in row]
+        words += [f"won vs {name} {share:.1%}" for name, share in row.get("won", {}).items()]
+        if "actors" in row:
+            words.append(f"{row['actors']} actors, staleness {row['mean_staleness']:.1f}")
+        self._tell("  ".join(words))
         if row["share"] >= 1:
-            click.echo(f"{done}, {pace:,.0f} a second  {losses}", err=True)
+            click.echo("  ".join(words), err=True)
 
-    def end(self, checkpoint: Path, result: dict[str, Any], as_json: bool) -> None:
-        """Print the result; exit as interrupted commands do after Ctrl-C."""
-        words = "the training is complete; --minutes or a larger --decisions continues it"
-        if self.last:
-            losses = [f"{number(self.last[name])} ({letter})" for letter, name in self.losses.items()]
-            played = f"{result['decisions']:,.0f} decisions in {result[self.unit]:,.0f} {self.unit}"
-            words = f"{played}, {result['seconds']:.0f} s, losses {', '.join(losses)}"
-        if as_json:
-            print_json(result)
-        elif self.asked.stop and not self.last:
-            stderr().print("interrupted before the first generation was done; nothing is lost but that")
-        else:
-            stdout().print(f"{checkpoint}: {words}", soft_wrap=True)
-            typed = click.get_current_context().meta[GAME_TYPED]
-            stdout().print(f"try: gs2 match --game '{typed}' {checkpoint} uniform", soft_wrap=True)
-        if self.asked.stop:
-            raise SystemExit(self.asked.exit_code)
+    def end(self, trainer: Any, unit: str) -> str:
+        """Return what is said of a trainer at the end; unit: what it has played, one of its counters."""
+        if not self.last:
+            return "the training is complete; --minutes or a larger --decisions continues it"
+        losses = [f"{number(self.last[k])} ({letter})" for letter, k in self.losses.items() if k in self.last]
+        played = f"{trainer.decisions:,.0f} decisions in {getattr(trainer, unit):,.0f} {unit}"
+        return f"{played}, {trainer.seconds:.0f} s" + (f", losses {', '.join(losses)}" if losses else "")
 
 
-@contextmanager
-def watched(unit: str, losses: dict[str, str], scalars: Path | None) -> Iterator[Watched]:
-    """Yield the watch of a run that takes place in the block.
+def scalar_writer(output: Path, stack: ExitStack) -> Callable[[dict[str, Any]], None]:
+    """Return a function that writes a row's numbers for TensorBoard.
 
-    unit, losses: as of `Watched`. scalars: the output of a run whose rows TensorBoard shows; None for none.
+    output: of the training. They go to its folder `tensorboard`, or beside its file, NAME.tensorboard.
     """
-    with ExitStack() as stack:
-        write = (lambda row: None) if scalars is None else scalar_writer(scalars, stack)
-        asked = stack.enter_context(Interruption())
-        tell = stack.enter_context(working("the first generation …"))
-        yield Watched(asked, tell, unit, losses, write)
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise click.UsageError("--tensorboard needs an extra: pip install 'gs2[tensorboard]'") from None
+    is_file = output.suffix == ".safetensors"
+    folder = output.with_suffix(".tensorboard") if is_file else output / "tensorboard"
+    writer = stack.enter_context(SummaryWriter(str(folder)))
+
+    def write(row: dict[str, Any]) -> None:
+        for name, value in row.items():
+            if isinstance(value, int | float):
+                writer.add_scalar(name, value, row["decisions"])
+        for decisions, exploitability in row.get("curve", ())[-1:]:
+            if decisions == row["decisions"]:
+                writer.add_scalar("exploitability", exploitability, decisions)
+        for name, share in row.get("won", {}).items():
+            writer.add_scalar(f"won/{name}", share, row["decisions"])
+
+    return write
 
 
 def check_device(device: str) -> None:

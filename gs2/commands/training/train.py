@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import signature
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -20,35 +19,17 @@ from gs2.commands.common import (
     OUTPUT_FOLDER,
     POSITIVE,
     SEED,
+    print_json,
+    stderr,
+    stdout,
 )
-from gs2.commands.training.run_options import RECIPE
-from gs2.commands.training.train_climbing import train_climbing_game
-from gs2.commands.training.train_game import train_game
-from gs2.commands.training.train_guandan import PRESETS, train_guandan
+from gs2.commands.training.learners import FILE, FOLDER, GameLearner, learner_of, learners
+from gs2.commands.training.run_options import RECIPE, Watched
 
-__all__ = ["LEARNERS", "GameLearner", "train"]
+if TYPE_CHECKING:
+    from games.game import Game
 
-FOLDER, FILE = "a directory", "a .safetensors file"
-
-
-class GameLearner(NamedTuple):
-    """Training for one kind of game.
-
-    games: of the kind. outputs: FOLDER, FILE, or both. train: called with the game, the output, and the
-    options that it names; any other option is refused.
-    """
-
-    games: tuple[str, ...]
-    outputs: tuple[str, ...]
-    train: Callable[..., None]
-
-
-LEARNERS = {
-    "guandan": GameLearner(("GuanDan",), (FOLDER,), train_guandan),
-    "moves": GameLearner(("DouDiZhu", "Big2"), (FOLDER, FILE), train_climbing_game),
-    "columns": GameLearner(("other games",), (FILE,), train_game),
-}
-"""Learners by what they are for: GuanDan, moves as inputs of the network, or a column for each action."""
+__all__ = ["train"]
 
 
 @click.command()
@@ -123,7 +104,7 @@ LEARNERS = {
 )
 @click.option(
     "--preset",
-    type=click.Choice(PRESETS),
+    type=click.Choice(("ours", "danzero")),
     help="Network (GuanDan).  [default: ours, or that of the resumed run]",
 )
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N (not DouDiZhu, Big2).")
@@ -179,12 +160,48 @@ def train(game: str | None, output: str | None, older: str | None, **options: An
     click.get_current_context().meta[GAME_TYPED] = game
     loaded = load_game(game, general_sum=True)
     name = game_string(game, loaded).partition("(")[0]
-    by_moves = getattr(loaded, "moves_are_inputs", False)
-    learner = LEARNERS["guandan" if name == "guandan" else "moves" if by_moves else "columns"]
+    learner = learner_of(loaded, name)
     _check_given(learner, name)
-    place = _checked(output, learner, name)
-    taken = signature(learner.train).parameters
-    learner.train(loaded, place, **{name: value for name, value in options.items() if name in taken})
+    _train(loaded, _checked(output, learner, name), learner, options)
+
+
+def _train(game: Game, output: Path, learner: GameLearner, options: dict[str, Any]) -> None:
+    """Train a network at an output and print where it stands.
+
+    Raises UsageError for options that contradict each other, the run or the machine, ConfigError for fields,
+    and as `blueprint.learning.run.train`.
+    """
+    from blueprint.learning.run import RunLimits, RunManner, RunPlace
+    from blueprint.learning.run import train as run_training
+
+    place = RunPlace.with_state(output) if learner.beside else RunPlace.of(output)
+    begin = learner.begin(game, place, options)
+    given: dict[str, Any] = {name: options[name] for name in learner.limits}
+    if all(limit is None for limit in given.values()):
+        given["minutes"] = learner.minutes
+    limits = RunLimits(call_minutes=given["minutes"]) if learner.in_time else RunLimits(**given)
+    minutes = options["checkpoint_minutes"]
+    every = 60.0 * (learner.checkpoint_minutes if minutes is None else minutes)
+    with ExitStack() as stack:
+        run = Watched(learner.losses, output if options["tensorboard"] else None, stack)
+        manner = RunManner(
+            options["resume"], every, learner.keep_every, progress=run.progress, interruption=run.asked
+        )
+        trainer = run_training(place, begin, limits, manner)
+    found = {"complete": not run.asked.stop, **learner.result(trainer, place, run.last)}
+    if options["as_json"]:
+        print_json(found)
+    elif run.asked.stop and not run.last:
+        stderr().print("interrupted before the first generation was done; nothing is lost but that")
+    else:
+        for played, worth in (options["measure"] and found["curve"]) or ():
+            stdout().print(f"{int(played):,} decisions: exploitability {worth:.6g}", soft_wrap=True)
+        stdout().print(f"{place.checkpoint}: {run.end(trainer, learner.unit)}", soft_wrap=True)
+        typed = click.get_current_context().meta[GAME_TYPED]
+        hint = f"try: gs2 match --game '{typed}' {place.checkpoint} {learner.opponent}"
+        stdout().print(hint, soft_wrap=True)
+    if run.asked.stop:
+        raise SystemExit(run.asked.exit_code)
 
 
 def _spelled(game: str | None, output: str | None, older: str | None) -> tuple[str, str | None]:
@@ -221,7 +238,7 @@ def _check_given(learner: GameLearner, game: str) -> None:
     context = click.get_current_context()
     for option in context.command.params:
         name = option.name or ""
-        takers = [one for one in LEARNERS.values() if name in signature(one.train).parameters]
+        takers = [one for one in learners() if name in one.options]
         given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
         if given and takers and learner not in takers:
             *others, last = (word for taker in takers for word in taker.games)

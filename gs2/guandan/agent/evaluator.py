@@ -31,6 +31,7 @@ __all__ = [
     "BlueprintEvaluator",
     "Evaluator",
     "NetworkEvaluator",
+    "batched_scores",
     "best_actions",
     "evaluator_values",
     "evaluator_worth",
@@ -67,6 +68,11 @@ class Evaluator(Protocol):
     def views(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the payoff that each seat expects from what it sees alone, [k], whoever is to act."""
         ...
+
+
+def batched_scores(evaluator: Evaluator, decisions: Decisions) -> NDArray[np.float32]:
+    """Return a score of each action in levels, [m], asked for in batches that stay in the cache."""
+    return np.concatenate([evaluator.q(part) for part in decisions.spans(BATCH)])
 
 
 class BlueprintEvaluator:

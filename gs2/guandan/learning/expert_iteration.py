@@ -8,15 +8,13 @@ The critic stays as it is. Source: expert iteration, Anthony, Tian and Barber 20
 from __future__ import annotations
 
 import copy
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import attrs
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -25,7 +23,7 @@ from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.input_layout import LAYOUTS
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
-from blueprint.layers.bfloat import native_half
+from blueprint.guandan.training.supervised import Progress, fit, half_precision, tensors_of
 from blueprint.protocol import Decisions
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.learning.searched_positions import SearchedPositions
@@ -51,29 +49,6 @@ class ExpertConfig(Configuration):
     held_out: float = attrs.field(default=0.05, validator=real(0, 0.5))
 
 
-@dataclass(frozen=True, eq=False)
-class _Inputs:
-    """A batch as tensors. rows: [m], which decision each move belongs to."""
-
-    states: Tensor
-    actions: Tensor
-    rows: Tensor
-    target: Tensor
-    weight: Tensor
-
-    @classmethod
-    def of(cls, network: QNetwork, positions: SearchedPositions, kind: torch.dtype) -> _Inputs:
-        x, a = network.encode(Decisions.of(positions.states, positions.actions))
-        rows = np.repeat(np.arange(len(positions)), positions.actions.counts)
-        return cls(
-            torch.from_numpy(x).to(kind),
-            torch.from_numpy(a).to(kind),
-            torch.from_numpy(rows),
-            torch.from_numpy(positions.target),
-            torch.from_numpy(positions.weight),
-        )
-
-
 def expert_loss(found: Tensor, target: Tensor, weight: Tensor, rows: Tensor, n: int) -> Tensor:
     """Return the squared distance of advantages from their targets, weighted, one number a decision, [n].
 
@@ -93,7 +68,7 @@ def learn_from_search(
     rng: np.random.Generator,
     config: ExpertConfig | None = None,
     *,
-    progress: Callable[[dict[str, float]], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[QNetwork, dict[str, float]]:
     """Return a network that has learned from searched positions, and how far it came on those held out.
 
@@ -104,53 +79,45 @@ def learn_from_search(
     torch.manual_seed(int(rng.integers(2**31)))
     student, teacher = copy.deepcopy(network), network
     optimiser = torch.optim.Adam(student.parameters(), lr=config.learning_rate, fused=True)
-    half = native_half()
-    kind = torch.bfloat16 if half else torch.float32
     order = rng.permutation(len(positions))
     cut = max(1, int(config.held_out * len(positions)))
     held_out, learnt = order[:cut], order[cut:]
     held_out = held_out[positions.searched[held_out]]
 
+    def apart(at: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the states of some positions, the student's of them, and the loss of each."""
+        some = positions.take(at)
+        x, a, rows = tensors_of(student, Decisions.of(some.states, some.actions))
+        h = student.states(x)
+        found = student.advantages(h, a, rows).float()
+        target, weight = (torch.from_numpy(part) for part in (some.target, some.weight))
+        return x, h, expert_loss(found, target, weight, rows, len(some))
+
     def distance() -> float:
-        parts = []
-        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=half):
-            for rows in np.split(held_out, range(config.batch, len(held_out), config.batch)):
-                batch = _Inputs.of(student, positions.take(rows), kind)
-                found = student.advantages(student.states(batch.states), batch.actions, batch.rows).float()
-                parts.append(expert_loss(found, batch.target, batch.weight, batch.rows, len(rows)))
+        with torch.inference_mode(), half_precision():
+            spans = np.split(held_out, range(config.batch, len(held_out), config.batch))
+            parts = [apart(rows)[2] for rows in spans]
         return float(torch.cat(parts).mean()) if parts else float("nan")
 
-    steps = max(1, int(config.passes * len(learnt) / config.batch))
-    began, before = time.perf_counter(), distance()
-    score = {"before": before, "after": before}
-    for step in range(steps):
-        for group in optimiser.param_groups:
-            group["lr"] = config.learning_rate * 0.5 * (1 + np.cos(np.pi * step / steps))
+    def loss() -> Tensor:
         rows = rng.choice(learnt, min(config.batch, len(learnt)), replace=False)
-        batch = _Inputs.of(student, positions.take(rows), kind)
-        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+        with half_precision():
+            x, h, missed = apart(rows)
             with torch.no_grad():
-                known = teacher.outcomes(teacher.states(batch.states)).float().softmax(1)
-            h = student.states(batch.states)
-            found = student.advantages(h, batch.actions, batch.rows).float()
+                known = teacher.outcomes(teacher.states(x)).float().softmax(1)
             kept = F.cross_entropy(student.outcomes(h).float(), known)
-        apart = expert_loss(found, batch.target, batch.weight, batch.rows, len(rows)).mean()
-        loss = 0.01 * apart + config.value * kept
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]  # of torch
-        torch.nn.utils.clip_grad_norm_(student.parameters(), 1.0)
-        optimiser.step()
-        if step % 100 == 99 or step == steps - 1:
-            score = {
-                "step": step + 1,
-                "steps": steps,
-                "learned": float(apart.detach()),
-                "before": before,
-                "after": distance(),
-                "seconds": time.perf_counter() - began,
-            }
-            if progress is not None:
-                progress(score)
+        learned[0] = missed.mean()
+        return 0.01 * learned[0] + config.value * kept
+
+    def rate(step: int) -> float:
+        return float(config.learning_rate * 0.5 * (1 + np.cos(np.pi * step / steps)))
+
+    def judge(losses: list[float]) -> dict[str, float]:
+        return {"learned": float(learned[0].detach()), "before": before, "after": distance()}
+
+    learned = [torch.zeros(())]
+    steps, before = max(1, int(config.passes * len(learnt) / config.batch)), distance()
+    score = fit(optimiser, rate, loss, judge, steps, every=100, progress=progress, longest=1.0)
     return student, score
 
 
@@ -178,8 +145,8 @@ def save_network(
     """Write a network in half precision, with all else that the checkpoint `source` holds for play."""
     tensors, description = read_checkpoint(SHIPPED if source is None else source)
     mine = {f"network.{name}": value.detach().numpy() for name, value in network.state_dict().items()}
-    kept = {name: value for name, value in tensors.items() if name.startswith("critic.")} | mine
-    halves = {name: value.astype(np.float16) for name, value in kept.items()}
+    critic = {name: value for name, value in tensors.items() if name.startswith("critic.")}
+    halves = {name: value.astype(np.float16) for name, value in (critic | mine).items()}
     write_checkpoint(path, halves, description | notes)
 
 

@@ -16,6 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,11 +24,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing import choose_soft
-from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.training.supervised import SoftPlay
 from blueprint.protocol import Decisions
-from blueprint.structured import join
+from blueprint.structured import Columns
 from cfr.policies.archive import Archive
 from cfr.tree.memory import memory_limit
 from games.guandan.cards import ACTION
@@ -38,7 +37,7 @@ from games.support.configuration import Configuration, integer, real
 from games.support.files import open_regular, replacing
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.decision import Decision
-from gs2.guandan.agent.evaluator import BATCH
+from gs2.guandan.agent.evaluator import batched_scores
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 
 __all__ = ["APART", "SEARCH", "PositionsError", "SearchedPositions", "SeekConfig", "seek_positions"]
@@ -87,43 +86,19 @@ class SeekConfig(Configuration):
 
 
 @dataclass(frozen=True, eq=False)
-class SearchedPositions:
+class SearchedPositions(Columns):
     """Decisions with a target for every move.
 
     states: [n] STATE. actions: table of their canonical moves. target: [m] float32, in levels, comparable
     within a decision. weight: [m] float32, one over the target's variance. searched: [n] bool.
     """
 
+    PER_ACTION = ("target", "weight")
     states: Array
     actions: Ragged
     target: NDArray[np.float32]
     weight: NDArray[np.float32]
     searched: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        """Return the number of decisions."""
-        return len(self.states)
-
-    def take(self, rows: NDArray[np.int64]) -> SearchedPositions:
-        """Return some of the decisions."""
-        target, weight = (
-            Ragged(self.actions.offsets, part).take(rows) for part in (self.target, self.weight)
-        )
-        return SearchedPositions(
-            self.states[rows], self.actions.take(rows), target.values, weight.values, self.searched[rows]
-        )
-
-    @classmethod
-    def joined(cls, parts: list[SearchedPositions]) -> SearchedPositions:
-        """Return the decisions of all parts, in order."""
-        counts = np.concatenate([part.actions.counts for part in parts])
-        return cls(
-            join([part.states for part in parts]),
-            Ragged.from_counts(counts, join([part.actions.values for part in parts])),
-            np.concatenate([part.target for part in parts]),
-            np.concatenate([part.weight for part in parts]),
-            np.concatenate([part.searched for part in parts]),
-        )
 
     def save(self, path: str | Path) -> None:
         """Write the positions; the file is whole at every moment.
@@ -166,39 +141,6 @@ class SearchedPositions:
         return made
 
 
-class _Seeker:
-    """Plays softly, searches at a share of the doubtful decisions and keeps what came of it."""
-
-    follows = True
-
-    def __init__(self, agent: Gs2Agent, config: SeekConfig, rng: np.random.Generator) -> None:
-        self.agent, self.config, self.rng = agent, config, rng
-        self.found: list[SearchedPositions] = []
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        config, offsets = self.config, decisions.offsets
-        scores = np.concatenate([self.agent.evaluator.q(part) for part in decisions.spans(BATCH)])
-        best = np.maximum.reduceat(scores, offsets[:-1])
-        counts = np.diff(offsets)
-        near = scores >= np.repeat(best, counts) - self.agent.config.moves.gap
-        doubt = np.add.reduceat(near.astype(np.int64), offsets[:-1]) > 1
-        drawn = self.rng.random(len(decisions))
-        asked = np.flatnonzero(doubt & (drawn < config.share))
-        past = decisions.past
-        parts = [decisions.span(int(j), int(j) + 1) for j in asked]
-        group = [
-            (part.states[part.rows], part.actions, None if past is None else past.of(int(part.rows[0])))
-            for part in parts
-        ]
-        kept = np.flatnonzero(~doubt & (drawn < config.kept))
-        found = [_searched(decision) for decision in self.agent.decide_all(group)] if group else []
-        found += [
-            _kept(decisions.span(int(j), int(j) + 1), scores[offsets[j] : offsets[j + 1]]) for j in kept
-        ]
-        self.found += [positions for positions in found if positions is not None]
-        return choose_soft(scores, offsets, config.temperature, config.epsilon, self.rng)
-
-
 def _searched(decision: Decision) -> SearchedPositions | None:
     """Return what a decision teaches; None where its moves were not compared."""
     comparison, compared = decision.comparison, decision.candidates
@@ -237,20 +179,47 @@ def seek_positions(
     Raises PositionsError if nothing was searched or kept.
     """
     config = config or SeekConfig()
+    parts: list[SearchedPositions] = []
+
+    def look(decisions: Decisions, scores: NDArray[np.float32]) -> None:
+        """Search at a share of the doubtful decisions, and keep some of the others."""
+        offsets = decisions.offsets
+        best = np.maximum.reduceat(scores, offsets[:-1])
+        near = scores >= np.repeat(best, np.diff(offsets)) - agent.config.moves.gap
+        doubt = np.add.reduceat(near.astype(np.int64), offsets[:-1]) > 1
+        drawn = rng.random(len(decisions))
+        past = decisions.past
+        group = [
+            (part.states[part.rows], part.actions, None if past is None else past.of(int(part.rows[0])))
+            for part in _singly(decisions, doubt & (drawn < config.share))
+        ]
+        kept = ~doubt & (drawn < config.kept)
+        found = [_searched(decision) for decision in agent.decide_all(group)] if group else []
+        each = zip(_singly(decisions, kept), np.flatnonzero(kept), strict=True)
+        found += [_kept(part, scores[offsets[j] : offsets[j + 1]]) for part, j in each]
+        parts.extend(positions for positions in found if positions is not None)
+
+    play = SoftPlay(
+        partial(batched_scores, agent.evaluator), look, config.temperature, config.epsilon, rng, follows=True
+    )
     found: list[SearchedPositions] = []
     for start in range(0, rounds, config.rounds):
-        states = deal_rounds(min(config.rounds, rounds - start), rng, tribute=0.5)
-        seeker = _Seeker(agent, config, rng)
-        play_rounds(states, [seeker], Scratch(), record=False)
-        if not seeker.found:
+        parts.clear()
+        played = len(play.play(min(config.rounds, rounds - start)))
+        if not parts:
             continue
-        found.append(SearchedPositions.joined(seeker.found))
+        some = SearchedPositions.joined(parts)
+        found.append(some)
         if progress is not None:
-            some = found[-1]
-            progress({"rounds": start + len(states), "new": len(some), "searched": int(some.searched.sum())})
+            progress({"rounds": start + played, "new": len(some), "searched": int(some.searched.sum())})
     if not found:
         raise PositionsError(f"no position of {rounds} rounds was searched or kept; play more rounds")
     return SearchedPositions.joined(found)
+
+
+def _singly(decisions: Decisions, which: NDArray[np.bool_]) -> list[Decisions]:
+    """Return some decisions, each on its own."""
+    return [decisions.span(int(j), int(j) + 1) for j in np.flatnonzero(which)]
 
 
 if __name__ == "__main__":

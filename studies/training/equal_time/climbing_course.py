@@ -74,10 +74,10 @@ class ClimbingCourse:
     def __init__(self, game: str) -> None:
         """Take the game's name."""
         from games.registry import load_game
-        from gs2.commands.training.train_climbing import rule_agent
+        from gs2.wings import own_part
 
         self.game, self.loaded = game, load_game(game)
-        self.agent = rule_agent(self.loaded)
+        self.agent = own_part(self.loaded.name, "teacher")
 
     def wanted(self, plan: Plan, name: str) -> ClimbingConfig:
         """Return the training of a recipe as a plan has it."""

@@ -138,22 +138,15 @@ def _measured(
     size = trainer.config.pieces
     records, waits = kept.records, [steps / wanted for steps in kept.steps]
 
-    class Replayer:
-        """Sends the record of a piece when actors of the wanted pace would have played it."""
+    due = [0.0]
 
-        due = 0.0
-
-        def begin(self, *told: Any) -> dict[str, Any]:
-            """Say that it is there."""
-            return {"place": "records", "refused": None}
-
-        def play(self, piece: Piece, version: int, weights: Any) -> bytes:
-            """Return the record."""
-            which = piece.generation % 2 * size + piece.part
-            now = time.monotonic()
-            self.due = max(self.due, now - 1.0) + waits[which]  # late by what the way here took, not more
-            time.sleep(max(0.0, self.due - now))
-            return records[which]
+    def replay(player: object, piece: Piece, weights: object) -> bytes:
+        """Return the record of a piece when actors of the wanted pace would have played it."""
+        which = piece.generation % 2 * size + piece.part
+        now = time.monotonic()
+        due[0] = max(due[0], now - 1.0) + waits[which]  # late by what the way here took, not more
+        time.sleep(max(0.0, due[0] - now))
+        return records[which]
 
     class Retold(RayCrew):
         """Hands out the pieces that there are records of."""
@@ -165,7 +158,7 @@ def _measured(
             super().hand_out(known, learner, version)
 
     most = 0.0
-    with Retold(cluster, 1, trainer.network_config, trainer.config, Replayer) as crew:
+    with Retold(cluster.where.with_count(1), trainer.network_config, trainer.config, replay) as crew:
         trainer.crew = crew
         for _ in range(3):  # nothing is learned from in the first, and two fill what is out
             trainer.run_generation()

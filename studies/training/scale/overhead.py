@@ -120,8 +120,7 @@ def overhead(turns: int, seconds: float, rounds: int, seed: int, as_json: bool) 
         }
         for staleness in (0, 1):
             late = config.replace(staleness=staleness)
-            crew = stack.enter_context(RayCrew(cluster, 2, network, late))
-            crew.waited(2)
+            crew = stack.enter_context(RayCrew(cluster.where.with_count(2), network, late))
             trainer = Trainer(network, late, threads=1)
             trainer.crew = crew
             ways[f"2 actors, staleness {staleness}"] = Way(trainer, crew.rest)

@@ -16,7 +16,7 @@ from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.support.configuration import ConfigError
 from gs2.cli import main
 from gs2.commands.training.train import train
-from gs2.commands.training.train_climbing import rule_agent
+from gs2.wings import own_part
 
 TINY = [
     *("--set", "rounds=8", "--set", "state=16", "--set", "action=8", "--set", "critic=8"),
@@ -143,5 +143,5 @@ def test_the_same_minutes_again_go_on_in_every_game(tmp_path: Path) -> None:
 
 
 def test_each_game_has_its_rule_agent() -> None:
-    assert rule_agent(DouDizhu()).name == "shedding"
-    assert rule_agent(Big2()).name == "big2-shedding"
+    for game, name in ((DouDizhu(), "shedding"), (Big2(), "big2-shedding")):
+        assert own_part(game.name, "teacher").name == name

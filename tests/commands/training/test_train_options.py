@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from inspect import signature
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,10 +13,13 @@ import pytest
 
 from blueprint.checkpoint import read_checkpoint
 from blueprint.climbing.move_config import ClimbingConfig
-from gs2.commands.training.train import LEARNERS, train
+from gs2.commands.guandan.train_guandan import GUANDAN
+from gs2.commands.training import train as command
+from gs2.commands.training.learners import COLUMNS, MOVES, GameLearner
+from gs2.commands.training.train import train
 from tests.commands.runner import TINY, gs2, refused
 
-GAMES = {"guandan": "guandan", "moves": "big2", "columns": "kuhn_poker"}
+GAMES = {GUANDAN: "guandan", MOVES: "big2", COLUMNS: "kuhn_poker"}
 """A game for each learner."""
 OPTIONS = {
     "minutes": ("--minutes", "0"),
@@ -51,19 +53,17 @@ SMALL = {
 }
 
 
-def taken(learner: str) -> set[str]:
-    return set(signature(LEARNERS[learner].train).parameters) - {"game", "output"}
-
-
 def test_every_option_is_one_of_some_learner() -> None:
     known = {option.name for option in train.params} - {"game", "output", "older"}
-    assert known == set(OPTIONS) == taken("guandan") | taken("moves") | taken("columns")
+    assert known == set(OPTIONS) == set.union(*(learner.options for learner in GAMES))
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_an_option_that_a_learner_does_not_take_is_refused_by_name(learner: str, tmp_path: Path) -> None:
-    output = tmp_path / "x.safetensors" if learner == "columns" else tmp_path / "x"
-    game, mine, others = GAMES[learner], sorted(taken(learner)), sorted(set(OPTIONS) - taken(learner))
+@pytest.mark.parametrize("learner", GAMES)
+def test_an_option_that_a_learner_does_not_take_is_refused_by_name(
+    learner: GameLearner, tmp_path: Path
+) -> None:
+    output = tmp_path / "x.safetensors" if learner is COLUMNS else tmp_path / "x"
+    game, mine, others = GAMES[learner], sorted(learner.options), sorted(set(OPTIONS) - learner.options)
     assert others
     tried = [(one, one) for one in others] + [*combinations(others, 2)]
     tried += [(one, mine[k % len(mine)]) for k, one in enumerate(others)]
@@ -83,12 +83,12 @@ def test_the_help_names_every_option_and_the_games_of_those_that_are_not_of_all(
         record = option.get_help_record(context)
         if record is None or option.name not in OPTIONS:
             continue
-        takers = {learner for learner in LEARNERS if option.name in taken(learner)}
+        takers = {learner for learner in GAMES if option.name in learner.options}
         named = {
-            frozenset({"guandan"}): "GuanDan",
-            frozenset({"moves"}): "(DouDiZhu, Big2)",
-            frozenset({"guandan", "moves"}): "(GuanDan, DouDiZhu, Big2)",
-            frozenset({"moves", "columns"}): "(not GuanDan)",
+            frozenset({GUANDAN}): "GuanDan",
+            frozenset({MOVES}): "(DouDiZhu, Big2)",
+            frozenset({GUANDAN, MOVES}): "(GuanDan, DouDiZhu, Big2)",
+            frozenset({MOVES, COLUMNS}): "(not GuanDan)",
         }
         assert option.opts[0] in told
         if option.name != "on":  # the description says it
@@ -174,19 +174,17 @@ def test_the_older_spelling_keeps_its_defaults(monkeypatch: pytest.MonkeyPatch, 
 
     seen: list[dict[str, object]] = []
 
-    def watched(
-        game: object, output: object, *, minutes: float, threads: int, checkpoint_minutes: float
-    ) -> None:
-        seen.append({"minutes": minutes, "threads": threads, "checkpoint": checkpoint_minutes})
+    def watched(game: object, output: object, learner: object, options: dict[str, object]) -> None:
+        seen.append({name: options[name] for name in ("minutes", "threads", "checkpoint_minutes")})
 
-    monkeypatch.setitem(LEARNERS, "moves", LEARNERS["moves"]._replace(train=watched))
+    monkeypatch.setattr(command, "_train", watched)
     for words in (("big2", "-o"), ("--game", "big2"), ("--game", "big2", "--minutes", "3")):
         assert gs2("train", *words, str(tmp_path / "run")).exit_code == 0
     cores = available_cores()
     assert seen == [
-        {"minutes": None, "threads": None, "checkpoint": None},
-        {"minutes": 60.0, "threads": cores, "checkpoint": 5.0},
-        {"minutes": 3.0, "threads": cores, "checkpoint": 5.0},
+        {"minutes": None, "threads": None, "checkpoint_minutes": None},
+        {"minutes": 60.0, "threads": cores, "checkpoint_minutes": 5.0},
+        {"minutes": 3.0, "threads": cores, "checkpoint_minutes": 5.0},
     ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -19,7 +19,6 @@ from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.dmc import Judge, Learner
 from blueprint.guandan.training.opponents import SparringChooser, league_of
 from blueprint.guandan.training.samples import Samples
-from blueprint.learning.learner import decayed
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent, Decisions, drawn
 from games.guandan.rounds.round import GuanDan
@@ -28,13 +27,11 @@ from games.support.array_types import Array
 from games.support.interruption import Interrupted
 
 __all__ = [
-    "Met",
     "Piece",
     "PieceGame",
     "PlayedPiece",
     "chooser_of",
     "player_of",
-    "temperature_at",
 ]
 
 
@@ -75,44 +72,30 @@ class Piece:
 
 
 @dataclass(frozen=True, eq=False)
-class Met:
-    """Whom the network met: [rounds] int64 member of the league or NOBODY; [rounds] payoff to its side."""
-
-    who: NDArray[np.int64]
-    payoff: Array
-
-
-@dataclass(frozen=True, eq=False)
 class PlayedPiece:
     """What a piece came to.
 
     samples: what is learned from it. steps: decisions taken, forced ones included. rounds: played to the end.
-    met: who sat opposite, where there is a league. choices: the answer to each decision with a choice, in
-    order; of: which of them the samples are, [decisions] bool; final: [rounds] STATE at the end.
+    met: whom the network met, where there is a league: [rounds] int64 member of it or NOBODY, and [rounds]
+    payoff to the network's side. choices: the answer to each decision with a choice, in order; of: which of
+    them the samples are, [decisions] bool; final: [rounds] STATE at the end.
     """
 
     samples: Samples
     steps: int
     rounds: int
-    met: Met | None
+    met: tuple[NDArray[np.int64], Array] | None
     choices: NDArray[np.int64]
     of: NDArray[np.bool_]
     final: Array
 
 
-def temperature_at(config: TrainConfig, decisions: int) -> float:
-    """Return the temperature of play after so many decisions, in levels."""
-    return decayed(config.temperature, decisions, config.cooling)
-
-
 def player_of(learner: Learner, config: TrainConfig, decisions: int, rng: np.random.Generator) -> Agent:
     """Return the network as it plays now, after so many decisions."""
-    temperature = temperature_at(config, decisions)
-    if config.policy and decisions < config.policy_from:
-        return learner.chooser(0.0, config.epsilon, rng)
-    if not config.policy:
-        return learner.chooser(temperature, config.epsilon, rng)
-    return learner.policy_chooser(temperature, rng)
+    temperature = config.temperature_at(decisions)
+    if config.policy and decisions >= config.policy_from:
+        return learner.policy_chooser(temperature, rng)
+    return learner.chooser(0.0 if config.policy else temperature, config.epsilon, rng)
 
 
 def chooser_of(
@@ -145,20 +128,20 @@ class PieceGame:
         heard, chooser = _Heard(self._chooser, stopped), self._chooser
         record = play_rounds(self._states, [heard], scratch)
         payoff = GuanDan().returns(record.final)[:, 0]
-        of, met = np.ones(len(record.states), bool), None
+        of = np.ones(len(record.states), bool)
+        met = None
         if isinstance(chooser, SparringChooser):
-            of, met = chooser.ours(record), Met(chooser.who, chooser.payoffs(payoff))
+            of, met = chooser.ours(record), (chooser.who, chooser.payoffs(payoff))
             record = chooser.own(record)
         kept = getattr(self._player, "choices", None)  # of a policy
         choices = None if kept is None else kept()
-        samples = self.learner.samples(record, payoff, self.judge, self._rng, choices)
         types = getattr(chooser, "types", None)  # of seats that play by personalities
-        if types is not None:
-            at = slice(None) if samples.rows is None else samples.rows
-            seats = samples.states["player"].astype(np.int64)
-            samples = replace(samples, types=paper_part("labels")(types, record.round[at], seats))
-        if samples.rows is not None:
-            of[np.delete(np.flatnonzero(of), samples.rows)] = False
+        samples, at = self.learner.samples(
+            record, payoff, self.judge, self._rng, choices=choices, types=types
+        )
+        learned = np.zeros(len(record.states), bool)
+        learned[at] = True
+        of[of] = learned
         answers = np.concatenate([*heard.answers, np.zeros(0, np.int64)])
         return PlayedPiece(samples, record.steps, len(payoff), met, answers, of, record.final)
 

@@ -1,309 +1,216 @@
-"""A crew of actors on a cluster that runs Ray: they come and go, and every piece is played once.
+"""A crew on a cluster that runs Ray: machines come and go, and every piece is played once.
 
-One thread here hands pieces to actors that are free, with the newest weights, and takes in their records; one
-plays the records again to have the states (`records`); the trainer learns meanwhile. What is out is bounded:
-`staleness + 1` generations, a piece an actor, one copy of the weights for each version that is still played
-by. A piece whose actor is lost is given to another one, with its seed.
+Pieces are work for a `RayExecutor`, each with the newest weights when it is submitted; one whose machine is
+lost is played again, with its seed. One thread here submits pieces, takes in their records and plays them
+again to have the states (`records`); the trainer learns meanwhile. What is out is bounded: `staleness + 1`
+generations, a piece an actor, one copy of the weights for each version that is still played by.
 """
 
 from __future__ import annotations
 
-import json
-import pickle
+import os
 import platform
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import torch
+
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.actors import piece_actor
-from blueprint.guandan.training.actors.pieces import Piece, PlayedPiece
-from blueprint.guandan.training.actors.records import unpack_record
+from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece
+from blueprint.guandan.training.actors.records import pack_record, unpack_record
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
-from games.support.work.carried import parcel_of
-from games.support.work.priority import niceness
-from games.support.work.ray_cluster import Cluster
-from games.support.work.where import WorkError
+from games.support.work.executor import Task
+from games.support.work.priority import niceness, step_behind
+from games.support.work.ray_executor import RayExecutor
+from games.support.work.where import Place, WorkError
 
-__all__ = ["RayCrew"]
+__all__ = ["PiecePlayer", "RayCrew", "play_piece"]
 
-LOSSES = 5
-"""Actors that may be lost with one piece, or one after the other before any has begun."""
 PATIENCE = 300.0
-"""Seconds that a generation waits without any actor at all."""
+"""Seconds in which a first piece must have come back."""
 ENDING = 10.0
 """Seconds that the thread beside has for the step that it is in."""
-AGAIN = 1.0
-"""Seconds before an actor that did not begin is replaced."""
+Play = Callable[["PiecePlayer", Piece, tuple[int, dict[str, Any]]], bytes]
 
 
-@dataclass(eq=False)
-class _Task:
-    """A piece that is out. version: of the weights that it is played by. losses: actors lost with it."""
+class PiecePlayer:
+    """Who plays in a process of the cluster. version: of its weights; judge: values what is played."""
 
-    piece: Piece
-    version: int = -1
-    losses: int = 0
-
-
-@dataclass(eq=False)
-class _Actor:
-    """An actor. place: its machine and process, once it has begun."""
-
-    handle: Any
-    place: str = ""
+    def __init__(self, network: dict[str, Any], config: dict[str, Any], learner: tuple[str, int]) -> None:
+        """Get ready. learner: its machine and niceness; it goes first where it shares that machine."""
+        torch.set_num_threads(1)
+        if learner[0] == platform.node():
+            step_behind(learner[1])
+        made = NetworkConfig.from_json(network), TrainConfig.from_json(config)
+        self.learner, self.scratch = Learner(*made, torch.device("cpu")), Scratch()
+        self.version, self.judge = -1, self.learner.judge()
 
 
-@dataclass
-class Tally:
-    """What passed since the last row: pieces by the age of their weights, bytes, decisions, pieces lost."""
+def play_piece(player: PiecePlayer, piece: Piece, weights: tuple[int, dict[str, Any]]) -> bytes:
+    """Return the record of a piece. weights: their version, and what `Learner.weights` returned."""
+    if weights[0] != player.version:
+        player.learner.take_weights(weights[1])
+        player.version, player.judge = weights[0], player.learner.judge()
+    game = PieceGame(piece, player.learner, player.judge)
+    return pack_record(game.play(player.scratch, lambda: False))
 
-    ages: list[int] = field(default_factory=list)
-    record_bytes: int = 0
-    piece_bytes: int = 0
-    weight_bytes: int = 0
-    steps: int = 0
-    lost: int = 0
+
+def _place(piece: Piece) -> tuple[int, int]:
+    return piece.generation, piece.part
+
+
+def _told(play: Play, player: PiecePlayer, piece: Piece, weights: tuple[int, dict[str, Any]]) -> bytes:
+    """Return the record of a piece; an error says which one it was, and where."""
+    try:
+        return play(player, piece, weights)
+    except Exception as error:
+        where = (
+            f"piece {piece.part} of generation {piece.generation} on {platform.node()}, process {os.getpid()}"
+        )
+        raise WorkError(f"{where}: {type(error).__name__}: {error}") from error
 
 
 class RayCrew:
-    """Actors of a cluster. A context: at its end the actors end as well."""
+    """Players on the cores of a cluster. A context: at its end they end as well.
+
+    size: pieces that are played at a time.
+    """
 
     def __init__(
-        self,
-        cluster: Cluster,
-        actors: int,
-        network: NetworkConfig,
-        config: TrainConfig,
-        actor: type | None = None,
+        self, where: Place, network: NetworkConfig, config: TrainConfig, play: Play = play_piece
     ) -> None:
-        """Ask for so many actors, one core each; they play as soon as the cluster has room for them.
+        """Connect to the cluster; pieces are played as soon as it has room for them.
 
-        actor: its class, in place of `PieceActor`.
+        play: what is done with a piece. Raises WorkError where the cluster cannot be had.
         """
-        self.size = actors
-        self._cluster, self._ray = cluster, cluster.ray
-        self._ray.cloudpickle.register_pickle_by_value(piece_actor)
-        made = self._ray.remote(actor or piece_actor.PieceActor)
-        self._made = made.options(num_cpus=1, max_restarts=0, max_task_retries=0)
-        told = (json.dumps(network.to_json()), json.dumps(config.to_json()))
-        league = [parcel_of(name) for name in league_of(config).names]
-        mine = platform.node(), niceness()
-        self._begin = (cluster.refusal(), *told, self._ray.put(pickle.dumps(league)), mine)
-        self._actors: set[_Actor] = set()
-        self._free: deque[_Actor] = deque()
-        self._tasks: deque[_Task] = deque()
-        self._weights: tuple[int, Any] = (-1, None)
-        self._failed = 0
-        self._due: deque[tuple[int, int]] = deque()
+        told = (network.to_json(), config.to_json(), (platform.node(), niceness()))
+        self._executor: RayExecutor[Piece, bytes]
+        self._executor = RayExecutor(Task(PiecePlayer, told, partial(_told, play)), where)
+        self.size = self._executor.size
+        self._where, self._names = where, league_of(config).names
+        self._due: deque[list[Piece]] = deque()
+        self._tasks: deque[Piece] = deque()
+        self._out: dict[tuple[int, int], Piece] = {}
         self._done: dict[tuple[int, int], PlayedPiece] = {}
+        self._version = self._sent = -1
+        self._lost, self._ages = 0, list[int]()
         self._error: BaseException | None = None
         self._changed = threading.Condition()
-        self._tally, self._row = Tally(), Tally()
-        self._closed = False
+        self._bytes = dict.fromkeys(("record_bytes", "piece_bytes", "weight_bytes"), 0)
+        self._row: dict[str, float] = {}
+        self._closed = self._came = False
         self._scratch = Scratch()
-        self._unpacker = ThreadPoolExecutor(1, "records")
-        self._events: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="actors", daemon=True)
         self._thread.start()
-        self._events.put(self._staff)
 
     def __enter__(self) -> RayCrew:
         """Return the crew."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """End the actors."""
+        """End the players."""
         self.abandon()
-
-    # what the trainer asks for
-
-    def waited(self, actors: int, seconds: float = PATIENCE) -> bool:
-        """Return whether so many actors are ready to play, after waiting for them as long."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self._ready() >= actors or self._error is not None, seconds)
 
     def rest(self) -> None:
         """Wait until all that was handed out is played and can be collected at once."""
-        wanted = [(generation, part) for generation, count in self._due for part in range(count)]
         with self._changed:
-            self._changed.wait_for(
-                lambda: self._error is not None or all(place in self._done for place in wanted)
-            )
+            self._changed.wait_for(lambda: self._error is not None or self._over(len(self._due)))
 
-    def _ready(self) -> int:
-        return sum(bool(actor.place) for actor in tuple(self._actors))
+    def _over(self, generations: int) -> bool:
+        """Return whether the oldest generations that are out are played."""
+        oldest = list(self._due)[:generations]
+        return all(_place(piece) in self._done for pieces in oldest for piece in pieces)
 
     def hand_out(self, pieces: list[Piece], learner: Learner, version: int) -> None:
         """Have a generation played by the learner's weights of now, or by newer ones handed out later."""
-        reference = self._weights[1]
-        if version != self._weights[0]:
-            weights = learner.weights()
-            reference = self._ray.put(weights)
-            self._tally.weight_bytes += sum(value.nbytes for value in weights.values())
-        self._due.append((pieces[0].generation, len(pieces)))
-        self._events.put(partial(self._take_in, [_Task(piece) for piece in pieces], (version, reference)))
+        weights = learner.weights() if version != self._version else None
+        self._version = version
+        self._due.append(pieces)
+        self._orders.put(partial(self._take_on, pieces, version, weights))
 
     def collect(self) -> list[PlayedPiece]:
         """Return what the oldest generation handed out came to, in the order of its pieces.
 
-        Raises WorkError where an actor failed, or none could be had.
+        Raises WorkError where a player failed, or none could be had.
         """
-        generation, count = self._due.popleft()
-        wanted = [(generation, part) for part in range(count)]
         with self._changed:
-            while not all(place in self._done for place in wanted):
+            while not self._over(1):
                 if self._error is not None:
                     raise self._error
-                came = self._changed.wait(PATIENCE)
-                if not came and not self._ready():
+                if not self._changed.wait(PATIENCE) and not self._came:
                     raise WorkError(
-                        f"--on {self._cluster.where}: {self.size} actors must find a core each; none has "
-                        f"begun in {PATIENCE:g} s on a cluster of {self._cluster.cores()} cores; add "
-                        "machines, or free some"
+                        f"--on {self._where}: {self.size} actors must find a core each; none has played in "
+                        f"{PATIENCE:g} s on a cluster of {self._executor.size} cores; add machines, or free "
+                        "some"
                     )
-            self._row, self._tally = self._tally, Tally()
-            return [self._done.pop(place) for place in wanted]
+            ages, lost = self._ages, self._executor.lost
+            self._row = {
+                "actors": self._executor.size,
+                "staleness": max(ages, default=0),
+                "mean_staleness": sum(ages) / max(len(ages), 1),
+                **self._bytes,
+                "lost_pieces": lost - self._lost,
+            }
+            self._ages, self._bytes, self._lost = [], dict.fromkeys(self._bytes, 0), lost
+            return [self._done.pop(_place(piece)) for piece in self._due.popleft()]
 
     def notes(self) -> dict[str, float]:
         """Return what a row of the curve tells of the generation collected last."""
-        row = self._row
-        return {
-            "actors": self._ready(),
-            "staleness": max(row.ages, default=0),
-            "mean_staleness": sum(row.ages) / max(len(row.ages), 1),
-            "record_bytes": row.record_bytes,
-            "piece_bytes": row.piece_bytes,
-            "weight_bytes": row.weight_bytes,
-            "lost_pieces": row.lost,
-        }
+        return self._row
 
     def abandon(self) -> None:
-        """End the actors at once; nothing more is handed out or collected."""
-        if self._closed:
-            return
-        self._closed = True
-        self._events.put(None)
-        if threading.current_thread() is not self._thread:
+        """End the players at once; nothing more is handed out or collected."""
+        if not self._closed:
+            self._closed = True
+            self._orders.put(None)
             self._thread.join(ENDING)
-        for actor in self._actors:
-            self._ray.kill(actor.handle)
-        self._actors.clear()
-        self._weights = (-1, None)
-        self._unpacker.shutdown(wait=False, cancel_futures=True)
+            self._executor.close()
 
     # what happens in the thread beside
 
     def _serve(self) -> None:
         try:
-            while (event := self._events.get()) is not None:
-                event()
+            while not self._closed:
+                while not self._orders.empty() or not (self._tasks or self._executor.waiting):
+                    order = self._orders.get()
+                    if order is None:
+                        return
+                    order()
+                while self._tasks and self._executor.room > 0:
+                    self._submit(self._tasks.popleft())
+                for place, record in self._executor.collect(lambda: self._closed):
+                    self._take_in(self._out.pop(place), record)
         except BaseException as error:
-            self._fail(error)
-
-    def _fail(self, error: BaseException) -> None:
-        """Let the trainer have an error."""
-        with self._changed:
-            self._error = self._error or error
-            self._changed.notify_all()
-
-    def _when(self, reference: Any, then: Callable[[Future[Any]], None]) -> None:
-        """Have `then` called in the thread beside, once something remote is done or lost."""
-        reference.future().add_done_callback(lambda future: self._events.put(partial(then, future)))
-
-    def _staff(self) -> None:
-        """Ask for actors until there are as many as wanted."""
-        while len(self._actors) < self.size:
-            actor = _Actor(self._made.remote())
-            self._actors.add(actor)
-            self._when(actor.handle.begin.remote(*self._begin), partial(self._began, actor))
-
-    def _began(self, actor: _Actor, future: Future[Any]) -> None:
-        error = future.exception()
-        if error is None and future.result()["refused"] is None:
-            self._failed = 0
             with self._changed:
-                actor.place = future.result()["place"]
+                told = f"--on {self._where}: {error}"
+                self._error = error if isinstance(error, WorkError) else WorkError(told)
                 self._changed.notify_all()
-            self._free.append(actor)
-            self._assign()
-        elif error is None:
-            raise WorkError(
-                f"--on {self._cluster.where}: every machine must run the same gs2; "
-                f"{future.result()['refused']}; install the same version there, or here"
-            )
-        elif self._is_loss(error) and self._failed < LOSSES * self.size:
-            self._failed += 1
-            self._actors.discard(actor)
-            timer = threading.Timer(AGAIN, self._events.put, [self._staff])
-            timer.daemon = True
-            timer.start()
-        else:
-            raise self._told(error, "an actor could not begin") from error
 
-    def _take_in(self, tasks: list[_Task], weights: tuple[int, Any]) -> None:
-        self._weights = weights
-        self._tasks.extend(tasks)
-        self._assign()
+    def _take_on(self, pieces: list[Piece], version: int, weights: dict[str, Any] | None) -> None:
+        if weights is not None:
+            self._executor.share((version, weights))
+            self._sent = version
+            self._bytes["weight_bytes"] += sum(value.nbytes for value in weights.values())
+        self._tasks.extend(pieces)
 
-    def _assign(self) -> None:
-        """Give pieces to those that are free."""
-        while self._tasks and self._free:
-            task, actor = self._tasks.popleft(), self._free.popleft()
-            task.version, reference = self._weights
-            self._tally.piece_bytes += len(task.piece.dealt)
-            self._when(
-                actor.handle.play.remote(task.piece, task.version, reference),
-                partial(self._played, actor, task),
-            )
-
-    def _played(self, actor: _Actor, task: _Task, future: Future[Any]) -> None:
-        error = future.exception()
-        if error is None:
-            self._free.append(actor)
-            self._assign()
-            self._unpacker.submit(self._unpack, task, future.result())
-            return
-        where = f"piece {task.piece.part} of generation {task.piece.generation} on {actor.place}"
-        if not self._is_loss(error):
-            raise self._told(error, where) from error
-        task.losses += 1
-        if task.losses >= LOSSES:
-            raise self._told(error, f"{task.losses} actors were lost, the last with {where}") from error
-        self._tally.lost += 1
-        self._actors.discard(actor)
-        self._ray.kill(actor.handle)
-        self._tasks.appendleft(task)
-        self._staff()
-        self._assign()
-
-    def _unpack(self, task: _Task, record: bytes) -> None:
-        try:
-            played = unpack_record(record, task.piece, self._scratch)
-        except BaseException as error:
-            self._fail(error)
-            return
+    def _submit(self, piece: Piece) -> None:
+        self._out[_place(piece)] = piece
+        self._executor.submit(_place(piece), piece, self._names)
         with self._changed:
-            piece, tally = task.piece, self._tally
-            self._done[piece.generation, piece.part] = played
-            tally.ages.append(piece.generation - task.version)
-            tally.record_bytes += len(record)
-            tally.steps += played.steps
+            self._ages.append(piece.generation - self._sent)
+            self._bytes["piece_bytes"] += len(piece.dealt)
+
+    def _take_in(self, piece: Piece, record: bytes) -> None:
+        played = unpack_record(record, piece, self._scratch)
+        with self._changed:
+            self._done[_place(piece)] = played
+            self._came = True
+            self._bytes["record_bytes"] += len(record)
             self._changed.notify_all()
-
-    def _is_loss(self, error: BaseException) -> bool:
-        """Return whether an actor, or its answer, was lost with its machine or process."""
-        known = self._ray.exceptions
-        kinds = (known.RayActorError, known.ObjectLostError, known.NodeDiedError)
-        return isinstance(error, (*kinds, known.OutOfMemoryError, known.WorkerCrashedError))
-
-    def _told(self, error: BaseException, where: str) -> WorkError:
-        cause = getattr(error, "cause", None) or error
-        return WorkError(f"--on {self._cluster.where}: {where}: {type(cause).__name__}: {cause}")

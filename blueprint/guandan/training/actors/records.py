@@ -16,7 +16,7 @@ from safetensors.numpy import load, save
 
 from blueprint.choosing import TopChoices
 from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
-from blueprint.guandan.training.actors.pieces import Met, Piece, PlayedPiece
+from blueprint.guandan.training.actors.pieces import Piece, PlayedPiece
 from blueprint.guandan.training.samples import Samples, outcome_classes
 from blueprint.protocol import Decisions
 from games.guandan.cards import ACTION
@@ -48,7 +48,7 @@ def pack_record(played: PlayedPiece) -> bytes:
     if (samples.share != 1).any():
         arrays["share"] = samples.share
     if played.met is not None:
-        arrays |= {"who": played.met.who.astype(np.int16), "payoff": played.met.payoff.astype(np.float64)}
+        arrays |= {"who": played.met[0].astype(np.int16), "payoff": played.met[1].astype(np.float64)}
     if samples.types is not None:
         arrays["types"] = samples.types
     if samples.choices is not None:
@@ -85,7 +85,7 @@ def _replayed(arrays: dict[str, Array], piece: Piece, scratch: Scratch) -> Playe
     payoff = GuanDan().returns(record.final)[:, 0]
     n = len(choices)
     of = np.unpackbits(arrays["of"], count=n).astype(bool) if "of" in arrays else np.ones(n, bool)
-    met = Met(arrays["who"].astype(np.int64), arrays["payoff"]) if "who" in arrays else None
+    met = (arrays["who"].astype(np.int64), arrays["payoff"]) if "who" in arrays else None
     samples = _samples(arrays, record, payoff, of)
     if not len(samples.states) == len(samples.target) == len(samples.share):
         raise _bad(piece, "its targets are of another number of decisions")

@@ -16,9 +16,8 @@ from blueprint.guandan.network.input_layout import (
     layout_hash,
 )
 from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_hands
-from blueprint.guandan.network.q_network import QNetwork
+from blueprint.guandan.network.q_network import QNetwork, held_nats
 from blueprint.guandan.train_config import NetworkConfig
-from blueprint.guandan.training.side_losses import held_nats
 from blueprint.protocol import Decisions
 from games.guandan.cards import CARD_NAMES, RANKS, unpack
 from games.guandan.notation import action_list

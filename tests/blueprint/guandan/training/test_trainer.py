@@ -156,11 +156,12 @@ def test_focus_learns_most_from_what_is_in_doubt() -> None:
     payoff = GuanDan().returns(record.final)[:, 0]
     chance = np.where(np.arange(len(record.chance)) % 2, np.float32(0.3), np.float32(1.0))
     record = replace(record, chance=chance)
-    found = trainer.learner.samples(record, payoff, None, rng)
+    found, kept = trainer.learner.samples(record, payoff, None, rng)
+    assert np.array_equal(found.states, record.states[kept])
     certain = int((chance == 1).sum())
     sure = len(found) - (len(chance) - certain)  # the others are all learned from
     assert sure / certain == pytest.approx(0.15, abs=0.05)
-    assert len(Trainer(SMALL, FAST).learner.samples(record, payoff, None, rng)) == len(chance)
+    assert len(Trainer(SMALL, FAST).learner.samples(record, payoff, None, rng)[0]) == len(chance)
 
 
 def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from blueprint.guandan.train_config import TrainConfig
-from blueprint.guandan.training.actors.piece_actor import PieceActor
 from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.learning.run import RunLimits, RunManner, train
 from games.support.work.priority import BEHIND, niceness
@@ -67,11 +66,6 @@ def tensors(trainer: Trainer) -> dict[str, Any]:
     return {name: value.tobytes() for name, value in trainer.checkpoint()[0].items()}
 
 
-def processes(crew: Any) -> list[int]:
-    """Return the processes of a crew's actors."""
-    return [int(actor.place.rpartition(" ")[2]) for actor in crew._actors]
-
-
 @pytest.mark.long
 def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
     machines: Any, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -87,23 +81,27 @@ def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
         here.run_generation()
         counted.append((here.decisions, here.rounds))
 
-    class Slow(PieceActor):
-        def play(self, piece: Any, version: int, weights: dict[str, Any]) -> bytes:
-            import time
+    told = str(tmp_path / "niceness")
 
-            time.sleep(0.7)  # so that a machine can be lost while it plays
-            return super().play(piece, version, weights)
+    def slow(player: Any, piece: Any, weights: Any) -> bytes:
+        import os
+        import time
+
+        from blueprint.guandan.training.actors.ray_crew import play_piece
+
+        with open(told, "a") as file:
+            file.write(f"{os.getpriority(os.PRIO_PROCESS, 0)}\n")
+        time.sleep(0.7)  # so that a machine can be lost while it plays
+        return play_piece(player, piece, weights)
 
     behind = min(niceness() + BEHIND, 19)  # actors let the learner go first
     node = add_machine(machines)
     there = Trainer(SMALL, config, threads=1)
     lost = 0
-    with RayCrew(cluster, 2, SMALL, config, Slow) as crew:
+    with RayCrew(cluster.where.with_count(2), SMALL, config, slow) as crew:
         there.crew = crew
         while there.generation < 4:
             if there.generation == 1:
-                assert crew.waited(2), "both machines play"
-                assert [os.getpriority(os.PRIO_PROCESS, one) for one in processes(crew)] == [behind] * 2
                 timer = threading.Timer(0.3, machines.remove_node, (node,), {"allow_graceful": False})
                 timer.start()
             if there.generation == 2:
@@ -113,6 +111,7 @@ def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
             lost += int(row["lost_pieces"])
             assert row["staleness"] == 0 and row["actors"] >= 1
             assert (there.decisions, there.rounds) == counted[there.generation - 1]
+    assert {int(line) for line in Path(told).read_text().split()} == {behind}
     assert lost >= 1
     assert tensors(there) == tensors(here)
     assert there.checkpoint()[1]["rng"] == here.checkpoint()[1]["rng"]
@@ -147,15 +146,11 @@ def test_a_run_on_actors_ends_at_ctrl_c_with_its_last_whole_generation(
 def test_what_fails_on_an_actor_is_told_with_its_piece_and_place(cluster: Cluster) -> None:
     from blueprint.guandan.training.actors.ray_crew import RayCrew
 
-    class Failing(PieceActor):
-        def _prepare(self, network: str, config: str, parcels: bytes) -> None:
-            pass
-
-        def play(self, piece: Any, version: int, weights: dict[str, Any]) -> bytes:
-            raise ValueError("the cards are wet")
+    def fail(player: Any, piece: Any, weights: Any) -> bytes:
+        raise ValueError("the cards are wet")
 
     trainer = Trainer(SMALL, FAST, threads=1)
-    with RayCrew(cluster, 1, SMALL, FAST, Failing) as crew:
+    with RayCrew(cluster.where.with_count(1), SMALL, FAST, fail) as crew:
         trainer.crew = crew
         with pytest.raises(WorkError, match=r"piece 0 of generation 0 on .*ValueError: the cards are wet"):
             trainer.run_generation()

@@ -1,0 +1,165 @@
+"""What `gs2 train` must know of each kind of training: its options, configuration, trainer and result.
+
+A game may register its own (`gs2.wings`); any other has that of its network, with moves as inputs or a column
+for each action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gs2.commands.training.run_options import MOVE_GAMES, changed_fields, check_device, saved_config
+
+if TYPE_CHECKING:
+    from blueprint.learning.base_trainer import BaseTrainer
+    from blueprint.learning.run import RunPlace
+    from games.game import Game
+
+__all__ = ["COLUMNS", "FILE", "FOLDER", "MOVES", "Begin", "GameLearner", "Options", "learner_of", "learners"]
+
+FOLDER, FILE = "a directory", "a .safetensors file"
+SHARED = "minutes resume settings sizes seed checkpoint_minutes tensorboard as_json"
+Options = Mapping[str, Any]
+Begin = Callable[["Path | None"], "BaseTrainer"]
+"""Returns the trainer that a checkpoint holds, or a new one for None."""
+
+
+class GameLearner:
+    """Training for one kind of game.
+
+    games: of the kind. outputs: FOLDER, FILE, or both. own: options that it takes beside SHARED ones; any
+        other is refused. limits: options that end a run.
+    minutes, checkpoint_minutes: defaults. in_time: whether the minutes are those of the call, evaluations
+        included. keep_every: minutes between numbered copies.
+    beside: whether the training is kept beside the checkpoint. unit: what is played, a counter of the
+        trainer. losses: of a row, by their letters. opponent: in the hint at the end.
+    """
+
+    games: tuple[str, ...]
+    outputs: tuple[str, ...]
+    own: str
+    limits: tuple[str, ...] = ("minutes", "decisions")
+    minutes, checkpoint_minutes = 10.0, 1.0
+    in_time, beside = False, False
+    keep_every: float | None = None
+    unit, opponent = "rounds", "uniform"
+    losses: Mapping[str, str] = {"A": "advantage", "V": "value"}
+
+    @property
+    def options(self) -> set[str]:
+        """Return the options that it takes."""
+        return {*SHARED.split(), *self.own.split(), *self.limits}
+
+    def begin(self, game: Game, place: RunPlace, o: Options) -> Begin:
+        """Return how the trainer of a run begins.
+
+        Raises UsageError for options that contradict each other, the run or the machine, ConfigError for
+        fields.
+        """
+        raise NotImplementedError
+
+    def result(self, trainer: Any, place: RunPlace, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what `--json` prints after the last row."""
+        raise NotImplementedError
+
+
+class _Moves(GameLearner):
+    games, outputs = MOVE_GAMES, (FOLDER, FILE)
+    own, limits = "recipe threads", ("minutes", "processor_minutes", "decisions")
+
+    def begin(self, game: Game, place: RunPlace, o: Options) -> Begin:
+        from blueprint.climbing.move_config import ClimbingConfig, described_config
+        from blueprint.climbing.training.move_trainer import MoveTrainer
+        from blueprint.paper_parts import paper_part
+        from gs2.wings import own_part
+
+        changes = changed_fields(ClimbingConfig, o["seed"], set=o["settings"], network=o["sizes"])
+        saved = saved_config(place, o, changes, lambda at, told: described_config(at, told, game))
+        if saved is not None:
+            config = saved.replace(**changes)
+        else:
+            recipe = o["recipe"] and paper_part("recipe", "--recipe")(o["recipe"])
+            config = (recipe.climbing_config if recipe else ClimbingConfig)(**changes)
+        teacher = own_part(game.name, "teacher")
+        return partial(
+            MoveTrainer.begun, game=game, config=config, threads=o["threads"] or 1, teacher=teacher
+        )
+
+    def result(self, trainer: Any, place: RunPlace, row: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "game": trainer.game.name,
+            "recipe": trainer.config.recipe,
+            "output": str(place.checkpoint),
+            **trainer.counted(),
+            **{name: row.get(name) for name in ("advantage", "value", "critic", "hands")},
+        }
+
+
+class _Columns(GameLearner):
+    games, outputs = ("other games",), (FILE,)
+    own = "measure learner device"
+    checkpoint_minutes, beside, unit = 0.5, True, "games"
+    losses: Mapping[str, str] = {"Q": "q_loss", "V": "v_loss"}
+
+    def begin(self, game: Game, place: RunPlace, o: Options) -> Begin:
+        from blueprint.research.game_network import GameNetworkConfig, learner_config
+        from blueprint.research.game_training import GameTrainer
+        from games.game import not_zero_sum
+        from gs2.policies.private_moves import exact_exploitability
+
+        check_device(o["device"])
+        if not getattr(game, "zero_sum", True):
+            raise not_zero_sum(game.name)
+        changes = changed_fields(GameNetworkConfig, o["seed"], set=o["settings"], network=o["sizes"])
+        saved = saved_config(place, o, changes, _saved_columns)
+        if saved is None:
+            config = learner_config(o["learner"] or "dmc", changes)
+        else:
+            changes |= {} if o["learner"] is None else {"learner": o["learner"]}
+            other = [f"{name}={value}" for name, value in changes.items() if saved.get(name, value) != value]
+            if other:
+                raise click.UsageError(f"a resumed run keeps its settings; got {', '.join(other)}; drop them")
+            config = None
+        measure = None if o["measure"] is None else exact_exploitability(game)
+        begin = partial(GameTrainer.begun, game=game, config=config, device=o["device"])
+        return partial(begin, measure=measure, times=o["measure"] or 0)
+
+    def result(self, trainer: Any, place: RunPlace, row: Mapping[str, Any]) -> dict[str, Any]:
+        told = ("generations", "decisions", "games", "seconds", "q_loss", "v_loss", "curve")
+        return {
+            "game": trainer.layout.game.name,
+            "output": str(place.checkpoint),
+            "bytes": place.checkpoint.stat().st_size,
+            **{name: row.get(name) for name in told},
+        }
+
+
+def _saved_columns(path: Path, told: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a training; the oldest do not name their learner."""
+    from blueprint.checkpoint import check_description
+
+    check_description(path, told, {"config": dict})
+    return {"seed": 0, "learner": "dmc", **told["config"]}
+
+
+MOVES, COLUMNS = _Moves(), _Columns()
+
+
+def learners() -> list[GameLearner]:
+    """Return every kind of training."""
+    from gs2.wings import own_parts
+
+    return [*own_parts("training"), MOVES, COLUMNS]
+
+
+def learner_of(game: Game, name: str) -> GameLearner:
+    """Return the training of a game; name: by which it was asked for."""
+    from gs2.wings import own_part
+
+    own: GameLearner | None = own_part(name, "training")
+    return own or (MOVES if getattr(game, "moves_are_inputs", False) else COLUMNS)
