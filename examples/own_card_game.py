@@ -124,7 +124,7 @@ class Keeper:
     def __call__(self, decisions: Decisions) -> Any:
         """Return the probability of each action; the agent looks at what its seat sees, and nothing else."""
         game, choices, good = decisions.game, decisions.table, []
-        for j, (row, seat) in enumerate(zip(decisions.rows, decisions.seats, strict=True)):
+        for j, (row, seat) in enumerate(zip(decisions.rows.tolist(), decisions.seats.tolist(), strict=True)):
             state = decisions.states[row]
             held = game.infoset_text(state, seat).split("holds")[1].split("|")[0].split()
             words = [game.action_text(state, choice) for choice in choices[j]]

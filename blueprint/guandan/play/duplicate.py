@@ -83,7 +83,10 @@ class _Duel:
         self.follows = any(getattr(agent, "follows", False) for agent in self.agents)
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        return shared_out(decisions, self._whose(decisions), self.agents, self.rng)[0]
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        return shared_out(decisions, self._whose(decisions), self.agents, self.rng)
 
     def _whose(self, decisions: Decisions | CardDecisions) -> NDArray[np.bool_]:
         """Return at which decisions agent b is to choose, [n]."""
