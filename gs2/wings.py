@@ -4,8 +4,10 @@ contest: what agents meet in, called with the terms of a match (`gs2.play.contes
 and examples of its own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a module
 with OPTIONS, AGENTS and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of its own
 (`gs2.commands.exploit.Exploiting`). environment: what its positions and listed moves look like, `views` and
-`moves` (`gs2.environments`). teacher: the rule agent that guides the first training of a network. face: how
-its cards look in the browser (`gs2.web.games.card_face.Face`).
+`moves` (`gs2.environments`). teacher: the rule agent that guides the first training of a network, and may
+be seated. face: how its cards look in the browser (`gs2.web.games.card_face.Face`). tables: what its tables
+there need, where they are its own (`gs2.web.house`). review: a module with `review_preset` and REVIEW, the
+function that judges a record.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ WINGS = {
         "terms": "gs2.commands.guandan.match_terms:",
         "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
         "environment": "games.guandan.views.listed_moves:ROWS",
+        "tables": "gs2.web.guandan.match_tables:MatchTables",
+        "review": "gs2.guandan.review.review_presets:",
     },
     "guandan_match": {"environment": "games.guandan.views.listed_moves:ROWS"},
     "doudizhu": {

@@ -11,7 +11,6 @@ rules are ours, of no program.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blueprint.climbing.big2.big2_turns import big2_turns
 from games.climbing.big2.big2 import Big2
@@ -19,13 +18,12 @@ from games.climbing.big2.big2_rules import PLAYERS, Book
 from games.climbing.big2.card_masks import count_cards, lowest_place
 from games.climbing.big2.combinations import play_head
 from games.climbing.big2.table_rows import BIG2_STATE, HELD
-from games.game import Game, GameError
-from games.ragged import Ragged
 from games.round_rows import views
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
+from gs2.play.shedding import SheddingAgent
 
-__all__ = ["BIG2_SHEDDING", "Big2SheddingAgent"]
+__all__ = ["BIG2_SHEDDING"]
 
 NEAR_END = 3
 """Cards left to another seat from which on plays that cost a turn are worth it."""
@@ -75,26 +73,11 @@ def _choose(words: Ints, player: int, offsets: Ints, actions: Ints, book: Book, 
                 out[i] = j
 
 
-class Big2SheddingAgent:
-    """The rule agent: deterministic, as fast as its count of turns."""
-
-    name = "big2-shedding"
-
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return 1 for the chosen action of each state and 0 for the others, [m] float64.
-
-        Raises GameError at any game but Big2.
-        """
-        if not isinstance(game, Big2):
-            raise GameError(f"{self.name}: this agent plays big2 alone; got {game.name}")
-        words, _ = views(np.ascontiguousarray(states, BIG2_STATE))
-        chosen = np.empty(len(states), np.int64)
-        moves = np.ascontiguousarray(actions.values, np.uint64).view(np.int64)
-        _choose(words, player, actions.offsets, moves, game.rules.book(), chosen)
-        probs = np.zeros(len(moves))
-        probs[chosen[actions.counts > 0]] = 1.0
-        return probs
+def _chosen(game: Big2, states: Array, player: int, offsets: Ints, actions: Array, out: Ints) -> None:
+    words, _ = views(np.ascontiguousarray(states, BIG2_STATE))
+    moves = np.ascontiguousarray(actions, np.uint64).view(np.int64)
+    _choose(words, player, offsets, moves, game.rules.book(), out)
 
 
-BIG2_SHEDDING = Big2SheddingAgent()
+BIG2_SHEDDING = SheddingAgent("big2-shedding", "big2", _chosen)
 """The agent, ready to be named as MODULE:NAME."""

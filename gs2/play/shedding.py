@@ -9,11 +9,12 @@ lowest move that costs no turn, and lets a partner's move stand. The rules are o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.climbing.doudizhu.doudizhu_turns import TURN_ROOM, doudizhu_turns
-from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import BOMB, PASS, SOLO, Tables, move_table
 from games.climbing.doudizhu.round_state import (
     BID,
@@ -108,25 +109,34 @@ def _choose(
 
 
 class SheddingAgent:
-    """The rule agent: deterministic, as fast as its count of turns."""
+    """A rule agent of one game: deterministic, as fast as its count of turns.
 
-    name = "shedding"
+    name: of the agent. plays: the name of its game. choose: called with the game, states, the seat, offsets
+    and values of their actions, and room [n] for the places of those that it chooses.
+    """
+
+    def __init__(self, name: str, plays: str, choose: Callable[..., None]) -> None:
+        self.name, self.plays, self.choose = name, plays, choose
 
     def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return 1 for the chosen action of each state and 0 for the others, [m] float64.
 
-        Raises GameError at any game but DouDiZhu.
+        Raises GameError at any game but its own.
         """
-        if not isinstance(game, DouDizhu):
-            raise GameError(f"{self.name}: this agent plays doudizhu alone; got {game.name}")
-        views = round_views(np.ascontiguousarray(states, ROUND))
+        if game.name.partition("(")[0] != self.plays:
+            raise GameError(f"{self.name}: this agent plays {self.plays} alone; got {game.name}")
         chosen = np.empty(len(states), np.int64)
-        moves = np.ascontiguousarray(actions.values, np.int64)
-        _choose(views[0], views[2], player, actions.offsets, moves, move_table().tables, chosen)
-        probs = np.zeros(len(moves))
+        self.choose(game, states, player, actions.offsets, actions.values, chosen)
+        probs = np.zeros(len(actions.values))
         probs[chosen[actions.counts > 0]] = 1.0
         return probs
 
 
-SHEDDING = SheddingAgent()
+def _chosen(game: Game, states: Array, player: int, offsets: Ints, actions: Array, out: Ints) -> None:
+    words, _, bytes_ = round_views(np.ascontiguousarray(states, ROUND))
+    moves = np.ascontiguousarray(actions, np.int64)
+    _choose(words, bytes_, player, offsets, moves, move_table().tables, out)
+
+
+SHEDDING = SheddingAgent("shedding", "doudizhu", _chosen)
 """The agent, ready to be named as MODULE:NAME."""

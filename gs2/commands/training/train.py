@@ -25,6 +25,7 @@ from gs2.commands.training.run_options import RECIPE
 from gs2.commands.training.train_climbing import train_climbing_game
 from gs2.commands.training.train_game import train_game
 from gs2.commands.training.train_guandan import PRESETS, train_guandan
+from gs2.wings import FIRST
 
 __all__ = ["LEARNERS", "GameLearner", "train"]
 
@@ -45,10 +46,10 @@ class GameLearner(NamedTuple):
 
 LEARNERS = {
     "guandan": GameLearner(("GuanDan",), (FOLDER,), train_guandan),
-    "moves": GameLearner(("DouDiZhu", "Big2"), (FOLDER, FILE), train_climbing_game),
-    "columns": GameLearner(("other games",), (FILE,), train_game),
+    "climbing": GameLearner(("DouDiZhu", "Big2"), (FOLDER, FILE), train_climbing_game),
+    "game": GameLearner(("other games",), (FILE,), train_game),
 }
-"""Learners by what they are for: GuanDan, moves as inputs of the network, or a column for each action."""
+"""Learners by the kind of network that they train (`blueprint.networks`)."""
 
 
 @click.command()
@@ -166,6 +167,7 @@ def train(game: str | None, output: str | None, older: str | None, **options: An
     size of the network; an unknown field is answered with near ones, or with all. `--on ray --actors N` lets
     actors of a cluster play GuanDan; `--set staleness=1` lets them go on while this process learns.
     """
+    from blueprint.networks import kind_of
     from games.registry import game_string, load_game
 
     game, output = _spelled(game, output, older)
@@ -179,8 +181,7 @@ def train(game: str | None, output: str | None, older: str | None, **options: An
     click.get_current_context().meta[GAME_TYPED] = game
     loaded = load_game(game, general_sum=True)
     name = game_string(game, loaded).partition("(")[0]
-    by_moves = getattr(loaded, "moves_are_inputs", False)
-    learner = LEARNERS["guandan" if name == "guandan" else "moves" if by_moves else "columns"]
+    learner = LEARNERS[kind_of(loaded)]
     _check_given(learner, name)
     place = _checked(output, learner, name)
     taken = signature(learner.train).parameters
@@ -209,11 +210,11 @@ def _spelled(game: str | None, output: str | None, older: str | None) -> tuple[s
         return older, game if output is None else output
     if game is not None and output is None and not is_game:
         click.echo(
-            "gs2: gs2 train DIRECTORY is an older spelling; it is now: gs2 train guandan -o DIRECTORY",
+            f"gs2: gs2 train DIRECTORY is an older spelling; it is now: gs2 train {FIRST} -o DIRECTORY",
             err=True,
         )
-        return "guandan", game
-    return "guandan" if game is None else game, output
+        return FIRST, game
+    return FIRST if game is None else game, output
 
 
 def _check_given(learner: GameLearner, game: str) -> None:

@@ -17,7 +17,7 @@ from blueprint.climbing.move_config import ClimbingConfig
 from gs2.commands.training.train import LEARNERS, train
 from tests.commands.runner import TINY, gs2, refused
 
-GAMES = {"guandan": "guandan", "moves": "big2", "columns": "kuhn_poker"}
+GAMES = {"guandan": "guandan", "climbing": "big2", "game": "kuhn_poker"}
 """A game for each learner."""
 OPTIONS = {
     "minutes": ("--minutes", "0"),
@@ -57,12 +57,12 @@ def taken(learner: str) -> set[str]:
 
 def test_every_option_is_one_of_some_learner() -> None:
     known = {option.name for option in train.params} - {"game", "output", "older"}
-    assert known == set(OPTIONS) == taken("guandan") | taken("moves") | taken("columns")
+    assert known == set(OPTIONS) == taken("guandan") | taken("climbing") | taken("game")
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_an_option_that_a_learner_does_not_take_is_refused_by_name(learner: str, tmp_path: Path) -> None:
-    output = tmp_path / "x.safetensors" if learner == "columns" else tmp_path / "x"
+    output = tmp_path / "x.safetensors" if learner == "game" else tmp_path / "x"
     game, mine, others = GAMES[learner], sorted(taken(learner)), sorted(set(OPTIONS) - taken(learner))
     assert others
     tried = [(one, one) for one in others] + [*combinations(others, 2)]
@@ -86,9 +86,9 @@ def test_the_help_names_every_option_and_the_games_of_those_that_are_not_of_all(
         takers = {learner for learner in LEARNERS if option.name in taken(learner)}
         named = {
             frozenset({"guandan"}): "GuanDan",
-            frozenset({"moves"}): "(DouDiZhu, Big2)",
-            frozenset({"guandan", "moves"}): "(GuanDan, DouDiZhu, Big2)",
-            frozenset({"moves", "columns"}): "(not GuanDan)",
+            frozenset({"climbing"}): "(DouDiZhu, Big2)",
+            frozenset({"guandan", "climbing"}): "(GuanDan, DouDiZhu, Big2)",
+            frozenset({"climbing", "game"}): "(not GuanDan)",
         }
         assert option.opts[0] in told
         if option.name != "on":  # the description says it
@@ -179,7 +179,7 @@ def test_the_older_spelling_keeps_its_defaults(monkeypatch: pytest.MonkeyPatch, 
     ) -> None:
         seen.append({"minutes": minutes, "threads": threads, "checkpoint": checkpoint_minutes})
 
-    monkeypatch.setitem(LEARNERS, "moves", LEARNERS["moves"]._replace(train=watched))
+    monkeypatch.setitem(LEARNERS, "climbing", LEARNERS["climbing"]._replace(train=watched))
     for words in (("big2", "-o"), ("--game", "big2"), ("--game", "big2", "--minutes", "3")):
         assert gs2("train", *words, str(tmp_path / "run")).exit_code == 0
     cores = available_cores()
