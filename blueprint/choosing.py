@@ -1,17 +1,21 @@
-"""Soft choices: one of each row's actions, drawn by the softmax of their values, or at random."""
+"""Soft choices: one of each row's actions, drawn by the softmax of values or at random; blueprints so."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.structured import join
+from games.game import Game
+from games.ragged import Ragged
 from games.support.array_types import Array, Ints
+from games.support.configuration import ConfigError
 from games.support.kernel import kernel
 
-__all__ = ["TopChoices", "choose_soft", "draw_soft", "near_best"]
+__all__ = ["SoftBlueprint", "TopChoices", "choose_soft", "draw_soft", "near_best", "soft_shares"]
 
 
 @kernel(nogil=True)
@@ -92,6 +96,82 @@ def near_best(values: Array, offsets: NDArray[np.int64], near: float) -> Array:
         return values
     best = np.maximum.reduceat(values, offsets[:-1])
     return np.where(values < np.repeat(best - near, np.diff(offsets)), -np.inf, values)
+
+
+def soft_shares(
+    scores: NDArray[np.float64], offsets: NDArray[np.int64], temperature: float
+) -> NDArray[np.float64]:
+    """Return the softmax of scores / temperature in each row, [m] float64; no row may be empty.
+
+    At temperature 0 the best score of a row has 1, the first among equals.
+    """
+    if len(scores) == 0:
+        return scores
+    starts, counts = offsets[:-1], np.diff(offsets)
+    below = scores - np.repeat(np.maximum.reduceat(scores, starts), counts)
+    if temperature > 0:
+        weights = np.exp(below / temperature)
+        found: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), counts)
+        return found
+    shares = np.zeros(len(scores))
+    shares[np.minimum.reduceat(np.where(below == 0, np.arange(len(scores)), len(scores)), starts)] = 1.0
+    return shares
+
+
+class SoftBlueprint(ABC):
+    """A blueprint (see `blueprint.protocol`) by a network: softly at a temperature, or its best move at 0.
+
+    plays: the game that it was trained for.
+    """
+
+    name: str
+    plays: Game
+    temperature: float
+
+    @abstractmethod
+    def _asked(
+        self, states: Array, player: int, actions: Ragged
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return Q in payoffs, and the scores whose softmax is the policy, [m] both."""
+
+    @abstractmethod
+    def _values(self, states: Array, player: int) -> NDArray[np.float64]:
+        """Return V in payoffs, [n], where others act."""
+
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the value to `player` of each action, [m] float64. Raises ConfigError for another game."""
+        self._own(game)
+        return self._asked(states, player, actions)[0]
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64. Raises ConfigError for another game."""
+        self._own(game)
+        return soft_shares(self._asked(states, player, actions)[1], actions.offsets, self.temperature)
+
+    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
+        """Return the value to `player` of each decision state, [n] float64, from what it sees there.
+
+        Where it acts itself, that is the policy's mean of Q; where others do, V.
+        """
+        self._own(game)
+        acts = game.player(states) == player
+        out = np.empty(len(states))
+        mine = np.flatnonzero(acts)
+        if len(mine):
+            actions = game.actions(states[mine])
+            q, scores = self._asked(states[mine], player, actions)
+            chances = soft_shares(scores, actions.offsets, self.temperature)
+            out[mine] = np.bincount(actions.rows, q * chances, minlength=len(mine))
+        others = np.flatnonzero(~acts)
+        if len(others):
+            out[others] = self._values(states[others], player)
+        return out
+
+    def _own(self, game: Game) -> None:
+        if game.name != self.plays.name:
+            raise ConfigError(
+                f"{self.name}: it is a network for {self.plays.name}; got a state of {game.name}"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import check_features, read_checkpoint
+from blueprint.choosing import SoftBlueprint
 from blueprint.climbing.fast_moves import FastMoves, fast_moves
 from blueprint.climbing.move_config import described_config
 from blueprint.climbing.move_inputs import move_inputs
@@ -23,13 +24,13 @@ from blueprint.protocol import GameAgent
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
-from games.support.configuration import ConfigError, Configuration, flag, integer, real, text
+from games.support.configuration import Configuration, flag, integer, real, text
 
 __all__ = ["ClimbingBlueprint", "MovePlay", "load_climbing_blueprint", "move_agent"]
 
 
-class ClimbingBlueprint:
-    """A blueprint (see `blueprint.protocol`) that plays its best move, or softly at a temperature.
+class ClimbingBlueprint(SoftBlueprint):
+    """The blueprint of a network whose inputs are moves.
 
     scale: payoffs to 1 of the network's answers. Of a network that learned who wins, values are what winning
     is worth, 1 or -1. temperature: of the softmax over Q, in the network's own unit; 0 for the best move.
@@ -46,81 +47,26 @@ class ClimbingBlueprint:
         """Take the network of a game."""
         self.network, self.scale, self.name, self.temperature = network, scale, name, temperature
         self.prune = prune
-        self.game = network.inputs.game
-        self.low, self.high = self.game.payoff_range
+        self.plays = network.inputs.game
+        self.low, self.high = self.plays.payoff_range
 
-    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the value to `player` of each action, [m] float64. Raises ConfigError for another game."""
-        v, a = self._answer(game, states, player, actions)
-        return np.clip(self.scale * (v[actions.rows] + a), self.low, self.high)
-
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the probability of each action, [m] float64."""
-        a = self._answer(game, states, player, actions)[1]
-        return self._soft(a, states, player, actions)
-
-    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
-        """Return the value to `player` of each state, [n] float64, from what it sees there.
-
-        Where it acts itself, that is the policy's mean of Q; where others do, V.
-        """
-        self._own(game)
-        acts = game.player(states) == player
-        out = np.empty(len(states))
-        mine = np.flatnonzero(acts)
-        if len(mine):
-            actions = game.actions(states[mine])
-            v, a = self._answer(game, states[mine], player, actions)
-            q = np.clip(self.scale * (v[actions.rows] + a), self.low, self.high)
-            chances = self._soft(a, states[mine], player, actions)
-            out[mine] = np.bincount(actions.rows, q * chances, minlength=len(mine))
-        others = np.flatnonzero(~acts)
-        if len(others):
-            seen = np.ascontiguousarray(states[others])
-            rows, seats = np.arange(len(others)), np.full(len(others), player, np.int64)
-            v = self.network.values(seen, rows, seats).astype(np.float64)
-            out[others] = np.clip(self.scale * v, self.low, self.high)
-        return out
-
-    def _own(self, game: Game) -> None:
-        if game.name != self.game.name:
-            raise ConfigError(
-                f"{self.name}: it is a network for {self.game.name}; got a state of {game.name}"
-            )
-
-    def _answer(
-        self, game: Game, states: Array, player: int, actions: Ragged
+    def _asked(
+        self, states: Array, player: int, actions: Ragged
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return V, [n], and A, [m], in the network's unit."""
-        self._own(game)
-        seats = np.full(len(states), player, np.int64)
-        words = self.network.inputs.words(actions.values)
-        v, a = self.network.answer(
-            np.ascontiguousarray(states), np.arange(len(states)), seats, actions.offsets, words
-        )
-        return v.astype(np.float64), a.astype(np.float64)
-
-    def _soft(
-        self, a: NDArray[np.float64], states: Array, player: int, actions: Ragged
-    ) -> NDArray[np.float64]:
-        if len(a) == 0:
-            return a
-        if self.prune >= 0:
-            inputs, seats = self.network.inputs, np.full(len(states), player, np.int64)
-            words = inputs.words(actions.values)
-            where = (np.ascontiguousarray(states), seats, actions.offsets, words)
+        inputs, seats = self.network.inputs, np.full(len(states), player, np.int64)
+        states, words = np.ascontiguousarray(states), inputs.words(actions.values)
+        answer = self.network.answer(states, np.arange(len(states)), seats, actions.offsets, words)
+        v, a = (one.astype(np.float64) for one in answer)
+        q = np.clip(self.scale * (v[actions.rows] + a), self.low, self.high)
+        if self.prune >= 0 and len(a):
+            where = (states, seats, actions.offsets, words)
             a = np.where(paper_part("climbing pruning")(inputs, *where, self.prune), a, -np.inf)
-        starts, counts = actions.offsets[:-1], actions.counts
-        below = a - np.repeat(np.maximum.reduceat(a, starts), counts)
-        if self.temperature > 0:
-            weights = np.exp(below / self.temperature)
-            found: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), counts)
-            return found
-        best = np.flatnonzero(below == 0)
-        _, first = np.unique(actions.rows[best], return_index=True)
-        probs = np.zeros(len(a))
-        probs[best[first]] = 1.0
-        return probs
+        return q, a
+
+    def _values(self, states: Array, player: int) -> NDArray[np.float64]:
+        rows, seats = np.arange(len(states)), np.full(len(states), player, np.int64)
+        v = self.network.values(np.ascontiguousarray(states), rows, seats).astype(np.float64)
+        return np.clip(self.scale * v, self.low, self.high)
 
 
 def load_climbing_blueprint(

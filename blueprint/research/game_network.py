@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
+from blueprint.choosing import SoftBlueprint
 from blueprint.research.infoset_features import KINDS, ActionColumns, InfosetFeatures
 from games.game import Game
 from games.ragged import Ragged
@@ -203,8 +204,8 @@ class NetworkWeights:
         return found
 
 
-class GameNetwork:
-    """A blueprint (see `blueprint.protocol`) from a network that is asked at every state.
+class GameNetwork(SoftBlueprint):
+    """The blueprint of a network with a column for each action.
 
     layout: of its game. temperature: of the policy, in payoffs; 1 where it has scores of its own.
     """
@@ -214,43 +215,13 @@ class GameNetwork:
     ) -> None:
         """Take the network of a game."""
         self.layout, self.weights, self.config, self.name = layout, weights, config, name
-        self.low, self.high = layout.game.payoff_range
+        self.plays = layout.game
+        self.low, self.high = self.plays.payoff_range
         self.temperature = 1.0 if weights.has_policy else config.temperature * layout.stake
 
-    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the value to `player` of each action, [m] float64. Raises ConfigError for another game."""
-        return self._asked(game, states, player, actions)[0]
-
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the probability of each action, [m] float64: softmax of scores, or of Q / temperature."""
-        return self._soft(self._asked(game, states, player, actions)[1], actions)
-
-    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
-        """Return the value to `player` of each decision state, [n] float64, from what it sees there.
-
-        Where it acts itself, that is the policy's mean of Q; where others do, V.
-        """
-        acts = game.player(states) == player
-        out = np.empty(len(states))
-        mine = np.flatnonzero(acts)
-        if len(mine):
-            actions = game.actions(states[mine])
-            q, scores = self._asked(game, states[mine], player, actions)
-            out[mine] = np.bincount(actions.rows, q * self._soft(scores, actions), minlength=len(mine))
-        others = np.flatnonzero(~acts)
-        if len(others):
-            features = self.layout.features.of(states[others], player, acts[others])
-            out[others] = np.clip(self.layout.stake * self.weights.answer(features)[0], self.low, self.high)
-        return out
-
     def _asked(
-        self, game: Game, states: Array, player: int, actions: Ragged
+        self, states: Array, player: int, actions: Ragged
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return Q in payoffs and the scores whose softmax is the policy, [m] both."""
-        if game.name != self.layout.game.name:
-            raise ConfigError(
-                f"{self.name}: it is a network for {self.layout.game.name}; got a state of {game.name}"
-            )
         if len(states) == 0:
             return np.zeros(0), np.zeros(0)
         features = self.layout.features.of(states, player, np.ones(len(states), bool))
@@ -260,14 +231,9 @@ class GameNetwork:
         q = np.clip(q, self.low, self.high)
         return q, scores[rows, columns].astype(np.float64) if self.weights.has_policy else q
 
-    def _soft(self, scores: NDArray[np.float64], actions: Ragged) -> NDArray[np.float64]:
-        if len(scores) == 0:
-            return scores
-        starts, counts = actions.offsets[:-1], actions.counts
-        highest = np.repeat(np.maximum.reduceat(scores, starts), counts)
-        weights = np.exp((scores - highest) / self.temperature)
-        found: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), counts)
-        return found
+    def _values(self, states: Array, player: int) -> NDArray[np.float64]:
+        features = self.layout.features.of(states, player, np.zeros(len(states), bool))
+        return np.clip(self.layout.stake * self.weights.answer(features)[0], self.low, self.high)
 
 
 def network_description(layout: NetworkLayout, config: GameNetworkConfig) -> dict[str, Any]:
