@@ -1,4 +1,4 @@
-"""Soft choices: one of each row's actions, drawn by the softmax of their values, or at random."""
+"""Soft choices: one of each row's actions, drawn by the softmax of values or at random; blueprints so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blueprint.structured import join
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = ["TopChoices", "choose_soft", "draw_soft", "near_best"]
+__all__ = ["TopChoices", "choose_soft", "draw_soft", "near_best", "soft_shares"]
 
 
 @kernel(nogil=True)
@@ -92,6 +92,26 @@ def near_best(values: Array, offsets: NDArray[np.int64], near: float) -> Array:
         return values
     best = np.maximum.reduceat(values, offsets[:-1])
     return np.where(values < np.repeat(best - near, np.diff(offsets)), -np.inf, values)
+
+
+def soft_shares(
+    scores: NDArray[np.float64], offsets: NDArray[np.int64], temperature: float
+) -> NDArray[np.float64]:
+    """Return the softmax of scores / temperature in each row, [m] float64; no row may be empty.
+
+    At temperature 0 the best score of a row has 1, the first among equals.
+    """
+    if len(scores) == 0:
+        return scores
+    starts, counts = offsets[:-1], np.diff(offsets)
+    below = scores - np.repeat(np.maximum.reduceat(scores, starts), counts)
+    if temperature > 0:
+        weights = np.exp(below / temperature)
+        found: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), counts)
+        return found
+    shares = np.zeros(len(scores))
+    shares[np.minimum.reduceat(np.where(below == 0, np.arange(len(scores)), len(scores)), starts)] = 1.0
+    return shares
 
 
 @dataclass(frozen=True, eq=False)

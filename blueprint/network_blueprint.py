@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.choosing import soft_shares
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -42,7 +43,8 @@ class NetworkBlueprint(ABC):
 
     def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64."""
-        return self._soft(self._asked(game, states, player, actions)[1], actions)
+        scores = self._asked(game, states, player, actions)[1]
+        return soft_shares(scores, actions.offsets, self.temperature)
 
     def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
         """Return the value to `player` of each state, [n] float64, from what it sees there.
@@ -56,7 +58,8 @@ class NetworkBlueprint(ABC):
         if len(mine):
             actions = game.actions(states[mine])
             q, scores = self._asked(game, states[mine], player, actions)
-            out[mine] = np.bincount(actions.rows, q * self._soft(scores, actions), minlength=len(mine))
+            chances = soft_shares(scores, actions.offsets, self.temperature)
+            out[mine] = np.bincount(actions.rows, q * chances, minlength=len(mine))
         if len(others):
             out[others] = np.clip(self.scale * self.views(states[others], player), self.low, self.high)
         return out
@@ -77,18 +80,3 @@ class NetworkBlueprint(ABC):
         values, scores = self.answer(states, player, actions)
         q = np.clip(self.scale * values, self.low, self.high)
         return q, q if scores is None else scores
-
-    def _soft(self, scores: NDArray[np.float64], actions: Ragged) -> NDArray[np.float64]:
-        if len(scores) == 0:
-            return scores
-        starts, counts = actions.offsets[:-1], actions.counts
-        below = scores - np.repeat(np.maximum.reduceat(scores, starts), counts)
-        if self.temperature > 0:
-            weights = np.exp(below / self.temperature)
-            found: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), counts)
-            return found
-        best = np.flatnonzero(below == 0)
-        _, first = np.unique(actions.rows[best], return_index=True)
-        probs = np.zeros(len(scores))
-        probs[best[first]] = 1.0
-        return probs

@@ -8,35 +8,14 @@ field is refused where the wing is missing, and checked by the wing where it is 
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from games.support.configuration import ConfigError, Configuration
+from games.support.own import registered
 
 __all__ = ["check_paper_fields", "paper_part"]
 
 WING = "blueprint.papers"
-PARTS = {
-    "recipe": "recipes:named_recipe",
-    "recipes": "recipes:RECIPES",
-    "check": "fields:check_fields",
-    "alpha": "fields:ALPHA",
-    "policy player": "top_policy:TopChooser",
-    "policy loss": "top_policy:policy_loss",
-    "GuanDan network": "danzero:DanZeroNetwork",
-    "GuanDan network in play": "danzero:DanZeroPlay",
-    "GuanDan player": "players:guandan_player",
-    "GuanDan style": "styles:StyledAgent",
-    "GuanDan pruning": "pruning:pruned_agent",
-    "climbing network": "listening:ListeningNetwork",
-    "climbing network in play": "listening:ListeningMoves",
-    "climbing network unheard": "listening:unheard",
-    "climbing player": "players:climbing_player",
-    "climbing style": "styles:load_persona_agent",
-    "climbing pruning": "pruning:kept_words",
-    "labels": "players:labels",
-}
-"""Where each part is: module of the wing and name."""
 OFF: dict[str, tuple[object, ...]] = {"kind": ("ours",), "prune": (-1, None), "heeds": (True,)}
 """Values by which a field asks for nothing, where they are not 0, "", False and None."""
 
@@ -46,9 +25,8 @@ def paper_part(name: str, wanted: str = "") -> Any:
 
     wanted: what asks for it, for the message. Raises ConfigError where the wing is missing.
     """
-    module, _, attribute = PARTS[name].partition(":")
     try:
-        return getattr(importlib.import_module(f"{WING}.{module}"), attribute)
+        return registered(f"{WING}.{registered(f'{WING}:PARTS')[name]}")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith(WING):
             raise ConfigError(

@@ -6,8 +6,9 @@ own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a 
 and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of its own
 (`gs2.commands.exploit.Exploiting`). training: of its network (`gs2.commands.training.learners.GameLearner`).
 environment: what its positions and listed moves look like, `views` and `moves` (`gs2.environments`). teacher:
-the rule agent that guides the first training of a network. face: how its cards look in the browser
-(`gs2.web.games.card_face.Face`).
+the rule agent that guides the first training of a network, and may be seated. face: how its cards look in the
+browser (`gs2.web.games.card_face.Face`). tables: what its tables there need, where they are its own
+(`gs2.web.house`). review: a module with `review_preset` and REVIEW, the function that judges a record.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ WINGS = {
         "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
         "training": "gs2.commands.guandan.train_guandan:GUANDAN",
         "environment": "games.guandan.views.listed_moves:ROWS",
+        "tables": "gs2.web.guandan.match_tables:MatchTables",
+        "review": "gs2.guandan.review.review_presets:",
     },
     "guandan_match": {"environment": "games.guandan.views.listed_moves:ROWS"},
     "doudizhu": {

@@ -23,7 +23,7 @@ def block_starts(blocks: Blocks) -> Any:
     for _, width in blocks:
         starts.append(total)
         total += width
-    kind: Any = namedtuple("kind", [name for name, _ in blocks])
+    kind: Any = namedtuple("kind", [name for name, _ in blocks])  # type: ignore[misc]  # names are data
     return kind(*starts)
 
 

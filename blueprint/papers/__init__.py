@@ -1,5 +1,27 @@
 """Systems of published papers, and the parts that they alone use: DanZero, DanZero+, SDMC, PDHQN and ODMC.
 
-Nothing else imports this folder. Fields of configurations switch its parts on, by the table of
-`blueprint.paper_parts`; without the folder such a field is refused in words, and all else works.
+Nothing else imports this folder. Fields of configurations switch its parts on, by the
+table here (`blueprint.paper_parts`); without the folder such a field is refused in words, and all else works.
 """
+
+PARTS = {
+    "recipe": "recipes:named_recipe",
+    "recipes": "recipes:RECIPES",
+    "check": "fields:check_fields",
+    "alpha": "fields:ALPHA",
+    "policy player": "top_policy:TopChooser",
+    "policy loss": "top_policy:policy_loss",
+    "GuanDan network": "danzero:DanZeroNetwork",
+    "GuanDan network in play": "danzero:DanZeroPlay",
+    "GuanDan player": "players:guandan_player",
+    "GuanDan style": "styles:StyledAgent",
+    "GuanDan pruning": "pruning:pruned_agent",
+    "climbing network": "listening:ListeningNetwork",
+    "climbing network in play": "listening:ListeningMoves",
+    "climbing network unheard": "listening:unheard",
+    "climbing player": "players:climbing_player",
+    "climbing style": "styles:load_persona_agent",
+    "climbing pruning": "pruning:kept_words",
+    "labels": "players:labels",
+}
+"""Where each part is: module of the wing and name."""

@@ -67,6 +67,18 @@ class Recipe(Configuration):
         """Return the recipe's network and training for DouDiZhu and Big2; raise ConfigError as above."""
         return ClimbingConfig(**{**self.climbing, "recipe": self.name, **changes})
 
+    def told(self) -> dict[str, str]:
+        """Return the recipe in words, by what they are about."""
+        return {
+            "source": self.source,
+            "network": _words(self.network) or "the default",
+            "training": _words(self.train) or "the default",
+            "plays": _words(self.play) or "its best move",
+            "doudizhu, big2": _words(self.climbing) or "the default",
+            "claim": self.claim,
+            "differs": self.differs,
+        }
+
     def agent(self, path: str) -> str:
         """Return the name of the agent that plays a checkpoint as the paper's does (`gs2 match`)."""
         if not self.play:
@@ -77,6 +89,11 @@ class Recipe(Configuration):
 
 def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _words(fields: dict[str, Any]) -> str:
+    words = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in fields.items()}
+    return ", ".join(f"{name}={value}" for name, value in words.items())
 
 
 PARTS = ("kind", "critic", "past", "hands", "stakes", "branch", "personality", "opponent")

@@ -2,7 +2,7 @@
 
     from gs2.environments.game_env import GameEnv
 
-    env = GameEnv("doudizhu")
+    env = GameEnv("leduc_poker")
     env.reset(seed=7)
     for agent in env.agent_iter():
         observation, reward, terminated, truncated, info = env.last()
@@ -39,7 +39,7 @@ class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
 
     game: a game, or its string; games whose payoffs do not sum to zero are played as well, and
         games that `load_game` leaves to records, such as a match of many rounds.
-    moves: how they are numbered, see `spaces`: "auto", "table" (DouDiZhu), "listed" or "found".
+    moves: how they are numbered, see `spaces`: "auto", "table", "listed" or "found".
     observation: what a seat is told, see `spaces`: "auto", "rows", "game", "words", "key", a game's own.
     max_moves: of a list of moves; None for one that is enough.
     looks: for moves found by playing, how often 4,096 random plays look for them.

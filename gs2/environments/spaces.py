@@ -10,18 +10,17 @@ A seat is told a row of numbers of what it knows, and nothing of what is hidden 
 
 Moves have a fixed number each, or places in a list with features:
 
-- `table`: DouDiZhu's 27,472 moves, in an auction the four calls behind them. A number is one move everywhere,
-  so that a mask over a network's columns is all there is to it.
+- `table`: the number that an action is, for games that say below which their moves' numbers lie
+  (`move_numbers`). A number is one move everywhere, so that a mask over a network's columns is all there is.
 - `listed`: places in the list of legal moves; a row of bits says what each does. For games whose moves are
-  inputs (`moves_are_inputs`): the rows are those that gs2's own networks are shown. A fixed space of Big2
-  would have some 20,000 numbers of single sets of cards, nearly all of them never legal in a round, and what
-  is learned of one would say nothing of the next. A game may register rows of its own (`gs2.wings`).
+  inputs (`moves_are_inputs`): the rows are those that gs2's own networks are shown. Where moves are sets of
+  cards, a fixed space would have some 20,000 numbers, nearly all of them never legal in a round, and what is
+  learned of one would say nothing of the next. A game may register rows of its own (`gs2.wings`).
 - `found`: a number for each action that random plays come across, for games with few distinct actions.
 """
 
 from __future__ import annotations
 
-from math import comb
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,9 +28,6 @@ from numpy.typing import NDArray
 
 from blueprint.climbing.move_inputs import MoveInputs, RowInputs, move_inputs
 from blueprint.research.infoset_features import ActionColumns, InfosetFeatures, feature_kind, scalar_actions
-from games.climbing.big2.big2 import Big2
-from games.climbing.doudizhu.doudizhu import DouDizhu
-from games.climbing.doudizhu.round_state import CALLS, DEALS
 from games.game import Game, GameError
 from games.support.array_types import Array
 from gs2.wings import own_part
@@ -39,10 +35,8 @@ from gs2.wings import own_part
 __all__ = ["MOVE_KINDS", "VIEWS", "MoveSpace", "SeatView", "move_space", "seat_view"]
 
 MOVE_KINDS = ("auto", "table", "listed", "found")
-LISTED_DOUDIZHU = 1024
-"""Well above the longest list that climbing from hand to hand found: 519 moves of 20 cards."""
-LISTED_BIG2 = 4096
-"""Likewise: 1,364 of 17 cards and 3,567 of 26."""
+LONGEST = 1024
+"""Length of a list of moves where the game does not say what none of its lists exceeds (`longest_list`)."""
 
 
 class MoveSpace(Protocol):
@@ -80,10 +74,10 @@ class _Numbered:
 
 
 class _TableMoves(_Numbered):
-    """The moves of DouDiZhu by their place in its table."""
+    """Moves that are numbers themselves."""
 
-    def __init__(self, game: DouDizhu) -> None:
-        self.size = DEALS if game.by_bid else CALLS
+    def __init__(self, size: int) -> None:
+        self.size = size
 
     def numbers(self, legal: Array) -> NDArray[np.int64]:
         return np.asarray(legal, np.int64)
@@ -117,7 +111,7 @@ class _InputRows:
     dtype: type[np.uint8] | type[np.int8] = np.uint8
 
     def __init__(self, game: Game) -> None:
-        self.inputs, self.longest = move_inputs(game), _longest_list(game)
+        self.inputs, self.longest = move_inputs(game), int(getattr(game, "longest_list", LONGEST))
         self.width, self.high = self.inputs.move_bits, 255 if isinstance(self.inputs, RowInputs) else 1
 
     def rows(self, states: Array, seat: int, legal: Array) -> Array:
@@ -148,26 +142,27 @@ class _ListedMoves:
 def move_space(game: Game, kind: str = "auto", *, max_moves: int | None = None, looks: int = 2) -> MoveSpace:
     """Return how the moves of a game are numbered.
 
-    kind: of MOVE_KINDS; auto is `table` for DouDiZhu, `listed` for other games whose moves are inputs or have
-        rows of their own, and `found` for the rest. max_moves: of a list. looks: at the game for `found`,
-        4,096 random plays each.
+    kind: of MOVE_KINDS; auto is `table` for games that have one, `listed` for others whose moves are inputs
+        or have rows of their own, and `found` for the rest. max_moves: of a list. looks: at the game for
+        `found`, 4,096 random plays each.
     Raises GameError if the game cannot be numbered so.
     """
     if kind not in MOVE_KINDS:
         raise GameError(f"{game.name}: moves is one of {', '.join(MOVE_KINDS)}; got {kind!r}")
     own = own_part(game.name, "environment")
+    table = int(getattr(game, "move_numbers", 0))
     as_inputs = own is not None or bool(getattr(game, "moves_are_inputs", False))
     if kind == "auto":
-        kind = "table" if isinstance(game, DouDizhu) else "listed" if as_inputs else "found"
+        kind = "table" if table else "listed" if as_inputs else "found"
     if max_moves is not None and (kind != "listed" or max_moves < 1):
         raise GameError(
             f"{game.name}: max_moves must be at least 1, and moves listed; got {max_moves} for {kind}; leave "
             "it out"
         )
     if kind == "table":
-        if not isinstance(game, DouDizhu):
-            raise GameError(f"{game.name}: only doudizhu has a table of moves; leave moves out")
-        return _TableMoves(game)
+        if not table:
+            raise GameError(f"{game.name}: it has no table of moves; leave moves out")
+        return _TableMoves(table)
     if kind == "found":
         if as_inputs:
             raise GameError(f"{game.name}: it has too many moves to find them by playing; leave moves out")
@@ -179,15 +174,6 @@ def move_space(game: Game, kind: str = "auto", *, max_moves: int | None = None, 
             f"{game.name}: moves are listed only where something says what they do; leave moves out"
         )
     return _ListedMoves(game.name, _InputRows(game) if own is None else own.moves(game), max_moves)
-
-
-def _longest_list(game: Game) -> int:
-    """Return a length that no list of legal moves exceeds, as far as is known."""
-    if not isinstance(game, Big2):
-        return LISTED_DOUDIZHU
-    hand = game.rules.hand
-    ranks = -(-hand // 4)  # as few as may be: then pairs and triples are as many as may be
-    return min(1 + hand + (comb(4, 2) + comb(4, 3)) * ranks + comb(hand, 5), LISTED_BIG2)
 
 
 VIEWS = ("auto", "rows", "game", "words", "key")

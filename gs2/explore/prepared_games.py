@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from blueprint.networks import OF_GAMES
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.tree import TreeBudget, grow
 from cfr.tree.memory import SEARCH_BYTES, TooLarge
@@ -29,8 +30,8 @@ KEPT_HISTORIES = 2_500_000
 """Histories of all games together that are kept, the last one in any case."""
 KEPT_STRATEGIES = 4
 """Blueprints kept of each game."""
-NOT_LISTED = ("big2", "doudizhu", "guandan")
-"""Games here that have no tree, or too large a one as they come."""
+NOT_LISTED = frozenset(OF_GAMES)
+"""Games that register networks of their own: their trees are too large as they come."""
 
 
 @dataclass(eq=False)

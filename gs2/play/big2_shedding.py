@@ -19,12 +19,12 @@ from games.climbing.big2.big2_rules import PLAYERS, Book
 from games.climbing.big2.card_masks import count_cards, lowest_place
 from games.climbing.big2.combinations import play_head
 from games.climbing.big2.table_rows import BIG2_STATE, HELD
-from games.game import GameError
 from games.round_rows import views
 from games.support.array_types import Ints
 from games.support.kernel import kernel
+from gs2.play.shedding import SheddingAgent
 
-__all__ = ["BIG2_SHEDDING", "Big2SheddingAgent"]
+__all__ = ["BIG2_SHEDDING"]
 
 NEAR_END = 3
 """Cards left to another seat from which on plays that cost a turn are worth it."""
@@ -74,25 +74,13 @@ def _choose(words: Ints, seats: Ints, offsets: Ints, actions: Ints, book: Book, 
                 out[i] = j
 
 
-class Big2SheddingAgent:
-    """The rule agent: deterministic, as fast as its count of turns."""
-
-    name = "big2-shedding"
-
-    def __call__(self, decisions: Decisions) -> Ints:
-        """Return one action per decision, as an index within its row.
-
-        Raises GameError at any game but Big2.
-        """
-        game = decisions.game
-        if not isinstance(game, Big2):
-            raise GameError(f"{self.name}: this agent plays big2 alone; got {game.name}")
-        words, _ = views(np.ascontiguousarray(decisions.states[decisions.rows], BIG2_STATE))
-        chosen = np.empty(len(decisions), np.int64)
-        moves = np.ascontiguousarray(decisions.actions, np.uint64).view(np.int64)
-        _choose(words, decisions.seats, decisions.offsets, moves, game.rules.book(), chosen)
-        return chosen - decisions.offsets[:-1]
+def _chosen(decisions: Decisions, out: Ints) -> None:
+    game = decisions.game
+    assert isinstance(game, Big2)
+    words, _ = views(np.ascontiguousarray(decisions.states[decisions.rows], BIG2_STATE))
+    moves = np.ascontiguousarray(decisions.actions, np.uint64).view(np.int64)
+    _choose(words, decisions.seats, decisions.offsets, moves, game.rules.book(), out)
 
 
-BIG2_SHEDDING = Big2SheddingAgent()
+BIG2_SHEDDING = SheddingAgent("big2-shedding", "big2", _chosen)
 """The agent, ready to be named as MODULE:NAME."""

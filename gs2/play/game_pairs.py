@@ -5,7 +5,7 @@
 
 A game of two teams is played in pairs, with the seats swapped. One of more teams is played as often as it
 has teams, and such a set is called a pair all the same: in each the second agent is all other teams. Where no
-teams are true from the start, as in DouDiZhu with an auction, each seat is a team here.
+teams are true from the start, as where an auction makes the teams, each seat is a team here.
 
 Every random number of a game has a name: the number of its pair, whose it is (chance, or a seat) and how many
 of that came before. So the second game of a pair sees the chance events of the first as far as both go on

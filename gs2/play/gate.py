@@ -1,6 +1,6 @@
 """Whether an agent of any game beats another beyond doubt, by looks that stop once it is clear.
 
-found = gate(Challenge(Meeting("doudizhu", "new.safetensors", "network")), output=path)
+found = gate(Challenge(Meeting("leduc_poker", "new.safetensors", "cfr:100")), output=path)
 found.verdict, found.low, found.high
 """
 

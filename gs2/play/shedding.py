@@ -9,11 +9,12 @@ lowest move that costs no turn, and lets a partner's move stand. The rules are o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from blueprint.climbing.doudizhu.doudizhu_turns import TURN_ROOM, doudizhu_turns
 from blueprint.protocol import Decisions
-from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import BOMB, PASS, SOLO, Tables, move_table
 from games.climbing.doudizhu.round_state import (
     BID,
@@ -105,23 +106,33 @@ def _choose(
 
 
 class SheddingAgent:
-    """The rule agent: deterministic, as fast as its count of turns."""
+    """A rule agent of one game: deterministic, as fast as its count of turns.
 
-    name = "shedding"
+    name: of the agent. plays: the name of its game. choose: called with decisions and room [n] for the places
+    of the actions that it chooses.
+    """
+
+    def __init__(self, name: str, plays: str, choose: Callable[..., None]) -> None:
+        self.name, self.plays, self.choose = name, plays, choose
 
     def __call__(self, decisions: Decisions) -> Ints:
         """Return one action per decision, as an index within its row.
 
-        Raises GameError at any game but DouDiZhu.
+        Raises GameError at any game but its own.
         """
-        if not isinstance(decisions.game, DouDizhu):
-            raise GameError(f"{self.name}: this agent plays doudizhu alone; got {decisions.game.name}")
-        words, _, marks = round_views(np.ascontiguousarray(decisions.states[decisions.rows], ROUND))
+        game = decisions.game
+        if game.name.partition("(")[0] != self.plays:
+            raise GameError(f"{self.name}: this agent plays {self.plays} alone; got {game.name}")
         chosen = np.empty(len(decisions), np.int64)
-        moves = np.ascontiguousarray(decisions.actions, np.int64)
-        _choose(words, marks, decisions.seats, decisions.offsets, moves, move_table().tables, chosen)
+        self.choose(decisions, chosen)
         return chosen - decisions.offsets[:-1]
 
 
-SHEDDING = SheddingAgent()
+def _chosen(decisions: Decisions, out: Ints) -> None:
+    words, _, marks = round_views(np.ascontiguousarray(decisions.states[decisions.rows], ROUND))
+    moves = np.ascontiguousarray(decisions.actions, np.int64)
+    _choose(words, marks, decisions.seats, decisions.offsets, moves, move_table().tables, out)
+
+
+SHEDDING = SheddingAgent("shedding", "doudizhu", _chosen)
 """The agent, ready to be named as MODULE:NAME."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.choosing import soft_shares
 from cfr.policies.policy import load_policy, uniform_policy
 from cfr.policies.policy_words import load_policy_json, read_policy_json
 from cfr.private_moves.form import list_private_moves
@@ -224,10 +225,7 @@ def soft_policy(tree: FlatTree, q: NDArray[np.float64], temperature: float) -> N
     """
     if not temperature > 0:
         raise ValueError(f"soft_policy: temperature must be positive, in payoffs; got {temperature}")
-    starts, sizes = tree.infoset_offset[:-1], np.diff(tree.infoset_offset)
-    weights = np.exp((q - np.repeat(np.maximum.reduceat(q, starts), sizes)) / temperature)
-    policy: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), sizes)
-    return policy
+    return soft_shares(q, tree.infoset_offset, temperature)
 
 
 @kernel

@@ -15,7 +15,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
-from gs2.guandan.review.review_presets import review_preset
+from games.support.own import registered
 from gs2.web.answers import Answer, NoSuch, answering, json_answer, name_in, object_of
 from gs2.web.guard import Guard
 from gs2.web.house import House
@@ -23,6 +23,7 @@ from gs2.web.pages import STATIC, index_page
 from gs2.web.tables.table import Refused, Table
 from gs2.web.tables.table_socket import TableSocket
 from gs2.web.tables.table_view import table_row
+from gs2.wings import FIRST, games_with
 
 __all__ = ["make_app"]
 
@@ -95,8 +96,9 @@ class _Site:
     def _review(self, text: str, name: str, preset: Any) -> Response:
         if not isinstance(preset, str):
             raise Refused("wrong", f"a preset is a name; got {preset!r:.40}")
-        review_preset(preset)
-        return self._job("review", "gs2.guandan.review.reviewing:review_text", text, name, preset, self.cache)
+        review = registered(games_with("review")[FIRST])
+        review.review_preset(preset)
+        return self._job("review", review.REVIEW, text, name, preset, self.cache)
 
     async def solve(self, request: Request) -> Response:
         return self._job("solve", SOLVE, await object_of(request))

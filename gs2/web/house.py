@@ -10,20 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from games.support.own import registered
 from gs2.web.answers import NoSuch
 from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import game_offers
-from gs2.web.guandan.match_tables import MatchTables
 from gs2.web.jobs import Jobs
 from gs2.web.tables.table import LONGEST_PACE, Refused, Table
-from gs2.web.tables.table_log import (
-    MATCHES,
-    TableLog,
-    TableSetup,
-    read_table,
-    stored_table,
-    stored_tables,
-)
+from gs2.web.tables.table_log import TableLog, TableSetup, read_table, stored_table, stored_tables
+from gs2.wings import FIRST, games_with
 
 __all__ = ["House"]
 
@@ -38,9 +32,9 @@ SEEDS = 2**63
 class House:
     """All tables of a server, and what they share.
 
-    folder: of the tables' files. agents, game_agents: names that may be seated at GuanDan and at other games,
-    beside those that are listed. games: further ones, FILE.py:GAME each. workers: processes for each agent of
-    GuanDan.
+    folder: of the tables' files. agents, game_agents: names that may be seated at games with tables of
+    their own and at all others, beside those that are listed. games: further ones, FILE.py:GAME each.
+    workers: processes for each agent at tables of their own.
     """
 
     def __init__(
@@ -54,7 +48,10 @@ class House:
     ) -> None:
         self.folder = folder
         self.jobs = Jobs()
-        self.matches = MatchTables(self.jobs, agents, workers=workers)
+        self.own: dict[str, Any] = {
+            game: registered(where)(self.jobs, agents, workers=workers)
+            for game, where in games_with("tables").items()
+        }
         self.games = GameTables(game_agents, games)
         self.tables: dict[str, Table[Any]] = {}
         self.damaged: list[str] = []
@@ -68,13 +65,13 @@ class House:
         for path in reversed(stored_tables(self.folder)[:MOST_TABLES]):
             await self._open(path)
 
-    def kind(self, game: Any) -> MatchTables | GameTables:
-        """Return what tables of a game need."""
-        return self.matches if game == MATCHES else self.games
+    def kind(self, game: Any) -> Any:
+        """Return what tables of a game need: as the game registers, or as all others (`GameTables`)."""
+        return self.own.get(game, self.games) if isinstance(game, str) else self.games
 
     def offers(self) -> list[dict[str, Any]]:
         """Return the games as the page lists them, each with its options and agents."""
-        return [self.matches.offer, *game_offers(self.games.agents, self.games.own)]
+        return [*(kind.offer for kind in self.own.values()), *game_offers(self.games.agents, self.games.own)]
 
     async def table(self, key: str) -> Table[Any]:
         """Return the table of an id, opened from its file if it is not open.
@@ -102,7 +99,7 @@ class House:
         Raises Refused at what cannot be.
         """
         seed, pace = _seed(data), _pace(data)
-        kind: Any = self.kind(data.get("game", MATCHES))
+        kind = self.kind(data.get("game", FIRST))
         fields = await kind.asked(data)
         setup = TableSetup(
             id=secrets.token_urlsafe(9), seed=seed, pace=pace, created=round(time.time(), 3), **fields
@@ -119,8 +116,8 @@ class House:
         """End everything; the tables stay on disk."""
         for table in self.tables.values():
             table.close()
-        self.matches.close()
-        self.games.close()
+        for kind in (*self.own.values(), self.games):
+            kind.close()
         self.jobs.close()
 
     async def _open(self, path: Path) -> None:
@@ -128,7 +125,7 @@ class House:
         log = None
         try:
             setup, lines = read_table(path)
-            kind: Any = self.kind(setup.game)
+            kind = self.kind(setup.game)
             play = await kind.play(setup)
             log = TableLog(path, setup, new=False)
             # beside the event loop: kernels may have to be compiled

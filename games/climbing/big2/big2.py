@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
+from math import comb
 from operator import or_
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from games.climbing.big2.big2_rules import PARAMETERS, Big2Rules
 from games.climbing.big2.big2_words import NO_LEAD, Big2Words
-from games.climbing.big2.card_masks import ASIDE, DEAL, card_bits
+from games.climbing.big2.card_masks import ASIDE, DEAL
 from games.climbing.big2.combinations import play_kinds
 from games.climbing.big2.hidden_hands import draw_deals
 from games.climbing.big2.record_keys import KnownRecord, TurnOrder, record_keys, record_of_key, record_width
@@ -28,9 +29,9 @@ from games.climbing.big2.table_rows import (
     dealt_rounds,
     first_misfit,
     legal_plays,
-    play_randomly,
     settle_rounds,
 )
+from games.climbing.big2.table_rows import play_randomly as random_play
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.infosets import infoset_at, unknown_infoset
 from games.parameters import Parameter, canonical_name
@@ -61,6 +62,8 @@ class Big2:
     parameters: tuple[Parameter, ...] = PARAMETERS
     moves_are_inputs = True
     """Plays are too many for a column each: a network is shown what they do (`blueprint.climbing`)."""
+    MOST_LISTED = 4096
+    """Above the longest lists found: 1,364 plays of 17 cards and 3,567 of 26."""
 
     def __init__(self, **values: Any) -> None:
         unknown = values.keys() - {parameter.name for parameter in PARAMETERS}
@@ -76,6 +79,13 @@ class Big2:
         self.words = Big2Words(rules)
         self._book = rules.book()
         self._cost = rules.penalties()
+
+    @property
+    def longest_list(self) -> int:
+        """A length that no list of legal actions exceeds, as far as is known."""
+        hand = self.rules.hand
+        ranks = -(-hand // 4)  # as few as may be: then pairs and triples are as many as may be
+        return min(1 + hand + (comb(4, 2) + comb(4, 3)) * ranks + comb(hand, 5), self.MOST_LISTED)
 
     def root(self) -> Rows:
         """Return the state before the first card is dealt, a batch of one BIG2_STATE."""
@@ -195,10 +205,6 @@ class Big2:
             raise GameError(f"{self.name}: a seat must be in [0, {self.num_players}); got {player}")
         return record_keys(states, player, len(self.rules.deck), self.key_width)
 
-    def features(self, states: Rows, player: int) -> NDArray[np.uint8]:
-        """Return what a network sees of what a seat knows, [n, width] uint8 (see `big2_features`)."""
-        return big2_features(self.rules, states, player)
-
     def action_type(self, actions: Array) -> NDArray[np.int64]:
         """Return the kind of each action, [m] int64, by its place in PLAY_KINDS."""
         return play_kinds(actions, self._book)
@@ -244,9 +250,9 @@ class Big2:
         table = np.concatenate([given, np.tile(line, (n, 1))], axis=1)
         return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
 
-    def played_out(self, states: Rows, rng: np.random.Generator) -> tuple[Rows, NDArray[np.int64]]:
+    def play_randomly(self, states: Rows, rng: np.random.Generator) -> tuple[Rows, NDArray[np.int64]]:
         """Return dealt rounds after uniformly random play to the end, and the decisions of each, [n]."""
-        return play_randomly(states, rng, self._book)
+        return random_play(states, rng, self._book)
 
     def _spoken(self, text: str) -> Infoset | None:
         """Return the infoset that a text names, by playing its line from a deal that agrees; or None."""
@@ -288,52 +294,3 @@ def _cards_in(masks: NDArray[np.uint64]) -> NDArray[np.int64]:
     bits = np.unpackbits(np.ascontiguousarray(masks, "<u8").view(np.uint8).reshape(*masks.shape, 8), axis=-1)
     count: NDArray[np.int64] = bits.sum(-1, dtype=np.int64)
     return count
-
-
-RECENT = 8
-"""Last plays whose cards and seats are told; the cards that each seat has played are told in any case."""
-
-
-def big2_features(rules: Big2Rules, states: Rows, player: int) -> NDArray[np.uint8]:
-    """Return what a seat knows as bits, [n, width] uint8; seats are counted from the looker's own.
-
-    Each of the following as bits, cards by place in the deck: own hand; cards unseen; cards that each seat
-    has played; how many each has left, in unary; the play to beat, and whose it is; who acts; passes since,
-    in unary; who waits for the next lead; cards and seat of the last RECENT plays.
-    What is left out is the order of earlier plays: infosets that differ in it alone look alike.
-    states: [n] BIG2_STATE. The width follows from the rules.
-    """
-    n, deck, seats = len(states), rules.deck, rules.players
-    order = (player + np.arange(seats)) % seats
-    own = states["hand"][:, player]
-    played = states["played"][:, order]
-    whole = np.uint64(sum(1 << int(card) for card in deck))
-    gone = np.bitwise_or.reduce(played, axis=1)
-    left = rules.hand - card_bits(played, deck).sum(2, dtype=np.int64)
-
-    def seat_bits(seat: NDArray[np.int64], known: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return one bit for each seat from the looker's own, [n, seats]; none where it is not known."""
-        found: NDArray[np.bool_] = (seat[:, None] - player) % seats == np.arange(seats)
-        return found & known[:, None]
-
-    acting = states["player"].astype(np.int64)
-    owner = states["owner"].astype(np.int64)
-    parts = [
-        card_bits(own, deck),
-        card_bits(whole & ~(own | gone), deck),
-        card_bits(played, deck).reshape(n, seats * len(deck)),
-        (left[:, :, None] > np.arange(rules.hand)).reshape(n, seats * rules.hand),
-        card_bits(states["beat"], deck),
-        seat_bits(owner, states["beat"] != 0),
-        seat_bits(acting, acting >= 0),
-        states["passes"][:, None] > np.arange(seats - 1),
-        states["out"].astype(np.int64)[:, None] >> order & 1,
-    ]
-    went = states["went"][:, deck].astype(np.int64)
-    plays = states["plays"].astype(np.int64)
-    for back in range(RECENT):
-        wanted = plays - back
-        cards = (went & 63 == wanted[:, None]) & (wanted > 0)[:, None]
-        # every card of a play has the same seat in its upper bits
-        parts += [cards, seat_bits((went * cards).max(1, initial=0) >> 6, wanted > 0)]
-    return np.concatenate([part.astype(np.uint8) for part in parts], axis=1)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
 from games.game import GameError
 from games.support.kernel import kernel
@@ -20,7 +19,6 @@ __all__ = [
     "ASIDE",
     "DEAL",
     "RANK_NAMES",
-    "card_bits",
     "card_words",
     "count_cards",
     "lowest_place",
@@ -89,12 +87,3 @@ def read_cards(text: str, suits: str, deck: int) -> int:
             raise GameError(f"big2: a deck holds each card once; got {name} twice; name it once")
         mask |= bit
     return mask
-
-
-def card_bits(masks: NDArray[np.uint64], deck: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return which cards each mask holds, [..., cards] uint8 of 0 and 1.
-
-    masks: [...] uint64. deck: [cards] int64, the places of the cards that there are.
-    """
-    bits: NDArray[np.uint64] = masks[..., None] >> deck.astype(np.uint64) & np.uint64(1)
-    return bits.astype(np.uint8)

@@ -57,23 +57,9 @@ def _show_recipes() -> None:
     from blueprint.paper_parts import paper_part
 
     for recipe in paper_part("recipes", "--recipe").values():
-        rows = {
-            "source": recipe.source,
-            "network": _words(recipe.network) or "the default",
-            "training": _words(recipe.train) or "the default",
-            "plays": _words(recipe.play) or "its best move",
-            ", ".join(MOVE_GAMES).lower(): _words(recipe.climbing) or "the default",
-            "claim": recipe.claim,
-            "differs": recipe.differs,
-        }
         stdout().print(f"[bold]{recipe.name}[/bold]: {recipe.system}", soft_wrap=True, highlight=False)
-        for name, words in rows.items():
+        for name, words in recipe.told().items():
             stdout().print(f"  {name}: {words}", soft_wrap=True, highlight=False, markup=False)
-
-
-def _words(fields: dict[str, Any]) -> str:
-    words = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in fields.items()}
-    return ", ".join(f"{name}={value}" for name, value in words.items())
 
 
 def changed_fields(kind: Any, seed: int | None, **settings: tuple[str, ...]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from gs2.commands.common import (
 )
 from gs2.commands.training.learners import FILE, FOLDER, GameLearner, learner_of, learners
 from gs2.commands.training.run_options import RECIPE, Watched
+from gs2.wings import FIRST
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -226,11 +227,11 @@ def _spelled(game: str | None, output: str | None, older: str | None) -> tuple[s
         return older, game if output is None else output
     if game is not None and output is None and not is_game:
         click.echo(
-            "gs2: gs2 train DIRECTORY is an older spelling; it is now: gs2 train guandan -o DIRECTORY",
+            f"gs2: gs2 train DIRECTORY is an older spelling; it is now: gs2 train {FIRST} -o DIRECTORY",
             err=True,
         )
-        return "guandan", game
-    return "guandan" if game is None else game, output
+        return FIRST, game
+    return FIRST if game is None else game, output
 
 
 def _check_given(learner: GameLearner, game: str) -> None:

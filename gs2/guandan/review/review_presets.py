@@ -9,6 +9,7 @@ __all__ = [
     "BLUNDER",
     "INACCURACY",
     "MISTAKE",
+    "REVIEW",
     "REVIEW_PRESETS",
     "SURE",
     "VERDICTS",
@@ -16,6 +17,8 @@ __all__ = [
     "verdict_of",
 ]
 
+REVIEW = "gs2.guandan.review.reviewing:review_text"
+"""What reviews a record in a process of its own: called with its text, a name, a preset and a cache."""
 VERDICTS = ("best", "level", "inaccuracy", "mistake", "blunder")
 """From good to bad. "level": as good as the best as far as the search can tell."""
 INACCURACY, MISTAKE, BLUNDER = 0.05, 0.25, 0.75

@@ -22,7 +22,8 @@ from games.registry import load_game
 from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
 from gs2.play.search_agent import SearchAgent, Situation
-from gs2.web.games.fixed_landlord import fixed_history, points_of_payoff
+from gs2.web.games.card_face import card_face
+from gs2.wings import games_with
 
 __all__ = ["Seated", "agent_answer", "agent_ready", "agent_view"]
 
@@ -36,8 +37,6 @@ MOST_SHOWN = 12
 Progress = Callable[[int, int], None]
 _loaded: OrderedDict[tuple[str, str], tuple[Game, Agent]] = OrderedDict()
 _ONE = np.zeros(1, np.int64)
-CALLER = "gs2.play.shedding:SHEDDING"
-"""Who calls for the landlord in place of an agent that knows no auction."""
 
 
 @dataclass(frozen=True)
@@ -61,17 +60,20 @@ def _agent(game: str, name: str) -> tuple[Game, Agent]:
 
 
 def _turned(seated: Seated, history: Array, progress: Progress) -> tuple[Game, Agent, Array]:
-    """Return the game that an agent plays, the agent and the history there; a caller's during an auction.
+    """Return the game that an agent plays, the agent and the history there.
 
+    During an auction that it does not know, the game's rule agent calls in its place.
     progress: told once they are loaded.
     """
     plays, name = seated.played_as, seated.name
     if plays != seated.game:
-        table, _ = _agent(seated.game, CALLER)
-        landlord = int(state_at(table, history, 0, trail=False)[0]["landlord"][0])
-        fixed = fixed_history(history, landlord)
+        caller = games_with("teacher")[seated.game.partition("(")[0]]
+        table, _ = _agent(seated.game, caller)
+        face = card_face(table)
+        state = state_at(table, history, 0, trail=False)[0]
+        fixed = None if face is None else face.fixed_history(history, state)
         if fixed is None:
-            plays, name = seated.game, CALLER
+            plays, name = seated.game, caller
         else:
             history = fixed
     game, agent = _agent(plays, name)
@@ -137,7 +139,8 @@ def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[st
     values: Array | None = None
     table = load_game(seated.game, general_sum=True) if seated.game != game.name else game
     before = state_at(table, at_table, 0, trail=False)[0]
-    points = points_of_payoff(table, game, before, int(table.player(before)[0]))
+    face = card_face(table)
+    points = 1.0 if face is None else face.unit(game, before, int(table.player(before)[0]))
     if blueprint is not None:
         unit = 1.0 if getattr(blueprint, "wins", False) else points
         values = unit * np.asarray(blueprint.q(game, state, seat, legal), np.float64)

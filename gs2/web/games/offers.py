@@ -17,7 +17,7 @@ from games.game import Game, GameError
 from games.parameters import Bool, Int, Ints, OneOf, Parameter
 from games.registry import game_spec, load_game
 from games.support.own import is_own, own_object
-from gs2.web.games.fixed_landlord import fixed_form
+from gs2.web.games.card_face import card_face
 from gs2.web.tables.seat_labels import seat_labels
 from gs2.web.tables.table import Refused
 from gs2.wings import FIRST, TITLES, games_with
@@ -68,7 +68,8 @@ class AgentOffer:
             return None
         if self.exactly in (None, game.name):
             return game.name
-        fixed = fixed_form(game)
+        face = card_face(game)
+        fixed = None if face is None else face.fixed_form()
         return fixed if self.exactly == fixed else None
 
 

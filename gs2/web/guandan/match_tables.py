@@ -15,7 +15,7 @@ from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.jobs import Jobs, JobsFull
 from gs2.web.tables.seat_labels import seat_labels, without_folders
 from gs2.web.tables.table import Refused
-from gs2.web.tables.table_log import MATCHES, PERSON, DamagedTable, TableSetup
+from gs2.web.tables.table_log import PERSON, DamagedTable, TableSetup
 
 __all__ = ["MatchTables"]
 
@@ -35,6 +35,7 @@ AGENTS = (
     ("random", "any legal move"),
 )
 """Agents that anybody may seat, and what they are; the command line may add others."""
+SEATS = 4
 MOST_GAMES = 100
 """Games at a table."""
 PATIENCE = 60.0
@@ -63,7 +64,7 @@ class MatchTables:
     def offer(self) -> dict[str, Any]:
         """GuanDan as the page lists it."""
         agents = [{"label": label, "about": about, "exactly": None} for label, about in self.agents.items()]
-        return {"name": MATCHES, "summary": "", "options": [], "seats": 4, "agents": agents}
+        return {"name": "guandan", "summary": "", "options": [], "seats": SEATS, "agents": agents}
 
     async def asked(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return seats and games of the table that a request asks for; its agents are loaded.
@@ -72,7 +73,7 @@ class MatchTables:
         """
         seats, games = data.get("seats", ()), data.get("games", 1)
         texts = isinstance(seats, Sequence) and all(isinstance(name, str) for name in seats)
-        if not texts or len(seats) != 4:
+        if not texts or len(seats) != SEATS:
             raise Refused("wrong", f"a table has four seats, each {PERSON!r} or an agent's name")
         for name in seats:
             if name != PERSON and name not in self.agents:
@@ -91,6 +92,8 @@ class MatchTables:
 
         Raises DamagedTable, or AgentError, if one cannot be had.
         """
+        if len(setup.seats) != SEATS:
+            raise DamagedTable(f"a table of matches has four seats, each a name; got {len(setup.seats)}")
         # a table that is older than the labels has the agents' own names
         setup = attrs.evolve(setup, seats=tuple(self._labels.get(s, s) for s in setup.seats))
         for name in setup.seats:

@@ -1,6 +1,6 @@
 """A table on disk: its setup on the first line, then everything chosen since. It is rebuilt from them.
 
-{"gs2":"web table","version":2,"id":"k3v9…","game":"doudizhu","seats":["person","rules","rules"],…}
+{"gs2":"web table","version":2,"id":"k3v9…","game":"…","seats":["person","rules","rules"],…}
 {"sit":[0,"Ann","sha256 of her key"]}
 {"round":[0,1,2]}            a new round is dealt; who sits on each seat, by the place in `seats`
 {"choose":[2,14]}            seat 2 takes its choice 14
@@ -24,10 +24,10 @@ import attrs
 
 from games.game import GameError
 from games.support.files import read_bytes
+from gs2.wings import FIRST
 
 __all__ = [
     "ID",
-    "MATCHES",
     "PERSON",
     "DamagedTable",
     "Line",
@@ -40,8 +40,6 @@ __all__ = [
 
 PERSON = "person"
 """Label of a seat that is a person's."""
-MATCHES = "guandan"
-"""The game of a table where matches are played."""
 ID = re.compile(r"[A-Za-z0-9_-]{8,40}")
 LARGEST = 64 << 20
 """Bytes of the largest log that is read."""
@@ -50,7 +48,7 @@ VERSION = 2
 EARLIER = (("web table", 1), ("web game", 1))
 """Heads of files that earlier versions wrote."""
 GAMES = "games"
-"""Folder where earlier versions kept the tables of all games but GuanDan."""
+"""Folder where earlier versions kept the tables of all games but the first."""
 
 Line = tuple[int, dict[str, Any]]
 """A line's number in its file, and what it holds."""
@@ -65,12 +63,12 @@ class TableSetup:
     """How a table was set up.
 
     game: its canonical name. seats: an agent's label each, or "person"; `rotate` moves everybody on by a seat
-    after each round. games, rules: of GuanDan: matches, and the name of a preset. seed: of all deals. pace:
+    after each round. games, rules: of matches: how many, and the name of a preset. seed: of all deals. pace:
     seconds between the moves of agents. created: seconds since 1970.
     """
 
     id: str
-    game: str = MATCHES
+    game: str = FIRST
     seats: tuple[str, ...]
     games: int = 1
     rules: str = "ruling"
@@ -167,8 +165,6 @@ def _checked_setup(head: dict[str, Any], name: str) -> TableSetup:
         raise ValueError("game, rules and seats are texts")
     if not (isinstance(setup.games, int) and isinstance(setup.seed, int)):
         raise ValueError("games and seed are whole numbers")
-    if setup.game == MATCHES and len(setup.seats) != 4:
-        raise ValueError("four seats, each a name")
     if setup.id != name:
         raise ValueError("the id is what the file is called by")
     return setup

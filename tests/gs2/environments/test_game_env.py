@@ -31,7 +31,7 @@ from games.infosets import infoset_at
 from games.infosets.sampling import sample_infoset
 from games.support.array_types import Array
 from gs2.environments.game_env import GameEnv
-from gs2.environments.spaces import LISTED_BIG2, move_space
+from gs2.environments.spaces import move_space
 from tests.blueprint.climbing.test_own_inputs import Shedding
 from tests.games.random_games import RandomGame
 
@@ -208,7 +208,7 @@ def test_the_longest_list_of_a_hand_of_big2_fits() -> None:
     env = GameEnv(game)
     env.reset(options={"state": state})
     assert 1290 < len(env.moves()) <= env.move_space.size
-    assert move_space(load_game("big2(players=2)"), "auto").size == LISTED_BIG2
+    assert move_space(load_game("big2(players=2)"), "auto").size == Big2.MOST_LISTED
 
 
 def test_guandan_lists_its_moves_and_shows_what_its_views_say() -> None:
@@ -279,7 +279,7 @@ def test_bad_options_and_moves_are_refused_with_what_to_do() -> None:
         ("doudizhu", {"render_mode": "human"}, "render_mode is None or"),
         ("doudizhu", {"max_moves": 5}, "max_moves must be at least 1, and moves listed"),
         ("doudizhu", {"moves": "found"}, "too many moves to find them"),
-        ("kuhn_poker", {"moves": "table"}, "only doudizhu has a table"),
+        ("kuhn_poker", {"moves": "table"}, "it has no table"),
         ("kuhn_poker", {"moves": "listed"}, "moves are listed only where"),
         ("kuhn_poker", {"looks": 0}, "looks must be at least 1"),
         ("kuhn_poker", {"observation": "rows"}, "its moves are no inputs"),

@@ -93,7 +93,7 @@ def test_a_table_names_no_folder_of_an_agent_that_cannot_be_had_or_fails(tmp_pat
         while not table.failure:
             await asyncio.sleep(0.01)
         house.close()
-        return [str(failed.value), table.failure, *house.matches.agents]
+        return [str(failed.value), table.failure, *house.kind("guandan").agents]
 
     told = asyncio.run(sit())
     assert "mine.py" in told[0] and "no move today" in told[1] and "mine.py:Broken" in told

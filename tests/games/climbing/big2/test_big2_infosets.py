@@ -1,4 +1,4 @@
-"""What a seat knows: its key, words, features, and the hands that the others may hold."""
+"""What a seat knows: its key, words, and the hands that the others may hold."""
 
 from __future__ import annotations
 
@@ -164,39 +164,6 @@ def test_histories_are_not_drawn_from_what_is_no_infoset() -> None:
     other = (int(state["first"][0]) + 1) % 4
     with pytest.raises(GameError, match="the first play must be of the seat that led"):
         game.sample_histories(Infoset(1, (key[0], other << 6 | 1, *key[2:]), ""), 3, rng)
-
-
-@pytest.mark.parametrize("options", VARIANTS, ids=str)
-@pytest.mark.some(3)
-def test_features_tell_what_a_seat_knows_and_nothing_else(options: dict[str, Any]) -> None:
-    game, rng = Big2(**options), np.random.default_rng(5)
-    states = random_states(game, rng, 30)
-    deck = game.rules.deck
-    for seat in range(game.num_players):
-        own = game.features(states, seat)
-        assert own.dtype == np.uint8 and own.max() == 1
-        hand = states["hand"][:, seat, None] >> deck.astype(np.uint64) & np.uint64(1)
-        assert np.array_equal(own[:, : len(deck)], hand)
-    if options.get("must_play"):
-        return
-    for row in range(3):
-        found = infoset_at(game, states[row : row + 1], 1)
-        ends, _, _ = follow_lines(game, game.sample_histories(found, 20, rng))
-        assert len(np.unique(game.features(ends, 1), axis=0)) == 1
-
-
-def test_features_of_different_infosets_of_a_small_game_are_different() -> None:
-    game = Big2(players=2, ranks=3, suits=2, cards=3)
-    states = game.root()
-    seen: dict[bytes, bytes] = {}
-    while len(states):
-        players = game.player(states)
-        mine = states[players == 0]
-        for key, bits in zip(game.infoset_key(mine, 0), game.features(mine, 0), strict=True):
-            assert seen.setdefault(bits.tobytes(), key.tobytes()) == key.tobytes()
-        actions = game.actions(states)
-        states = game.step(states, actions.rows, actions.values)
-    assert len(seen) > 100
 
 
 def test_a_round_reads_well() -> None:

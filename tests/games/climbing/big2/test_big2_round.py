@@ -119,7 +119,7 @@ def test_random_rounds_end_well(options: dict[str, Any]) -> None:
     game, rng = Big2(**options), np.random.default_rng(5)
     n = amount(5_000, 500)
     for _ in range(amount(25, 1)):
-        ends, taken = game.played_out(game.sample_deals(n, rng), rng)
+        ends, taken = game.play_randomly(game.sample_deals(n, rng), rng)
         assert np.all(game.player(ends) == TERMINAL)
         assert broken_invariant(game, ends) is None
         assert np.all(taken >= ends["plays"]) and taken.min() >= 2
@@ -127,7 +127,7 @@ def test_random_rounds_end_well(options: dict[str, Any]) -> None:
 
 def test_the_same_seed_plays_the_same_rounds() -> None:
     game, rngs = Big2(), (np.random.default_rng(7), np.random.default_rng(7))
-    one, two = (game.played_out(game.sample_deals(50, rng), rng) for rng in rngs)
+    one, two = (game.play_randomly(game.sample_deals(50, rng), rng) for rng in rngs)
     assert one[0].tobytes() == two[0].tobytes() and np.array_equal(one[1], two[1])
 
 

@@ -1,4 +1,4 @@
-"""Words of DouDiZhu, written and read back; features; deals, and hidden cards drawn again from one view."""
+"""Words of DouDiZhu, written and read back; deals, and hidden cards drawn again from one view."""
 
 from __future__ import annotations
 
@@ -159,29 +159,6 @@ def test_infosets_that_cannot_be_are_refused(text: str, message: str) -> None:
     by_bid = "calls" in text and "calls 5" not in text
     with pytest.raises(GameError, match=message):
         DouDizhu(landlord="bid" if by_bid else "first", ranks=1).parse_infoset(text)
-
-
-def test_features_tell_infosets_apart_and_nothing_more() -> None:
-    game = DouDizhu()
-    rng = np.random.default_rng(2)
-    states = game.sample_deals(40, rng)
-    for _ in range(6):
-        actions = game.actions(states)
-        pick = actions.offsets[:-1] + (rng.random(len(states)) * actions.counts).astype(np.int64)
-        states = game.step(states, np.arange(len(states)), actions.values[pick])
-    for seat in range(3):
-        seen = game.features(states, seat)
-        assert seen.dtype == np.uint8 and seen.max() == 1
-        assert len(np.unique(seen, axis=0)) == len(states)
-        held = count_ranks(states["hand"][:, seat]).sum(1)
-        assert np.array_equal(seen[:, :54].sum(1), held)
-        assert np.array_equal(seen[:, 54:108].sum(1), states["left"].sum(1) - held)
-        # another deal of the hidden cards looks the same
-        key = infoset_at(game, states[:1], seat)
-        drawn = game.root()
-        for action in game.sample_histories(key, 1, rng)[0]:
-            drawn = game.step(drawn, np.zeros(1, np.int64), np.array([action]))
-        assert np.array_equal(game.features(drawn, seat), seen[:1])
 
 
 @pytest.mark.parametrize("landlord", ["first", "bid"])

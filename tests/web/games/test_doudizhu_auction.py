@@ -14,7 +14,7 @@ from games.registry import load_game
 from games.support.array_types import Array
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
 from gs2.web.games.card_face import seat_points
-from gs2.web.games.fixed_landlord import fixed_form, fixed_history
+from gs2.web.games.doudizhu_face import DouDizhuFace
 from gs2.web.games.game_round import GameRound
 from tests.patience import amount
 from tests.web.games.playing import round_along
@@ -31,17 +31,17 @@ def progress(done: int, of: int) -> None:
 def test_hands_moves_and_points_are_the_same_when_seats_are_turned(options: str) -> None:
     game = load_game(f"doudizhu(landlord=bid{options})", general_sum=True)
     assert isinstance(game, DouDizhu)
-    name = fixed_form(game)
+    name = DouDizhuFace(game).fixed_form()
     assert name is not None
     fixed = load_game(name)
-    assert isinstance(fixed, DouDizhu) and fixed_form(fixed) is None
+    assert isinstance(fixed, DouDizhu) and DouDizhuFace(fixed).fixed_form() is None
     rng = np.random.default_rng(1)
     landlords = set()
     for number in range(amount(40, 8)):
         played = GameRound(game, 2, number)
         while not played.over:
             landlord = int(played.state["landlord"][0])
-            turned = fixed_history(played.history(), landlord)
+            turned = DouDizhuFace(game).fixed_history(played.history(), played.state)
             assert (turned is None) == (landlord == NO_SEAT)
             if turned is not None and len(played.taken) % 4 == 0:
                 other = round_along(fixed, turned)
@@ -54,7 +54,7 @@ def test_hands_moves_and_points_are_the_same_when_seats_are_turned(options: str)
         landlord = int(played.state["landlord"][0])
         if landlord != NO_SEAT:
             landlords.add(landlord)
-            turned = fixed_history(played.history(), landlord)
+            turned = DouDizhuFace(game).fixed_history(played.history(), played.state)
             assert turned is not None
             points = fixed.points(round_along(fixed, turned).state)[0] * played.state["bid"][0]
             assert np.array_equal(np.roll(points, landlord), game.points(played.state)[0])
@@ -107,7 +107,7 @@ class LastCard:
 )
 def test_a_hint_tells_what_the_round_then_pays(name: str, alone: bool) -> None:
     game = load_game(name, general_sum=True)
-    as_played = fixed_form(game) if alone else game.name
+    as_played = DouDizhuFace(game).fixed_form() if alone else game.name
     assert as_played is not None
     seated = Seated(game.name, f"{__name__}:LastCard", as_played)
     rng = np.random.default_rng(3)
