@@ -26,8 +26,7 @@ from blueprint.guandan.network.input_layout import (
 )
 from blueprint.guandan.network.inputs import encode_actions, encode_past, encode_stakes, encode_states
 from blueprint.guandan.train_config import NetworkConfig
-from blueprint.layers.fused import considered, joined, recalled, rectified
-from blueprint.layers.tower import Tower
+from blueprint.layers.fused import Tower, considered, joined, recalled, rectified
 from blueprint.paper_parts import paper_part
 from games.guandan.cards import NUM_CARDS
 from games.support.array_types import Array
