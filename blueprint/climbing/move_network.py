@@ -11,8 +11,7 @@ from torch import Tensor, nn
 
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import MoveInputs
-from blueprint.layers.fused import considered
-from blueprint.layers.tower import Tower
+from blueprint.layers.fused import Tower, considered
 from blueprint.paper_parts import paper_part
 
 __all__ = ["HandCritic", "MoveNetwork", "move_network"]

@@ -27,13 +27,11 @@ __all__ = [
     "dot_rows",
     "grow_positive",
     "masked",
-    "narrowed",
     "native_half",
     "relu",
     "relu_joined",
     "relu_summed",
     "scattered",
-    "widened",
 ]
 
 NATIVE = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
@@ -146,22 +144,6 @@ def dot_rows(h: NDArray[np.uint16], weight: NDArray[np.float32], bias: Any, out:
         for o in range(h.shape[1]):
             total += _widen(h[j, o]) * weight[o]
         out[j] = total
-
-
-@kernel(nogil=True, fastmath=True, error_model="numpy")
-def narrowed(x: NDArray[np.float32], scale: NDArray[np.float32], out: Array) -> None:
-    """out = x * scale; x: [n, width] float32, scale: [width] float32, out: [n, width] bits."""
-    for j in range(len(x)):
-        for o in range(x.shape[1]):
-            out[j, o] = _narrow(x[j, o] * scale[o])
-
-
-@kernel(nogil=True, fastmath=True, error_model="numpy")
-def widened(h: NDArray[np.uint16], scale: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-    """out = h * scale; h: [n, width] bits, scale: [width] float32, out: [n, width] float32."""
-    for j in range(len(h)):
-        for o in range(h.shape[1]):
-            out[j, o] = _widen(h[j, o]) * scale[o]
 
 
 @kernel(nogil=True, fastmath=True, error_model="numpy")

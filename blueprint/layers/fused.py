@@ -18,14 +18,12 @@ from blueprint.layers.bfloat import (
     add_set,
     bits,
     masked,
-    narrowed,
     relu,
     relu_joined,
     scattered,
-    widened,
 )
 
-__all__ = ["MoveHead", "considered", "joined", "recalled", "rectified", "residual"]
+__all__ = ["MoveHead", "Tower", "considered", "joined", "recalled", "rectified", "residual"]
 
 
 def rectified(x: Tensor, layer: nn.Linear, scale: Tensor | None = None) -> Tensor:
@@ -86,6 +84,29 @@ def considered(moves: Tensor, network: MoveHead, context: Tensor, rows: Tensor |
     return found
 
 
+class Tower(nn.Module):
+    """The trunk of a network whose inputs are bits of a position: an input layer and residual layers."""
+
+    def __init__(self, inputs: int, width: int, blocks: int) -> None:
+        super().__init__()
+        self.input = nn.Linear(inputs, width)
+        self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(blocks))
+        # inputs are sparse bits: scale the first layer to the ~1/4 of them that are set
+        with torch.no_grad():
+            self.input.weight.mul_(2.0)
+
+    def forward(self, x: Tensor, scale: Tensor | None = None) -> Tensor:
+        """Return [n, width] from [n, inputs], which are multiplied by `scale` [inputs] if it is given."""
+        h = self.first(x, scale)
+        for block in self.blocks:
+            h = residual(h, cast(nn.Linear, block))
+        return h
+
+    def first(self, x: Tensor, scale: Tensor | None) -> Tensor:
+        """Return what the input layer makes of x, [n, width]."""
+        return rectified(x, self.input, scale)
+
+
 def _fused(x: Tensor) -> bool:
     return x.dtype == torch.bfloat16 and x.device.type == "cpu"
 
@@ -96,11 +117,7 @@ class _Rectified(torch.autograd.Function):
         ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, context: Tensor | None, scale: Tensor | None
     ) -> Tensor:
         x, weight = x.contiguous(), weight.detach()
-        if scale is None:
-            half = weight.bfloat16()
-        else:
-            half = torch.empty_like(weight, dtype=torch.bfloat16)
-            narrowed(weight.float().numpy(), scale.numpy(), bits(half))
+        half = (weight if scale is None else weight.float() * scale).bfloat16()
         y = F.linear(x, half)
         if context is None:
             relu(bits(y), bias.detach().float().numpy())
@@ -115,13 +132,11 @@ class _Rectified(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         x, half, y = ctx.saved_tensors
         inner, bias = _masked(gradients[0], y)
-        weight = inner.t() @ x
+        weight = (inner.t() @ x).float()
         if ctx.scale is not None:
-            wide = torch.empty_like(weight, dtype=torch.float32)
-            widened(bits(weight), ctx.scale.numpy(), wide.numpy())
-            weight = wide
+            weight *= ctx.scale
         back = inner @ half if ctx.needs_input_grad[0] else None
-        return back, weight.float(), bias, inner if ctx.needs_input_grad[3] else None, None
+        return back, weight, bias, inner if ctx.needs_input_grad[3] else None, None
 
 
 class _Recalled(torch.autograd.Function):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.guandan.hands import BITS5, natural_ranks, rank_byte, rank_lanes
 from blueprint.guandan.network.input_layout import (
     A_BOMBS,
     A_CARDS,
@@ -57,7 +56,7 @@ from games.guandan.cards import (
     TWO_TRIPS,
 )
 from games.guandan.combos import ORDER
-from games.guandan.moves.packed import COUNT, RANK_AT
+from games.guandan.moves.packed import BITS5, COUNT, LANES, RANK_AT
 from games.guandan.rounds.state import (
     ACT_WORDS,
     ACTS,
@@ -103,6 +102,38 @@ for _bit in range(64):
 
 
 @kernel(nogil=True)
+def _rank_byte(lo: Int, hi: Int, r: Int) -> Int:
+    """The byte of copies by suit of rank code r (jokers included)."""
+    if r < 7:
+        return lo >> 8 * r & 255
+    if r < 13:
+        return hi >> 8 * (r - 7) & 255
+    return hi >> 48 & 3 if r == 13 else hi >> 50 & 3
+
+
+@kernel(nogil=True)
+def _natural_ranks(lo: Int, hi: Int, level: Int, ranks: Ints) -> Int:
+    """Write the bytes of the natural cards of each rank code into `ranks` [15]; return the wild cards."""
+    for r in range(15):
+        ranks[r] = _rank_byte(lo, hi, r)
+    wild: Int = ranks[level] & 3
+    ranks[level] -= wild
+    return wild
+
+
+@kernel(nogil=True)
+def _rank_lanes(ranks: Ints) -> Int:
+    """Four lanes of 16 bits, one a suit: bit p says that the card at sequence place p is held.
+
+    Place 0 is the low ace, 1..13 are 2..A.
+    """
+    lanes: Int = LANES[ranks[12]]
+    for r in range(13):
+        lanes |= LANES[ranks[r]] << r + 1
+    return lanes
+
+
+@kernel(nogil=True)
 def _thermometer(row: Bytes, start: Int, value: Int, width: Int) -> None:
     for k in range(width):
         if k < value:
@@ -130,7 +161,7 @@ def rank_place(kind: Int, rank: Int, level: Int) -> Int:
 
 @kernel(nogil=True)
 def _wilds_in(lo: Int, hi: Int, level: Int) -> Int:
-    return rank_byte(lo, hi, level) & 3
+    return _rank_byte(lo, hi, level) & 3
 
 
 @kernel(nogil=True)
@@ -157,17 +188,17 @@ def _encode_state(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> Non
     wild = _wilds_in(lo, hi, level)
     _thermometer(row, S_WILD, wild, 2)
     for r in range(13):
-        count: Int = COUNT[rank_byte(lo, hi, r)]
+        count: Int = COUNT[_rank_byte(lo, hi, r)]
         if r == level:
             count -= wild
         _thermometer(row, S_HAND_RANKS + 6 * r, count, 6)
-        _thermometer(row, S_UNSEEN_RANKS + 8 * r, COUNT[rank_byte(unseen_lo, unseen_hi, r)], 8)
+        _thermometer(row, S_UNSEEN_RANKS + 8 * r, COUNT[_rank_byte(unseen_lo, unseen_hi, r)], 8)
     for j in range(4):
         seat = (p + j) & 3
         row[S_LEFT + 28 * j + bytes_[i, LEFT + seat]] = 1
         played_lo, played_hi = words[i, PLAYED + 2 * seat], words[i, PLAYED + 2 * seat + 1]
         for r in range(15):
-            row[S_PLAYED + 15 * j + r] = COUNT[rank_byte(played_lo, played_hi, r)]
+            row[S_PLAYED + 15 * j + r] = COUNT[_rank_byte(played_lo, played_hi, r)]
         _public_action(row, S_LAST + 27 * j, words[i, LAST + 3 * seat], level)
         if j:
             _public_action(row, S_TRICK + 27 * (j - 1), words[i, TRICK + 3 * seat], level)
@@ -216,7 +247,7 @@ def _encode_hidden(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> No
         wild = _wilds_in(lo, hi, level)
         _thermometer(row, H_WILD + 2 * j, wild, 2)
         for r in range(13):
-            count = COUNT[rank_byte(lo, hi, r)]
+            count = COUNT[_rank_byte(lo, hi, r)]
             if r == level:
                 count -= wild
             _thermometer(row, H_RANKS + 78 * j + 6 * r, count, 6)
@@ -229,7 +260,7 @@ def higher_unseen(kind: Int, place: Int, level: Int, unseen_lo: Int, unseen_hi: 
     if kind in (SINGLE, PAIR, TRIPS, THREE_WITH_TWO, BOMB):
         need = 1 if kind == SINGLE else 2 if kind == PAIR else 4 if kind == BOMB else 3
         for q in range(place + 1, 15):
-            if COUNT[rank_byte(unseen_lo, unseen_hi, RANK_AT[level, q])] >= need:
+            if COUNT[_rank_byte(unseen_lo, unseen_hi, RANK_AT[level, q])] >= need:
                 found += 1
     elif kind != PASS and kind != FOUR_KINGS:
         slots, need = 5, 1
@@ -240,7 +271,7 @@ def higher_unseen(kind: Int, place: Int, level: Int, unseen_lo: Int, unseen_hi: 
         for start in range(place + 1, 15 - slots):
             whole = 1
             for j in range(slots):
-                if COUNT[rank_byte(unseen_lo, unseen_hi, (start + 12 + j) % 13)] < need:
+                if COUNT[_rank_byte(unseen_lo, unseen_hi, (start + 12 + j) % 13)] < need:
                     whole = 0
             found += whole
     return found
@@ -277,7 +308,7 @@ def _encode_action(
                 # the pair is of the only other rank, or of the level if wild cards alone make it
                 pair = level
                 for r in range(15):
-                    byte = rank_byte(a_lo, a_hi, r)
+                    byte = _rank_byte(a_lo, a_hi, r)
                     if r == level:
                         byte &= 252
                     if byte and r != rank:
@@ -287,7 +318,7 @@ def _encode_action(
     lo -= a_lo
     hi -= a_hi
     left -= size
-    wild = natural_ranks(lo, hi, level, ranks)
+    wild = _natural_ranks(lo, hi, level, ranks)
     singles, pairs, trips, bombs = 0, 0, 0, 0
     for r in range(13):
         byte = ranks[r]
@@ -314,7 +345,7 @@ def _encode_action(
     _thermometer(row, A_TRIPS, trips, 5)
     _thermometer(row, A_BOMBS, bombs, 4)
     if left >= 5:
-        lanes = rank_lanes(ranks)
+        lanes = _rank_lanes(ranks)
         every = (lanes | lanes >> 16 | lanes >> 32 | lanes >> 48) & 0x3FFF
         _thermometer(row, A_STRAIGHTS, _windows(every), 4)
         flushes = 0

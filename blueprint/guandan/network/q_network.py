@@ -25,8 +25,7 @@ from blueprint.guandan.network.input_layout import (
 )
 from blueprint.guandan.network.inputs import encode_actions, encode_past, encode_stakes, encode_states
 from blueprint.guandan.train_config import NetworkConfig
-from blueprint.layers.fused import considered, joined, recalled, rectified
-from blueprint.layers.tower import Tower
+from blueprint.layers.fused import Tower, considered, joined, recalled, rectified
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Decisions
 from games.guandan.cards import NUM_CARDS

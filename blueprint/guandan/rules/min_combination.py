@@ -17,7 +17,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blueprint.guandan.hands import card_counts
 from games.guandan.cards import (
     BOMB,
     FOUR_KINGS,
@@ -28,6 +27,7 @@ from games.guandan.cards import (
     TRIPS,
     TWO_TRIPS,
 )
+from games.guandan.moves.packed import HELD, OPEN_HAND, WILD, open_hand
 from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
@@ -68,14 +68,14 @@ def split_room(known: int = KNOWN) -> SplitRoom:
     """Return the workspace of `split_hand` for one table of costs.
 
     known: splits that it remembers, a power of two.
-    It holds the search's states, [STATES, 4] key, cost, parent and move, and their hash table; the natural
-    cards of the hand by rank code, [15]; of each split remembered its counts, level, cost and number of
+    It holds the search's states, [STATES, 4] key, cost, parent and move, and their hash table; the hand taken
+    apart (`open_hand`); of each split remembered its counts, level, cost and number of
     groups, [known, 4], and the groups, [known, 32].
     """
     return (
         np.empty((STATES, 4), np.int64),
         np.empty(TABLE, np.int64),
-        np.empty(15, np.int64),
+        np.empty(OPEN_HAND, np.int64),
         np.full((known, 4), -1, np.int64),
         np.empty((known, 32), np.int16),
     )
@@ -122,7 +122,8 @@ def _search(wild: Int, level: Int, costs: Ints, room: SplitRoom, groups: Ints) -
     tubes, plates begun (2 each), wild cards (2), trips for full houses (3), pairs for full houses (3), one
     group of the rest (1).
     """
-    states, slots, naturals, _, _ = room
+    states, slots, hand, _, _ = room
+    naturals = hand[HELD : HELD + 15]
     slots[:] = -1
     begin: Int = 0
     end: Int = 0
@@ -272,18 +273,19 @@ def _trace(naturals: Ints, states: Ints, at: Int, choice: Int, groups: Ints) -> 
 
 
 @kernel(nogil=True)
-def split_hand(lo: Int, hi: Int, level: Int, costs: Ints, room: SplitRoom, groups: Ints) -> tuple[Int, Int]:
+def split_hand(lo: int, hi: int, level: Int, costs: Ints, room: SplitRoom, groups: Ints) -> tuple[Int, Int]:
     """Return (cost, number of groups) of the cheapest split of a packed hand; write them to `groups`.
 
     costs: [COST_ROWS, 15], of the level. groups: [32, 3], (type, rank, cards) of each.
     Suits do not matter to a split: moves of one decision leave the same counts, and often those of the next
     do. Two in five are known to the room.
     """
-    _, _, naturals, known, splits = room
-    wild = card_counts(lo, hi, level, naturals)
+    _, _, hand, known, splits = room
+    open_hand(lo, hi, level, hand)
+    wild = hand[WILD]
     key = wild
     for r in range(15):
-        key = key << 4 | naturals[r]
+        key = key << 4 | hand[HELD + r]
     at = ((key ^ level << 60) * SCATTER >> 40) & (len(known) - 1)
     if known[at, 0] == key and known[at, 1] == level:
         m = known[at, 3]
