@@ -9,8 +9,8 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from gs2.jobs import JobsFull
 from gs2.web.guard import TooMuch, too_much
-from gs2.web.jobs import JobsFull
 from gs2.web.tables.table import Refused
 
 __all__ = ["Answer", "NoSuch", "answering", "json_answer", "name_in", "object_of"]

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gs2.jobs import Jobs
 from gs2.web.answers import NoSuch
 from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import game_offers
 from gs2.web.guandan.match_tables import MatchTables
-from gs2.web.jobs import Jobs
 from gs2.web.tables.table import LONGEST_PACE, Refused, Table
 from gs2.web.tables.table_log import (
     MATCHES,

@@ -11,8 +11,8 @@ import attrs
 
 from gs2.guandan.table.hosts import Host, host_for, start_hosts
 from gs2.guandan.table.seat import AgentError, Observation
+from gs2.jobs import Jobs, JobsFull
 from gs2.web.guandan.match_play import MatchPlay
-from gs2.web.jobs import Jobs, JobsFull
 from gs2.web.tables.seat_labels import seat_labels, without_folders
 from gs2.web.tables.table import Refused
 from gs2.web.tables.table_log import MATCHES, PERSON, DamagedTable, TableSetup
