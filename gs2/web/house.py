@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from gs2.jobs import Jobs
-from gs2.web.answers import NoSuch
 from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import game_offers
 from gs2.web.guandan.match_tables import MatchTables
@@ -25,7 +24,7 @@ from gs2.web.tables.table_log import (
     stored_tables,
 )
 
-__all__ = ["House"]
+__all__ = ["House", "NoSuch"]
 
 logger = logging.getLogger("gs2.web")
 
@@ -33,6 +32,10 @@ MOST_TABLES = 512
 """Tables that are open at once; the others are on disk, and opened when somebody asks for them."""
 MOST_LISTED = 100
 SEEDS = 2**63
+
+
+class NoSuch(LookupError):
+    """Something that is asked for is not there."""
 
 
 class House:

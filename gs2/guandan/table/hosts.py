@@ -32,19 +32,15 @@ class Host(Protocol):
 
     def answer(self, key: Hashable, observation: Observation) -> Awaitable[int]:
         """Return the index chosen by the agent in the seat called `key`."""
-        ...
 
     def forget(self, key: Hashable) -> None:
         """Drop the agent of a seat whose games are over."""
-        ...
 
     def give_up(self, key: Hashable) -> None:
         """Expect no answer for this seat any more: its time is up."""
-        ...
 
     def close(self) -> None:
         """Stop."""
-        ...
 
 
 def checked(index: Any, observation: Observation) -> int:

@@ -35,6 +35,8 @@ AGENTS = (
     ("random", "any legal move"),
 )
 """Agents that anybody may seat, and what they are; the command line may add others."""
+USUAL = ("gs2-fast", "blueprint", "greedy")
+"""Agents that one meets where nothing is said, the first of them before others."""
 MOST_GAMES = 100
 """Games at a table."""
 PATIENCE = 60.0
@@ -63,7 +65,8 @@ class MatchTables:
     def offer(self) -> dict[str, Any]:
         """GuanDan as the page lists it."""
         agents = [{"label": label, "about": about, "exactly": None} for label, about in self.agents.items()]
-        return {"name": MATCHES, "summary": "", "options": [], "seats": 4, "agents": agents}
+        more = {"teams": [0, 1, 0, 1], "matches": True, "usual": USUAL}
+        return {"name": MATCHES, "summary": "", "options": [], "seats": 4, "agents": agents, **more}
 
     async def asked(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return seats and games of the table that a request asks for; its agents are loaded.
