@@ -167,11 +167,12 @@ class RoundNotes:
 
 @dataclass(frozen=True, eq=False)
 class ReplayedMove:
-    """One action of a replayed round: the state before it, [1], who took it, and its words."""
+    """One action of a replayed round, [1]: the state before it, [1], who took it, and its words."""
 
     states: Array
     player: int
     words: str
+    action: Array | None = None
 
 
 def replay_round(record: RoundRecord, game: Game) -> Iterator[ReplayedMove]:
@@ -208,7 +209,7 @@ def replay_round(record: RoundRecord, game: Game) -> Iterator[ReplayedMove]:
         if player != CHANCE:
             player, words = _own_words(said, _waiting(game, states, player), where)
         action = _action_of(game, states, player, words, where)
-        yield ReplayedMove(states, player, words)
+        yield ReplayedMove(states, player, words, action)
         try:
             states = game.step(states, np.zeros(1, np.int64), action)
         except GameError as error:

@@ -37,6 +37,7 @@ TARGETS = {
     "train": Target("gs2.commands.training.train", "train", "Train a blueprint of a game."),
     "gate": Target("gs2.commands.training.gating", "gate", "Ask whether a checkpoint beats the shipped one."),
     **{name: Target(*told) for name, told in OWN_COMMANDS.items()},
+    "review": Target("gs2.commands.review", "review", "Judge every decision of a record by search."),
     "web": Target("gs2.commands.web", "web", "Play, watch, review and explore in a browser."),
 }
 

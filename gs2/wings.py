@@ -8,7 +8,8 @@ and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of its
 environment: what its positions and listed moves look like, `views` and `moves` (`gs2.environments`). teacher:
 the rule agent that guides the first training of a network, and may be seated. face: how its cards look in the
 browser (`gs2.web.games.card_face.Face`). tables: what its tables there need, where they are its own
-(`gs2.web.house`). review: a module with `review_preset` and REVIEW, the function that judges a record.
+(`gs2.web.house`). review: how its records are read and judged (`gs2.review.reviewing.GameReviewing`). words:
+returns a move of a review as players say it.
 """
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ WINGS = {
         "training": "gs2.commands.guandan.train_guandan:GUANDAN",
         "environment": "games.guandan.views.listed_moves:ROWS",
         "tables": "gs2.web.guandan.match_tables:MatchTables",
-        "review": "gs2.guandan.review.review_presets:",
+        "review": "gs2.guandan.review.match_review:MatchReview",
+        "words": "gs2.guandan.review.match_review:move_words",
     },
-    "guandan_match": {"environment": "games.guandan.views.listed_moves:ROWS"},
+    "guandan_match": {
+        "environment": "games.guandan.views.listed_moves:ROWS",
+        "review": "gs2.guandan.review.match_review:MatchReview",
+    },
     "doudizhu": {
         "teacher": "gs2.play.shedding:SHEDDING",
         "face": "gs2.web.games.doudizhu_face:DouDizhuFace",
@@ -44,13 +49,14 @@ WINGS = {
         "face": "gs2.web.games.big2_face:Big2Face",
     },
 }
+ANY = {"review": "gs2.review.game_review:GameReview"}
+"""Parts of the games that register none."""
 OWN_COMMANDS = {
     "guandan": (
         "gs2.commands.guandan.rounds",
         "guandan",
         "Replay records of GuanDan; grow, distil and teach networks.",
     ),
-    "review": ("gs2.commands.guandan.review", "review", "Judge a recorded match of GuanDan by search."),
     "serve": ("gs2.commands.guandan", "serve", "Serve GuanDan tables to clients over WebSockets."),
     "play": ("gs2.commands.guandan", "play", "Play on a GuanDan server with agents of gs2, or yourself."),
 }
@@ -67,8 +73,8 @@ def games_with(part: str) -> dict[str, str]:
 
 
 def own_part(game: str, part: str) -> Any | None:
-    """Return a part that a game registers; None if it has none. game: its string."""
-    where = WINGS.get(game.partition("(")[0], {}).get(part)
+    """Return a part that a game registers, or that any has; None if there is none. game: its string."""
+    where = WINGS.get(game.partition("(")[0], {}).get(part, ANY.get(part))
     return None if where is None else registered(where)
 
 

@@ -8,8 +8,8 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import click
@@ -19,7 +19,6 @@ from gs2.commands.common import print_json, stderr
 from gs2.commands.guandan.options import (
     FILLED,
     RECORDS,
-    grouped,
     token_option,
     verbose_option,
     workers_option,
@@ -30,87 +29,52 @@ __all__ = ["web"]
 PORT = 8642
 
 
-@dataclass(frozen=True)
-class Address:
-    """Where the server listens, and who may come."""
-
-    host: str
-    port: int
-    token: str | None
-    show: bool
-
-
-@dataclass(frozen=True)
-class Holding:
-    """What the server holds."""
-
-    folder: Path | None
-    agents: tuple[str, ...]
-    game_agents: tuple[str, ...]
-    games: tuple[str, ...]
-    workers: int
-
-
-def _usual_folder() -> Path:
-    """Return where tables are kept: the data folder of the user."""
-    base = os.environ.get("XDG_DATA_HOME") or (Path.home() / ".local" / "share")
-    return Path(base) / "gs2" / "web"
-
-
 @click.command()
-@grouped(
-    Address,
-    "address",
-    click.option("--host", type=FILLED, default="127.0.0.1", show_default=True, help="Address to listen on."),
-    click.option(
-        "--port",
-        type=click.IntRange(0, 65535),
-        default=PORT,
-        show_default=True,
-        help="Port to listen on; 0 takes any that is free.",
-    ),
-    token_option("Token that visitors must show; needed where other machines can connect."),
-    click.option("--open/--no-open", "show", default=None, help="Open a browser.  [default: on a screen]"),
+@click.option("--host", type=FILLED, default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="Port to listen on; 0 takes any that is free.",
 )
-@grouped(
-    Holding,
-    "holding",
-    click.option(
-        "--data",
-        "folder",
-        type=RECORDS,
-        help="Folder that keeps tables, to continue later.  [default: gs2/web in the user's data]",
-    ),
-    click.option(
-        "--agent",
-        "agents",
-        type=FILLED,
-        multiple=True,
-        metavar="NAME",
-        help="A further agent that may be seated: a checkpoint, or your own class as FILE.py:CLASS.",
-    ),
-    click.option(
-        "--game-agent",
-        "game_agents",
-        type=FILLED,
-        multiple=True,
-        metavar="NAME",
-        help="A further agent for games other than GuanDan, named as for gs2 match --game: a checkpoint, "
-        "CHECKPOINT+rollout for search, or FILE.py:NAME.",
-    ),
-    click.option(
-        "--game",
-        "games",
-        type=FILLED,
-        multiple=True,
-        metavar="FILE.py:GAME",
-        help="A further game that may be played, as for gs2 match --game; its face may show its cards.",
-    ),
-    workers_option,
+@token_option("Token that visitors must show; needed where other machines can connect.")
+@click.option("--open/--no-open", "show", default=None, help="Open a browser.  [default: on a screen]")
+@click.option(
+    "--data",
+    "folder",
+    type=RECORDS,
+    help="Folder that keeps tables, to continue later.  [default: gs2/web in the user's data]",
 )
+@click.option(
+    "--agent",
+    "agents",
+    type=FILLED,
+    multiple=True,
+    metavar="NAME",
+    help="A further agent that may be seated: a checkpoint, or your own class as FILE.py:CLASS.",
+)
+@click.option(
+    "--game-agent",
+    "game_agents",
+    type=FILLED,
+    multiple=True,
+    metavar="NAME",
+    help="A further agent for games other than GuanDan, named as for gs2 match --game: a checkpoint, "
+    "CHECKPOINT+rollout for search, or FILE.py:NAME.",
+)
+@click.option(
+    "--game",
+    "games",
+    type=FILLED,
+    multiple=True,
+    metavar="FILE.py:GAME",
+    help="A further game that may be played, as for gs2 match --game; its face may show its cards.",
+)
+@workers_option
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON once it can be opened.")
 @verbose_option
-def web(address: Address, holding: Holding, as_json: bool) -> None:
+def web(as_json: bool, show: bool | None, folder: Path | None, **how: Any) -> None:
     """Play GuanDan, DouDiZhu, Big2 and more in a browser, review records, and explore searches.
 
     Prints the address of the page. Only this machine can reach it, unless --host and --token say otherwise.
@@ -127,47 +91,55 @@ def web(address: Address, holding: Holding, as_json: bool) -> None:
     from gs2.guandan.agent_families import check_agent
     from gs2.web.games.offers import offered_agents, own_games
 
-    if address.token is not None:
-        check_token(address.token)
-    elif address.host not in LOOPBACK:
+    address = how.pop("host"), how.pop("port"), how.pop("token")
+    host, _, token = address
+    if token is not None:
+        check_token(token)
+    elif host not in LOOPBACK:
         raise click.UsageError(
-            f"--host {address.host} can be reached by other machines: give a --token; make one with: "
+            f"--host {host} can be reached by other machines: give a --token; make one with: "
             "python -c 'import secrets; print(secrets.token_urlsafe())'"
         )
-    for name in holding.agents:
+    for name in how["agents"]:
         check_agent(name)
-    offered_agents(holding.game_agents)  # refuses a name that no agent has
-    own_games(holding.games)
-    ended_by = asyncio.run(_serve(address, holding, as_json))
+    offered_agents(how["game_agents"])  # refuses a name that no agent has
+    own_games(how["games"])
+    base = os.environ.get("XDG_DATA_HOME") or (Path.home() / ".local" / "share")
+    folder = folder or Path(base) / "gs2" / "web"
+    ended_by = asyncio.run(_serve(address, folder, how, (as_json, show)))
     if ended_by == signal.SIGINT:
         raise SystemExit(INTERRUPTED)
 
 
-async def _serve(address: Address, holding: Holding, as_json: bool) -> int | None:
-    """Serve until a signal; return it."""
+async def _serve(
+    address: tuple[str, int, str | None],
+    folder: Path,
+    holding: dict[str, Any],
+    shown: tuple[bool, bool | None],
+) -> int | None:
+    """Serve until a signal; return it.
+
+    address: host, port and token. holding: of the `House`. shown: whether the address is printed as JSON, and
+    whether a browser opens it, None for on a screen alone.
+    """
     from games.support.locks import hold
     from gs2.web.app import make_app
     from gs2.web.house import House
     from gs2.web.serving import web_server
 
-    folder = holding.folder or _usual_folder()
+    host, port, token = address
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        listening = socket.create_server((address.host, address.port), family=_family(address.host))
+        listening = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
     except OSError as error:
         raise click.ClickException(
-            f"cannot listen on {address.host}:{address.port}: {error.strerror or error}; "
-            "give another --port, 0 for any"
+            f"cannot listen on {host}:{port}: {error.strerror or error}; give another --port, 0 for any"
         ) from None
     with listening, hold(folder, folder=True):
-        house = House(
-            folder,
-            agents=holding.agents,
-            game_agents=holding.game_agents,
-            games=holding.games,
-            workers=holding.workers,
-        )
-        app = make_app(house, token=address.token, cache=folder / "reviews")
+        house = House(folder, **holding)
+        app = make_app(house, token=token, cache=folder / "reviews")
         server = web_server(app)
         heard: list[int] = []
         loop = asyncio.get_running_loop()
@@ -180,20 +152,16 @@ async def _serve(address: Address, holding: Holding, as_json: bool) -> int | Non
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop, number)
-        url = _url(address, listening)
+        url = _url(host, token, listening)
         task = asyncio.ensure_future(server.serve(sockets=[listening]))
         while not server.started and not task.done():
             await asyncio.sleep(0.02)
         if server.started:
-            if as_json:
+            if shown[0]:
                 print_json({"url": url, "tables": len(house.tables), "left_alone": house.damaged})
-            _announce(url, house.damaged, show=address.show)
+            _announce(url, house.damaged, show=shown[1])
         await task
     return heard[0] if heard else None
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 @contextmanager
@@ -202,10 +170,9 @@ def _no_signals() -> Iterator[None]:
     yield
 
 
-def _url(address: Address, listening: socket.socket) -> str:
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    token = "" if address.token is None else f"?token={quote(address.token, safe='')}"
-    return f"http://{host}:{listening.getsockname()[1]}/{token}"
+def _url(host: str, token: str | None, listening: socket.socket) -> str:
+    query = "" if token is None else f"?token={quote(token, safe='')}"
+    return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/{query}"
 
 
 def _announce(url: str, damaged: list[str], *, show: bool | None) -> None:

@@ -3,33 +3,86 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
-from games.support.own import registered
-from gs2.web.answers import Answer, NoSuch, answering, json_answer, name_in, object_of
-from gs2.web.guard import Guard
-from gs2.web.house import House
+from gs2.jobs import JobsFull
+from gs2.review.reviewing import reviewing_of
+from gs2.web.guard import Guard, TooMuch, too_much
+from gs2.web.house import House, NoSuch
 from gs2.web.pages import STATIC, index_page
 from gs2.web.tables.table import Refused, Table
 from gs2.web.tables.table_socket import TableSocket
-from gs2.web.tables.table_view import table_row
-from gs2.wings import FIRST, games_with
 
 __all__ = ["make_app"]
 
 SOLVE = "gs2.explore.requests:solve_request"
 UNASKED = {"solve": 20.0, "review": 300.0}
 """Seconds that a job goes on while no page asks about it; one may leave a review and come back to it."""
+
+
+Answer = Callable[[Request], Awaitable[Response]]
+LONGEST_NAME = 40
+
+
+def json_answer(data: Any, status: int = 200) -> Response:
+    """Return an answer that holds plain data."""
+    # NaN is no JSON; nothing of ours should send one
+    return Response(json.dumps(data, allow_nan=False), status, media_type="application/json")
+
+
+def answering(answer: Answer) -> Answer:
+    """Return an endpoint whose refusals are answers, in words."""
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except TooMuch:
+            return too_much()
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
+        except NoSuch as error:
+            return json_answer({"error": error.args[0], "code": "missing"}, 404)
+        except JobsFull as error:
+            return json_answer({"error": str(error), "code": "busy"}, 429)
+        except Refused as error:
+            return json_answer({"error": str(error), "code": error.code}, 400)
+        except (ValueError, RecursionError) as error:
+            return json_answer({"error": str(error), "code": "wrong"}, 400)
+
+    return answered
+
+
+async def object_of(request: Request) -> dict[str, Any]:
+    """Return the JSON object of a request's body. Raises Refused at anything else."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        # what a page of another site may send without asking first has another type
+        raise Refused("wrong", "send JSON, with content-type: application/json")
+    try:
+        data = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise Refused("wrong", f"the body is no JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise Refused("wrong", f"the body is a JSON object; got {type(data).__name__}")
+    return data
+
+
+def name_in(data: dict[str, Any]) -> str:
+    """Return the person's name that a request gives. Raises Refused at one that is no name."""
+    name = data.get("name", "")
+    if not isinstance(name, str) or len(name) > LONGEST_NAME or not name.isprintable():
+        raise Refused("wrong", f"a name is text of at most {LONGEST_NAME} characters")
+    return name.strip() or "You"
 
 
 class _Site:
@@ -48,7 +101,7 @@ class _Site:
         return json_answer({"games": self.house.offers()})
 
     async def tables(self, request: Request) -> Response:
-        return json_answer({"tables": [table_row(table) for table in self.house.newest()]})
+        return json_answer({"tables": [table.row() for table in self.house.newest()]})
 
     async def create(self, request: Request) -> Response:
         data = await object_of(request)
@@ -96,9 +149,8 @@ class _Site:
     def _review(self, text: str, name: str, preset: Any) -> Response:
         if not isinstance(preset, str):
             raise Refused("wrong", f"a preset is a name; got {preset!r:.40}")
-        review = registered(games_with("review")[FIRST])
-        review.review_preset(preset)
-        return self._job("review", review.REVIEW, text, name, preset, self.cache)
+        reviewing_of(text, preset)
+        return self._job("review", "gs2.review.reviewing:review_text", text, name, preset, self.cache)
 
     async def solve(self, request: Request) -> Response:
         return self._job("solve", SOLVE, await object_of(request))

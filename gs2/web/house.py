@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from games.support.own import registered
-from gs2.web.answers import NoSuch
+from gs2.jobs import Jobs
 from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import game_offers
-from gs2.web.jobs import Jobs
 from gs2.web.tables.table import LONGEST_PACE, Refused, Table
 from gs2.web.tables.table_log import TableLog, TableSetup, read_table, stored_table, stored_tables
 from gs2.wings import FIRST, games_with
 
-__all__ = ["House"]
+__all__ = ["House", "NoSuch"]
 
 logger = logging.getLogger("gs2.web")
 
@@ -27,6 +26,10 @@ MOST_TABLES = 512
 """Tables that are open at once; the others are on disk, and opened when somebody asks for them."""
 MOST_LISTED = 100
 SEEDS = 2**63
+
+
+class NoSuch(LookupError):
+    """Something that is asked for is not there."""
 
 
 class House:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MODULES", "STATIC", "csp", "index_page", "standalone_page"]
+__all__ = ["MODULES", "STATIC", "csp", "index_page", "review_page", "standalone_page"]
 
 STATIC = Path(__file__).parent / "static"
 """Folder of the client's files."""
@@ -127,6 +127,17 @@ def standalone_page(
         data=_in_script(json.dumps(data, ensure_ascii=False, allow_nan=False)),
         scripts="\n".join(f"<script>{(STATIC / name).read_text('utf-8')}</script>" for name in scripts),
         entry=entry,
+    )
+
+
+def review_page(review: dict[str, Any]) -> str:
+    """Return a review as one HTML file. review: as `gs2 review --json` prints it."""
+    return standalone_page(
+        f"{review['name']} – gs2 review",
+        "review.js",
+        review,
+        modules=["review.js", "review-curve.js", "review-words.js", "games-words.js", "cards.js"],
+        styles=["cards.css", "review.css"],
     )
 
 

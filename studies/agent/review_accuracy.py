@@ -27,11 +27,12 @@ from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_intervals
 from gs2.commands.common import COUNT, SEED
 from gs2.commands.groups import run_alone
+from gs2.guandan.agent.deals.dealing import load_networks
 from gs2.guandan.agent_families import load_batched_agent
 from gs2.guandan.review.judging import Judge, Judgement, choices_of
+from gs2.guandan.review.match_review import REVIEW_PRESETS
 from gs2.guandan.review.recorded_rounds import RecordedRound
-from gs2.guandan.review.review_presets import VERDICTS, review_preset
-from gs2.guandan.review.reviewing import Reviewer, load_reviewer
+from gs2.review.review_data import VERDICTS
 
 __all__ = ["played_rounds", "review_accuracy", "reviewed_losses"]
 
@@ -79,15 +80,12 @@ def played_rounds(
     return rounds, side * lost
 
 
-def reviewed_losses(
-    rounds: list[RecordedRound], reviewer: Reviewer
-) -> tuple[NDArray[np.float64], list[Judgement]]:
+def reviewed_losses(rounds: list[RecordedRound], judge: Judge) -> tuple[NDArray[np.float64], list[Judgement]]:
     """Return what a review says the agent lost in each round, [2, n], and all its judgements of the agent.
 
     The first row is behind the search's best moves, of all that is worse than level, as a player's summary
     has it; the second behind the network's own, of everything. rounds: as of `played_rounds`.
     """
-    judge = Judge(reviewer.networks, reviewer.config)
     lost = np.zeros((2, len(rounds)))
     told: list[Judgement] = []
     for low in range(0, len(rounds), AT_ONCE):
@@ -141,13 +139,13 @@ def accuracy_row(lost: NDArray[np.float64], found: NDArray[np.float64], seed: in
 def review_accuracy(agent: str, deals: int, preset: str, changes: tuple[str, ...], seed: int) -> None:
     """Compare the levels that a review finds lost with those that were, and print a line of JSON."""
     pairs = (change.partition("=") for change in changes)
-    config = review_preset(preset).replace(**{field: json.loads(value) for field, _, value in pairs})
+    config = REVIEW_PRESETS[preset].replace(**{field: json.loads(value) for field, _, value in pairs})
     rng = np.random.default_rng(seed)
     dealt = duplicate_deals(np.arange(deals), seed)
     rounds, lost = played_rounds(load_batched_agent(agent, rng), load_batched_agent("blueprint"), dealt)
     torch.set_num_threads(1)
     began = time.perf_counter()
-    found, told = reviewed_losses(rounds, load_reviewer(config))
+    found, told = reviewed_losses(rounds, Judge(load_networks(), config))
     seconds = time.perf_counter() - began
     verdicts: dict[str, int] = {}
     for judgement in told:

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from gs2.guandan.agent.deals.dealing import DealNetworks
-from gs2.guandan.review import reviewing
-from gs2.guandan.review.reviewing import Reviewer
+from gs2.guandan.review import match_review
 from tests.commands.runner import gs2
 from tests.gs2.guandan.blueprints import CountEvaluator
 from tests.gs2.guandan.review.spoken import heard_of, labelled, played_events, record_text
@@ -23,8 +22,8 @@ def record(tmp_path_factory):
     path = folder / "match.jsonl"
     path.write_text(record_text(1, 2, ["Ann", "[red]Bob", "</script><img>", "\x1b[31mEve"]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reviewing, "load_reviewer", lambda config: Reviewer(networks, SMALL, "test"))
-        patch.setattr(reviewing, "_fingerprint", lambda: "test")
+        patch.setattr(match_review, "_networks", lambda: networks)
+        patch.setitem(match_review.REVIEW_PRESETS, "fast", SMALL)
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         yield path
 

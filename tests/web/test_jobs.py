@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import quote
 
-from gs2.web.jobs import Job, Jobs
+from gs2.jobs import Job, Jobs
 from tests.web.serving import Server
 
 Progress = Callable[[int, int], None]

@@ -6,26 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gs2.guandan.agent.deals.dealing import DealNetworks
-from gs2.guandan.review.game_files import parse_game
-from gs2.guandan.review.reviewing import Reviewer
-from gs2.web.pages import standalone_page
-from tests.gs2.guandan.blueprints import CountEvaluator
+from gs2.review.reviewing import parse_game
+from gs2.web.pages import review_page
 from tests.gs2.guandan.review.spoken import bare, heard_of, played_events, record_text
-from tests.gs2.guandan.review.test_judging import SMALL
+from tests.gs2.guandan.review.test_judging import small_review
 
 People = Callable[..., Any]
 NAMES = ["李", "</script><img src=x onerror=alert(1)>", "<b>Cem</b>", "李"]
-MODULES = ["review.js", "review-curve.js", "review-words.js", "cards.js"]
 
 
 def page_of(text: str, folder: Path) -> str:
     """Return the address of a review's file."""
-    review = Reviewer(DealNetworks(CountEvaluator(0.05)), SMALL).review(parse_game(text)).to_json()
+    review = small_review().review(parse_game(text)).to_json()
     path = folder / "review.html"
-    path.write_text(
-        standalone_page("review", "review.js", review, modules=MODULES, styles=["cards.css", "review.css"])
-    )
+    path.write_text(review_page(review))
     return path.as_uri()
 
 

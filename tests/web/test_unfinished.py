@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
+from gs2.jobs import Job
 from gs2.web import app as web_app
 from gs2.web.app import make_app
 from gs2.web.house import House
-from gs2.web.jobs import Job
 from gs2.web.serving import LimitedProtocol, web_server
 from tests.patience import PATIENCE
 

@@ -1,12 +1,11 @@
-"""Options that `gs2 serve` and `gs2 play` share, and groups of options that become one argument."""
+"""Options that `gs2 serve`, `gs2 play` and `gs2 web` share."""
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,8 @@ __all__ = [
     "FILLED",
     "NAMES",
     "RECORDS",
-    "Crew",
-    "Own",
-    "Where",
+    "Asked",
     "dialect_option",
-    "grouped",
     "need_extra",
     "token_option",
     "verbose_option",
@@ -85,26 +81,6 @@ NAMES = Names()
 RECORDS = Folder()
 
 
-def grouped(kind: type[Any], name: str, *options: Decorator) -> Decorator:
-    """Return a decorator that adds options to a command and passes their values as one argument.
-
-    kind: a dataclass whose fields are called as the options are; the command gets one of it, called `name`.
-    """
-
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def with_group(*arguments: Any, **values: Any) -> Any:
-            group = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
-            return command(*arguments, **values, **{name: group})
-
-        found: Command = with_group
-        for option in reversed(options):
-            found = option(found)
-        return found
-
-    return decorate
-
-
 def dialect_option(words: str) -> Decorator:
     """Return the option --dialect; `words` are its help."""
     dialects = click.Choice(["openguandan", "njupt"])
@@ -154,36 +130,29 @@ def need_extra() -> None:
 
 
 @dataclass(frozen=True)
-class Where:
-    """The server, and what is wanted of it; no address for a table of one's own."""
+class Asked:
+    """What `gs2 play` is asked for.
+
+    url, dialect, room, token: the server, and what is wanted of it; no address for a table of one's own.
+    agents, seats, user, workers: who plays, in which seats, under which name; no agent for a person, or gs2
+    at a server. others, seed, rules, record: a table of one's own: who sits there too, and what is played.
+    """
 
     url: str | None
     dialect: str
     games: int
     room: int | None
     token: str | None
-
-
-@dataclass(frozen=True)
-class Crew:
-    """Who plays, in which seats, under which name. No agent: a person, or gs2 at a server."""
-
     agents: tuple[str, ...]
     seats: tuple[int, ...]
     user: str | None
     workers: int
+    others: tuple[str, ...] | None
+    seed: int | None
+    rules: str | None
+    record: Path | None
 
     def user_of(self, place: int) -> str:
         """Return the name under which agent number `place` is seated."""
         base = self.user or self.agents[place].rpartition("/")[2]
         return base if len(self.agents) == 1 else f"{base}-{place}"
-
-
-@dataclass(frozen=True)
-class Own:
-    """A table of one's own: who sits there too, and what is played."""
-
-    others: tuple[str, ...] | None
-    seed: int | None
-    rules: str | None
-    record: Path | None

@@ -17,7 +17,7 @@ from gs2.commands.progress import working
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gs2.commands.guandan.options import Crew, Own
+    from gs2.commands.guandan.options import Asked
     from gs2.guandan.table.client.human import HumanAgent
     from gs2.guandan.table.client.own_table import OwnTable
     from gs2.guandan.table.client.person import MessageWatch, PersonHost
@@ -32,20 +32,11 @@ HINTS = "standard"
 """Preset of the search that gives hints, half a second each."""
 
 
-class _Adviser:
-    """Says what search thinks of a seat's choices."""
+def _advice(observation: Observation) -> dict[str, Any]:
+    """Return what search thinks of a seat's choices."""
+    from gs2.guandan.table.agents import hint
 
-    def __init__(self) -> None:
-        self._warm = False
-
-    def __call__(self, observation: Observation) -> dict[str, Any]:
-        from gs2.guandan.table.agents import hint
-
-        if not self._warm:
-            # what is loaded on first use is not on the time of the hint
-            hint(observation, HINTS, progress=lambda done, of: None)
-            self._warm = True
-        return hint(observation, HINTS, progress=lambda done, of: None)
+    return hint(observation, HINTS, progress=lambda done, of: None)
 
 
 @dataclass(frozen=True)
@@ -70,7 +61,7 @@ class _Terminal:
         from gs2.guandan.table.client.human import HumanAgent, TypedLines
 
         lines = TypedLines(prompts=sys.stderr if self.console.stderr else None)
-        return HumanAgent(lines, self.screen.show, screen=self.screen, advise=_Adviser(), undo=undo)
+        return HumanAgent(lines, self.screen, advise=_advice, undo=undo)
 
 
 def person_at_server(as_json: bool) -> tuple[PersonHost, MessageWatch]:
@@ -81,11 +72,11 @@ def person_at_server(as_json: bool) -> tuple[PersonHost, MessageWatch]:
     return PersonHost(lambda: terminal.person(undo=False)), MessageWatch(terminal.screen)
 
 
-def play_here(crew: Crew, own: Own, games: int, as_json: bool) -> None:
+def play_here(asked: Asked, as_json: bool) -> None:
     """Play at a table of one's own until the games are over or the person leaves; print what came of it."""
     table = None
     try:
-        table = _table(crew, own, games, as_json)
+        table = _table(asked, as_json)
         over = table.play()
     except KeyboardInterrupt:
         kept = "" if table is None or table.record is None else f"; record: {table.record}"
@@ -107,21 +98,21 @@ def play_here(crew: Crew, own: Own, games: int, as_json: bool) -> None:
     stdout().print(f"{kept} (seed {table.config.seed})", markup=False, soft_wrap=True)
 
 
-def _table(crew: Crew, own: Own, games: int, as_json: bool) -> OwnTable:
+def _table(asked: Asked, as_json: bool) -> OwnTable:
     """Return the table, agents in their seats. Raises UsageError for agents or seats that do not fit."""
     from games.guandan.rules import as_rules
     from gs2.guandan.table.agents import check_agents, load_agent, warm_up
     from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig
     from gs2.guandan.table.seated import Seats
 
-    names = _names(crew, own)
+    names = _names(asked)
     check_agents(names)
     config = OwnTableConfig(
-        seat=crew.seats[0] if crew.seats else 0,
-        games=games,
-        rules=as_rules(own.rules or "ruling"),
-        seed=secrets.randbits(32) if own.seed is None else own.seed,
-        record=own.record,
+        seat=asked.seats[0] if asked.seats else 0,
+        games=asked.games,
+        rules=as_rules(asked.rules or "ruling"),
+        seed=secrets.randbits(32) if asked.seed is None else asked.seed,
+        record=asked.record,
     )
     terminal = _Terminal.open(as_json)
 
@@ -142,19 +133,19 @@ def _table(crew: Crew, own: Own, games: int, as_json: bool) -> OwnTable:
     return OwnTable(agents, terminal.screen, config)
 
 
-def _names(crew: Crew, own: Own) -> list[str]:
+def _names(asked: Asked) -> list[str]:
     """Return who sits in each seat."""
-    me = crew.agents or ("human",)
-    if len(me) > 1 or len(crew.seats) > 1:
+    me = asked.agents or ("human",)
+    if len(me) > 1 or len(asked.seats) > 1:
         raise click.UsageError("at your own table --agent and --seat are given once; --with names the others")
-    others = own.others or PARTNERS
+    others = asked.others or PARTNERS
     if len(others) not in (1, 3):
         raise click.UsageError(f"--with takes one name, or three; got {len(others)}: {','.join(others)}")
     if "human" in others:
         raise click.UsageError(
             "only one person can play at a terminal; for more people run gs2 serve, or gs2 web"
         )
-    seat = crew.seats[0] if crew.seats else 0
+    seat = asked.seats[0] if asked.seats else 0
     names = [me[0]] * 4
     for step, name in enumerate(others * (3 // len(others)), 1):
         names[(seat + step) % 4] = name

@@ -14,11 +14,8 @@ from gs2.commands.guandan.options import (
     FILLED,
     NAMES,
     RECORDS,
-    Crew,
-    Own,
-    Where,
+    Asked,
     dialect_option,
-    grouped,
     need_extra,
     token_option,
     verbose_option,
@@ -35,108 +32,96 @@ __all__ = ["play"]
 
 
 @click.command()
-@grouped(
-    Where,
-    "where",
-    click.option(
-        "--server",
-        "url",
-        type=FILLED,
-        metavar="URL",
-        help="ws://HOST:PORT of a server.  [default: a table of your own, in this process]",
-    ),
-    dialect_option("Dialect of the server."),
-    click.option(
-        "--games",
-        type=COUNT,
-        default=1,
-        show_default=True,
-        help="Games to play (openguandan; an njupt server decides).",
-    ),
-    click.option("--room", type=CountType(0), help="Room to join (openguandan).  [default: open one]"),
-    token_option("Token that the server expects."),
+@click.option(
+    "--server",
+    "url",
+    type=FILLED,
+    metavar="URL",
+    help="ws://HOST:PORT of a server.  [default: a table of your own, in this process]",
 )
-@grouped(
-    Crew,
-    "crew",
-    click.option(
-        "--agent",
-        "agents",
-        type=FILLED,
-        multiple=True,
-        metavar="NAME",
-        help="Agent that plays; with --server, give it up to four times.  [default: human; with "
-        "--server, gs2]",
-    ),
-    click.option(
-        "--seat",
-        "seats",
-        type=click.IntRange(0, 3),
-        multiple=True,
-        help="Seat of each agent, in their order.  [default: 0; with --server, the first that is free]",
-    ),
-    click.option(
-        "--user",
-        type=FILLED,
-        metavar="NAME",
-        help="userId, or the name in the path.  [default: the agent's name]",
-    ),
-    workers_option,
+@dialect_option("Dialect of the server.")
+@click.option(
+    "--games",
+    type=COUNT,
+    default=1,
+    show_default=True,
+    help="Games to play (openguandan; an njupt server decides).",
 )
-@grouped(
-    Own,
-    "own",
-    click.option(
-        "--with",
-        "others",
-        type=NAMES,
-        metavar="NAME,…",
-        help="Agents of the other seats at your own table: next, partner, previous; one name takes "
-        "all three.  "
-        "[default: gs2-fast]",
-    ),
-    click.option("--seed", type=SEED, help="Seed of the deals at your own table.  [default: a fresh one]"),
-    click.option(
-        "--rules",
-        type=FILLED,
-        help="Rules of your own table, or by which a server plays: ruling, openguandan, njupt or paper.  "
-        "[default: ruling; with --dialect njupt its own]",
-    ),
-    click.option(
-        "--record",
-        type=RECORDS,
-        help="Folder for the records of your own table, or for what a server said, as a transcript that `gs2 "
-        "review` reads; nothing in it is overwritten.",
-    ),
+@click.option("--room", type=CountType(0), help="Room to join (openguandan).  [default: open one]")
+@token_option("Token that the server expects.")
+@click.option(
+    "--agent",
+    "agents",
+    type=FILLED,
+    multiple=True,
+    metavar="NAME",
+    help="Agent that plays; with --server, give it up to four times.  [default: human; with --server, gs2]",
+)
+@click.option(
+    "--seat",
+    "seats",
+    type=click.IntRange(0, 3),
+    multiple=True,
+    help="Seat of each agent, in their order.  [default: 0; with --server, the first that is free]",
+)
+@click.option(
+    "--user",
+    type=FILLED,
+    metavar="NAME",
+    help="userId, or the name in the path.  [default: the agent's name]",
+)
+@workers_option
+@click.option(
+    "--with",
+    "others",
+    type=NAMES,
+    metavar="NAME,…",
+    help="Agents of the other seats at your own table: next, partner, previous; one name takes "
+    "all three.  "
+    "[default: gs2-fast]",
+)
+@click.option("--seed", type=SEED, help="Seed of the deals at your own table.  [default: a fresh one]")
+@click.option(
+    "--rules",
+    type=FILLED,
+    help="Rules of your own table, or by which a server plays: ruling, openguandan, njupt or paper.  "
+    "[default: ruling; with --dialect njupt its own]",
+)
+@click.option(
+    "--record",
+    type=RECORDS,
+    help="Folder for the records of your own table, or for what a server said, as a transcript that `gs2 "
+    "review` reads; nothing in it is overwritten.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @verbose_option
-def play(where: Where, crew: Crew, own: Own, as_json: bool) -> None:
+def play(as_json: bool, **how: Any) -> None:
     """Play GuanDan at your own table, or at a server's.
 
     Without --server you play here, with an agent as your partner against two others. Type help at the prompt
     to list the commands. With --server, each --agent takes one seat there. It is a name (gs2, blueprint, a
     rule agent, human), a checkpoint, or your own class as MODULE:CLASS or FILE.py:CLASS.
     """
-    if where.url is None:
+    asked = Asked(**how)
+    if asked.url is None:
         for option in ("room", "token", "user", "dialect", "workers"):
             _refuse_given(option, "is of a server; give --server URL, or leave it out")
         from gs2.commands.guandan.own_play import play_here
 
-        play_here(crew, own, where.games, as_json)
+        play_here(asked, as_json)
         return
     for option in ("others", "seed"):
         _refuse_given(option, "needs a table of your own; leave out one of it and --server")
-    crew = replace(crew, agents=crew.agents or ("gs2",))
+    asked = replace(asked, agents=asked.agents or ("gs2",))
     need_extra()
-    if len(crew.agents) > 4:
-        raise click.UsageError(f"a table has four seats; got {len(crew.agents)} agents")
-    if crew.seats and len(crew.seats) != len(crew.agents):
+    if len(asked.agents) > 4:
+        raise click.UsageError(f"a table has four seats; got {len(asked.agents)} agents")
+    if asked.seats and len(asked.seats) != len(asked.agents):
         raise click.UsageError(
-            f"give one --seat for each --agent or none; got {len(crew.seats)} for {len(crew.agents)}"
+            f"give one --seat for each --agent or none; got {len(asked.seats)} for {len(asked.agents)}"
         )
     try:
-        results = asyncio.run(_play(where, crew, own, as_json))
+        results = asyncio.run(_play(asked, as_json))
     except KeyboardInterrupt:
         # by now the seats are left and the connections closed
         stderr().print("left the table")
@@ -175,52 +160,52 @@ def _show(results: list[ClientResult]) -> None:
             stdout().print(f"result: {result.result}")
 
 
-async def _play(where: Where, crew: Crew, own: Own, as_json: bool) -> list[ClientResult]:
+async def _play(asked: Asked, as_json: bool) -> list[ClientResult]:
     from games.guandan.rules import as_rules
     from gs2.guandan.table.agents import check_agents
     from gs2.guandan.table.client.client import TableClient
     from gs2.guandan.table.client.visit import ClientConfig, Transcript
     from gs2.guandan.table.hosts import host_for, start_hosts
 
-    assert where.url is not None
-    check_agents(crew.agents)
-    transcript = None if own.record is None else Transcript(own.record)
+    assert asked.url is not None
+    check_agents(asked.agents)
+    transcript = None if asked.record is None else Transcript(asked.record)
     person = None
     hosts: dict[str, Host] = {}
-    for name in dict.fromkeys(crew.agents):
+    for name in dict.fromkeys(asked.agents):
         if name == "human":
             from gs2.commands.guandan.own_play import person_at_server
 
             person, watch = person_at_server(as_json)
             hosts[name] = person
         else:
-            hosts[name] = host_for(name, workers=crew.workers)
+            hosts[name] = host_for(name, workers=asked.workers)
     clients: list[TableClient] = []
     tasks: list[asyncio.Task[ClientResult]] = []
-    room = where.room
+    room = asked.room
     try:
         await start_hosts(hosts.values())
-        for place, name in enumerate(crew.agents):
+        for place, name in enumerate(asked.agents):
             config = ClientConfig(
-                where.url,
-                where.dialect,
-                user=crew.user_of(place),
-                games=where.games,
+                asked.url,
+                asked.dialect,
+                user=asked.user_of(place),
+                games=asked.games,
                 room=room,
-                seat=crew.seats[place] if crew.seats else None,
-                token=where.token,
-                rules=as_rules(own.rules) if own.rules else None,
+                seat=asked.seats[place] if asked.seats else None,
+                token=asked.token,
+                rules=as_rules(asked.rules) if asked.rules else None,
             )
             client = TableClient(config, hosts[name])
             client.transcript = transcript
             clients.append(client)
-            if name == "human" and crew.agents.index(name) == place:
+            if name == "human" and asked.agents.index(name) == place:
                 client.listeners.append(watch.note)
             tasks.append(asyncio.get_running_loop().create_task(client.run()))
-            if where.dialect == "openguandan":
+            if asked.dialect == "openguandan":
                 await asyncio.wait((client.seated, tasks[-1]), return_when=asyncio.FIRST_COMPLETED)
                 room = client.seated.result() if client.seated.done() else (await tasks[-1]).room
-                if place == 0 and len(crew.agents) < 4:
+                if place == 0 and len(asked.agents) < 4:
                     stderr().print(f"in room {room}")
         return await _results(clients, tasks, person)
     finally:

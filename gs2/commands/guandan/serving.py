@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +16,6 @@ from gs2.commands.guandan.options import (
     NAMES,
     RECORDS,
     dialect_option,
-    grouped,
     need_extra,
     token_option,
     verbose_option,
@@ -32,149 +29,88 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
-SECONDS = NOT_NEGATIVE
-
-
-@dataclass(frozen=True)
-class Listening:
-    """How clients reach the server."""
-
-    dialect: str
-    official: bool
-    host: str
-    port: int | None
-    token: str | None
-
-
-@dataclass(frozen=True)
-class Tables:
-    """What is played, and by whom."""
-
-    games: int
-    agents: tuple[str, ...]
-    rules: str | None
-    record: Path | None
-    rooms: int
-    seed: int | None
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long clients are waited for, in seconds, and who decides for them then."""
-
-    decision: float
-    fallback: str | None
-    reconnect: float
-    delay: float
-
-
-@dataclass(frozen=True)
-class Run:
-    """How the server works, and when it ends."""
-
-    sessions: int | None
-    grace: float
-    workers: int
-    as_json: bool
-
 
 @click.command()
-@grouped(
-    Listening,
-    "listening",
-    dialect_option("Dialect of the clients."),
-    click.option(
-        "--official", is_flag=True, help="Speak as the official OpenGuanDan server does, quirks included."
-    ),
-    click.option("--host", type=FILLED, default="127.0.0.1", show_default=True, help="Address to listen on."),
-    click.option(
-        "--port",
-        type=click.IntRange(0, 65535),
-        help="Port to listen on; 0: any free one.  [default: 8181 for openguandan, 23456 for njupt]",
-    ),
-    token_option("Token that clients must show; required if others can reach the server."),
+@dialect_option("Dialect of the clients.")
+@click.option(
+    "--official", is_flag=True, help="Speak as the official OpenGuanDan server does, quirks included."
 )
-@grouped(
-    Tables,
-    "tables",
-    click.option(
-        "--games",
-        type=COUNT,
-        default=1,
-        show_default=True,
-        help="Games at each table (njupt; with openguandan the client that opens a room decides).",
-    ),
-    click.option(
-        "--agents",
-        type=NAMES,
-        default=(),
-        metavar="NAME,…",
-        help="Agents for up to three free seats; SEAT:NAME takes that seat.",
-    ),
-    click.option(
-        "--rules",
-        type=FILLED,
-        help="Rules: ruling, openguandan, njupt or paper.  [default: depends on the dialect]",
-    ),
-    click.option(
-        "--record",
-        type=RECORDS,
-        help="Folder for a record of each game and for results.jsonl; nothing in it is overwritten.",
-    ),
-    click.option("--rooms", type=COUNT, default=4096, show_default=True, help="Most tables at once."),
-    click.option("--seed", type=SEED, help="Seed of all deals.  [default: a fresh one]"),
+@click.option("--host", type=FILLED, default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0: any free one.  [default: 8181 for openguandan, 23456 for njupt]",
 )
-@grouped(
-    Patience,
-    "patience",
-    click.option(
-        "--decision",
-        type=SECONDS,
-        default=60.0,
-        show_default=True,
-        help="Seconds that a client or an agent has for a decision; 0: no limit.",
-    ),
-    click.option(
-        "--fallback",
-        type=FILLED,
-        metavar="NAME",
-        help="Agent that decides for clients that are silent or gone.  [default: pass, or play the weakest]",
-    ),
-    click.option(
-        "--reconnect",
-        type=SECONDS,
-        default=30.0,
-        show_default=True,
-        help="Seconds that the seat of a lost client is kept for it.",
-    ),
-    click.option(
-        "--delay",
-        type=SECONDS,
-        default=1.0,
-        show_default=True,
-        help="Seconds from the fourth player to the deal; some clients lose what comes with the handshake.",
-    ),
+@token_option("Token that clients must show; required if others can reach the server.")
+@click.option(
+    "--games",
+    type=COUNT,
+    default=1,
+    show_default=True,
+    help="Games at each table (njupt; with openguandan the client that opens a room decides).",
 )
-@grouped(
-    Run,
-    "run",
-    click.option(
-        "--sessions",
-        type=COUNT,
-        help="Stop after this many tables have played.  [default: run until stopped]",
-    ),
-    click.option(
-        "--grace",
-        type=SECONDS,
-        default=10.0,
-        show_default=True,
-        help="Seconds that games under way have to end when the server is stopped.",
-    ),
-    workers_option,
-    click.option("--json", "as_json", is_flag=True, help="Print each table's result as one line of JSON."),
+@click.option(
+    "--agents",
+    type=NAMES,
+    default=(),
+    metavar="NAME,…",
+    help="Agents for up to three free seats; SEAT:NAME takes that seat.",
 )
+@click.option(
+    "--rules",
+    type=FILLED,
+    help="Rules: ruling, openguandan, njupt or paper.  [default: depends on the dialect]",
+)
+@click.option(
+    "--record",
+    type=RECORDS,
+    help="Folder for a record of each game and for results.jsonl; nothing in it is overwritten.",
+)
+@click.option("--rooms", type=COUNT, default=4096, show_default=True, help="Most tables at once.")
+@click.option("--seed", type=SEED, help="Seed of all deals.  [default: a fresh one]")
+@click.option(
+    "--decision",
+    type=NOT_NEGATIVE,
+    default=60.0,
+    show_default=True,
+    help="Seconds that a client or an agent has for a decision; 0: no limit.",
+)
+@click.option(
+    "--fallback",
+    type=FILLED,
+    metavar="NAME",
+    help="Agent that decides for clients that are silent or gone.  [default: pass, or play the weakest]",
+)
+@click.option(
+    "--reconnect",
+    type=NOT_NEGATIVE,
+    default=30.0,
+    show_default=True,
+    help="Seconds that the seat of a lost client is kept for it.",
+)
+@click.option(
+    "--delay",
+    type=NOT_NEGATIVE,
+    default=1.0,
+    show_default=True,
+    help="Seconds from the fourth player to the deal; some clients lose what comes with the handshake.",
+)
+@click.option(
+    "--sessions",
+    type=COUNT,
+    help="Stop after this many tables have played.  [default: run until stopped]",
+)
+@click.option(
+    "--grace",
+    type=NOT_NEGATIVE,
+    default=10.0,
+    show_default=True,
+    help="Seconds that games under way have to end when the server is stopped.",
+)
+@workers_option
+@click.option("--json", "as_json", is_flag=True, help="Print each table's result as one line of JSON.")
 @verbose_option
-def serve(listening: Listening, tables: Tables, patience: Patience, run: Run) -> None:
+def serve(**how: Any) -> None:
     """Serve GuanDan tables to clients of the OpenGuanDan or the NJUPT platform.
 
     Clients connect to ws://HOST:PORT and open rooms (openguandan), or to ws://HOST:PORT/game/NAME, four of
@@ -186,29 +122,22 @@ def serve(listening: Listening, tables: Tables, patience: Patience, run: Run) ->
     from gs2.guandan.table.server.place import RoomConfig
     from gs2.guandan.table.server.server import ServerConfig
 
-    usual = "njupt" if listening.dialect == "njupt" else "openguandan" if listening.official else "ruling"
-    config = ServerConfig(
-        dialect=listening.dialect,
-        official=listening.official,
-        host=listening.host,
-        port=listening.port,
-        games=tables.games,
-        agents=tables.agents,
-        rooms=tables.rooms,
-        token=listening.token,
-        record=tables.record,
-        seed=tables.seed,
-        room=RoomConfig(
-            rules=as_rules(tables.rules or usual),
-            decision=patience.decision,
-            reconnect=patience.reconnect,
-            delay=patience.delay,
-        ),
-    )
-    asyncio.run(_serve(config, patience.fallback, run))
+    usual = "njupt" if how["dialect"] == "njupt" else "openguandan" if how["official"] else "ruling"
+    patience = {name: how.pop(name) for name in ("decision", "reconnect", "delay")}
+    room = RoomConfig(rules=as_rules(how.pop("rules") or usual), **patience)
+    run = {name: how.pop(name) for name in ("fallback", "sessions", "grace", "workers", "as_json")}
+    asyncio.run(_serve(ServerConfig(room=room, **how), **run))
 
 
-async def _serve(config: ServerConfig, fallback: str | None, run: Run) -> None:
+async def _serve(
+    config: ServerConfig,
+    fallback: str | None,
+    sessions: int | None,
+    grace: float,
+    workers: int,
+    as_json: bool,
+) -> None:
+    """Serve until a signal, or so many sessions; fallback decides for silent clients."""
     from gs2.guandan.table.agents import check_agents
     from gs2.guandan.table.hosts import host_for, start_hosts
     from gs2.guandan.table.seat import AgentError
@@ -216,13 +145,13 @@ async def _serve(config: ServerConfig, fallback: str | None, run: Run) -> None:
     from gs2.guandan.table.server.server import TableServer, quiet_collector
 
     check_agents([*agent_names(config.agents), *([] if fallback is None else [fallback])])
-    hosts = {name: host_for(name, workers=run.workers) for name in agent_names(config.agents)}
+    hosts = {name: host_for(name, workers=workers) for name in agent_names(config.agents)}
     if fallback is not None:
-        hosts["fallback"] = hosts.get(fallback) or host_for(fallback, workers=run.workers)
+        hosts["fallback"] = hosts.get(fallback) or host_for(fallback, workers=workers)
     server = TableServer(config, hosts)
 
     def show(result: SessionResult) -> None:
-        click.echo(json.dumps(result.summary()) if run.as_json else result.text())
+        click.echo(json.dumps(result.summary()) if as_json else result.text())
 
     server.on_result = show
     # Before there is anything to end: agents' processes outlive a command that dies of a signal.
@@ -254,12 +183,12 @@ async def _serve(config: ServerConfig, fallback: str | None, run: Run) -> None:
 
     def stopping() -> None:
         wait = ""
-        if server.rooms and run.grace:
-            wait = f"; games under way have {run.grace:g} s, a second Ctrl-C ends them"
+        if server.rooms and grace:
+            wait = f"; games under way have {grace:g} s, a second Ctrl-C ends them"
         stderr().print(f"stopping{wait}")
 
-    ended_by = await server.run(sessions=run.sessions, grace=run.grace, on_signal=stopping)
-    if not run.as_json and server.sessions:
+    ended_by = await server.run(sessions=sessions, grace=grace, on_signal=stopping)
+    if not as_json and server.sessions:
         handled = server.handling
         stderr().print(
             f"{server.sessions} sessions, {handled.count:,} messages handled in "

@@ -39,10 +39,10 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review.recorded_rounds import CardGiven, RecordedRound
-from gs2.guandan.review.review_data import JudgedMove, ReviewedCard, ReviewedDecision
-from gs2.guandan.review.review_presets import verdict_of
+from gs2.guandan.table.seat import seen_by
+from gs2.review.review_data import JudgedMove, ReviewedCard, ReviewedDecision, verdict_of
 
-__all__ = ["Judge", "Judgement", "TakenDecision", "choices_of", "judge_cards", "seen_by"]
+__all__ = ["Judge", "Judgement", "TakenDecision", "choices_of", "judge_cards"]
 
 TRUST, SHARE = 0.05, 0.5
 """Standard deviation in levels of the blueprint's error in comparing two moves: of moves that it thinks
@@ -134,14 +134,6 @@ class Judgement:
         return cls(choice, q, network, best, decision, likely)
 
 
-def seen_by(state: Array, seat: int) -> Array:
-    """Return the state without the cards in other hands, [1] STATE: what `seat` knows, and no more."""
-    out = np.array(state, copy=True, ndmin=1)
-    others = [other for other in range(4) if other != seat]
-    out["hand"][0, others] = 0
-    return out
-
-
 def choices_of(played: RecordedRound) -> list[TakenDecision]:
     """Return the decisions of a round in which there was a choice, by seats whose hands are known."""
     states = played.states()[: len(played.actions)]
@@ -166,7 +158,7 @@ def choices_of(played: RecordedRound) -> list[TakenDecision]:
 class Judge:
     """Judges decisions; one instance serves one thread.
 
-    networks: the evaluator, and what knows how likely deals are. config: the search, of `REVIEW_PRESETS`.
+    networks: the evaluator, and what knows how likely deals are. config: the search.
     """
 
     def __init__(self, networks: DealNetworks, config: GuanDanConfig) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,16 +25,9 @@ from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import STATE
 from games.record import RoundRecord
 from games.support.array_types import Array, Row
+from gs2.review.review_data import RecordedGame, printable
 
-__all__ = [
-    "CardGiven",
-    "RecordedEnd",
-    "RecordedGame",
-    "RecordedRound",
-    "is_json",
-    "printable",
-    "record_rounds",
-]
+__all__ = ["CardGiven", "RecordedEnd", "RecordedRound", "record_rounds"]
 
 CardGiven = tuple[int, int, str]
 """(from seat, to seat, card name): a tribute or return card."""
@@ -87,21 +79,6 @@ class RecordedRound:
             out[k + 1] = out[k]
             advance(out[k + 1 : k + 2], self.actions[k : k + 1])
         return out
-
-
-@dataclass(frozen=True, eq=False)
-class RecordedGame:
-    """What a file holds: the rounds of one game or of several.
-
-    kind: "record", or the dialect of a transcript, "openguandan" or "njupt". names: of the four seats.
-    complete: whether the last game was played to its end. notes: what was left out.
-    """
-
-    kind: str
-    names: tuple[str, ...]
-    rounds: tuple[RecordedRound, ...]
-    complete: bool
-    notes: tuple[str, ...] = ()
 
 
 def _given(transfers: Sequence[Transfer]) -> tuple[CardGiven, ...]:
@@ -157,17 +134,3 @@ def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRou
 def _names(found: Sequence[str]) -> tuple[str, ...]:
     """Return four names: a record may hold any text there."""
     return tuple(printable(name) or f"seat {seat}" for seat, name in enumerate(found))
-
-
-def printable(name: Any) -> str:
-    """Return a stranger's name as it may be shown: on one line, no control characters, not at any length."""
-    return "".join(letter for letter in str(name)[:200] if letter.isprintable()).strip()[:80]
-
-
-def is_json(line: str) -> bool:
-    """Return whether a line is JSON; one that was cut off is not."""
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True

@@ -18,20 +18,14 @@ import numpy as np
 
 from games.game import GameError
 from games.guandan.cards import ACTION, CARD_NAMES, DECK, HAND_SIZE, as_level
-from games.guandan.matches.tribute import card_place
 from games.guandan.rounds.round import GuanDan, Shown, advance, from_hands, legal
 from games.guandan.rounds.state import NOBODY
 from games.support.array_types import Array, Bytes
-from gs2.guandan.review.recorded_rounds import (
-    CardGiven,
-    RecordedEnd,
-    RecordedGame,
-    RecordedRound,
-    is_json,
-    printable,
-)
+from gs2.guandan.review.recorded_rounds import CardGiven, RecordedEnd, RecordedRound
+from gs2.guandan.table.client.tracker import shown_by_tribute
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.decode import find_move, read_move
+from gs2.review.review_data import RecordedGame, is_json, printable
 
 __all__ = ["TranscriptError", "transcript_rounds"]
 
@@ -372,20 +366,9 @@ def _counts(cards: Counter[str]) -> Array:
 
 def _shown(told: _Told, level: int, hands: Bytes) -> Shown:
     """Return what everybody knows of the hands, as tribute shows it."""
-    known = np.zeros((4, len(CARD_NAMES)), np.int64)
-    cap = np.full(4, 14, np.int64)
-    back = {(taker, giver): card for giver, taker, card in told.returns}
-    for payer, receiver, card in told.tributes:
-        index = CARD_NAMES.index(card)
-        if back.get((payer, receiver)) != card:
-            known[receiver, index] += 1
-        # the payer's other cards are no higher, and no big joker: two would have spared it the tribute
-        cap[payer] = min(int(card_place(index, level)), 13)
-    for (payer, _), card in back.items():
-        known[payer, CARD_NAMES.index(card)] += 1
-    for seat in told.anti:
-        known[seat, CARD_NAMES.index("HR")] += 2 // max(len(told.anti), 1)
-    return Shown(np.minimum(known, hands)[None], cap[None])
+    names, cap = shown_by_tribute(told.tributes, told.returns, told.anti, level)
+    known = np.array([_counts(Counter(cards)) for cards in names])
+    return Shown(np.minimum(known, hands)[None], np.array(cap, np.int64)[None])
 
 
 def _end(told: _Told, state: Array) -> RecordedEnd | None:

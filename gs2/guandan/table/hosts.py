@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, Protocol
 
-from games.support.work.pipe_worker import PipeWorker
 from gs2.guandan.table.agents import INSTANT, load_agent, warm_up
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.seated import Seats
+from gs2.jobs import DIED, Jobs
 
 __all__ = ["Host", "InstantHost", "ProcessHost", "ThreadHost", "host_for", "start_hosts"]
 
@@ -32,19 +32,15 @@ class Host(Protocol):
 
     def answer(self, key: Hashable, observation: Observation) -> Awaitable[int]:
         """Return the index chosen by the agent in the seat called `key`."""
-        ...
 
     def forget(self, key: Hashable) -> None:
         """Drop the agent of a seat whose games are over."""
-        ...
 
     def give_up(self, key: Hashable) -> None:
         """Expect no answer for this seat any more: its time is up."""
-        ...
 
     def close(self) -> None:
         """Stop."""
-        ...
 
 
 def checked(index: Any, observation: Observation) -> int:
@@ -146,47 +142,6 @@ def forget(name: str, key: Hashable, *, progress: Progress) -> None:
     _seats(name).agents.pop(key, None)
 
 
-class _Worker:
-    """A process of an agent, and the answers that it owes, in their order. gone: whether it has ended."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.gone = name, False
-        self.owed: deque[asyncio.Future[Any]] = deque()
-        self.process = PipeWorker(self._hear)
-
-    def ask(self, function: str, *arguments: Any) -> asyncio.Future[Any]:
-        """Return the answer of a function of this module; AgentError if it fails or the process dies."""
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.owed.append(future)
-        self.process.ask(f"{__name__}:{function}", self.name, *arguments)
-        return future
-
-    def _hear(self, process: PipeWorker, said: tuple[Any, ...]) -> None:
-        if said[0] == "gone":
-            self.gone = True
-            died = f"the process of agent {self.name} died; gs2 play --agent {self.name} shows why"
-            for future in self.owed:
-                _settle(future, AgentError(died))
-            self.owed.clear()
-        elif said[0] != "progress" and self.owed:
-            _settle(self.owed.popleft(), said[1] if said[0] == "done" else AgentError(said[1]))
-
-    def end(self) -> None:
-        """End the process; what it owes fails at once."""
-        self.process.end()
-        self._hear(self.process, ("gone",))
-
-
-def _settle(future: asyncio.Future[Any], answer: Any) -> None:
-    if future.done():
-        return
-    if isinstance(answer, AgentError):
-        future.set_exception(answer)
-        future.exception()  # nobody may wait for it, as for what is forgotten
-    else:
-        future.set_result(answer)
-
-
 class ProcessHost:
     """Runs one named agent in worker processes; a seat stays with its worker.
 
@@ -197,27 +152,29 @@ class ProcessHost:
     """
 
     def __init__(self, name: str, workers: int = 1) -> None:
-        self.name = name
-        self.workers: list[_Worker | None] = [None] * workers
+        self.name, self.workers = name, workers
+        self.jobs = Jobs(behind=False)
         self.waiting: dict[int, list[tuple[Hashable, Observation, asyncio.Future[int]]]] = defaultdict(list)
         self.busy: dict[int, list[Hashable]] = {}
         self.homes: dict[Hashable, int] = {}
         self.batch = False
         self.tasks: set[asyncio.Task[None]] = set()
 
-    def _ask(self, place: int, function: str, *arguments: Any) -> asyncio.Future[Any]:
-        """Return the answer of a worker, which is started anew where it has died."""
-        worker = self.workers[place]
-        if worker is None or worker.gone:
-            worker = self.workers[place] = _Worker(self.name)
-        return worker.ask(function, *arguments)
+    async def _ask(self, place: int, function: str, *arguments: Any) -> Any:
+        """Return the answer of a function of this module by a worker; AgentError if it fails or dies."""
+        job = self.jobs.start(str(place), f"{__name__}:{function}", self.name, *arguments)
+        await job.ended.wait()
+        if job.status != "done":
+            died = f"the process of agent {self.name} died; gs2 play --agent {self.name} shows why"
+            raise AgentError(died if job.error == DIED else job.error or job.status)
+        return job.result
 
     async def start(self) -> None:
         """Load the agent in every worker, so that the first decision does not wait for it.
 
         Raises AgentError if it cannot be loaded, or takes its process along.
         """
-        for found in await asyncio.gather(*(self._ask(w, "load") for w in range(len(self.workers)))):
+        for found in await asyncio.gather(*(self._ask(w, "load") for w in range(self.workers))):
             self.batch = found
 
     def answer(self, key: Hashable, observation: Observation) -> asyncio.Future[int]:
@@ -259,33 +216,28 @@ class ProcessHost:
 
     def forget(self, key: Hashable) -> None:
         """Drop a seat's agent, once its worker is free."""
-        worker = self.workers[self.homes.pop(key, 0)]
-        if worker is not None:
-            worker.ask("forget", key)
+        worker = str(self.homes.pop(key, 0))
+        if self.jobs.works(worker):
+            self.jobs.start(worker, f"{__name__}:forget", self.name, key)
 
     def give_up(self, key: Hashable) -> None:
         """End the worker if it is this seat that it thinks about, lest others wait for it for ever."""
         worker = self._home(key)
         if key in self.busy.get(worker, ()):
             logger.warning("the worker of agent %s takes too long and is ended", self.name)
-            self._end(worker)
+            self.jobs.stop(str(worker))
 
     def close(self) -> None:
         """Stop the workers; one that is still thinking is ended."""
-        for worker in range(len(self.workers)):
-            self._end(worker)
+        self.waiting.clear()
+        self.jobs.close()
 
     def _home(self, key: Hashable) -> int:
         """Return the worker of a seat; a new one goes where the fewest are."""
         if key not in self.homes:
             seats = Counter(self.homes.values())
-            self.homes[key] = min(range(len(self.workers)), key=lambda worker: seats[worker])
+            self.homes[key] = min(range(self.workers), key=lambda worker: seats[worker])
         return self.homes[key]
-
-    def _end(self, worker: int) -> None:
-        found, self.workers[worker] = self.workers[worker], None
-        if found is not None:
-            found.end()
 
 
 def host_for(name: str, *, workers: int = 1) -> Host:

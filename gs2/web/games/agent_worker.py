@@ -121,12 +121,14 @@ def agent_answer(seated: Seated, history: Array, draw: float, *, progress: Progr
     return int(pick_by(legal, shares, np.array([draw]))[0])
 
 
-def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[str, Any]:
-    """Return what an agent would do after a history: its best move and those it weighs.
+def agent_view(
+    seated: Seated, history: Array, *, progress: Progress, most: int | None = MOST_SHOWN, win: float = 1.0
+) -> dict[str, Any]:
+    """Return what an agent would do after a history: its best move and those it weighs, at most so many.
 
     best: the place of the action. moves: [{index, share, value, gain, error}], the best first. value is what
     the action is worth to the seat by the agent's own estimate, before any search, in the points of the
-    table, or 1 for a win and -1 for a loss if that is what the agent learned; None without one. gain, error:
+    table, or `win` for a win and -`win` for a loss if that is what it learned; None without one. gain, error:
     of an agent that searches drawn deals, what the action wins in them over the agent's usual one, in the
     points of the table, and the standard error; else None.
     """
@@ -142,7 +144,7 @@ def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[st
     face = card_face(table)
     points = 1.0 if face is None else face.unit(game, before, int(table.player(before)[0]))
     if blueprint is not None:
-        unit = 1.0 if getattr(blueprint, "wins", False) else points
+        unit = win if getattr(blueprint, "wins", False) else points
         values = unit * np.asarray(blueprint.q(game, state, seat, legal), np.float64)
     rank = np.lexsort((-shares if values is None else -values, -shares))
     moves = [
@@ -152,7 +154,7 @@ def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[st
             "value": None if values is None else round(float(values[at]), 4),
             **_gain(gains, int(at), points),
         }
-        for at in rank[:MOST_SHOWN]
+        for at in rank[:most]
     ]
     return {"best": int(rank[0]), "moves": moves, "of": len(shares)}
 

@@ -14,8 +14,7 @@ from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import NO_PLAY, PLAY_KINDS, play_kinds
 from games.game import CHANCE, GameError
 from games.support.array_types import Array
-from gs2.web.arrangement import fewest_moves
-from gs2.web.games.card_face import Face, seen_plays
+from gs2.web.games.card_face import Face, fewest_moves, seen_plays
 from gs2.web.games.game_round import GameRound
 
 __all__ = ["Big2Face", "big2_moves"]

@@ -1,23 +1,33 @@
 """A round of a game as one seat sees it: hands, counts and plays, as plain data of card names; or words.
 
-Everything here follows from what the seat knows (`Game.infoset_key`), in the order in which it learned it:
+Everything of a round follows from what the seat knows (`Game.infoset_key`), in the order in which it came;
 the data are the same whatever the others hold. When a round is over all hands are shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from games.game import CHANCE, Game
 from games.support.array_types import Array
-from gs2.web.arrangement import suggestion_order
 from gs2.web.games.game_round import GameRound
 from gs2.wings import own_part
 
-__all__ = ["PASSED", "Face", "card_face", "round_view", "seat_points", "seen_plays"]
+__all__ = [
+    "PASSED",
+    "Face",
+    "Leads",
+    "card_face",
+    "fewest_moves",
+    "round_view",
+    "seat_points",
+    "seen_plays",
+    "suggestion_order",
+]
 
 Data = dict[str, Any]
 PASSED = ["PASS", "PASS", "PASS"]
@@ -25,6 +35,45 @@ PASSED = ["PASS", "PASS", "PASS"]
 BOMBS = ("bomb", "rocket", "four and one", "straight flush")
 """Kinds of plays that beat others out of turn."""
 MOST_SUGGESTED = 100
+
+Leads = Callable[[Array], tuple[Array, Array, Array, Callable[[int], str]]]
+"""Returns the moves that a hand can lead: hands left [n, …], cards [n], moves still needed [n], words."""
+OF_A_BOMB = 4
+"""Cards of one rank that make a bomb: it costs more to take one apart than a pair."""
+
+
+def suggestion_order(
+    moves: Sequence[tuple[bool, Sequence[str]]], hand: Sequence[str], wild: str = ""
+) -> list[int]:
+    """Return the places of moves, each a bomb or none and its cards, in the order in which to suggest them.
+
+    Bombs come last; before them what needs a wild card; before that what takes groups of one rank apart, the
+    fewer the sooner. Among equals the order is that of `moves`.
+    """
+    held = Counter(card[1:] for card in hand if card != wild)
+
+    def cost(place: int) -> tuple[bool, bool, int, int]:
+        bomb, cards = moves[place]
+        used = Counter(card[1:] for card in cards if card != wild)
+        apart = sum(1 + (held[rank] >= OF_A_BOMB) for rank, count in used.items() if count < held[rank])
+        return bomb, wild in cards, apart, place
+
+    return sorted(range(len(moves)), key=cost)
+
+
+def fewest_moves(hand: Array, leads: Leads) -> list[str]:
+    """Return the moves, in words, that a hand is shed by.
+
+    Rule agents count the moves (`blueprint.climbing.rules`). The move that leaves the fewest is taken, the
+    longest of several, until no card is left.
+    """
+    found = []
+    while hand.any():
+        left, sizes, needed, words = leads(hand)
+        best = int(np.lexsort((-sizes, needed))[0])
+        found.append(words(best))
+        hand = left[best]
+    return found
 
 
 class Face:
@@ -48,7 +97,7 @@ class Face:
         """
         held = [self.hand(played.state[0], who) for who in range(self.game.num_players)]
         steps = [(who, played.words(at)) for at, who in enumerate(played.players) if who != CHANCE]
-        plays = [{"seat": who, "move": self._move(words, held[who]), "lead": False} for who, words in steps]
+        plays = [{"seat": who, "move": self.move(words, held[who]), "lead": False} for who, words in steps]
         last = {play["seat"]: play["move"] for play in plays}
         return {
             "hands": [hand if who == seat or hands or played.over else None for who, hand in enumerate(held)],
@@ -117,9 +166,10 @@ class Face:
         """Return what gives the present choices of cards by their places, also when play has gone on."""
         state, legal = played.state[0], played.legal
         kinds, hand = self.kinds(legal), self.seen(played, played.player)["hands"][played.player]
-        return lambda place: self._move(self.game.action_text(state, legal[place]), hand, kinds[place])
+        return lambda place: self.move(self.game.action_text(state, legal[place]), hand, kinds[place])
 
-    def _move(self, text: str, hand: list[str], kind: str = "cards") -> list[Any]:
+    def move(self, text: str, hand: list[str], kind: str = "cards") -> list[Any]:
+        """Return a move of the page: what the game's words for it take out of a hand."""
         return PASSED if text == "pass" else [kind, "", self.cards_of(text, hand)]
 
     def fits(self, played: GameRound, cards: list[str]) -> tuple[list[Data], Data | None]:

@@ -15,8 +15,7 @@ from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text, read_mult
 from games.climbing.doudizhu.round_state import CALLS, DEALS, NO_SEAT
 from games.game import CHANCE, Game, GameError
 from games.support.array_types import Array
-from gs2.web.arrangement import fewest_moves
-from gs2.web.games.card_face import Face, seen_plays
+from gs2.web.games.card_face import Face, fewest_moves, seen_plays
 from gs2.web.games.game_round import GameRound
 
 __all__ = ["DouDizhuFace", "doudizhu_moves"]

@@ -11,9 +11,8 @@ from games.game import Game
 from games.record import RoundRecord
 from gs2.web.games.card_face import card_face, round_view, seat_points
 from gs2.web.games.game_round import GameRound, round_record
-from gs2.web.tables.table import Refused
+from gs2.web.tables.table import Offer, Refused
 from gs2.web.tables.table_log import PERSON, TableSetup
-from gs2.web.tables.versions import Offer
 
 __all__ = ["FinishedRound", "GamePlay"]
 
@@ -221,5 +220,7 @@ class GamePlay:
         )
 
     def record_to_review(self, asked: dict[str, Any]) -> str:
-        """Refuse."""
-        raise Refused("wrong", f"no review judges {self.game.name} yet; download the record instead")
+        """Return the records of the rounds that are over. Raises Refused where none is."""
+        if not self.finished:
+            raise Refused("closed", "a review shows every hand of rounds that are over; none is yet")
+        return self.record()

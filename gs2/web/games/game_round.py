@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import pick_by
-from games.record import RoundNotes, RoundRecord
+from games.record import RoundNotes, RoundRecord, replay_round
 from games.support.array_types import Array
 from gs2.play.game_pairs import numbered_draws
 
@@ -34,6 +35,24 @@ class GameRound:
         self.taken: list[Array] = []
         self.marked: dict[int, list[str]] = {}
         self._chance()
+
+    @classmethod
+    def recorded(cls, game: Game, record: RoundRecord) -> GameRound:
+        """Return the round that a record tells, as far as it goes; RoundRecordError where it cannot be so."""
+        found = cls.__new__(cls)
+        *moves, last = replay_round(record, game)
+        found.game, found.seed, found.number, found.marked = game, record.seed, record.pair, {}
+        found.states = [move.states for move in (*moves, last)]
+        found.players = [move.player for move in moves]
+        found.taken = [move.action for move in moves if move.action is not None]
+        return found
+
+    def until(self, steps: int) -> GameRound:
+        """Return this round as it stood when so many steps had been taken."""
+        found = copy(self)
+        found.states, found.players = self.states[: steps + 1], self.players[:steps]
+        found.taken = self.taken[:steps]
+        return found
 
     @property
     def state(self) -> Array:

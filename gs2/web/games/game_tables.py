@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from games.game import TERMINAL, Game
+from gs2.jobs import Jobs, JobsFull
 from gs2.web.games.agent_worker import Seated
 from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
 from gs2.web.games.offers import AgentOffer, game_from, game_titled, offered_agents, own_games
-from gs2.web.jobs import Jobs, JobsFull
 from gs2.web.tables.seat_labels import without_folders
 from gs2.web.tables.table import Refused
 from gs2.web.tables.table_log import PERSON, TableSetup

@@ -1,15 +1,19 @@
-"""The match at a table of GuanDan: its session, what people see of it, and results that they leave."""
+"""The match at a table of GuanDan: its session, what happened so far, what people see, and how they go on."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from blueprint.guandan.rules.min_combination import min_combinations
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, pack, unpack
+from games.guandan.matches.events import Event, Played
+from games.guandan.matches.match import Match
+from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal_moves
 from games.guandan.rounds.state import NOBODY
@@ -17,17 +21,108 @@ from games.guandan.rules import as_rules
 from games.support.array_types import Array, Row, Rows
 from gs2.guandan.table.selection import fitting, why_not, wild_words
 from gs2.guandan.table.server.place import default_choice
-from gs2.guandan.table.session import Session
-from gs2.web.arrangement import fewest_moves, suggestion_order
-from gs2.web.guandan.account import TableAccount
-from gs2.web.tables.table import Refused
+from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
+from gs2.web.games.card_face import fewest_moves, suggestion_order
+from gs2.web.tables.table import Offer, Refused
 from gs2.web.tables.table_log import PERSON, TableSetup
-from gs2.web.tables.versions import Offer
 
-__all__ = ["MatchPlay", "guandan_moves", "suggested_moves"]
+__all__ = ["GameAccount", "MatchPlay", "TableAccount", "guandan_moves", "suggested_moves"]
 
 Data = dict[str, Any]
 BOMBS = ("Bomb", "StraightFlush", "FourKings")
+
+
+@dataclass
+class GameAccount:
+    """One game: its record in pieces, and how it ended (None while it lasts). level: of its round."""
+
+    header: Data
+    level: int
+    rows: list[Data] = field(default_factory=list)
+    pieces: MatchPieces = field(default_factory=MatchPieces)
+    over: Data | None = None
+
+
+@dataclass
+class TableAccount(Listener):
+    """Hears a session and keeps what people want to see of it.
+
+    results: of rounds, for people: as a `RoundResult`, levels by name; game and round, counted from 1; trick,
+    what each seat played last in the last trick, None where it did not; over, whether the game is.
+    plays: of the round in play, in order. anti: seats that refused tribute in it.
+    fails: of each team at A in the game in play, before this round.
+    """
+
+    names: Sequence[str]
+    games: list[GameAccount] = field(default_factory=list)
+    results: list[Data] = field(default_factory=list)
+    plays: list[Data] = field(default_factory=list)
+    anti: list[int] = field(default_factory=list)
+    fails: tuple[int, ...] = (0, 0)
+    session: Session | None = None
+    _opens: bool = True
+
+    def game_begun(self, number: int, match: Match) -> None:
+        """Begin a record."""
+        self.games.append(GameAccount(match_header(match), match.level))
+        self.fails = (0, 0)
+
+    def happened(self, events: list[Event]) -> None:
+        """Add to the record."""
+        game = self.games[-1]
+        game.rows += game.pieces.of(events)
+        for event in events:
+            game.level = getattr(event, "level", game.level)
+            if isinstance(event, Played):
+                words = action_list(event.action, game.level)
+                self.plays.append({"seat": int(event.seat), "move": words, "lead": self._opens})
+
+    def asked(self, seats: Sequence[int]) -> None:
+        """Note whether the next move opens a trick."""
+        assert self.session is not None
+        self._opens = bool(self.session.match.state["leader"][0] == NOBODY)
+
+    def round_begun(self) -> None:
+        """Forget the round before."""
+        self.plays, self.anti = [], []
+
+    def anti_tribute(self, seats: Sequence[int]) -> None:
+        """Keep who refused."""
+        self.anti = [int(seat) for seat in seats]
+
+    def round_over(self, result: RoundResult) -> None:
+        """Keep the result."""
+        self.fails = result.fails
+        told = {name: value for name, value in asdict(result).items() if name not in ("tries", "decisions")}
+        trick: list[list[Any] | None] = [None] * 4
+        for play in self.plays:
+            trick = [None] * 4 if play["lead"] else trick
+            trick[play["seat"]] = play["move"]
+        told |= {
+            "game": len(self.games),
+            "round": sum(end["game"] == len(self.games) for end in self.results) + 1,
+            "level": RANKS[result.level],
+            "levels": [RANKS[level] for level in result.levels],
+            "order": list(result.order),
+            "fails": list(result.fails),
+            "left": [(int(seat), list(cards)) for seat, cards in result.left],
+            "trick": trick,
+            "over": False,
+        }
+        self.results.append(told)
+
+    def game_over(self, count: GameCount) -> None:
+        """Keep how the game ended."""
+        levels = [RANKS[level] for level in count.levels]
+        self.games[-1].over = {"winner": count.winner, "rounds": count.rounds, "levels": levels}
+        self.results[-1]["over"] = True
+
+    def record(self, game: int | None = None) -> str:
+        """Return a game's record so far, by default of the game in play."""
+        found = self.games[-1 if game is None else game]
+        # people may have sat down since the game began
+        rows = ({**found.header, "agents": list(self.names)}, *found.rows)
+        return "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
 
 
 class MatchPlay:
@@ -100,13 +195,13 @@ class MatchPlay:
     def record_to_review(self, asked: dict[str, Any]) -> str:
         """Return what people may see of a game's record, by default of the last game with a result."""
         results, games = self.account.results, len(self.account.games)
-        game = asked.get("game", results[-1].game if results else games)
+        game = asked.get("game", results[-1]["game"] if results else games)
         if isinstance(game, bool) or not isinstance(game, int) or not 1 <= game <= games:
             raise Refused("wrong", f"a game is 1..{games}; got {game!r:.40}")
         text = self.account.record(game - 1)
         if not self.people or self.over:
             return text
-        if all(end.game != game for end in results):
+        if all(end["game"] != game for end in results):
             told = f"of game {game} none is yet" if results else "none is yet"
             raise Refused("closed", f"a review shows every hand of rounds that are over; {told}")
         return _finished_rounds(text)
@@ -196,7 +291,7 @@ class MatchPlay:
             "round": self._round(you, hands),
             "turn": {"seats": sorted(self.session.pending), "you": self._turn(you)},
             "waiting": "next" if self.waiting else None,
-            "results": [asdict(end) for end in self.account.results],
+            "results": self.account.results,
             "games_over": [game.over for game in self.account.games if game.over is not None],
         }
 

@@ -11,8 +11,8 @@ import attrs
 
 from gs2.guandan.table.hosts import Host, host_for, start_hosts
 from gs2.guandan.table.seat import AgentError, Observation
+from gs2.jobs import Jobs, JobsFull
 from gs2.web.guandan.match_play import MatchPlay
-from gs2.web.jobs import Jobs, JobsFull
 from gs2.web.tables.seat_labels import seat_labels, without_folders
 from gs2.web.tables.table import Refused
 from gs2.web.tables.table_log import PERSON, DamagedTable, TableSetup
@@ -36,6 +36,8 @@ AGENTS = (
 )
 """Agents that anybody may seat, and what they are; the command line may add others."""
 SEATS = 4
+USUAL = ("gs2-fast", "blueprint", "greedy")
+"""Agents that one meets where nothing is said, the first of them before others."""
 MOST_GAMES = 100
 """Games at a table."""
 PATIENCE = 60.0
@@ -64,7 +66,8 @@ class MatchTables:
     def offer(self) -> dict[str, Any]:
         """GuanDan as the page lists it."""
         agents = [{"label": label, "about": about, "exactly": None} for label, about in self.agents.items()]
-        return {"name": "guandan", "summary": "", "options": [], "seats": SEATS, "agents": agents}
+        more = {"teams": [0, 1, 0, 1], "matches": True, "usual": USUAL}
+        return {"name": "guandan", "summary": "", "options": [], "seats": SEATS, "agents": agents, **more}
 
     async def asked(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return seats and games of the table that a request asks for; its agents are loaded.

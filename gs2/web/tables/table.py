@@ -12,24 +12,64 @@ import hmac
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from gs2.web.tables.table_log import PERSON, DamagedTable, Line, TableLog, TableSetup
-from gs2.web.tables.versions import Offer, Versions
 
-__all__ = ["LONGEST_PACE", "Agents", "P", "Play", "Refused", "Sitter", "Table", "Watcher"]
+__all__ = [
+    "LONGEST_PACE",
+    "Agents",
+    "Offer",
+    "P",
+    "Play",
+    "Refused",
+    "Sitter",
+    "Table",
+    "Versions",
+    "Watcher",
+]
 
 logger = logging.getLogger("gs2.web")
 
 Data = dict[str, Any]
+Offer = tuple[str | int | None, ...]
+"""Something that people may do, and what it would be done to: ("undo", 2, 41)."""
 
 LONGEST_PACE = 10.0
 """Seconds between two moves of agents at most."""
 BETWEEN_ROUNDS = 5
 """Paces between two rounds of a table to watch."""
+
+
+class Versions:
+    """Counts a table's changes, and keeps since which of them each offer has stood without a break.
+
+    What is asked for twice on one version is done once, for the first time changes the offer; what others do
+    meanwhile does not. Counting begins at the microseconds since 1970: a browser that stayed open while the
+    server began anew has seen none of these versions.
+    """
+
+    def __init__(self) -> None:
+        self.now = time.time_ns() // 1000
+        self._since: dict[Offer, int] = {}
+
+    def count(self, offers: Iterable[Offer]) -> None:
+        """Count a change, after which these offers stand."""
+        self.now += 1
+        self._since = {offer: self._since.get(offer, self.now) for offer in offers}
+
+    def means(self, offer: Offer, version: Any) -> bool:
+        """Return whether who has seen a version means an offer that stands."""
+        if isinstance(version, bool) or not isinstance(version, int):
+            return False
+        return offer in self._since and self._since[offer] <= version <= self.now
+
+    def since(self, offer: Offer) -> int:
+        """Return the change since which an offer has stood, 0 if it does not."""
+        return self._since.get(offer, 0)
 
 
 class Refused(ValueError):
@@ -283,6 +323,57 @@ class Table(Generic[P]):
         """Have everybody who looks see what is to be seen now."""
         for watcher in list(self.watchers):
             watcher.show()
+
+    # --- what is seen ---
+
+    def row(self) -> dict[str, Any]:
+        """Return the line of the list of tables; seats in the order of the setup."""
+        sitting = zip(self.play.names, self.sitters, strict=True)
+        return {
+            "id": self.setup.id,
+            "game": self.setup.game,
+            "seats": [{"name": name or None, "kind": sitter.kind} for name, sitter in sitting],
+            "over": self.play.over,
+            "created": self.setup.created,
+            **self.play.standing,
+        }
+
+    def state(self, you: int | None, *, hands: bool = False) -> dict[str, Any]:
+        """Return what one viewer sees: the one message from which the page draws everything.
+
+        you: the viewer's seat, None for a watcher. hands: whether all hands may be seen, as at a table of
+        agents. In what is returned, "since" is the version since which the viewer is asked what it now is, 0
+        if it is asked nothing.
+        """
+        play, present = self.play, {watcher.seat for watcher in self.watchers}
+        seats: list[Data] = []
+        for seat, player in enumerate(play.order):
+            sitter = self.sitters[player]
+            shown = {"name": play.names[player] or None, "kind": sitter.kind, "player": player}
+            seats.append({**shown, "connected": sitter.agent or seat in present})
+            if play.scores is not None:
+                seats[-1]["score"] = play.scores[player]
+        return {
+            "type": "state",
+            "version": self.versions.now,
+            "since": 0 if you is None else self.versions.since(self.offer("choose", you)),
+            "table": {
+                "id": self.setup.id,
+                "game": self.setup.game,
+                "face": play.look,
+                "seats": seats,
+                "you": you,
+                "games": self.setup.games,
+                "pace": self.pace,
+                "paused": self.paused,
+                "open": hands,
+                "people": len(self.people),
+                "undo": self.can_undo(you),
+                "failure": self.failure,
+                "advisers": list(play.advisers),
+            },
+            **play.view(you, hands),
+        }
 
     # --- play ---
 

@@ -10,7 +10,6 @@ from typing import Any, Generic
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from gs2.web.tables.table import P, Refused, Table
-from gs2.web.tables.table_view import table_state
 
 __all__ = ["TableSocket"]
 
@@ -213,7 +212,7 @@ class TableSocket(Generic[P]):
             await self._changed.wait()
             self._changed.clear()
             hands = self.open and not self.table.people
-            state = json.dumps(table_state(self.table, self.seat, hands=hands), allow_nan=False)
+            state = json.dumps(self.table.state(self.seat, hands=hands), allow_nan=False)
             others, self._others = self._others, []  # now: while the state goes out, more may be answered
             if state != shown:
                 shown = state

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from gs2.web.tables.table_view import table_state
 from tests.web.modules.least_browser import in_page, needs_node
 from tests.web.tables.stored_tables import game_table, stored_table_of_people
 
@@ -36,11 +35,11 @@ const hint = (status, about, more = {}) => line().say({ type: "hint", status, ..
 def game_states(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a table of DouDiZhu as the landlord sees it with many choices, and with few."""
     table = game_table(folder, "doudizhu", ("person", "rules", "rules"))
-    before = table_state(table, 0)
+    before = table.state(0)
     for _ in range(3):
         (seat,) = table.play.pending
         table.choose(seat, table.play.count(seat) - 1)
-    after = table_state(table, 0)
+    after = table.state(0)
     table.close()
     assert before["turn"]["you"]["count"] > after["turn"]["you"]["count"] > 0
     return before, after
@@ -55,7 +54,7 @@ def guandan_states(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             lambda table, at=at: len(table.play.choices) >= 4 * at and 0 in table.play.pending,
             seed=1,
         )
-        states.append(table_state(table, 0))
+        states.append(table.state(0))
     return states[0], states[1]
 
 

@@ -318,7 +318,7 @@ def test_a_preset_deals_at_one_press() -> None:
         import { asked, newRoot, pass, report, server } from "browser";
         const { Lobby } = await import("gs2/lobby.js");
         const agents = ["gs2-fast", "blueprint"].map((label) => ({ label, about: "", exactly: null }));
-        const game = { name: "guandan", summary: "", options: [], seats: 4, agents };
+        const game = { name: "guandan", summary: "", options: [], seats: 4, agents, teams: [0, 1, 0, 1] };
         const made = { id: "t1", key: "k" };
         server.answer = (path, method) => (method === "POST" ? made : { games: [game], tables: [] });
         const all = [];

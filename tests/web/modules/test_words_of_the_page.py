@@ -18,10 +18,9 @@ from gs2.guandan.table.session import Session
 from gs2.web.games.card_face import card_face
 from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
-from gs2.web.guandan.account import RoundEnd, TableAccount
+from gs2.web.guandan.match_play import TableAccount
 from gs2.web.pages import MODULES
 from gs2.web.tables.table import Table
-from gs2.web.tables.table_view import table_state
 from tests.gs2.guandan.table.test_agents import observations
 from tests.patience import amount
 from tests.web.modules.least_browser import in_page, needs_node
@@ -97,7 +96,7 @@ class Ends(TableAccount):
         super().round_over(result)
 
 
-def ends(levels: tuple[str, str], owner: int, seed: int) -> list[tuple[RoundEnd, tuple[int, int]]]:
+def ends(levels: tuple[str, str], owner: int, seed: int) -> list[tuple[dict[str, Any], tuple[int, int]]]:
     """Return the first rounds of random choices from these levels, each with the levels before it."""
     account = Ends()
     account.session = session = Session(account, seed=seed, levels=levels, owner=owner)
@@ -113,9 +112,9 @@ def test_the_levels_said_are_those_that_the_winners_went_up() -> None:
     rounds = [
         one for seed in range(12) for one in ends(("QKA"[seed % 3], "AKQ"[seed // 3 % 3]), seed % 2, seed)
     ]
-    rises = [RANKS.index(end.levels[end.winner]) - before[end.winner] for end, before in rounds]
+    rises = [RANKS.index(end["levels"][end["winner"]]) - before[end["winner"]] for end, before in rounds]
     assert min(rises) <= 0 and {0, 1, 2, 3} & set(rises) >= {0, 1, 2}
-    results = [end.__dict__ for end, _ in rounds]
+    results = [end for end, _ in rounds]
     told = in_page(
         SAY
         + """
@@ -298,7 +297,7 @@ def test_cards_that_are_no_combination_are_told_from_those_that_are_too_low(tmp_
     table = game_table(tmp_path, "doudizhu", ("rules", "person", "rules"))
     pairs = [index for index, kind in enumerate(table_kinds(table)) if kind == "pair"]
     table.choose(0, pairs[-1])
-    state = table_state(table, 1)
+    state = table.state(1)
     hand = state["round"]["hands"][1]
     odd, low = [hand[0], hand[-1]], hand[:2] if hand[0][-1] == hand[1][-1] else hand[:1]
     reasons = [table.play.fits(1, cards)[1] for cards in (odd, low)]

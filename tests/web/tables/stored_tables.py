@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from gs2.jobs import Jobs
 from gs2.web.games.game_play import GamePlay
 from gs2.web.games.offers import game_titled
 from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.guandan.match_tables import MatchTables
-from gs2.web.jobs import Jobs
 from gs2.web.tables.table import Play, Table
 from gs2.web.tables.table_log import TableLog, TableSetup, read_table
 

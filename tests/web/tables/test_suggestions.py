@@ -9,7 +9,7 @@ import numpy as np
 from games.guandan.cards import RANKS, hand_text, unpack
 from games.guandan.notation import action_list
 from gs2.guandan.table.session import Listener, Session
-from gs2.web.arrangement import suggestion_order
+from gs2.web.games.card_face import suggestion_order
 from gs2.web.guandan.match_play import suggested_moves
 
 BOMBS = ("Bomb", "StraightFlush", "FourKings")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from gs2.jobs import Job, JobsFull
 from gs2.web.guandan.match_tables import MatchTables
-from gs2.web.jobs import Job, JobsFull
 from gs2.web.tables.table_socket import TableSocket
 from tests.web.tables.offline_line import OfflineLine
 from tests.web.tables.stored_tables import reopened, stored_table_of_people

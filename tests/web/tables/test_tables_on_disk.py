@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 from gs2.web import house as house_module
-from gs2.web.answers import NoSuch
 from gs2.web.guandan.match_play import MatchPlay
-from gs2.web.house import House
-from gs2.web.tables.table import Refused, Table
+from gs2.web.house import House, NoSuch
+from gs2.web.tables.table import Refused, Table, Versions
 from gs2.web.tables.table_log import stored_table, stored_tables
-from gs2.web.tables.versions import Versions
 from tests.web.serving import Server
 from tests.web.tables.stored_tables import PEOPLE, Onlooker, game_table, reopened, stored_table_of_people
 

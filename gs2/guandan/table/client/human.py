@@ -6,15 +6,15 @@ import os
 import select
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TextIO
 
 import numpy as np
+from rich.console import Console
 
 from games.guandan.cards import as_level, wild_card
-from gs2.guandan.table.client.screen import PlayScreen
+from gs2.guandan.table.client.screen import CardFaces, PlayScreen
 from gs2.guandan.table.client.words import (
-    choice_text,
-    describe,
     kinds_called,
     more_words,
     move_words,
@@ -102,8 +102,7 @@ class HumanAgent:
     """Shows the situation and asks; `?` lists the choices, `bomb ?` those of that type.
 
     ask: called with a prompt, returns a line; by default it asks at standard input, until `close`.
-    show: called with what is to be printed: text, unless there is a screen.
-    screen: shows the situation in colours; without one it is told in plain words.
+    screen: shows the situation and the choices; by default on standard output.
     advise: returns what search thinks of an observation, as `hint` of `gs2.guandan.table.agents` does; None
         for no hints.
     undo: whether choices can be taken back: then `undo` raises UndoWanted.
@@ -114,14 +113,15 @@ class HumanAgent:
     def __init__(
         self,
         ask: Callable[[str], str] | None = None,
-        show: Callable[[Any], None] = print,
-        *,
         screen: PlayScreen | None = None,
+        *,
         advise: Callable[[Observation], dict[str, Any]] | None = None,
         undo: bool = False,
     ) -> None:
         self.ask: Callable[[str], str] = ask or TypedLines()
-        self.show, self.screen, self.advise, self.undo = show, screen, advise, undo
+        console = Console()
+        self.screen = screen or PlayScreen(partial(console.print, markup=False), CardFaces.of(console))
+        self.show, self.advise, self.undo = self.screen.show, advise, undo
         self._called_off = False
 
     def close(self) -> None:
@@ -141,15 +141,12 @@ class HumanAgent:
         Raises SeatLeft if the person leaves, or at the end of the input; UndoWanted.
         """
         self._called_off = False
-        if self.screen is not None:
-            self.screen.situation(observation)
-        else:
-            self.show("\n" + describe(observation))
+        self.screen.situation(observation)
         actions = observation.actions
         if len(actions) == 1:
             self.show(f"only choice: {move_words(actions[0])}")
             return 0
-        if len(actions) <= FEW or self.screen is None:
+        if len(actions) <= FEW:
             self._moves(observation)
         else:
             self.show(f"{len(actions)} moves; ? lists them, help says what you may type")
@@ -160,9 +157,6 @@ class HumanAgent:
 
     def _moves(self, observation: Observation) -> None:
         """List the choices; of many one of each type and rank."""
-        if self.screen is None:
-            self.show(choice_text(observation))
-            return
         listed = shown_choices(observation)
         self.screen.choices(observation, {index: index for index in listed})
         if len(listed) < len(observation.actions):
@@ -210,20 +204,12 @@ class HumanAgent:
         moves = [str(move[0]) for move in observation.actions]
         kinds = kinds_called(wanted) or {kind for kind in moves if kind.lower().startswith(wanted)}
         found = {index: index for index, kind in enumerate(moves) if kind in kinds}
-        self._numbered(found, observation)
+        self.screen.choices(observation, found)
         if not found:
             self.show(f"no {wanted} among your moves" if kinds else f"no type of move is called {wanted!r}")
 
-    def _numbered(self, listed: dict[int, int], observation: Observation) -> None:
-        """List choices under their numbers: {number: index}."""
-        if self.screen is not None:
-            self.screen.choices(observation, listed)
-            return
-        for number, index in listed.items():
-            self.show(f"{number:5d}  {move_words(observation.actions[index])}")
-
     def _hint(self, observation: Observation) -> None:
-        if self.advise is None or self.screen is None:
+        if self.advise is None:
             self.show("there are no hints at this table")
             return
         self.screen.say("thinking ...", "dim")
@@ -239,7 +225,7 @@ class HumanAgent:
         if len({(actions[index][0], actions[index][1]) for index in named}) == 1:
             return named[0]
         self.show("these cards make several moves:")
-        self._numbered(dict(enumerate(named, 1)), observation)
+        self.screen.choices(observation, dict(enumerate(named, 1)))
         answer = self._line(f"which, 1 to {len(named)}? ")
         if answer.isdigit() and 1 <= int(answer) <= len(named):
             return named[int(answer) - 1]

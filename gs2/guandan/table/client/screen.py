@@ -231,7 +231,8 @@ class PlayScreen:
 
     def situation(self, observation: Observation) -> None:
         """Show what a seat that is to act should have before its eyes: the trick, the others, its hand."""
-        level = self.level = observation.level
+        level, self.seat = observation.level, observation.seat
+        self.level = level
         own, other = (name.replace("T", "10") for name in observation.levels)
         head = f"level {level.replace('T', '10')} (you {own}, they {other}); wild: "
         self._tell(Text("\n" + head).append_text(self.faces.card(f"H{level}", level)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from gs2.guandan.table.seat import Observation, Transfer
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.decode import read_move, read_moves
 
-__all__ = ["Tracker", "opens_a_game"]
+__all__ = ["Tracker", "opens_a_game", "shown_by_tribute"]
 
 logger = logging.getLogger("gs2.guandan.table")
 
@@ -48,6 +49,25 @@ def opens_a_game(act: m.Act, exchanged: bool) -> bool:
     exchanged: whether any was told of since the deal.
     """
     return act.stage == "play" and not exchanged and act.selfRank == act.oppoRank == act.curRank == "2"
+
+
+def shown_by_tribute(
+    tributes: Sequence[Transfer], returns: Sequence[Transfer], refused: Sequence[int], level: int
+) -> tuple[list[list[str]], list[int]]:
+    """Return the cards that all know of each hand, by name, and the highest place of its others, [4] each."""
+    known: list[list[str]] = [[] for _ in range(4)]
+    cap = [14] * 4
+    back = {(b, a): card for a, b, card in returns}
+    for payer, receiver, card in tributes:
+        if back.get((payer, receiver)) != card:
+            known[receiver].append(card)
+        # the payer's other cards are no higher, and no big joker: two would have spared it the tribute
+        cap[payer] = min(int(card_place(CARD_NAMES.index(card), level)), 13)
+    for (payer, _), card in back.items():
+        known[payer].append(card)
+    for seat in refused:
+        known[seat] += ["HR"] * (2 // len(refused))
+    return known, cap
 
 
 class Tracker:
@@ -184,18 +204,7 @@ class Tracker:
         """Return what a position says of the round itself."""
         levels, owner = self._stand(act)
         level = as_level(act.curRank)
-        known: list[list[str]] = [[] for _ in range(4)]
-        cap = [14] * 4
-        back = {(b, a): card for a, b, card in self.returns}
-        for payer, receiver, card in self.tributes:
-            if back.get((payer, receiver)) != card:
-                known[receiver].append(card)
-            # the payer's other cards are no higher, and no big joker: two would have spared it the tribute
-            cap[payer] = min(int(card_place(CARD_NAMES.index(card), level)), 13)
-        for (payer, _), card in back.items():
-            known[payer].append(card)
-        for seat in self.refused:
-            known[seat] += ["HR"] * (2 // len(self.refused))
+        known, cap = shown_by_tribute(self.tributes, self.returns, self.refused, level)
         return {
             "seat": self.seat,
             "level": act.curRank,

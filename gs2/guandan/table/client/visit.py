@@ -18,10 +18,9 @@ from gs2.admission import check_token
 from gs2.guandan.table.client.tracker import opens_a_game
 from gs2.guandan.table.server.recording import RecordFolder, Timing
 from gs2.guandan.table.wire import messages as m
+from gs2.guandan.table.wire.encode import DIALECTS
 
-__all__ = ["DIALECTS", "ClientConfig", "ClientError", "ClientResult", "Ending", "GameEnd", "Transcript"]
-
-DIALECTS = ("openguandan", "njupt")
+__all__ = ["ClientConfig", "ClientError", "ClientResult", "Ending", "GameEnd", "Transcript"]
 
 
 class ClientError(ValueError):

@@ -10,19 +10,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from games.guandan.matches.match import Pending
-from gs2.guandan.table.hosts import Host, InstantHost
-from gs2.guandan.table.seat import AgentError
-from gs2.guandan.table.server.announcer import Announcer
-from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default_choice
-from gs2.guandan.table.server.recording import RecordFolder, SessionResult
-from gs2.guandan.table.session import Session
-from gs2.guandan.table.wire.connection import Connection
-from gs2.guandan.table.wire.dialects import Dialect
+import numpy as np
 
-__all__ = ["Room", "RoomSetup"]
+from games.guandan.cards import CARD_NAMES
+from games.guandan.matches.events import Event
+from games.guandan.matches.match import Match, Pending
+from games.guandan.rounds.state import NOBODY
+from gs2.guandan.table.hosts import Host, InstantHost
+from gs2.guandan.table.seat import AgentError, Transfer
+from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default_choice
+from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
+from gs2.guandan.table.session import GameCount, RoundResult, Session
+from gs2.guandan.table.wire.connection import Connection
+from gs2.guandan.table.wire.dialects import Choices, Dialect, Trick
+from gs2.guandan.table.wire.encode import encode_hand, encode_moves
+
+__all__ = ["Room", "RoomSetup", "encode_card"]
 
 logger = logging.getLogger("gs2.guandan.table")
+
+_PACKED = {name: (1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)) for c, name in enumerate(CARD_NAMES)}
+_CARD_OF = {packed: name for name, packed in _PACKED.items()}
 
 
 @dataclass(frozen=True)
@@ -40,10 +48,12 @@ class RoomSetup:
     record: RecordFolder | None = None
 
 
-class Room(Announcer):
+class Room(RecordedGames):
     """One table. Everything happens on the event loop, in the order in which it arrives.
 
-    result: what came of the games so far; without names until they begin.
+    It hears the session, and tells its clients; a move is recorded before it is sent to anybody.
+    result: what came of the games so far; without names until they begin. log: what everybody heard since the
+    deal, for a client that comes back.
     """
 
     def __init__(
@@ -61,7 +71,12 @@ class Room(Announcer):
         games, seed: of the session. finished: called once, when the room is over. first_game: further
         arguments of the first game's `Match`, such as deals.
         """
-        super().__init__(number, setup.dialect, setup.record)
+        super().__init__([], setup.record)
+        self.number, self.dialect = number, setup.dialect
+        self.seats = [Seat(index) for index in range(4)]
+        self.log: list[bytes] = []
+        self._trick = Trick()
+        self._move: bytes | None = None
         self.config, self.fallback = setup.config, setup.fallback
         self.session = Session(self, games=games, rules=self.config.rules, seed=seed, **first_game)
         self.state = "waiting"
@@ -364,3 +379,134 @@ class Room(Announcer):
     def _nobody(self, seat: Seat, due: Pending) -> None:
         if seat.due is due and self.state == "playing":
             self._overdue(seat)
+
+    # --- what clients are told ---
+
+    def broadcast(self, payload: bytes, *, log: bool = True) -> None:
+        """Send a message to every client at the table."""
+        if log:
+            self.log.append(payload)
+        for seat in self.seats:
+            connection = seat.connection
+            if connection is not None:
+                connection.queue(payload)
+
+    def _hand(self, seat: int, without: str | None = None) -> bytes:
+        """Return a seat's cards in JSON. without: a card to leave out."""
+        lo, hi = self.session.hand(seat)
+        if without is not None:
+            less_lo, less_hi = _PACKED[without]
+            lo, hi = lo - less_lo, hi - less_hi
+        return encode_hand(lo, hi, self.session.level, dialect=self.dialect.name)
+
+    def request(self, seat: Seat) -> bytes:
+        """Return the request to a seat that is to act; its moves in JSON are kept in `seat.moves`."""
+        session, due = self.session, seat.due
+        assert due is not None
+        view = session.view()
+        if due.stage == "play":
+            # the cards change only as they become fewer
+            left = view.rest[seat.index]
+            if seat.hand[0] != left:
+                seat.hand = left, self._hand(seat.index)
+            hand = seat.hand[1]
+            seat.moves = encode_moves(due.actions, session.level, dialect=self.dialect.name)
+            return self.dialect.ask_play(seat.index, hand, view, self._trick, seat.moves)
+        paid = session.paid_to(seat.index) if due.stage == "back" else None
+        hand = self._hand(seat.index, None if paid is None or self.dialect.tribute_in_hand else paid[2])
+        return self.dialect.ask_card(due.stage, seat.index, hand, view, _choices(due), paid)
+
+    # --- the session tells ---
+
+    def game_begun(self, number: int, match: Match) -> None:
+        """Open the game's record."""
+        self.recorder = None
+        if self.folder is not None:
+            name = f"room{self.number:05d}-game{number:04d}"
+            try:
+                self.recorder = self.folder.begin(name, match, self.result.names, dialect=self.dialect.name)
+            except OSError as error:
+                logger.error("no record of %s in %s: %s", name, self.folder.path, error)
+
+    def happened(self, events: list[Event]) -> None:
+        """Write the record."""
+        if self.recorder is not None:
+            self.recorder.write(events, self._move)
+        self._move = None
+
+    def round_begun(self) -> None:
+        """Deal to every seat."""
+        self._trick = Trick()
+        self.log.clear()
+        view = self.session.view()
+        for seat in self.seats:
+            seat.hand = (-1, b"")
+            if seat.user is None:
+                continue
+            seat.beginning = self.dialect.beginning(seat.index, self._hand(seat.index), view)
+            if seat.connection is not None:
+                seat.connection.queue(seat.beginning)
+
+    def anti_tribute(self, seats: Sequence[int]) -> None:
+        """Tell everybody that no tribute is paid."""
+        self.broadcast(self.dialect.anti_tribute(seats))
+
+    def chosen(self, seat: int, due: Pending, index: int) -> None:
+        """Tell everybody of a move."""
+        place = self.seats[seat]
+        moves, place.moves = place.moves, None
+        place.due = place.asked = None
+        place.thinking = False
+        if due.stage != "play":
+            return
+        if moves is not None:
+            move = moves[index]
+        else:
+            move = encode_moves(
+                due.actions[index : index + 1], self.session.level, dialect=self.dialect.name
+            )[0]
+        self._move = move
+        self.broadcast(self.dialect.played(self._trick, seat, move))
+        self._trick.play(seat, move)
+
+    def asked(self, seats: Sequence[int]) -> None:
+        """Have the seats asked that are to act."""
+        session = self.session
+        if session.stage == "tribute":
+            for payer in seats:
+                word = self.dialect.tribute_begins(_choices(session.pending[payer]))
+                connection = self.seats[payer].connection
+                if word is not None and connection is not None:
+                    connection.queue(word)
+        elif session.stage == "play" and session.match.state["leader"][0] == NOBODY:
+            self._trick = Trick()
+        self.ask(seats)
+
+    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
+        """Tell everybody who paid or returned what."""
+        self.broadcast(self.dialect.exchanged(stage, transfers))
+
+    def round_over(self, result: RoundResult) -> None:
+        """Tell everybody how the round ended."""
+        super().round_over(result)
+        self.broadcast(self.dialect.episode_over(result.order, result.level, result.left))
+
+    def game_over(self, count: GameCount) -> None:
+        """Tell everybody how the game ended; the last game ends the room."""
+        super().game_over(count)
+        for payload in self.dialect.game_over(count):
+            self.broadcast(payload)
+        if count.played >= count.wanted:
+            self.finish("played")
+
+
+def _choices(due: Pending) -> Choices:
+    """Return tribute or return cards in JSON."""
+    cards = [encode_card(due.stage, action) for action in due.actions]
+    return Choices(b"[" + b",".join(cards) + b"]", len(cards))
+
+
+def encode_card(stage: str, action: np.void) -> bytes:
+    """Return the JSON of a tribute or return card."""
+    name = _CARD_OF[int(action["lo"]), int(action["hi"])]
+    return f'["{stage}","{stage}",["{name}"]]'.encode()

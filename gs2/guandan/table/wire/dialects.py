@@ -72,7 +72,7 @@ class Dialect(abc.ABC):
 
     @abc.abstractmethod
     def ask_play(self, seat: int, hand: bytes, view: RoundView, trick: Trick, moves: MoveList) -> bytes:
-        """Return the request for a move."""
+        """Return the request for a move; positions are -1, and moves null or three nulls, when leading."""
 
     @abc.abstractmethod
     def ask_card(
@@ -147,7 +147,6 @@ class OpenGuanDan(Dialect):
         self.tribute_in_hand = not official
 
     def ask_play(self, seat: int, hand: bytes, view: RoundView, trick: Trick, moves: MoveList) -> bytes:
-        """Return the request for a move; positions are -1 and moves null when leading."""
         last_seat, last = trick.last_seat, trick.last
         if trick.greatest is None or (self.official and last == PASS_JSON):
             last_seat, last = -1, None
@@ -179,7 +178,6 @@ class OpenGuanDan(Dialect):
     def ask_card(
         self, stage: str, seat: int, hand: bytes, view: RoundView, cards: Choices, paid: Transfer | None
     ) -> bytes:
-        """Return the request for a tribute or return card; the latter says what was paid by whom."""
         cards = self._listed(stage, cards)
         told = b"" if paid is None else b'"tributePos":%d,"tribute":"%b",' % (paid[0], paid[2].encode())
         return (
@@ -229,7 +227,6 @@ class OpenGuanDan(Dialect):
         )
 
     def error(self, message: str, kind: str = "ERROR") -> bytes:
-        """Return the answer to a message that was refused."""
         return msgspec.json.encode({"type": kind, "code": -1, "data": {"msg": message}})
 
     def game_over(self, count: GameCount) -> list[bytes]:
@@ -283,7 +280,6 @@ class Njupt(Dialect):
     name = "njupt"
 
     def ask_play(self, seat: int, hand: bytes, view: RoundView, trick: Trick, moves: MoveList) -> bytes:
-        """Return the request for a move; positions are -1 and moves three nulls when leading."""
         leading = trick.greatest is None
         choices = Choices(moves.json, len(moves))
         return self._ask(b"play", seat, hand, view, Trick() if leading else trick, choices)
@@ -291,7 +287,6 @@ class Njupt(Dialect):
     def ask_card(
         self, stage: str, seat: int, hand: bytes, view: RoundView, cards: Choices, paid: Transfer | None
     ) -> bytes:
-        """Return the request for a tribute or return card."""
         return self._ask(stage.encode(), seat, hand, view, Trick(), cards)
 
     def _ask(
@@ -329,7 +324,6 @@ class Njupt(Dialect):
         )
 
     def played(self, before: Trick, seat: int, move: bytes) -> bytes:
-        """Return the notification of a move, the greatest one included."""
         greatest_seat, greatest = before.greatest_seat, before.greatest
         if move[:7] != b'["PASS"' or greatest is None:
             greatest_seat, greatest = seat, move
@@ -339,7 +333,6 @@ class Njupt(Dialect):
         )
 
     def error(self, message: str, kind: str = "ERROR") -> bytes:
-        """Return what is sent for a message that was refused."""
         return msgspec.json.encode({"type": "error", "msg": message})
 
     def game_over(self, count: GameCount) -> list[bytes]:

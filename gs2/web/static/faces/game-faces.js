@@ -118,6 +118,12 @@ export function worded(key, otherwise, values = {}) {
   return text === key ? otherwise : text;
 }
 
+/** Return what a seat of a game is called: where seats differ, what it is there. */
+export function seatLabel(game, seat) {
+  const other = say("games.seat", { n: seat + 1 });
+  return game.includes("landlord=bid") ? other : worded(`seat.${game.split("(")[0]}.${seat}`, other);
+}
+
 /** Return the title of a game by its name, options after it: "DouDiZhu (landlord=bid)". */
 export function gameTitle(name) {
   const [family, options] = name.split("(");

@@ -290,7 +290,7 @@ function due(state) {
 export const GUANDAN = {
   bombs: ["Bomb", "StraightFlush", "FourKings"],
   orders: ["rank", "sets", "suit", "moves"],
-  reviewed: true,
+  matches: true,
   groups,
   isWild: (card, { level }) => isWild(card, level),
   laid: (cards) => cards,

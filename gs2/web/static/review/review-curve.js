@@ -5,11 +5,13 @@ import { h, svg } from "gs2/dom.js";
 const WIDTH = 720;
 const HEIGHT = 180;
 const EDGE = 8;
-const TOP = 3.2;
+/** What is drawn beyond the values at the edges. */
+const ROOM = 3.2 / 3;
 
-/** Return the height of a value in the picture. */
-function yOf(value) {
-  return HEIGHT / 2 - (Math.max(-TOP, Math.min(TOP, value)) / TOP) * (HEIGHT / 2 - EDGE);
+/** Return the height of a value in the picture. top: the value at its edge. */
+function yOf(value, top) {
+  const most = ROOM * top;
+  return HEIGHT / 2 - (Math.max(-most, Math.min(most, value)) / most) * (HEIGHT / 2 - EDGE);
 }
 
 /** Return where a move stands along the curve, 0..1. */
@@ -22,32 +24,33 @@ function xOf(curve, at) {
 }
 
 /** Return the area between the curve and the axis, above it (sign 1) or below (-1). */
-function areaPath(curve, sign) {
-  const points = curve.map((value, k) => `${xOf(curve, k).toFixed(1)},${yOf(sign * Math.max(0, sign * value)).toFixed(1)}`);
-  return `M${xOf(curve, 0)},${yOf(0)} L${points.join(" L")} L${xOf(curve, curve.length - 1)},${yOf(0)} Z`;
+function areaPath(curve, sign, top) {
+  const points = curve.map((value, k) => `${xOf(curve, k).toFixed(1)},${yOf(sign * Math.max(0, sign * value), top).toFixed(1)}`);
+  return `M${xOf(curve, 0)},${HEIGHT / 2} L${points.join(" L")} L${xOf(curve, curve.length - 1)},${HEIGHT / 2} Z`;
 }
 
 /**
  * Return the curve of a round.
  * @param {{curve: number[], marks: {play: number, verdict: string}[], at: number, label: string, text: string,
- *   go: function(number): void}} what marks: moves to look at. at: where we are. go: called with where to.
+ *   top: number, go: function(number): void}} what marks: moves to look at. at: where we are. top: the value at
+ *   the upper edge. go: called with where to.
  */
-export function curveView({ curve, marks, at, label, text, go }) {
-  const line = curve.map((value, k) => `${k ? "L" : "M"}${xOf(curve, k).toFixed(1)},${yOf(value).toFixed(1)}`).join("");
+export function curveView({ curve, marks, at, label, text, top, go }) {
+  const line = curve.map((value, k) => `${k ? "L" : "M"}${xOf(curve, k).toFixed(1)},${yOf(value, top).toFixed(1)}`).join("");
   const picture = svg(
     "svg",
     { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "review-curve", preserveAspectRatio: "none", "aria-hidden": "true" },
-    svg("path", { d: areaPath(curve, 1), class: "review-area team0" }),
-    svg("path", { d: areaPath(curve, -1), class: "review-area team1" }),
-    [-2, 2].map((value) => svg("line", { x1: 0, x2: WIDTH, y1: yOf(value), y2: yOf(value), class: "review-grid" })),
-    svg("line", { x1: 0, x2: WIDTH, y1: yOf(0), y2: yOf(0), class: "review-axis" }),
+    svg("path", { d: areaPath(curve, 1, top), class: "review-area team0" }),
+    svg("path", { d: areaPath(curve, -1, top), class: "review-area team1" }),
+    [-2 / 3, 2 / 3].map((share) => svg("line", { x1: 0, x2: WIDTH, y1: yOf(share, 1), y2: yOf(share, 1), class: "review-grid" })),
+    svg("line", { x1: 0, x2: WIDTH, y1: HEIGHT / 2, y2: HEIGHT / 2, class: "review-axis" }),
     svg("path", { d: line, class: "review-line" }),
     svg("line", { x1: xOf(curve, at), x2: xOf(curve, at), y1: 0, y2: HEIGHT, class: "review-now" }),
   );
   const dots = marks.map(({ play, verdict }) =>
     h("span", {
       class: `review-dot ${verdict}`,
-      style: { left: `${(100 * xOf(curve, play)) / WIDTH}%`, top: `${(100 * yOf(curve[play])) / HEIGHT}%` },
+      style: { left: `${(100 * xOf(curve, play)) / WIDTH}%`, top: `${(100 * yOf(curve[play], top)) / HEIGHT}%` },
     }),
   );
   return h(
@@ -72,7 +75,7 @@ export function curveView({ curve, marks, at, label, text, go }) {
     },
     picture,
     dots,
-    h("span", { class: "review-scale top", "aria-hidden": "true" }, "+3"),
-    h("span", { class: "review-scale bottom", "aria-hidden": "true" }, "−3"),
+    h("span", { class: "review-scale top", "aria-hidden": "true" }, `+${Number(top.toPrecision(2))}`),
+    h("span", { class: "review-scale bottom", "aria-hidden": "true" }, `−${Number(top.toPrecision(2))}`),
   );
 }

@@ -1,16 +1,21 @@
-// A review: a match walked through move by move, every decision with what the search says of it.
+// A review: a game walked through move by move, every decision with what the search says of it.
 
 import { cardFace, cardText, isWild, moveWords } from "gs2/cards.js";
 import { clear, h } from "gs2/dom.js";
+import "gs2/games-words.js";
 import { curveView } from "gs2/review-curve.js";
 import "gs2/review-words.js";
 import { language, say, setLanguage } from "gs2/words.js";
 
 const WRONG = ["inaccuracy", "mistake", "blunder"];
+/** Cards of a hand that nobody knows. */
+const WHOLE = 27;
+/** Where the seats are on the page, the first below. */
+const PLACES = { 2: [1, 0], 3: [2, 1, 0], 4: [2, 3, 1, 0] };
 const CARD_LOSS = 0.05; // levels from which a tribute or return card is worth a word
 const SIGNS = { best: "★", level: "=", inaccuracy: "?!", mistake: "?", blunder: "??", unknown: "–" };
 
-/** A number of levels with its sign. */
+/** A value with its sign. */
 function signed(value, digits = 2) {
   const text = Math.abs(value).toFixed(digits);
   return Number(text) === 0 ? text : `${value < 0 ? "−" : "+"}${text}`;
@@ -24,9 +29,14 @@ function isPass(move) {
   return move[0] === "PASS";
 }
 
+/** Return a move in words; that of a game without cards says it itself. */
+function spoken(move) {
+  return move[0] === "text" ? move[2][0] : moveWords(move);
+}
+
 /** Return a move's cards, small; a pass in words. */
 function moveCards(move, level) {
-  if (isPass(move)) return h("span", { class: "quiet" }, moveWords(move));
+  if (isPass(move) || move[0] === "text") return h("span", { class: "quiet" }, spoken(move));
   const cards = move[2].map((name) => cardFace(name, { small: true, wild: isWild(name, level) }));
   return h("span", { class: "review-cards" }, cards);
 }
@@ -38,11 +48,12 @@ function moveCards(move, level) {
  */
 export function tableAt(round, at) {
   const hands = round.hands.map((hand) => (hand ? [...hand] : null));
-  const left = [27, 27, 27, 27];
-  let trick = [null, null, null, null];
+  const left = round.hands.map((hand) => hand?.length ?? WHOLE);
+  const nobody = round.hands.map(() => null);
+  let trick = [...nobody];
   const out = [];
   for (const { seat, move, lead } of round.plays.slice(0, at)) {
-    if (lead) trick = [null, null, null, null];
+    if (lead) trick = [...nobody];
     trick[seat] = move;
     if (isPass(move)) continue;
     left[seat] -= move[2].length;
@@ -52,7 +63,7 @@ export function tableAt(round, at) {
     }
     if (left[seat] === 0) out.push(seat);
   }
-  if (at < round.plays.length && round.plays[at].lead) trick = [null, null, null, null];
+  if (at < round.plays.length && round.plays[at].lead) trick = [...nobody];
   return { hands, left, trick, out };
 }
 
@@ -72,22 +83,36 @@ class ReviewPage {
     return this.review.rounds[this.round];
   }
 
-  /** Return a seat's name; of several with one name each has its seat's number, as at the table. */
-  name(seat) {
+  /** Return a player's name; of several with one name each has its number, as at the table. */
+  player(number) {
     const { names } = this.review;
-    const alone = names.indexOf(names[seat]) === names.lastIndexOf(names[seat]);
-    return alone ? names[seat] : `${names[seat]} ${seat + 1}`;
+    const alone = names.indexOf(names[number]) === names.lastIndexOf(names[number]);
+    return alone ? names[number] : `${names[number]} ${number + 1}`;
   }
 
-  team(side) {
-    return `${this.name(side)}, ${this.name(side + 2)}`;
+  /** Return the name of the player who has a seat in a round. */
+  name(seat, round = this.here) {
+    return this.player(round.players[seat]);
   }
 
-  /** Decisions of a round to look at, those of the chosen seat. */
+  team(side, round = this.here) {
+    return round.teams.flatMap((team, seat) => (team === side ? [this.name(seat, round)] : [])).join(", ");
+  }
+
+  /** Return the class of a seat's team. */
+  side(seat, round = this.here) {
+    return `team${round.teams[seat] & 1}`;
+  }
+
+  /** Return a text in the unit of the review. */
+  say(key, values = {}) {
+    return say(key, { ...values, unit: say(`reviewed.unit.${this.review.unit}`) });
+  }
+
+  /** Decisions of a round to look at, those of the chosen player. */
   marks(place) {
-    return this.review.rounds[place].decisions.filter(
-      (found) => WRONG.includes(found.verdict) && (this.seat === null || found.seat === this.seat),
-    );
+    const { decisions, players } = this.review.rounds[place];
+    return decisions.filter((found) => WRONG.includes(found.verdict) && (this.seat === null || players[found.seat] === this.seat));
   }
 
   go(at, round = this.round) {
@@ -172,7 +197,7 @@ class ReviewPage {
     const { preset, network, notes } = this.review;
     return h("footer", { class: "quiet" },
       h("p", {}, say("reviewed.keys")),
-      h("p", {}, say("reviewed.by", { preset, network: network.name }), " ", say("reviewed.match")),
+      h("p", {}, this.say("reviewed.by", { preset, network: network.name }), " ", this.review.unit === "levels" && say("reviewed.match")),
       notes.map((note) => h("p", {}, note)));
   }
 
@@ -183,7 +208,7 @@ class ReviewPage {
 
   wonBy(round) {
     if (!round.result) return say("reviewed.unfinished");
-    return say("reviewed.won", { names: this.team(round.result.winner), gain: `+${round.result.gain}` });
+    return say("reviewed.won", { names: this.team(round.result.winner, round), gain: `+${round.result.gain}` });
   }
 
   picker() {
@@ -191,13 +216,13 @@ class ReviewPage {
       h(
         "button",
         {
-          class: `review-round${round.result ? ` team${round.result.winner}` : ""}`,
+          class: `review-round${round.result ? ` team${round.result.winner & 1}` : ""}`,
           "aria-pressed": String(place === this.round),
           "data-keep": `round${place}`,
           on: { click: () => this.go(this.marks(place)[0]?.play ?? 0, place) },
         },
         h("strong", {}, this.roundName(round)),
-        h("span", {}, say("reviewed.level", { level: round.level === "T" ? "10" : round.level }), round.result ? ` · +${round.result.gain}` : ""),
+        h("span", {}, [round.level && say("reviewed.level", { level: round.level === "T" ? "10" : round.level }), round.result && `+${round.result.gain}`].filter(Boolean).join(" · ")),
         h("span", { class: "quiet" }, say("reviewed.mistakes", { count: this.marks(place).length })),
       ),
     );
@@ -205,25 +230,33 @@ class ReviewPage {
   }
 
   curve() {
-    const { curve, curve_of: viewer, plays } = this.here;
-    const value = signed(curve[this.at]);
+    const { curve: known, curve_of: viewer, plays } = this.here;
+    const curve = known.length ? known : Array(plays.length + 1).fill(0);
+    const value = known.length ? signed(curve[this.at]) : "–";
     const text =
       this.at < plays.length
         ? say("reviewed.at", { play: this.at + 1, plays: plays.length, value })
         : say("reviewed.atEnd", { value });
     const label =
-      viewer === null
+      !known.length ? say("reviewed.walk")
+      : viewer === null
         ? say("reviewed.curve", { names: this.team(0) })
         : say("reviewed.curveOf", { name: this.name(viewer), names: this.team(0) });
-    const plot = curveView({ curve, marks: this.marks(this.round), at: this.at, label, text, go: (at) => this.go(at) });
+    const plot = curveView({ curve, marks: this.marks(this.round), at: this.at, label, text, top: this.top, go: (at) => this.go(at) });
     plot.dataset.keep = "curve";
     return h("section", { class: "panel review-value" }, h("p", {}, h("strong", {}, label), " — ", this.wonBy(this.here)), plot, h("p", { class: "quiet", "aria-live": "polite" }, text));
+  }
+
+  /** The value at the top of a curve: a whole number of levels, or a few blunders. */
+  get top() {
+    const { unit, thresholds } = this.review;
+    return unit === "levels" ? 3 : 4 * thresholds.blunder;
   }
 
   controls() {
     const button = (keep, words, sign, action) =>
       h("button", { "data-keep": keep, title: say(words), "aria-label": say(words), on: { click: action } }, sign);
-    const seats = this.review.players.map(({ seat }) => h("option", { value: String(seat), selected: this.seat === seat }, this.name(seat)));
+    const seats = this.review.players.map(({ seat }) => h("option", { value: String(seat), selected: this.seat === seat }, this.player(seat)));
     return h(
       "div",
       { class: "review-controls" },
@@ -266,7 +299,7 @@ class ReviewPage {
     const round = this.here;
     const { hands, left, trick, out } = tableAt(round, this.at);
     const play = round.plays[this.at] ?? null;
-    const seats = [2, 3, 1, 0].map((seat) => this.seatView({ seat, hand: hands[seat], left: left[seat], trick: trick[seat], place: out.indexOf(seat), play }));
+    const seats = PLACES[hands.length].map((seat) => this.seatView({ seat, hand: hands[seat], left: left[seat], trick: trick[seat], place: out.indexOf(seat), play }));
     return h("section", { class: "panel review-board", tabIndex: 0, "data-keep": "board", "aria-label": say(play ? "reviewed.table" : "reviewed.tableEnd") }, this.exchange(round), seats);
   }
 
@@ -275,22 +308,27 @@ class ReviewPage {
     const acts = play !== null && play.seat === seat;
     const cards = hand
       ? hand.map((name) => cardFace(name, { small: true, wild: isWild(name, level) }))
-      : left
+      : left && !this.wordsOnly
         ? h("span", { class: "quiet" }, say("reviewed.unknownHand"))
         : null;
     return h(
       "div",
-      { class: `review-seat seat${seat} team${seat & 1}${acts ? " acts" : ""}` },
+      { class: `review-seat seat${seat} ${this.side(seat)}${acts ? " acts" : ""}` },
       h(
         "p",
         { class: "review-name" },
         h("strong", {}, this.name(seat)),
         " ",
-        h("span", { class: "quiet" }, left ? say("reviewed.cards", { count: left }) : place >= 0 ? say("reviewed.out", { place: place + 1 }) : ""),
+        h("span", { class: "quiet" }, this.wordsOnly ? "" : left ? say("reviewed.cards", { count: left }) : place >= 0 ? say("reviewed.out", { place: place + 1 }) : ""),
         acts ? [" ", h("span", { class: "review-plays" }, say("reviewed.plays"), " "), moveCards(play.move, level)] : trick ? [" ", h("span", { class: "review-lies" }, moveCards(trick, level))] : null,
       ),
       h("div", { class: "review-hand" }, cards),
     );
+  }
+
+  /** Whether the round is of a game without cards. */
+  get wordsOnly() {
+    return this.here.plays[0]?.move[0] === "text";
   }
 
   exchange(round) {
@@ -312,12 +350,12 @@ class ReviewPage {
     if (!play) return this.judgement(h("h2", {}, this.wonBy(round)), round.notes.map((note) => h("p", { class: "quiet" }, note)));
     const found = play.decision === null ? null : round.decisions[play.decision];
     const name = this.name(play.seat);
-    const head = h("p", {}, say("reviewed.played", { name, move: moveWords(play.move) }));
+    const head = h("p", {}, say("reviewed.played", { name, move: spoken(play.move) }));
     if (!found) {
-      return this.judgement(head, h("p", { class: "quiet" }, say(round.hands[play.seat] ? "reviewed.forced" : "reviewed.notKnown")));
+      return this.judgement(head, h("p", { class: "quiet" }, say(round.hands[play.seat] || this.wordsOnly ? "reviewed.forced" : "reviewed.notKnown")));
     }
     return this.judgement(
-      h("p", { class: "review-verdict" }, badge(found.verdict), WRONG.includes(found.verdict) ? [" ", say("reviewed.cost", { loss: found.loss.toFixed(2), error: found.error.toFixed(2) })] : null),
+      h("p", { class: "review-verdict" }, badge(found.verdict), WRONG.includes(found.verdict) ? [" ", this.say("reviewed.cost", { loss: found.loss.toFixed(2), error: found.error.toFixed(2) })] : null),
       head,
       this.why(found, name).map((text) => h("p", {}, text)),
       found.moves.length > 1 ? this.candidates(found, play) : null,
@@ -331,12 +369,13 @@ class ReviewPage {
 
   /** Return what is to be said of a decision, sentence by sentence. */
   why(found, name) {
-    const move = moveWords(found.best);
+    const move = spoken(found.best);
     const wrong = WRONG.includes(found.verdict);
     const told = [];
     if (wrong) told.push(say("reviewed.better", { move }));
     else if (found.verdict === "level") told.push(say("reviewed.isLevel", { move }));
     else if (found.verdict === "best" && found.stage === "search") told.push(say("reviewed.isBest"));
+    if (found.stage === "values") told.push(say("reviewed.byValues"));
     if (found.stage === "clear") told.push(say("reviewed.clear"));
     if (found.stage === "endgame") {
       const values = found.moves.map((each) => each.value);
@@ -381,7 +420,7 @@ class ReviewPage {
   }
 
   line(found) {
-    const moves = found.line.map(({ seat, move }) => h("li", { class: `team${seat & 1}` }, h("span", { class: "review-by" }, this.name(seat)), " ", moveCards(move, this.here.level)));
+    const moves = found.line.map(({ seat, move }) => h("li", { class: this.side(seat) }, h("span", { class: "review-by" }, this.name(seat)), " ", moveCards(move, this.here.level)));
     return h("div", { class: "review-better" }, h("h3", {}, say("reviewed.line")), h("p", { class: "quiet" }, say(found.line_deal === "actual" ? "reviewed.lineActual" : "reviewed.lineLikely")), h("ol", {}, moves));
   }
 
@@ -390,16 +429,16 @@ class ReviewPage {
     const rows = round.plays.map((play, k) => {
       const found = play.decision === null ? null : round.decisions[play.decision];
       const wrong = found !== null && WRONG.includes(found.verdict);
-      if ((this.only && !wrong) || (this.seat !== null && play.seat !== this.seat)) return null;
+      if ((this.only && !wrong) || (this.seat !== null && round.players[play.seat] !== this.seat)) return null;
       return h(
         "li",
         {},
         h(
           "button",
-          { class: `review-move team${play.seat & 1}${play.lead ? " lead" : ""}`, "aria-current": k === this.at ? "step" : null, "data-keep": `play${k}`, on: { click: () => this.go(k) } },
+          { class: `review-move ${this.side(play.seat)}${play.lead ? " lead" : ""}`, "aria-current": k === this.at ? "step" : null, "data-keep": `play${k}`, on: { click: () => this.go(k) } },
           h("span", { class: "review-number" }, String(k + 1)),
           h("span", { class: "review-by" }, this.name(play.seat)),
-          h("span", {}, moveWords(play.move)),
+          h("span", {}, spoken(play.move)),
           wrong ? h("span", { class: `review-badge ${found.verdict}`, title: say(`reviewed.verdict.${found.verdict}`) }, `${SIGNS[found.verdict]} −${found.loss.toFixed(2)}`) : null,
         ),
       );
@@ -408,13 +447,19 @@ class ReviewPage {
     return h("section", { class: "panel" }, h("h2", {}, say("reviewed.moves")), h("ol", { class: "review-list" }, shown));
   }
 
+  /** Return the class of the team that a player is in, if it is always the same. */
+  sideOf(player) {
+    const found = new Set(this.review.rounds.map((round) => this.side(round.players.indexOf(player), round)));
+    return found.size === 1 ? [...found][0] : "";
+  }
+
   players() {
     const heads = ["player", "judged", "good"].map((key) => say(`reviewed.${key}`));
     const rows = this.review.players.map((player) =>
       h(
         "tr",
         {},
-        h("th", { scope: "row", class: `team${player.seat & 1}` }, this.name(player.seat)),
+        h("th", { scope: "row", class: this.sideOf(player.seat) }, this.player(player.seat)),
         h("td", { class: "number" }, String(player.decisions)),
         h("td", { class: "number" }, player.accuracy === null ? "–" : `${Math.round(100 * player.accuracy)} %`),
         WRONG.map((verdict) => h("td", { class: "number" }, String(player.verdicts[verdict]))),
@@ -442,14 +487,14 @@ class ReviewPage {
               {},
               heads.map((text, k) => h("th", { scope: "col", class: k ? "number" : "" }, text)),
               WRONG.map((verdict) => h("th", { scope: "col", class: "number" }, say(`reviewed.verdict.${verdict}`))),
-              ["lost", "aRound", "asItLay"].map((key) => h("th", { scope: "col", class: "number" }, say(`reviewed.${key}`))),
+              ["lost", "aRound", "asItLay"].map((key) => h("th", { scope: "col", class: "number" }, this.say(`reviewed.${key}`))),
               h("th", {}, ""),
             ),
           ),
           h("tbody", {}, rows),
         ),
       ),
-      h("p", { class: "quiet" }, say("reviewed.asItLayNote")),
+      this.review.unit === "levels" && h("p", { class: "quiet" }, say("reviewed.asItLayNote")),
     );
   }
 }

@@ -3,7 +3,7 @@
 import { cardFace } from "gs2/cards.js";
 import { clear, h } from "gs2/dom.js";
 import { PLACES, signed } from "gs2/felt.js";
-import { gameTitle, worded } from "gs2/game-faces.js";
+import { gameTitle, seatLabel, worded } from "gs2/game-faces.js";
 import { ask, keep, kept } from "gs2/store.js";
 import { say } from "gs2/words.js";
 import "gs2/table-words.js";
@@ -13,12 +13,8 @@ const LOOK_AGAIN = 5000;
 const PERSON = "person";
 /** Cards that greet. */
 const SHOWN = ["ST", "SJ", "SQ", "H2", "SA"];
-/** The game that has matches, teams and agents of its own. */
-const MATCHES = "guandan";
 /** Options that matter most: they stand before the seats. */
 const FIRST = ["landlord", "players"];
-/** Agents of matches that one usually meets, as far as there are any. */
-const USUAL = [["gs2-fast", "blueprint"], ["blueprint", "greedy"]];
 
 /** Whether an agent that was trained on one game can play another: that one, or it with calls for the landlord. */
 function canPlay(agent, game) {
@@ -65,7 +61,7 @@ export class Lobby {
       const { games } = await ask("/api/offers");
       if (this.left) return;
       this.games = games;
-      const before = kept("game", MATCHES);
+      const before = kept("game");
       this.pick(games.some((game) => game.name === before) ? before : games[0].name);
     } catch (error) {
       this.fail(error);
@@ -109,8 +105,8 @@ export class Lobby {
   /** The agent that one usually meets, and another. */
   get usual() {
     const { labels } = this;
-    const best = USUAL[0].find((name) => labels.includes(name)) ?? labels[0];
-    return { best, other: [...USUAL[1], ...labels].find((name) => labels.includes(name) && name !== best) ?? best };
+    const [best, other = best] = new Set([...(this.game.usual ?? []).filter((name) => labels.includes(name)), ...labels]);
+    return { best, other };
   }
 
   /** Choose a game. */
@@ -169,7 +165,7 @@ export class Lobby {
     const seed = enter("seed", { type: "text", inputMode: "numeric", pattern: "[0-9]*" });
     const rotate = h("input", { type: "checkbox", checked: this.set.rotate, "data-field": "rotate", on: { change: () => { this.set.rotate = rotate.checked; } } });
     const options = (first) => (this.game?.options ?? []).filter((option) => FIRST.includes(option.name) === first).map((option) => this.option(option));
-    const matches = this.name === undefined || this.name === MATCHES;
+    const matches = this.game?.matches ?? !this.game;
     return h("form", { class: "panel stack", on: { submit: (event) => { event.preventDefault(); this.create(); } } },
       h("h2", {}, say("lobby.new")),
       this.game && field("games.game", this.games.length > 1 && this.gameSelect()),
@@ -195,15 +191,15 @@ export class Lobby {
     if (!this.game) return [];
     const { best, other } = this.usual;
     const n = this.seats.length;
-    const matches = this.name === MATCHES;
+    const { teams } = this.game;
     const preset = (name, seats) => {
-      const key = `lobby.preset.${name}${matches ? "" : n === 2 && name === "friend" ? ".two" : ".game"}`;
+      const key = `lobby.preset.${name}${teams ? "" : n === 2 && name === "friend" ? ".two" : ".game"}`;
       return h("button", { type: "button", on: { click: () => { this.seats = seats; this.redraw(); this.create(); } } }, say(name === "watch" ? "lobby.preset.watch" : key, { agent: best, other }));
     };
     const filled = (of) => Array.from({ length: n }, (_, i) => of(i));
     return [
       preset("play", filled((i) => (i === 0 ? PERSON : best))),
-      preset("friend", filled((i) => (i === 0 || i === (matches ? 2 : 1) ? PERSON : best))),
+      preset("friend", filled((i) => (i === 0 || i === (teams?.indexOf(teams[0], 1) ?? 1) ? PERSON : best))),
       preset("watch", filled((i) => (i % 2 ? other : best))),
     ];
   }
@@ -232,15 +228,13 @@ export class Lobby {
 
   /** Return what chooses who has a seat: the first person is whoever makes the table. */
   picker(seat) {
-    const matches = this.name === MATCHES;
-    const fixed = this.name === "doudizhu" && this.options.landlord === "first";
-    const label = matches ? say(`lobby.seat.${seat}`) : fixed ? say(`games.seat.${seat}`) : say("games.seat", { n: seat + 1 });
+    const { teams } = this.game;
     const first = this.seats.findIndex((one) => one === PERSON);
     const option = (value, text) => h("option", { value, selected: this.seats[seat] === value }, text);
     const select = h("select", { "data-seat": seat, "data-field": `seat-${seat}`, on: { change: () => { this.seats[seat] = select.value; this.redraw(); } } },
       option(PERSON, say(first === -1 || seat <= first ? "lobby.me" : "lobby.friend")),
       this.labels.map((name) => option(name, name)));
-    return h("label", { class: `pick ${PLACES[this.seats.length][seat]}${matches ? ` team${seat % 2}` : ""}` }, h("span", {}, label), select);
+    return h("label", { class: `pick ${PLACES[this.seats.length][seat]}${teams ? ` team${teams[seat]}` : ""}` }, h("span", {}, seatLabel(this.fullName, seat)), select);
   }
 
   async create() {

@@ -3,6 +3,7 @@
 import { cardFace, moveWords } from "gs2/cards.js";
 import { h } from "gs2/dom.js";
 import { passes, seatName, tricks } from "gs2/felt.js";
+import { seatLabel } from "gs2/game-faces.js";
 import { say } from "gs2/words.js";
 
 function logLine(state, { seat, move }, face, cards) {
@@ -89,13 +90,11 @@ export function nameDialog(name, sit) {
 /** Ask where to sit in a new round; `deal` is told the seat. */
 export function seatDialog(state, deal) {
   const { table } = state;
-  const fixed = table.game.startsWith("doudizhu") && !table.game.includes("landlord=bid");
-  const label = (seat) => (fixed ? say(`games.seat.${seat}`) : say("games.seat", { n: seat + 1 }));
   const choose = (close, seat) => () => { close(); deal(seat); };
   return dialog(say("games.seats"), (close) => [
     h("p", {}, say(state.round.over ? "games.seats.over" : "games.seats.play")),
     h("div", { class: "seat-choices" }, table.seats.map((seat, i) =>
       h("button", { type: "button", class: i === table.you ? "here" : null, autofocus: i === table.you, on: { click: choose(close, i) } },
-        h("b", {}, label(i)), " ", h("span", { class: "quiet" }, i === table.you ? say("games.seat.yours") : say("games.seat.swap", { name: seatName(state, i) })), state.round.landlord === i && !fixed ? " ♛" : null))),
+        h("b", {}, seatLabel(table.game, i)), " ", h("span", { class: "quiet" }, i === table.you ? say("games.seat.yours") : say("games.seat.swap", { name: seatName(state, i) })), state.round.landlord === i && table.game.includes("landlord=bid") ? " ♛" : null))),
     h("button", { type: "button", on: { click: close } }, say("table.cancel"))]);
 }

@@ -128,9 +128,9 @@ export class Table extends TablePage {
     this.count(deck, [...(round.hands?.[you] ?? []), ...round.plays.flatMap(({ move }) => (passes(move) ? [] : move[2]))]);
     this.part("watch", [state.table, state.waiting, state.round.over], () => watcherTools(state, { send: (message) => this.send(message), next: () => this.next(), record: `${this.address}/record` }));
     // where people play, hands are shown of rounds that are over
-    parts.review.hidden = !face.reviewed || (state.table.people > 0 && state.results.length === 0);
-    parts.record.hidden = face.reviewed === true;
-    parts.seats.hidden = face.reviewed === true || you === null || (state.table.people > 1 && !state.round.over);
+    parts.review.hidden = (state.results ?? state.finished).length === 0 && (state.table.people > 0 || face.matches !== true);
+    parts.record.hidden = face.matches === true;
+    parts.seats.hidden = face.matches === true || you === null || (state.table.people > 1 && !state.round.over);
     if (this.pacePlace?.isConnected) this.drawPace();
     this.drawHint();
     this.dueBox();

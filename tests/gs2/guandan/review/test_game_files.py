@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from games.guandan.cards import unpack
 from games.guandan.rounds.state import NOBODY
-from gs2.guandan.review.game_files import ReviewError, parse_game, read_game_text
-from gs2.guandan.review.recorded_rounds import RecordedGame
 from gs2.guandan.review.wire_transcripts import TranscriptError
+from gs2.review.review_data import RecordedGame, ReviewError
+from gs2.review.reviewing import parse_game, read_game_text
 from tests.gs2.guandan.review.spoken import bare, heard_of, labelled, played_events, record_text
 from tests.patience import amount
 

@@ -16,18 +16,24 @@ from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import advance, legal
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.agent.deals.dealing import DealNetworks
-from gs2.guandan.review.game_files import parse_game
-from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of, judge_cards, seen_by
+from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of, judge_cards
+from gs2.guandan.review.match_review import REVIEW_PRESETS, MatchReview, better_lines, value_curve
 from gs2.guandan.review.recorded_rounds import RecordedRound
-from gs2.guandan.review.review_data import ReviewedDecision
-from gs2.guandan.review.review_presets import BLUNDER, INACCURACY, MISTAKE, REVIEW_PRESETS, verdict_of
-from gs2.guandan.review.reviewing import Reviewer
-from gs2.guandan.review.value_curve import better_lines, value_curve
+from gs2.guandan.table.seat import seen_by
+from gs2.review.review_data import THRESHOLDS, ReviewedDecision, verdict_of
+from gs2.review.reviewing import parse_game
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.gs2.guandan.review.spoken import record_text
 from tests.patience import amount
 
 SMALL = REVIEW_PRESETS["fast"].replace(reach=0.0, pool=1280, worlds=6, wave=6)
+
+
+def small_review() -> MatchReview:
+    """Return what reviews by a blueprint without weights."""
+    review = MatchReview("guandan_match")
+    review.networks, review.config = DealNetworks(CountEvaluator(0.05)), SMALL
+    return review
 
 
 def small_judge() -> Judge:
@@ -182,7 +188,7 @@ def test_a_verdict_gets_no_better_as_the_loss_grows(loss, error):
     one, other = (order.index(verdict_of(x, error, best=False)) for x in (loss, loss + 0.5))
     assert one <= other
     assert verdict_of(loss, error, best=True) == "best"
-    assert 0 < INACCURACY < MISTAKE < BLUNDER
+    assert 0 < THRESHOLDS["inaccuracy"] < THRESHOLDS["mistake"] < THRESHOLDS["blunder"]
 
 
 WORTH = np.random.default_rng(5).normal(size=len(CARD_NAMES))
@@ -251,7 +257,7 @@ def _packed(hand):
 def test_a_review_says_what_cards_lost_for_each_player():
     texts = (record_text(seed, 2) for seed in range(9))
     game = next(game for game in map(parse_game, texts) if game.rounds[1].tributes)
-    reviewer = Reviewer(DealNetworks(CountEvaluator(0.05)), SMALL, "test")
+    reviewer = small_review()
     review = reviewer.review(game, rounds=[2])
     cards = review.rounds[0].cards
     assert all(card.loss >= 0 for card in cards)

@@ -18,12 +18,20 @@ from games.support.work.where import where_of
 from gs2.cli import main
 from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.review import reviewing
-from gs2.guandan.review.game_files import ReviewError, parse_game
-from gs2.guandan.review.review_cache import default_cache, kept_review
-from gs2.guandan.review.review_presets import VERDICTS
-from gs2.guandan.review.reviewing import ManyReviews, RecordText, Reviewer, review_records, review_text
-from gs2.web.pages import standalone_page
+from gs2.guandan.review import match_review
+from gs2.guandan.review.match_review import MatchReview
+from gs2.review import reviewing
+from gs2.review.review_data import VERDICTS, ReviewError
+from gs2.review.reviewing import (
+    ManyReviews,
+    RecordText,
+    default_cache,
+    kept_review,
+    parse_game,
+    review_records,
+    review_text,
+)
+from gs2.web.pages import review_page
 from tests.gs2.guandan.blueprints import CountEvaluator
 from tests.gs2.guandan.review.spoken import bare, heard_of, played_events, record_text
 from tests.gs2.guandan.review.test_judging import SMALL
@@ -37,12 +45,12 @@ def small(monkeypatch) -> list[int]:
     """Reviews by a blueprint without weights; the list counts how many were made."""
     made: list[int] = []
 
-    def load(config):
+    def load():
         made.append(1)
-        return Reviewer(DealNetworks(CountEvaluator(0.05)), SMALL, "test")
+        return DealNetworks(CountEvaluator(0.05))
 
-    monkeypatch.setattr(reviewing, "load_reviewer", load)
-    monkeypatch.setattr(reviewing, "_fingerprint", lambda: "test")
+    monkeypatch.setattr(match_review, "_networks", load)
+    monkeypatch.setitem(match_review.REVIEW_PRESETS, "fast", SMALL)
     return made
 
 
@@ -145,9 +153,7 @@ def test_a_review_that_was_made_before_is_read_and_a_damaged_one_made_anew(small
 
 def test_names_in_a_page_stay_text(small):
     review = review_text(record_text(6, 1, NAMES), name="</title><script>alert(1)</script>")
-    page = standalone_page(
-        review["name"], "review.js", review, modules=["review.js", "cards.js"], styles=["review.css"]
-    )
+    page = review_page(review)
     assert "<img" not in page
     assert "<script>alert" not in page
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
@@ -157,7 +163,7 @@ def test_names_in_a_page_stay_text(small):
 
 def test_the_shipped_networks_review_a_round():
     game = parse_game(record_text(8, 1))
-    reviewer = reviewing.load_reviewer("fast")
+    reviewer = MatchReview("guandan_match")
     once = reviewer.review(game, name="x").to_json()
     if LONG in os.environ:
         assert once == reviewer.review(game, name="x").to_json()
@@ -174,7 +180,7 @@ def test_what_moves_cost_as_the_cards_lay_adds_up_to_what_the_round_brought(smal
         game = parse_game(record_text(20 + seed, 1))
         played = game.rounds[0]
         played.start["fails"] = NOBODY
-        review = reviewing.load_reviewer("fast").review(game)
+        review = MatchReview("guandan_match").review(game)
         costs = [player.as_it_lay for player in review.players]
         alone = float(Rollouts(CountEvaluator(0.05)).payoffs(played.start.copy())[0])
         assert played.end is not None
@@ -184,9 +190,8 @@ def test_what_moves_cost_as_the_cards_lay_adds_up_to_what_the_round_brought(smal
 @pytest.fixture
 def records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
     """Three records of the beginning of a round; reviews are made without weights, and kept for the test."""
-    networks = DealNetworks(CountEvaluator(0.05))
-    monkeypatch.setattr(reviewing, "load_reviewer", lambda config: Reviewer(networks, SMALL, "test"))
-    monkeypatch.setattr(reviewing, "_fingerprint", lambda: "test")
+    monkeypatch.setattr(match_review, "_networks", lambda: DealNetworks(CountEvaluator(0.05)))
+    monkeypatch.setitem(match_review.REVIEW_PRESETS, "fast", SMALL)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     paths = [tmp_path / f"{name}.jsonl" for name in "abc"]
     for seed, path in enumerate(paths):
@@ -230,7 +235,7 @@ def test_what_was_judged_before_is_not_judged_again(
 def test_what_cannot_be_done_with_several_files_is_refused_before_any_is_judged(
     records: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(reviewing, "load_reviewer", lambda config: pytest.fail("judged"))
+    monkeypatch.setattr(match_review, "_networks", lambda: pytest.fail("judged"))
     for words, said in (
         (("--html", tmp_path / "page.html"), "--html shows one record; got 3 files"),
         (("--rows", 3), "--rows shows one record; got 3 files"),

@@ -23,8 +23,8 @@ from blueprint.networks import shipped_file
 from games.guandan.matches.match_game import read_match
 from gs2.cli import main
 from gs2.commands.guandan import play, serve
-from gs2.guandan.review.game_files import parse_game
 from gs2.guandan.table.agents import check_agents
+from gs2.review.reviewing import parse_game
 from tests.patience import PATIENCE
 
 

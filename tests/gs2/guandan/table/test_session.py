@@ -18,7 +18,7 @@ from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.client.visit import ClientConfig, ClientResult, Ending
 from gs2.guandan.table.seat import AgentError
-from gs2.guandan.table.server.announcer import encode_card
+from gs2.guandan.table.server.room import encode_card
 from gs2.guandan.table.session import GameCount, Session
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.dialects import Choices, Dialect, Njupt, OpenGuanDan, Trick, notify

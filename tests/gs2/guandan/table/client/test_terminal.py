@@ -37,7 +37,7 @@ class Person:
             file=self.out, width=100, force_terminal=colours, highlight=False, _environ={"TERM": "xterm"}
         )
         self.screen = PlayScreen(self._show, CardFaces(symbols=colours), names=["ann", "b", "c", "d"])
-        self.agent = HumanAgent(self._ask, self._show, screen=self.screen, **options)
+        self.agent = HumanAgent(self._ask, self.screen, **options)
 
     def _show(self, what: Any) -> None:
         self.console.print(what, markup=False)
@@ -239,7 +239,8 @@ def test_a_servers_messages_are_shown_as_they_come():
 def test_a_question_that_is_called_off_frees_its_thread():
     read, write = os.pipe()
     with os.fdopen(read) as stream, os.fdopen(write, "w") as typed:
-        agent = HumanAgent(TypedLines(stream, prompts=io.StringIO()), show=lambda what: None)
+        screen = PlayScreen(lambda what: None, CardFaces(symbols=False))
+        agent = HumanAgent(TypedLines(stream, prompts=io.StringIO()), screen)
         failed: list[Exception] = []
 
         def ask() -> None:

@@ -1,46 +1,107 @@
 """A review as plain data: what a file, a page or another program reads. The schema is version 2.
 
-Seats are 0..3, moves `[type, rank, cards]` as in records, values and losses in levels. In a match a result
-counts for what it adds to the chance of winning the match, on the scale of levels.
+Seats count from 0, moves are `[type, rank, cards]`, values and losses in the unit of the game: levels or
+points. In a match by levels a result counts for what it adds to the chance of winning the match, on the scale
+of levels.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 __all__ = [
     "FORMAT",
+    "THRESHOLDS",
+    "VERDICTS",
     "VERSION",
     "JudgedMove",
     "LineMove",
     "PlayerSummary",
+    "RecordedGame",
     "Review",
+    "ReviewError",
     "ReviewedCard",
     "ReviewedDecision",
     "ReviewedPlay",
     "ReviewedRound",
+    "is_json",
+    "printable",
+    "verdict_of",
 ]
 
 FORMAT = "gs2 review"
 VERSION = 2
 Move = list[Any]
-"""`[type, rank, cards]`."""
+"""`[type, rank, cards]`; where a game has no cards, `["text", "", [words]]`."""
+VERDICTS = ("best", "level", "inaccuracy", "mistake", "blunder")
+"""From good to bad. "level": as good as the best as far as the search can tell."""
+THRESHOLDS = {"inaccuracy": 0.05, "mistake": 0.25, "blunder": 0.75, "sure": 1.5}
+"""Levels from which a loss is called so, and standard errors that it must come to before it is called
+anything but level."""
+
+
+class ReviewError(ValueError):
+    """What cannot be reviewed: the rule, what was given, the next step."""
+
+
+def verdict_of(loss: float, error: float, *, best: bool, limits: dict[str, float] = THRESHOLDS) -> str:
+    """Return the verdict on a move.
+
+    loss: behind the best move; error: its standard error. best: whether it is that move itself.
+    A loss of less than `sure` errors is called level, whatever it is.
+    """
+    if best:
+        return "best"
+    if loss < limits["inaccuracy"] or loss < limits["sure"] * error:
+        return "level"
+    return next((name for name in ("blunder", "mistake") if loss >= limits[name]), "inaccuracy")
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedGame:
+    """What a file holds: the rounds of one game or of several.
+
+    kind: "record", or the dialect of a transcript, "openguandan" or "njupt". names: of the players.
+    rounds: as the game's own judge reads them. complete: whether the last game was played to its end.
+    notes: what was left out.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    rounds: tuple[Any, ...]
+    complete: bool
+    notes: tuple[str, ...] = ()
+
+
+def printable(name: Any) -> str:
+    """Return a stranger's name as it may be shown: on one line, no control characters, not at any length."""
+    return "".join(letter for letter in str(name)[:200] if letter.isprintable()).strip()[:80]
+
+
+def is_json(line: str) -> bool:
+    """Return whether a line is JSON; one that was cut off is not."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 @dataclass(frozen=True)
 class JudgedMove:
     """A move that was looked at.
 
-    gain: levels over the move played, and error, its standard error. value: what it is worth to the seat's
-    side, None where it was not played on. network: its score by the blueprint, behind the blueprint's best.
+    gain: over the move played, and error, its standard error. value: what it is worth to the seat's side,
+    None where it was not played on. network: its score by the blueprint, behind the blueprint's best.
     """
 
     move: Move
     gain: float
     error: float
     value: float | None
-    network: float
+    network: float | None
 
 
 @dataclass(frozen=True)
@@ -56,11 +117,12 @@ class ReviewedDecision:
     """A decision that was judged.
 
     play: its number among the round's plays, from 0. verdict: "best", "level", "inaccuracy", "mistake",
-    "blunder", or "unknown" where no deal agreed with what the seat saw. loss: levels behind the best move,
-    and error. behind_network: levels behind the blueprint's own move, below 0 where the move is better.
-    as_it_lay: levels that it cost beside the network's own move in the very deal, played on by the network,
+    "blunder", or "unknown" where no deal agreed with what the seat saw. loss: behind the best move, and
+    error. behind_network: behind the blueprint's own move, below 0 where the move is better.
+    as_it_lay: what it cost beside the network's own move in the very deal, played on by the network,
     luck included; None where a hand is not known.
-    best, network: those moves. choices: how many there were. stage: "endgame", "search" or "clear".
+    best, network: those moves. choices: how many there were. stage: "endgame", "search",
+    "clear" (nothing came close) or "values" (the blueprint's values decide: search left the move out).
     deals: in how many the moves were compared; better, worse: in how many of them the best did better and
     worse than the one played. moves: those compared, best first. line: how the network goes on after the
     best move; line_deal: "actual", the cards as they lay, or "likely", some that the seat had to reckon with.
@@ -116,17 +178,19 @@ class ReviewedRound:
     """One round.
 
     game, number: of the game, and of the round in its game, from 1. level: played at; levels: of the teams;
-    owner: whose level it is. first: who leads. hands: at the first lead, None where one is not known.
+    owner: whose level it is; None where a game has no levels. first: who leads. hands: at the first lead,
+    None where one is not known.
     tributes, returns: [from, to, card]; anti: seats that refused tribute. cards: those judged, where the
     giver's hand is known and there was a choice.
-    curve: [plays + 1], value to team 0 before every move and after the last; curve_of: None as the cards lie,
-    else the seat that expects it. result: order, payoffs, levels and cards left, None for a round cut off.
+    curve: [plays + 1], value to team 0 before every move and after the last, empty where there are not two
+    teams; curve_of: None as the cards lie, else the seat that expects it. result: order, payoffs, levels and
+    cards left, None for a round cut off. players, teams: of each seat.
     """
 
     game: int
     number: int
-    level: str
-    levels: tuple[str, str]
+    level: str | None
+    levels: tuple[str, str] | None
     owner: int | None
     first: int
     hands: tuple[list[str] | None, ...]
@@ -140,16 +204,18 @@ class ReviewedRound:
     result: dict[str, Any] | None
     cards: tuple[ReviewedCard, ...] = ()
     notes: tuple[str, ...] = ()
+    players: tuple[int, ...] = (0, 1, 2, 3)
+    teams: tuple[int, ...] = (0, 1, 0, 1)
 
 
 @dataclass(frozen=True)
 class PlayerSummary:
-    """One seat's decisions.
+    """One player's decisions; `seat` is its number among the players.
 
     decisions: those with a choice that were judged. verdicts: how many of each. accuracy: share that was best
-    or level. lost: levels behind the search's best moves, of all that is worse than level, and error, its
-    standard error; lost_a_round: the same for each round judged. behind_network: levels behind the
-    blueprint's own moves, all told. as_it_lay: the sum of what they cost in the very deals, None where hands
+    or level. lost: behind the search's best moves, of all that is worse than level, and error, its standard
+    error; lost_a_round: the same for each round judged. behind_network: behind the blueprint's own moves, all
+    told. as_it_lay: the sum of what they cost in the very deals, None where hands
     are not known. cards: levels lost by tribute and return cards, which `lost` leaves out.
     costliest: (round's place in the review, play) of the dearest, at most ten.
     """
@@ -172,9 +238,9 @@ class PlayerSummary:
 class Review:
     """A whole review.
 
-    name: of the file. kind: "record", "openguandan" or "njupt". complete: whether the last game was played
-    to its end. names: of the seats. preset, settings: of the search; thresholds: what the verdicts mean.
-    network: name and fingerprint of what judged. notes: what was left out.
+    name: of the file. kind, complete, names, notes: as of the `RecordedGame`.
+    preset, settings: of the search; thresholds: what the verdicts mean.
+    network: name and fingerprint of what judged. unit: "levels" or "points".
     """
 
     name: str
@@ -188,6 +254,7 @@ class Review:
     rounds: tuple[ReviewedRound, ...]
     players: tuple[PlayerSummary, ...]
     notes: tuple[str, ...] = field(default=())
+    unit: str = "levels"
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, numbers and strings."""

@@ -1,4 +1,4 @@
-"""Work that takes longer than a click: hints, reviews and searches, each kind in a process of its own.
+"""Work that an event loop does not wait for, each kind in a process of its own: an agent's moves, a review.
 
 A kind's worker keeps what it has loaded from one job to the next, and does them one after the other. A job
 is a function's name and plain data; so are its answer and how far it has come.
@@ -15,12 +15,14 @@ from typing import Any
 
 from games.support.work.pipe_worker import PipeWorker
 
-__all__ = ["Job", "Jobs", "JobsFull"]
+__all__ = ["DIED", "Job", "Jobs", "JobsFull"]
 
 MOST_WAITING = 32
 """Jobs of a kind that may wait."""
 MOST_KEPT = 256
 """Jobs whose answers are kept."""
+DIED = "the process that did it died"
+"""Error of a job whose process ended."""
 
 
 class JobsFull(RuntimeError):
@@ -56,9 +58,10 @@ class Job:
 
 
 class Jobs:
-    """All jobs of a server."""
+    """Jobs and their processes. behind: whether these work behind others, and a queue has an end."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, behind: bool = True) -> None:
+        self.behind = behind
         self.jobs: OrderedDict[str, Job] = OrderedDict()
         self._waiting: dict[str, list[Job]] = {}
         self._running: dict[str, Job] = {}
@@ -79,7 +82,7 @@ class Jobs:
         Raises JobsFull if too many of its kind wait.
         """
         queue = self._waiting.setdefault(kind, [])
-        if len(queue) >= MOST_WAITING:
+        if self.behind and len(queue) >= MOST_WAITING:
             raise JobsFull(f"{len(queue)} jobs wait already; try again when some are done")
         job = Job(secrets.token_urlsafe(12), kind, (function, arguments), tuple(limits), unasked)
         self.jobs[job.id] = job
@@ -114,6 +117,15 @@ class Jobs:
         """End a job, whatever it is doing."""
         self._break_off(job, "cancelled", "cancelled")
 
+    def works(self, kind: str) -> bool:
+        """Return whether there is a process for a kind."""
+        return kind in self._workers
+
+    def stop(self, kind: str) -> None:
+        """End the process of a kind in the middle of its job, which fails; what waits gets another."""
+        if kind in self._running:
+            self._break_off(self._running[kind], "failed", DIED)
+
     def _break_off(self, job: Job, status: str, error: str) -> None:
         if job.status == "waiting":
             self._waiting[job.kind].remove(job)
@@ -137,11 +149,12 @@ class Jobs:
             job.watch = asyncio.get_running_loop().call_later(limit, self._break_off, job, "failed", late)
 
     def close(self) -> None:
-        """End every worker."""
+        """End every worker; jobs that are not done fail."""
+        self._waiting.clear()
         for job in self.jobs.values():
-            for timer in (job.watch, job.asked):
-                if timer is not None:
-                    timer.cancel()
+            if not job.ended.is_set():
+                self._end(job, "failed", error=DIED)
+        self._running.clear()
         for worker in self._workers.values():
             worker.end()
         self._workers.clear()
@@ -159,7 +172,7 @@ class Jobs:
         worker = self._workers.get(kind)
         if worker is None:
             worker = self._workers[kind] = PipeWorker(
-                lambda who, said: self._heard(kind, who, said), behind=True
+                lambda who, said: self._heard(kind, who, said), behind=self.behind
             )
         self._running[kind] = job
         job.status = "running"
@@ -184,7 +197,7 @@ class Jobs:
         if said[0] == "done":
             self._end(job, "done", result=said[1])
         else:
-            self._end(job, "failed", error=said[1] if len(said) > 1 else "the process that did it died")
+            self._end(job, "failed", error=said[1] if len(said) > 1 else DIED)
         self._next(kind)
 
     def _end(self, job: Job, status: str, *, result: Any = None, error: str | None = None) -> None:

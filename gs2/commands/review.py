@@ -1,4 +1,4 @@
-"""`gs2 review`: a recorded match, every decision in it judged by search."""
+"""`gs2 review`: a recorded game, every decision in it judged by search."""
 
 from __future__ import annotations
 
@@ -56,21 +56,19 @@ STYLES = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}
 def review(
     files: tuple[Path, ...], seat: int | None, as_json: bool, html: Path | None, rows: int, **how: Any
 ) -> None:
-    """Judge every decision of a recorded match by search: best, level, inaccuracy, mistake or blunder.
+    """Judge every decision of a recorded game by search: best, level, inaccuracy, mistake or blunder.
 
-    FILE is a record (of `gs2 serve`, `gs2 web` or `gs2 guandan`), or a transcript of a server's messages in
-    either dialect, one a line; either may be packed with gzip. Each decision is judged from what its seat
-    knew. Losses are in levels. Of several files each player gets a line; reviews are kept, so
-    that after Ctrl-C the same command goes on.
+    FILE is a record (of `gs2 serve`, `gs2 web` or `gs2 match --records`), or a transcript of a server's
+    messages in either dialect, one a line; either may be packed with gzip. Each decision is judged from what
+    its seat knew. Losses are in levels, or in a game's points. Of several files each player gets a line;
+    reviews are kept, so that after Ctrl-C the same command goes on.
     """
     if len(files) > 1 or not how["on"].is_local:
         _review_many(files, seat, as_json, html, how)
         return
     (file,) = files
     from games.support.files import create
-    from gs2.guandan.review.game_files import read_game_text
-    from gs2.guandan.review.review_cache import default_cache
-    from gs2.guandan.review.reviewing import review_text
+    from gs2.review.reviewing import default_cache, read_game_text, review_text
 
     text = read_game_text(file)
     with working("loading the networks …") as say:
@@ -89,8 +87,10 @@ def review(
     if seat is not None:
         found = _of_seat(found, seat)
     if html is not None:
+        from gs2.web.pages import review_page
+
         with create(html) as page:
-            page.write(_page(found))
+            page.write(review_page(found))
     if as_json:
         print_json(found)
         return
@@ -109,9 +109,7 @@ def _review_many(
             raise click.UsageError(
                 f"{option} shows one record; got {len(files)} files; review them one by one, without --on"
             )
-    from gs2.guandan.review.game_files import read_game_text
-    from gs2.guandan.review.review_cache import default_cache
-    from gs2.guandan.review.reviewing import ManyReviews, RecordText, review_records
+    from gs2.review.reviewing import ManyReviews, RecordText, default_cache, read_game_text, review_records
 
     records = [RecordText(file.name, read_game_text(file)) for file in files]
     rounds = None if how["number"] is None else (how["number"],)
@@ -163,20 +161,8 @@ def _print_players(reviews: list[dict[str, Any]]) -> None:
                 f"{player['lost_a_round']:.2f}",
             )
     stdout().print(table)
-    stdout().print("[dim]lost a round: levels behind the best moves found; one file alone shows them[/dim]")
-
-
-def _page(found: dict[str, Any]) -> str:
-    """Return the review as one HTML file."""
-    from gs2.web.pages import standalone_page
-
-    return standalone_page(
-        f"{found['name']} – gs2 review",
-        "review.js",
-        found,
-        modules=["review.js", "review-curve.js", "review-words.js", "cards.js"],
-        styles=["cards.css", "review.css"],
-    )
+    unit = reviews[0]["unit"]
+    stdout().print(f"[dim]lost a round: {unit} behind the best moves found; one file alone shows them[/dim]")
 
 
 def _render(found: dict[str, Any], rows: int) -> None:
@@ -191,21 +177,9 @@ def _render(found: dict[str, Any], rows: int) -> None:
         out.print(f"- {note}", soft_wrap=True, markup=False)
     out.print()
 
-    curves = number_table("round", "level", "value to seats 0 and 2", "from", "won by", words=5)
-    for place, played in enumerate(found["rounds"], 1):
-        curve = played["curve"]
-        curves.add_row(
-            f"{place}",
-            played["level"],
-            _spark(curve),
-            f"{curve[0]:+.1f}",
-            escape(_won(played, found["names"])),
-        )
-    out.print(curves)
-    out.print(
-        "[dim]value in levels, as the cards lay, move by move: ▁ is -3, █ is +3; from: before the first "
-        "lead[/dim]\n"
-    )
+    unit = found["unit"]
+    if any(played["curve"] for played in found["rounds"]):
+        _curves(found)
     shown = ("judged", "best or level", *WRONG, "lost", "a round", "as it lay")
     players = number_table("player", *shown)
     for player in found["players"]:
@@ -221,7 +195,7 @@ def _render(found: dict[str, Any], rows: int) -> None:
         )
     out.print(players)
     out.print(
-        "[dim]lost: levels behind the best moves found, ± one standard error; as it lay: levels that all "
+        f"[dim]lost: {unit} behind the best moves found, ± one standard error; as it lay: {unit} that all "
         "moves cost beside the network's own in the deals as they were, luck included[/dim]",
         soft_wrap=True,
     )
@@ -236,16 +210,43 @@ def _render(found: dict[str, Any], rows: int) -> None:
             out.print(f"- round {place}: {note}", soft_wrap=True, markup=False)
 
 
+def _curves(found: dict[str, Any]) -> None:
+    """Print the value of each round, move by move."""
+    from rich.markup import escape
+
+    side, whose, top = "seats 0 and 2", "as the cards lay", 3.0
+    if found["unit"] != "levels":
+        side, whose = "the first team", "as the seat to act thought"
+        top = 4 * found["thresholds"]["blunder"]
+    curves = number_table("round", "level", f"value to {side}", "from", "won by", words=5)
+    for place, played in enumerate(found["rounds"], 1):
+        curve = played["curve"]
+        curves.add_row(
+            f"{place}",
+            played["level"] or "",
+            _spark(curve, top),
+            f"{curve[0]:+.1f}" if curve else "",
+            escape(_won(played, found["names"])),
+        )
+    out = stdout()
+    out.print(curves)
+    out.print(
+        f"[dim]value in {found['unit']}, {whose}, move by move: ▁ is -{top:.3g}, █ is +{top:.3g}; "
+        "from: before the first lead[/dim]\n"
+    )
+
+
 def _cards(found: dict[str, Any], rows: int) -> None:
     """Print the tribute and return cards that the network would have chosen otherwise, the dearest first."""
-    every = [(place, card) for place, played in enumerate(found["rounds"], 1) for card in played["cards"]]
-    every = [entry for entry in every if entry[1]["loss"] >= CARD_LOSS]
-    every.sort(key=lambda entry: (-entry[1]["loss"], entry[0]))
+    rounds = list(enumerate(found["rounds"], 1))
+    every = [(place, played, card) for place, played in rounds for card in played["cards"]]
+    every = [entry for entry in every if entry[2]["loss"] >= CARD_LOSS]
+    every.sort(key=lambda entry: (-entry[2]["loss"], entry[0]))
     if every and rows:
         stdout().print()
-    for place, card in every[:rows]:
+    for place, played, card in every[:rows]:
         gave = f"{'returned' if card['back'] else 'paid'} {card['card']}"
-        who = f"round {place}: {found['names'][card['seat']]} ({card['seat']})"
+        who = f"round {place}: {_name(played, card['seat'], found['names'])} ({card['seat']})"
         more = f"the network thinks the hand worth {card['loss']:.2f} levels more"
         stdout().print(f"{who} {gave}; with {card['best']} given {more}", soft_wrap=True, markup=False)
 
@@ -256,17 +257,18 @@ def _explain(found: dict[str, Any], place: int, played: dict[str, Any], decision
 
     out, level, names = stdout(), played["level"], found["names"]
     verdict = decision["verdict"]
-    who = escape(f"{names[decision['seat']]} ({decision['seat']})")
+    who = escape(f"{_name(played, decision['seat'], names)} ({decision['seat']})")
     style = STYLES[verdict]
     out.print(
         f"[{style}]{verdict}[/{style}] round {place}, move {decision['play'] + 1}: {who} "
-        f"lost [bold]{decision['loss']:.2f} ± {decision['error']:.2f}[/bold] levels",
+        f"lost [bold]{decision['loss']:.2f} ± {decision['error']:.2f}[/bold] {found['unit']}",
         soft_wrap=True,
     )
     play = played["plays"][decision["play"]]
     beat = _to_beat(played, decision["play"])
-    hand = " ".join(_hand_before(played, decision["play"]))
-    out.print(f"  hand    {hand}", soft_wrap=True, markup=False)
+    if played["hands"][decision["seat"]] is not None:
+        hand = " ".join(_hand_before(played, decision["play"]))
+        out.print(f"  hand    {hand}", soft_wrap=True, markup=False)
     out.print(f"  to beat {_words(beat, level)}" if beat else "  on lead", soft_wrap=True, markup=False)
     out.print(f"  played  {_words(play['move'], level)}", soft_wrap=True, markup=False)
     better = f"  better  {_words(decision['best'], level)}"
@@ -295,19 +297,25 @@ def _dearest(found: dict[str, Any], rows: int) -> Iterator[tuple[int, dict[str, 
     yield from every[:rows]
 
 
-def _spark(curve: list[float]) -> str:
-    """Return a curve as a line of bars: ▁ for -3 levels or less, █ for +3 or more."""
+def _spark(curve: list[float], top: float) -> str:
+    """Return a curve as a line of bars: ▁ for -top or less, █ for +top or more."""
     step = max(1.0, len(curve) / WIDTH)
     picked = [curve[min(int((k + 1) * step) - 1, len(curve) - 1)] for k in range(int(len(curve) / step))]
-    return "".join(BARS[min(max(round((value + 3) / 6 * 7), 0), 7)] for value in picked)
+    return "".join(BARS[min(max(round((value + top) / (2 * top) * 7), 0), 7)] for value in picked)
 
 
 def _won(played: dict[str, Any], names: list[str]) -> str:
     result = played["result"]
     if result is None:
         return "not finished"
-    first, second = (names[seat] for seat in (result["winner"], result["winner"] + 2))
-    return f"{first} and {second}, {result['gain']:+d}"
+    first = [seat for seat, team in enumerate(played["teams"]) if team == result["winner"]]
+    return f"{' and '.join(_name(played, seat, names) for seat in first)}, {result['gain']:+g}"
+
+
+def _name(played: dict[str, Any], seat: int, names: list[str]) -> str:
+    """Return the name of the player who has a seat in a round."""
+    name: str = names[played["players"][seat]]
+    return name
 
 
 def _to_beat(played: dict[str, Any], play: int) -> list[Any] | None:
@@ -329,10 +337,12 @@ def _hand_before(played: dict[str, Any], play: int) -> list[str]:
     return hand
 
 
-def _words(move: list[Any], level: str) -> str:
+def _words(move: list[Any], level: str | None) -> str:
     """Return a move as a player would say it."""
-    from games.guandan.cards import as_level
-    from games.guandan.notation import parse_action
-    from gs2.guandan.agent.explanation import move_text
+    if level is not None:
+        from gs2.wings import own_parts
 
-    return move_text(parse_action(move, level)[0], as_level(level))
+        said: str = own_parts("words")[0](move, level)
+        return said
+    kind, _, cards = move
+    return "pass" if kind == "PASS" else " ".join((*([kind] * (kind not in ("text", "cards"))), *cards))

@@ -1,0 +1,303 @@
+"""Records of GuanDan read and judged by the shipped networks: decisions, cards given, values move by move."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.objective import result_worth
+from games.game import TERMINAL
+from games.guandan.cards import RANKS, as_level, hand_text, unpack
+from games.guandan.matches.match_game import parse_matches
+from games.guandan.notation import action_list, parse_action
+from games.guandan.rounds.round import GuanDan, advance, legal
+from games.guandan.rounds.state import NOBODY
+from games.record import RECORDS_FORMAT
+from games.support.array_types import Array, Bytes
+from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks, network_files
+from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_values, evaluator_worth
+from gs2.guandan.agent.explanation import move_text
+from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.rollout import Rollouts
+from gs2.guandan.review.judging import Judge, Judgement, choices_of, judge_cards
+from gs2.guandan.review.recorded_rounds import RecordedRound, record_rounds
+from gs2.guandan.review.wire_transcripts import transcript_rounds
+from gs2.review.review_data import (
+    VERDICTS,
+    LineMove,
+    RecordedGame,
+    ReviewedPlay,
+    ReviewedRound,
+    ReviewError,
+)
+from gs2.review.reviewing import GameReviewing, head_of, whole_lines
+
+__all__ = [
+    "REVIEW_PRESETS",
+    "MatchReview",
+    "better_lines",
+    "losses_as_it_lay",
+    "move_words",
+    "value_curve",
+]
+
+_GAME = GuanDan()
+_FAST = GuanDanConfig.of(
+    name="fast",
+    method="rollout",
+    deadline=3600.0,
+    worlds=32,
+    wave=32,
+    pool=64,
+    depth=1,
+    candidates=4,
+    gap=0.25,
+    confidence=100.0,
+    endgame=20_000,
+)
+REVIEW_PRESETS: dict[str, GuanDanConfig] = {
+    "fast": _FAST,
+    "standard": _FAST.replace(
+        name="standard", worlds=128, wave=128, pool=256, depth=12, candidates=5, gap=0.35, endgame=200_000
+    ),
+}
+"""The search behind a review: every move compared is played in every deal, and no clock decides anything."""
+_networks = lru_cache(maxsize=1)(load_networks)
+
+
+@lru_cache(maxsize=1)
+def _fingerprint() -> str:
+    """Return what changes when one of the networks that judge does."""
+    told = hashlib.blake2b(digest_size=8)
+    for path in network_files():
+        told.update(path.read_bytes() if path.is_file() else b"none")
+    return told.hexdigest()
+
+
+class MatchReview(GameReviewing):
+    """Reviews records and transcripts of GuanDan with the shipped networks. config: the preset's search."""
+
+    unit, threads = "levels", 2
+    """Most of the time goes into kernels that let other threads run."""
+
+    def __init__(self, game: str, preset: str = "fast") -> None:
+        super().__init__(game, preset)
+        self.config = REVIEW_PRESETS[preset]
+        self.settings = self.config.to_json()
+
+    @cached_property
+    def networks(self) -> DealNetworks:
+        """What judges. Raises CheckpointError if a network is damaged."""
+        return _networks()
+
+    @property
+    def network(self) -> str:  # type: ignore[override]
+        """The evaluator's name."""
+        return self.networks.evaluator.name
+
+    @property
+    def fingerprint(self) -> str:
+        """What changes when one of the networks does."""
+        return _fingerprint()
+
+    def read(self, text: str, name: str) -> RecordedGame:
+        """Return the rounds of a record, or of a transcript; the first line says which."""
+        head = head_of(text)
+        if "gs2" in head or "game" in head or head.get("format") == RECORDS_FORMAT:
+            found = record_rounds(parse_matches(whole_lines(text), name, repair=True), name)
+        else:
+            found = transcript_rounds(text, name=name)
+        if not any(len(played.actions) for played in found.rounds):
+            raise ReviewError(f"{name}: nobody has played yet; come back when a move was made")
+        return found
+
+    def decisions(self, played: RecordedRound) -> int:
+        """Return how many decisions of a round had a choice."""
+        return len(choices_of(played))
+
+    def judged(self, played: RecordedRound, tell: Callable[[int], None]) -> ReviewedRound:
+        """Return a round with its decisions judged; their rollouts run together."""
+        choices = choices_of(played)
+        judgements = Judge(self.networks, self.config).judge(choices)
+        curve, viewer = value_curve(played, self.networks.evaluator)
+        lines = self._lines(played, judgements)
+        lay = self._as_it_lay(played, judgements)
+        row, level = played.start[0], int(played.start["level"][0])
+        number = {found.choice.play: j for j, found in enumerate(judgements)}
+        leads = played.states()["leader"] == NOBODY
+        tell(len(choices))
+        return ReviewedRound(
+            played.game,
+            played.number,
+            RANKS[level],
+            (RANKS[int(row["levels"][0])], RANKS[int(row["levels"][1])]),
+            None if row["owner"] == NOBODY else int(row["owner"]),
+            int(row["first"]),
+            tuple(
+                _cards(hand, level) if known else None
+                for hand, known in zip(unpack(row["hand"]), played.known, strict=True)
+            ),
+            played.tributes,
+            played.returns,
+            played.anti,
+            tuple(
+                ReviewedPlay(int(seat), action_list(action, level), bool(leads[k]), number.get(k))
+                for k, (seat, action) in enumerate(zip(played.seats, played.actions, strict=True))
+            ),
+            tuple(float(value) for value in curve),
+            viewer,
+            tuple(
+                replace(found.decision, as_it_lay=lay[j], **lines.get(j, {}))
+                for j, found in enumerate(judgements)
+            ),
+            _result(played),
+            tuple(judge_cards(played, self.networks.evaluator)),
+            played.notes,
+        )
+
+    def _as_it_lay(self, played: RecordedRound, judgements: list[Judgement]) -> list[float | None]:
+        """Return what each move cost in the very deal; None for all where a hand is not known."""
+        if not all(played.known):
+            return [None] * len(judgements)
+        other = [j for j, found in enumerate(judgements) if found.network != found.choice.played]
+        out: list[float | None] = [0.0] * len(judgements)
+        if other:
+            choices = [judgements[j].choice for j in other]
+            states = played.states()[[choice.play for choice in choices]]
+            moves = np.concatenate([choice.actions[[choice.played]] for choice in choices])
+            best = np.concatenate([judgements[j].choice.actions[[judgements[j].network]] for j in other])
+            losses = losses_as_it_lay(states, moves, best, self.networks.evaluator)
+            for j, loss in zip(other, losses, strict=True):
+                out[j] = float(loss)
+        return out
+
+    def _lines(self, played: RecordedRound, judgements: list[Judgement]) -> dict[int, dict[str, Any]]:
+        """Return what decisions tell of the line after the best move, where another was played at a cost."""
+        wanted = [
+            j
+            for j, found in enumerate(judgements)
+            if found.decision.verdict in VERDICTS[2:] and found.likely is not None
+        ]
+        if not wanted:
+            return {}
+        actual = all(played.known)
+        states = played.states()
+        deals = [
+            states[[judgements[j].choice.play]] if actual else _some(judgements[j].likely) for j in wanted
+        ]
+        moves = [judgements[j].choice.actions[[judgements[j].best]] for j in wanted]
+        lines = better_lines(np.concatenate(deals), np.concatenate(moves), self.networks.evaluator)
+        level = int(played.start["level"][0])
+        told = "actual" if actual else "likely"
+        return {
+            j: {
+                "line": tuple(LineMove(seat, action_list(one[0], level)) for seat, one in line),
+                "line_deal": told,
+            }
+            for j, line in zip(wanted, lines, strict=True)
+        }
+
+
+def _some(state: Array | None) -> Array:
+    assert state is not None
+    return state
+
+
+def _cards(counts: Bytes, level: int) -> list[str]:
+    """Return the names of a hand's cards in the level-aware order."""
+    return hand_text(counts, level).split()
+
+
+def _result(played: RecordedRound) -> dict[str, Any] | None:
+    end = played.end
+    if end is None:
+        return None
+    winner = end.order[0] & 1
+    return {
+        "order": list(end.order),
+        "winner": winner,
+        "gain": abs(end.payoffs[0]),
+        "payoffs": list(end.payoffs),
+        "levels": None if end.levels is None else [RANKS[level] for level in end.levels],
+        "left": [[seat, list(cards)] for seat, cards in end.left],
+    }
+
+
+def move_words(move: list[Any], level: str) -> str:
+    """Return a move of a review as a player would say it."""
+    return move_text(parse_action(move, level)[0], as_level(level))
+
+
+def value_curve(played: RecordedRound, evaluator: Evaluator) -> tuple[NDArray[np.float64], int | None]:
+    """Return the value to team 0 before every move and after the last, [n + 1], in levels, and whose view.
+
+    None: as the cards lie, by the evaluator's critic of all hands, the result itself at the end of the round.
+    Else a seat: what it expects from its own cards, where the other hands are not known.
+    """
+    states = played.states()
+    values = np.zeros(len(states))
+    seats = states["player"].astype(np.int64)
+    on = np.flatnonzero(seats >= 0)
+    over = np.flatnonzero(states["player"] == TERMINAL)
+    if all(played.known):
+        viewer = None
+        values[on] = evaluator_worth(evaluator, states, on, seats[on]) * (1 - 2 * (seats[on] & 1))
+    else:
+        viewer = played.known.index(True) if any(played.known) else 0
+        asked = np.full(len(on), viewer, np.int64)
+        values[on] = evaluator.views(states, on, asked) * (1 - 2 * (viewer & 1))
+    if len(over):
+        place = 3 - _GAME.returns(states[over])[:, 0].astype(np.int64)
+        worth = result_worth(states[over], np.zeros(len(over), np.int64))
+        values[over] = worth[np.arange(len(over)), place]
+    return values, viewer
+
+
+def losses_as_it_lay(states: Array, moves: Array, others: Array, evaluator: Evaluator) -> NDArray[np.float64]:
+    """Return what each move costs its seat's side beside another one in the very deal, [n] in levels.
+
+    All four go on by the blueprint's best moves to the end, so one deal's luck is in it. Over the decisions
+    of a round these add up to the difference between the blueprint's play of the deal and what came out.
+    states: [n] STATE before, with all hands. moves, others: [n] ACTION.
+    """
+    if not len(states):
+        return np.zeros(0)
+    after = np.concatenate([states, states])
+    advance(after, np.concatenate([others, moves]))
+    values = Rollouts(evaluator).payoffs(after).reshape(2, len(states))
+    out: NDArray[np.float64] = (values[0] - values[1]) * (1 - 2 * (states["player"] & 1))
+    return out
+
+
+def better_lines(
+    states: Array, moves: Array, evaluator: Evaluator, *, plays: int = 8
+) -> list[list[tuple[int, Array]]]:
+    """Return how each round goes on by the blueprint's best moves after a move: (seat, [1] ACTION) each.
+
+    states: [n] STATE, with all hands. moves: [n] ACTION, with which each line begins. plays: moves in a line
+        at most.
+    """
+    now = np.ascontiguousarray(states).copy()
+    lines: list[list[tuple[int, Array]]] = [[] for _ in range(len(now))]
+    chosen: Array = np.ascontiguousarray(moves)
+    live: Sequence[int] | NDArray[np.int64] = np.arange(len(now))
+    for _ in range(plays):
+        for j, row in enumerate(live):
+            lines[row].append((int(now["player"][row]), chosen[j : j + 1].copy()))
+        part = np.ascontiguousarray(now[live])
+        advance(part, chosen)
+        now[live] = part
+        live = np.array([row for row in live if now["player"][row] >= 0], np.int64)
+        if not len(live):
+            break
+        part = np.ascontiguousarray(now[live])
+        listed = legal(part, canonical=True)
+        best = best_actions(evaluator_values(evaluator, part, listed), listed)
+        chosen = np.ascontiguousarray(listed.values[best])
+    return lines

@@ -1,0 +1,1 @@
+"""Reviews: recorded games, every decision with what a search says of it."""
