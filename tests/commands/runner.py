@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from click.testing import CliRunner, Result
 
 from gs2.cli import main
 
-__all__ = ["TINY", "gs2", "one_line", "refused"]
+__all__ = ["TINY", "as_json", "gs2", "one_line", "refused"]
 
 TINY = (
     *("--set", "rounds=4", "--set", "batch=64", "--threads", "1", "--evaluate-minutes", "0"),
@@ -34,3 +37,10 @@ def one_line(*words: object) -> str:
     assert result.exit_code == 2 and result.stdout == "", (words, result.output, result.exception)
     (line,) = result.stderr.strip().splitlines()
     return line
+
+
+def as_json(*words: object) -> Any:
+    """Return what a command that must succeed prints as JSON."""
+    result = gs2(*words, "--json")
+    assert result.exit_code == 0, (words, result.output, result.exception)
+    return json.loads(result.stdout)

@@ -16,7 +16,7 @@ import pytest
 
 from gs2.commands.matches.compare_agents import verdict
 from gs2.play import ladder
-from tests.commands.runner import gs2, refused
+from tests.commands.runner import as_json, gs2, refused
 from tests.patience import PATIENCE
 
 ONE = ("--processes", "1")
@@ -100,36 +100,9 @@ def test_a_ladder_of_whole_games_has_what_their_match_has(monkeypatch: pytest.Mo
 def test_ones_own_agent_is_named_by_its_file(tmp_path: Path) -> None:
     path = tmp_path / "own.py"
     path.write_text("class Weakest:\n    def act(self, observation):\n        return 0\n")
-    found = json.loads(gs2("match", f"{path}:Weakest", "random", "--pairs", "4", "--json", *ONE).stdout)
+    found = as_json("match", f"{path}:Weakest", "random", "--pairs", "4", *ONE)
     assert found["complete"] and found["pairs"] == 4 and found["a"] == f"{path}:Weakest"
     assert "must define Strongest" in refused("match", f"{path}:Strongest", "random", *ONE)
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("match", "gredy", "random"), "did you mean greedy"),
-        (("match", "greedy", "none.safetensors"), "does not exist"),
-        (("match", "greedy"), "match takes a game and 2 agents"),
-        (("match", "guandan", "greedy", "random", "strong"), "got 3 agents of guandan"),
-        (("match", "--game", "guandan"), "Missing argument"),
-        (("match", "greedy", "random", "--level", "11"), "level"),
-        (("match", "greedy", "random", "--level", "4", "--whole"), "--level needs single rounds"),
-        (("match", "greedy", "random", "--rules", "njupt"), "--rules needs whole games: add --whole"),
-        (("match", "greedy", "random", "--whole", "--rules", "no"), "rules are one of"),
-        (("match", "greedy", "random", "--games", "2", "--rounds", "2"), "--games must stand alone"),
-        (("match", "greedy", "random", "--pairs", "2", "--rounds", "2"), "it is its earlier name"),
-        (("match", "kuhn_poker", "uniform", "uniform", "--level", "4"), "level must be left out"),
-        (("ladder", "uniform", "cfr:5", "--pairs", "5"), "no agent of guandan is called 'uniform'"),
-        (("ladder", "leduc_poker"), "two or more different agents; got none"),
-        (("ladder", "greedy"), "two or more"),
-        (("ladder", "greedy", "greedy"), "different"),
-        (("ladder", "greedy", "random", "--plot", "picture.gif"), ".svg"),
-        (("ladder", "greedy", "random", "--plot", "no/folder/x.svg"), "must exist"),
-    ],
-)
-def test_bad_input_is_refused_with_a_hint(words: tuple[str, ...], says: str) -> None:
-    assert says in refused(*words)
 
 
 def test_an_interrupted_match_keeps_its_deals_and_goes_on(tmp_path: Path) -> None:
@@ -145,8 +118,6 @@ def test_an_interrupted_match_keeps_its_deals_and_goes_on(tmp_path: Path) -> Non
     assert process.returncode == 130, err
     assert b"interrupted" in err and b"levels a round" in out
     done = len(path.read_bytes().splitlines()) - 1
-    result = json.loads(
-        gs2("match", "greedy", "random", "--pairs", str(done), "--json", "-o", str(path), *ONE).stdout
-    )
+    result = as_json("match", "greedy", "random", "--pairs", str(done), "-o", str(path), *ONE)
     assert result["pairs"] == done and result["complete"]
     assert os.path.getsize(path) > 0

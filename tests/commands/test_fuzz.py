@@ -11,11 +11,10 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from gs2.cli import main
 from gs2.startup.refusals import refusals
 from tests.commands.fuzz_lines import Drawn
+from tests.commands.runner import gs2
 from tests.commands.tree import COMMANDS
 from tests.forked import run_module
 
@@ -69,7 +68,7 @@ def test_an_interruption_while_an_object_is_deleted_is_one() -> None:
 
 
 def test_an_error_that_an_interruption_leaves_behind_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    import gs2.commands.games
+    from gs2.commands.games import infosets
 
     def torn(**words: object) -> None:
         with suppress(KeyboardInterrupt):
@@ -77,9 +76,9 @@ def test_an_error_that_an_interruption_leaves_behind_is_one(monkeypatch: pytest.
             time.sleep(5)
         raise RuntimeError("element 0 of tensors does not require grad")
 
-    monkeypatch.setattr(gs2.commands.games.infosets, "callback", torn)
-    done = CliRunner().invoke(main, ["infosets", "kuhn_poker"])
+    monkeypatch.setattr(infosets, "callback", torn)
+    done = gs2("infosets", "kuhn_poker")
     assert done.exit_code == 130 and "interrupted" in done.stderr
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    monkeypatch.setattr(gs2.commands.games.infosets, "callback", lambda **words: 1 / 0)
-    assert isinstance(CliRunner().invoke(main, ["infosets", "kuhn_poker"]).exception, ZeroDivisionError)
+    monkeypatch.setattr(infosets, "callback", lambda **words: 1 / 0)
+    assert isinstance(gs2("infosets", "kuhn_poker").exception, ZeroDivisionError)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 import click
 import pytest
 
 from gs2.commands import progress
-from tests.commands.runner import gs2
+from tests.commands.runner import as_json, gs2
 from tests.commands.tree import COMMANDS
 
 
@@ -29,19 +28,14 @@ def test_every_command_can_answer_in_json() -> None:
     ],
 )
 def test_what_is_printed_as_json_is_json(words: tuple[str, ...]) -> None:
-    done = gs2(*words, "--json")
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)
+    assert as_json(*words)
 
 
 def test_a_story_as_json_has_the_lines_of_the_story(tmp_path) -> None:
     told = gs2("guandan", "play-random", "--seed", "3", "--record", str(tmp_path / "r.jsonl")).stdout
-    assert (
-        json.loads(gs2("guandan", "play-random", "--seed", "3", "--json").stdout)["lines"]
-        == told.splitlines()
-    )
+    assert as_json("guandan", "play-random", "--seed", "3")["lines"] == told.splitlines()
     replayed = gs2("guandan", "replay", str(tmp_path / "r.jsonl")).stdout
-    again = json.loads(gs2("guandan", "replay", str(tmp_path / "r.jsonl"), "--json").stdout)
+    again = as_json("guandan", "replay", str(tmp_path / "r.jsonl"))
     assert again["lines"] == replayed.splitlines()
 
 

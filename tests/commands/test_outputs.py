@@ -310,18 +310,3 @@ def test_no_option_takes_nan_infinity_or_an_endless_seed() -> None:
                 seen += 1
                 assert kind is SEED, f"{name} --seed has no bounds"
     assert seen > 30
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        *(("blueprint", "kuhn_poker", "--seconds", bad) for bad in ("nan", "-inf", "1e400")),
-        *(("solve", "--seed", seed) for seed in ("-1", "100000000000000000000", "nan")),
-        ("match", "greedy", "random", "--tribute", "nan"),
-        ("train", "--minutes", "inf", "-o", "x"),
-    ],
-)
-def test_numbers_that_are_none_are_refused(words: tuple[str, ...], tmp_path: Path) -> None:
-    result = gs2(*words)
-    assert result.exit_code == 2 and "Traceback" not in result.output
-    assert not Path("x").exists()

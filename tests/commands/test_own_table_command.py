@@ -12,10 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from games.guandan.matches.match_game import read_match
-from gs2.commands.guandan import play
 from tests.forked import run_module
 from tests.patience import PATIENCE
 
@@ -167,27 +165,3 @@ def test_a_terminal_shows_signs_in_colours_unless_it_wants_none(colours):
     hand = text.split("cards)")[-1]
     assert "♠" in hand and "♥" in hand
     assert ("\x1b[1;31m" in hand) == colours
-
-
-def test_options_of_the_other_kind_of_table_are_refused_by_name():
-    for arguments, word in (
-        (["--room", "1"], "--room is of a server"),
-        (["--token", "x"], "--token is of a server"),
-        (["--dialect", "njupt"], "--dialect is of a server"),
-        (["--workers", "2"], "--workers is of a server"),
-        (["--user", "me"], "--user is of a server"),
-        (["--server", "ws://x", "--seed", "1"], "--seed needs a table of your own"),
-        (["--server", "ws://x", "--with", "first"], "--with needs a table of your own"),
-        (["--with", "first,first"], "one name, or three"),
-        (["--with", "human"], "only one person can play at a terminal"),
-        (["--agent", "first", "--agent", "first"], "are given once"),
-        (["--seat", "0", "--seat", "1"], "are given once"),
-    ):
-        done = CliRunner().invoke(play, arguments)
-        assert done.exit_code == 2 and word in " ".join(done.output.split()), (arguments, done.output)
-    for arguments, word in (
-        (["--with", "nobody-of-that-name"], "nobody-of-that-name"),
-        (["--rules", "house"], "house"),
-    ):
-        done = CliRunner().invoke(play, arguments)
-        assert isinstance(done.exception, ValueError) and word in str(done.exception)

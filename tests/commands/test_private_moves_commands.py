@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.commands.runner import gs2, refused
+from tests.commands.runner import as_json, gs2, refused
 
 GAME = "dark_hex(size=2,abrupt=true)"
 
@@ -22,9 +22,9 @@ def test_a_run_goes_on_to_the_bit_and_its_file_is_measured(tmp_path: Path) -> No
     assert two["form"] == "private"
     assert one["exploitability"] == two["exploitability"]
     assert Path(whole).read_bytes() == Path(parts).read_bytes()
-    measured = json.loads(gs2("exploitability", GAME, parts, "--json").stdout)
+    measured = as_json("exploitability", GAME, parts)
     assert measured["exploitability"] == one["exploitability"]
-    listed = json.loads(gs2("exploitability", GAME, "pdcfr+:30", "--json").stdout)
+    listed = as_json("exploitability", GAME, "pdcfr+:30")
     assert measured["exploitability"] == pytest.approx(listed["exploitability"], abs=1e-9)
 
 
@@ -51,9 +51,9 @@ def test_a_stored_policy_is_exploited_exactly_unless_a_responder_is_asked_for(
 ) -> None:
     file = str(tmp_path / "a.run")
     gs2("blueprint", game, "--form", "private", "--iterations", "5", "-o", file)
-    exact = json.loads(gs2("exploit", game, file, "--json").stdout)
-    assert exact == json.loads(gs2("exploitability", game, file, "--json").stdout)
-    lbr = json.loads(gs2("exploit", game, file, "--method", "lbr", "--exact", "--json").stdout)
+    exact = as_json("exploit", game, file)
+    assert exact == as_json("exploitability", game, file)
+    lbr = as_json("exploit", game, file, "--method", "lbr", "--exact")
     assert lbr["exploitability"] == pytest.approx(exact["exploitability"], abs=1e-9)
     assert "private moves is measured exactly" in refused("exploit", game, file, "--games", "4")
     assert "game must be" in refused("exploit", "phantom_ttt", file)
@@ -89,8 +89,5 @@ def test_a_named_blueprint_is_computed_on_private_moves_where_no_tree_fits(tmp_p
     words = ("solve", "phantom_ttt", "--infoset", "P0 b2 a1-taken", "--method", "rollout", "--json")
     named, stored = (json.loads(gs2(*words, "--blueprint", one).stdout) for one in ("cfr:1", file))
     assert named["actions"] == stored["actions"]
-    exact = json.loads(gs2("exploit", "phantom_ttt", "cfr:1", "--json").stdout)
-    assert (
-        exact["exploitability"]
-        == json.loads(gs2("exploit", "phantom_ttt", file, "--json").stdout)["exploitability"]
-    )
+    exact = as_json("exploit", "phantom_ttt", "cfr:1")
+    assert exact["exploitability"] == as_json("exploit", "phantom_ttt", file)["exploitability"]

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.runner import gs2, one_line
+from tests.commands.runner import as_json, gs2, one_line
 from tests.patience import PATIENCE
 
 
 def test_research_games_are_listed_with_their_sizes_and_one_is_counted_by_growing_it() -> None:
-    presets = json.loads(gs2("games", "--json").stdout)["presets"]
+    presets = as_json("games")["presets"]
     assert presets["liars_dice_7"]["histories"] == 1_605_591
     assert "goofspiel_12_ascending_3" in gs2("games").stdout
-    row = json.loads(gs2("games", "leduc_poker", "--json").stdout)
+    row = as_json("games", "leduc_poker")
     assert (row["histories"], row["terminals"], row["infosets"]) == (9457, 5520, [468, 468])
 
 
@@ -48,13 +48,13 @@ def test_many_histories_are_counted_whole_and_shown_where_asked_for() -> None:
     assert "Histories: 306 considered, 306 generated, 306 kept" in shown.stdout
     assert "… and 300 more; --all-rows shows them" in shown.stdout
     words = ("solve", "leduc_poker(ranks=9)", "--iterations", "5", "--all-rows")
-    result = json.loads(gs2(*words, "--json").stdout)
+    result = as_json(*words)
     assert (result["histories_considered"], result["histories_kept"]) == (306, 306)
     assert len({row["history"] for row in result["histories"]}) == 306
     assert result["opponents_kept"] == len(result["opponents"]) == 18
     every = gs2(*words).stdout
     assert all(row["history"] in every for row in result["histories"]) and "more;" not in every
-    few = json.loads(gs2(*words[:-1], "--json").stdout)
+    few = as_json(*words[:-1])
     assert (len(few["histories"]), few["histories_considered"]) == (200, 306)
 
 
@@ -63,22 +63,20 @@ def test_many_histories_are_counted_whole_and_shown_where_asked_for() -> None:
 )
 def test_games_beside_poker_are_solved(game: str) -> None:
     for method in ("maxmargin", "gs2-r", "gs2+"):
-        result = gs2(
-            "solve", game, "--method", method, "--blueprint", "cfr:20", "--iterations", "50", "--json"
-        )
-        assert result.exit_code == 0, result.output
-        rows = json.loads(result.stdout)["actions"]
+        rows = as_json("solve", game, "--method", method, "--blueprint", "cfr:20", "--iterations", "50")[
+            "actions"
+        ]
         assert sum(row["refined"] for row in rows) == pytest.approx(1)
 
 
 def test_a_blueprint_goes_on_where_its_file_stopped(tmp_path: Path) -> None:
     whole, parts = str(tmp_path / "whole.npz"), str(tmp_path / "parts.npz")
-    one = json.loads(gs2("blueprint", "leduc_poker", "--iterations", "200", "-o", whole, "--json").stdout)
+    one = as_json("blueprint", "leduc_poker", "--iterations", "200", "-o", whole)
     gs2("blueprint", "leduc_poker", "--iterations", "70", "-o", parts)
-    two = json.loads(gs2("blueprint", "leduc_poker", "--iterations", "200", "-o", parts, "--json").stdout)
+    two = as_json("blueprint", "leduc_poker", "--iterations", "200", "-o", parts)
     assert two["iterations"] == 200
     assert two["exploitability"] == one["exploitability"]
-    measured = json.loads(gs2("exploitability", "leduc_poker", parts, "--json").stdout)
+    measured = as_json("exploitability", "leduc_poker", parts)
     assert measured["exploitability"] == pytest.approx(one["exploitability"], abs=1e-12)
 
 
@@ -119,34 +117,6 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(number: int, tmp_pa
     assert result["iterations"] > first["iterations"]
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("games", "liars_dice(sides=0)"), "sides must be an integer in"),
-        (("games", "liars_dice(colour=3)"), "no parameter is called"),
-        (("solve", "--infoset", "P1 holds Xs | raise"), "did you mean"),
-        (("solve", "--infoset", ""), 'no infoset is called ""'),
-        (("solve", "--method", "gs2-d:k=0"), "k must be an integer of at least 1; got 0"),
-        (("solve", "--method", "gs2-d:kk=2"), "method gs2-d: there is no field 'kk' to set; did you mean k"),
-        (("solve", "--method", ""), "no preset is called ''"),
-        (("solve", "--blueprint", ""), "blueprint must be uniform, noise:EPSILON"),
-        (("solve", "--blueprint", "nothing.npz"), "no such file"),
-        (("solve", "--blueprint", "cfr:0"), "at least 1"),
-        (("solve", "--gadget", "armour"), "gadget must be one of"),
-        (("exploitability", "leduc_poker", "noise:2"), "in [0, 1]"),
-        (("exploitability", "leduc_poker(ranks=13,suits=4)", "none.gs2", "--memory", "1K"), "no such file"),
-        (("blueprint", "leduc_poker", "--variant", "foo"), "variant must be one of"),
-        (("blueprint", "leduc_poker", "-o", "no/such/folder/x.npz"), "folder must exist"),
-        (("infosets", "leduc_poker", "--grep", "("), "regular expression"),
-        (("knowledge", "kuhn_poker", "--infoset", "P0 holds Z"), "did you mean"),
-        (("experiment", "refine", "--preset", "nothing"), "preset must be one of"),
-        (("experiment", "refine", "--mode", "sideways"), "mode must be one of independent, nested"),
-    ],
-)
-def test_bad_input_is_one_line_with_the_rule_and_exit_code_2(words: tuple[str, ...], says: str) -> None:
-    assert says in one_line(*words)
-
-
 def test_a_method_takes_fields_as_in_an_experiment_and_an_option_counts_instead() -> None:
     words = ("solve", "kuhn_poker", "--blueprint", "cfr:5", "--json")
     spelt = json.loads(gs2(*words, "--method", "gs2-r:k=1,iterations=7,gadget=resolve").stdout)["config"]
@@ -159,7 +129,7 @@ def test_a_method_takes_fields_as_in_an_experiment_and_an_option_counts_instead(
 def test_a_grid_is_narrowed_by_options(tmp_path: Path) -> None:
     words = ["--game", "kuhn_poker", "--method", "maxmargin", "--method", "gs2-r:k=1", "--seeds", "2"]
     words += ["--mode", "independent", "--iterations", "20", "--blueprint", "cfr:10", "--workers", "1"]
-    told = json.loads(gs2("experiment", "refine", *words, "-o", str(tmp_path), "--json").stdout)["rows"]
+    told = as_json("experiment", "refine", *words, "-o", str(tmp_path))["rows"]
     rows = list(csv.DictReader((tmp_path / "rows.csv").open()))
     assert [(row["method"], row["seed"]) for row in rows] == [
         ("maxmargin", "0"),

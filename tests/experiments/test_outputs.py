@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import experiments.outputs
 from experiments.outputs import NoCheckoutError, report_file
-from gs2.cli import main
+from tests.commands.runner import gs2
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,16 +19,16 @@ def test_a_report_replaces_an_earlier_one_and_nothing_else(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["experiment", "refine", "--game", "kuhn_poker", "--method", "maxmargin", "--seeds", "1"]
-    made = CliRunner().invoke(main, [*words, "--iterations", "2", "--workers", "1", "-o", "run"])
+    made = gs2(*words, "--iterations", "2", "--workers", "1", "-o", "run")
     assert made.exit_code == 0, made.output
     mine = tmp_path / "run" / "RESULTS.md"
     mine.write_text("What I found out, on my own.\n")
-    refused = CliRunner().invoke(main, ["experiment", "report", "run"])
+    refused = gs2("experiment", "report", "run")
     assert refused.exit_code == 2 and "must be an earlier report to be replaced" in refused.stderr
     assert mine.read_text() == "What I found out, on my own.\n"
     mine.unlink()
     for _ in range(2):
-        assert CliRunner().invoke(main, ["experiment", "report", "run"]).exit_code == 0
+        assert gs2("experiment", "report", "run").exit_code == 0
     assert mine.read_text().startswith("# ")
 
 
@@ -43,11 +42,11 @@ def test_a_report_lies_beside_its_runs_and_says_why_a_plot_is_missing(
         words = [word for method in methods for word in ("--method", method)]
         words += ["--game", "kuhn_poker", "--seeds", "1", "--workers", "1"]
         limits = ["--limit", "0.001"] if name == "several" else ["--iterations", "2"]
-        done = CliRunner().invoke(main, ["experiment", "refine", *words, *limits, "-o", f"runs/{name}"])
+        done = gs2("experiment", "refine", *words, *limits, "-o", f"runs/{name}")
         assert done.exit_code == 0, done.output
 
     def reported(*folders: str) -> tuple[list[str], str]:
-        found = CliRunner().invoke(main, ["experiment", "report", *folders, "--json"])
+        found = gs2("experiment", "report", *folders, "--json")
         assert found.exit_code == 0, found.output
         return json.loads(found.stdout)["written"], " ".join(json.loads(found.stdout)["missing"])
 
@@ -62,7 +61,7 @@ def test_a_report_lies_beside_its_runs_and_says_why_a_plot_is_missing(
         "quick-cfr-100-time.png",
     }
     assert "-k.png" not in missing and "-time.png" not in missing
-    shown = CliRunner().invoke(main, ["experiment", "report", "runs/plain"])
+    shown = gs2("experiment", "report", "runs/plain")
     assert "no strength.png" in shown.stderr and "no " not in shown.stdout
     with monkeypatch.context() as patched:
         patched.setattr("experiments.refinement.report.find_spec", lambda name: None)

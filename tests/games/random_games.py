@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -187,6 +188,19 @@ class RandomGame(NodeGame):
             words = [*self._seed, *np.frombuffer(repr(name).encode(), np.uint8).tolist()]
             self._drawn[name] = int(np.random.default_rng(words).integers(n))
         return self._drawn[name]
+
+
+def broken(function: str, change: Callable[..., Any], base: type[Any]) -> Any:
+    """Return a game of a class with `change` applied to what one of its functions returns.
+
+    change: takes that and the function's arguments.
+    """
+    right = getattr(base, function)
+
+    def wrong(self: Any, *arguments: Any) -> Any:
+        return change(right(self, *arguments), *arguments)
+
+    return type("Broken", (base,), {function: wrong})()
 
 
 def check_quickly(game: Game, rng: np.random.Generator, **limits: Any) -> CheckReport:

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import cfr
 from games import CHANCE, TERMINAL, GameError, SimpleGame, check_game, load_game
 from games.infosets import decision_infosets
 from gs2 import SearchContext, solve_infoset
-from gs2.cli import main
 from gs2.search.config.presets import preset
+from tests.commands.runner import gs2
 from tests.games.random_games import RandomGame, check_quickly
 from tests.patience import amount
 
@@ -135,7 +134,7 @@ def test_a_simple_game_is_searched_and_played() -> None:
         assert set(result.refined) == {"pass", "bet"}
     name = f"{Path(__file__).parents[2] / 'examples' / 'own_game.py'}:HideACoin"
     for words in (["solve", name], ["match", name, "uniform", "cfr:5", "--pairs", "10", "--processes", "1"]):
-        done = CliRunner().invoke(main, [*words, "--json"])
+        done = gs2(*words, "--json")
         assert done.exit_code == 0 and json.loads(done.stdout), done.output
 
 

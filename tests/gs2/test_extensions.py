@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from gs2.cli import main
 from gs2.startup.extensions import extending_packages
+from tests.commands.runner import as_json, gs2, one_line
 
 MODULE = '''
 from dataclasses import dataclass
@@ -97,10 +96,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def gs2(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
-
-
 def test_a_strangers_command_is_listed_and_runs_and_replaces_none_of_ours(site: Path) -> None:
     told = gs2("--help").stdout
     assert "Play a tournament." in told and told.count("  solve ") == 1
@@ -117,7 +112,7 @@ def test_a_strangers_experiment_is_imported_when_it_runs(site: Path) -> None:
 def test_a_strangers_bench_is_run_shown_and_written(site: Path, tmp_path: Path) -> None:
     assert "Measure how fast HANDS are counted." in gs2("bench", "--help").stdout
     assert "Hands" in gs2("bench", "counting", "3").stdout
-    assert json.loads(gs2("bench", "counting", "3", "--json").stdout) == {"hands": 3}
+    assert as_json("bench", "counting", "3") == {"hands": 3}
     path = tmp_path / "counting.md"
     assert gs2("bench", "counting", "3", "--slowly", "-o", str(path)).exit_code == 0
     text = path.read_text()
@@ -128,9 +123,7 @@ def test_a_strangers_bench_is_run_shown_and_written(site: Path, tmp_path: Path) 
 
 def test_a_value_that_a_stranger_refuses_is_one_line_and_two_who_add_one_name_are_named(site: Path) -> None:
     assert "stranger" in extending_packages()
-    done = gs2("refuse")
-    assert done.exit_code == 2
-    assert done.stderr == "gs2: rounds must be at least 1; got 0; play more\n"
+    assert one_line("refuse") == "gs2: rounds must be at least 1; got 0; play more"
     install(site, "other", "[gs2.commands]\ntournament = other:tournament\n")
     done = gs2("tournament")
     assert done.exit_code == 2
@@ -148,10 +141,7 @@ def test_a_value_that_a_stranger_refuses_is_one_line_and_two_who_add_one_name_ar
     ],
 )
 def test_an_addition_that_cannot_be_used_says_why(words: tuple[str, ...], says: str, site: Path) -> None:
-    done = gs2(*words)
-    assert done.exit_code == 2 and "Traceback" not in done.output
-    (line,) = done.stderr.splitlines()
-    assert says in line
+    assert says in one_line(*words)
     listed = gs2(*words[:-1], "--help") if words[0] != "bench" else gs2("bench", "--help")
     assert listed.exit_code == 0 and "(not usable:" in listed.stdout
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import cfr
 from blueprint.protocol import UnknownAgent
@@ -20,11 +19,11 @@ from games.game import GameError
 from games.registry import load_game
 from games.support.configuration import ConfigError
 from gs2 import RefineOptions, preset, refine_policy
-from gs2.cli import main
 from gs2.guandan.table.agents import load_agent
 from gs2.guandan.table.seat import AgentError
 from gs2.parts import named_part
 from gs2.play.agent_names import load_game_agent
+from tests.commands.runner import as_json, gs2, one_line
 from tests.patience import LONG
 
 PARTS = """
@@ -157,26 +156,16 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts_forgotten: None
     return tmp_path
 
 
-def gs2(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
-
-
-def refusal(result: Result) -> str:
-    assert result.exit_code == 2, result.output
-    assert len(result.stderr.strip().splitlines()) == 1
-    return result.stderr
-
-
 def test_every_command_that_takes_a_game_takes_ones_own(place: Path) -> None:
     name, ready = "parts.py:Mine", "parts.py:ready"  # a class, and a game
-    assert json.loads(gs2("games", name, "--json").stdout)["game"] == "my_poker"
+    assert as_json("games", name)["game"] == "my_poker"
     assert "P0 holds" in gs2("infosets", ready).stdout
     made = gs2("blueprint", name, "--iterations", "50", "-o", "mine.npz", "--json")
     assert json.loads(made.stdout)["game"] == "my_poker"
-    measured = json.loads(gs2("exploitability", name, "mine.npz", "--json").stdout)
+    measured = as_json("exploitability", name, "mine.npz")
     assert measured["exploitability"] == json.loads(made.stdout)["exploitability"]
     assert gs2("knowledge", ready, "--infoset", "P0 holds K").exit_code == 0
-    solved = json.loads(gs2("solve", name, "--blueprint", "mine.npz", "--json").stdout)
+    solved = as_json("solve", name, "--blueprint", "mine.npz")
     assert solved["game"] == "my_poker"
     idle = gs2("solve", "parts.py:Decided")
     assert idle.exit_code == 2, idle.output
@@ -268,11 +257,10 @@ def test_a_leaf_of_ones_own_is_asked_by_every_search_and_sent_to_workers(place: 
 )
 @pytest.mark.some(2)
 def test_a_leaf_on_another_scale_is_refused_before_the_work(leaf: str, says: str, place: Path) -> None:
-    assert says in refusal(
-        gs2("solve", "kuhn_poker", "--method", "maxmargin", "--depth", "1", "--leaf", f"parts.py:{leaf}")
-    )
-    refused = gs2(*LIMITED, "--method", f"gs2+:depth=1,leaf=parts.py:{leaf}", "--blueprint", "uniform")
-    assert says in refusal(refused) and not (place / "out").exists()
+    words = ("--method", "maxmargin", "--depth", "1", "--leaf", f"parts.py:{leaf}")
+    assert says in one_line("solve", "kuhn_poker", *words)
+    method = ("--method", f"gs2+:depth=1,leaf=parts.py:{leaf}", "--blueprint", "uniform")
+    assert says in one_line(*LIMITED, *method) and not (place / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -294,7 +282,7 @@ def test_a_leaf_on_another_scale_is_refused_before_the_work(leaf: str, says: str
 )
 @pytest.mark.some(5)
 def test_what_cannot_be_loaded_is_one_line(words: tuple[str, ...], says: str, place: Path) -> None:
-    assert says in refusal(gs2(*words))
+    assert says in one_line(*words)
 
 
 def test_an_agent_is_loaded_the_same_way_and_a_file_named_as_a_package_of_ours_replaces_none(
@@ -330,7 +318,7 @@ def package(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_installed_package_adds_games_generators_and_agents(package: Path) -> None:
-    assert json.loads(gs2("games", "their_poker", "--json").stdout)["game"] == "my_poker"
+    assert as_json("games", "their_poker")["game"] == "my_poker"
     assert named_part("generator", "first") == "first"
     solved = gs2("solve", "their_poker", "--method", "gs2-d", "-k", "1", "--generator", "first", "--json")
     assert json.loads(solved.stdout)["config"]["generator"] == "first"

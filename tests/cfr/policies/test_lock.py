@@ -8,16 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import cfr
 from cfr.policies.policy import Policy, PolicyError
 from cfr.solver import SolverError
 from games import GameError, load_game
 from gs2 import SearchContext, preset
-from gs2.cli import main
 from gs2.search.pipeline import refine_infoset
 from tests.cfr.trees import random_policy
+from tests.commands.runner import as_json, gs2
 from tests.games.random_games import RandomGame, check_quickly
 from tests.patience import amount
 
@@ -161,21 +160,15 @@ def test_a_search_in_a_locked_game_does_not_help_the_opponent() -> None:
     assert helped >= 3
 
 
-def gs2(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
-
-
 def test_commands_lock_by_words_by_policy_and_by_seat(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("king.json").write_text(json.dumps({"p0 holds k": {"bet": 1.0}}))
-    made = json.loads(
-        gs2("blueprint", "kuhn_poker", "--lock", "king.json", "-o", "king.npz", "--json").stdout
-    )
+    made = as_json("blueprint", "kuhn_poker", "--lock", "king.json", "-o", "king.npz")
     assert made["locked"] == 1 and made["exploitability"] < 1e-3
     measured = [
-        json.loads(gs2("exploitability", "kuhn_poker", "king.npz", *words, "--json").stdout)["exploitability"]
+        as_json("exploitability", "kuhn_poker", "king.npz", *words)["exploitability"]
         for words in (("--lock", "king.json"), ())
     ]
     assert measured[0] == pytest.approx(made["exploitability"], abs=1e-12) and measured[1] > 0.02

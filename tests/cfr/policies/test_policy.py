@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from cfr.best_response import exploitability
 from cfr.policies.policy import (
@@ -21,8 +20,8 @@ from cfr.policies.policy import (
 from cfr.solver import Solver
 from cfr.tree import grow
 from games import load_game
-from gs2.cli import main
 from tests.cfr.trees import random_policy, tree_of
+from tests.commands.runner import gs2
 
 
 def test_saved_policies_come_back_whole_from_plain_arrays_without_pickles(tmp_path: Path) -> None:
@@ -49,10 +48,10 @@ def test_a_run_goes_on_with_its_own_infosets_alone(tmp_path: Path) -> None:
     for shown in (policy, replace(policy, infoset_key=policy.infoset_key + np.uint64(7))):
         save_policy(path, shown, solver.state_dict())
         assert load_policy(path, "kuhn_poker").digest == shown.digest and load_state(path) is not None
-        measured = CliRunner().invoke(main, ["exploitability", "kuhn_poker", str(path)])
+        measured = gs2("exploitability", "kuhn_poker", str(path))
         before = path.read_bytes()
         words = ["blueprint", "kuhn_poker", "--iterations", "21", "-o", str(path)]
-        again = CliRunner().invoke(main, words)
+        again = gs2(*words)
         if shown is policy:
             assert load_state(path, tree) is not None and measured.exit_code == again.exit_code == 0
             continue

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from cfr.best_response import best_response_values, expected_value, exploitability, nash_conv
 from cfr.policies.policy import Policy, PolicyError, tabular_policy
@@ -18,15 +17,11 @@ from cfr.tree import FlatTree, grow
 from games import Game, GameError, load_game
 from games.openspiel.names import openspiel_game
 from games.research.kuhn_poker import KuhnPoker
-from gs2.cli import main
 from tests.cfr.trees import random_policy
+from tests.commands.runner import as_json, gs2
 from tests.games.openspiel.efg import HIDDEN_MOVE
 
 AGREEMENT = 1e-12
-
-
-def gs2(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
 
 
 def some_policies(game: Game, tree: FlatTree) -> list[Policy]:
@@ -248,12 +243,10 @@ def test_the_commands_write_and_read_words(tmp_path: Path) -> None:
     blueprint, refined = (str(tmp_path / name) for name in ("b.json", "r.json"))
     made = gs2("blueprint", "leduc_poker", "--iterations", "50", "-o", blueprint, "--json")
     assert made.exit_code == 0, made.output
-    measured = json.loads(gs2("exploitability", "leduc_poker", blueprint, "--json").stdout)
+    measured = as_json("exploitability", "leduc_poker", blueprint)
     assert measured["exploitability"] == pytest.approx(json.loads(made.stdout)["exploitability"], abs=1e-12)
-    solved = gs2("solve", "--blueprint", blueprint, "-o", refined, "--json")
-    assert solved.exit_code == 0, solved.output
-    after = json.loads(solved.stdout)["opponent_best_response"][1]
-    best = json.loads(gs2("exploitability", "leduc_poker", refined, "--json").stdout)["best_response"]
+    after = as_json("solve", "--blueprint", blueprint, "-o", refined)["opponent_best_response"][1]
+    best = as_json("exploitability", "leduc_poker", refined)["best_response"]
     assert best[0] == pytest.approx(after, abs=1e-9)
     whole = json.loads(Path(refined).read_text())
     assert "gs2+" in whole["note"] and "P1 holds Ks | raise" in whole["policy"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
@@ -18,8 +16,8 @@ from cfr.tree.budget import GROWTH_SECONDS, LOOK_AFTER, seconds_per_history, wor
 from cfr.tree.memory import TooLarge, bytes_per_history, free_memory, in_bytes, memory_limit, words_of_bytes
 from games import load_game
 from games.support.array_types import Array
-from gs2.cli import main
 from gs2.search.context import SearchContext
+from tests.commands.runner import as_json, gs2
 from tests.games.random_games import RandomGame
 
 MIDDLE = ["liars_dice(sides=6)", "goofspiel_5_random_3", "leduc_poker(ranks=8)"]
@@ -177,9 +175,6 @@ def test_a_cgroup_narrows_what_is_free(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_the_commands_refuse_in_one_line_and_let_one_allow_more() -> None:
-    def gs2(*words: str):
-        return CliRunner().invoke(main, list(words))
-
     for words in (
         ("blueprint", "liars_dice(dice=2)", "--iterations", "1", "--form", "listed"),
         ("exploitability", "liars_dice(dice=2)", "uniform"),
@@ -201,18 +196,18 @@ def test_the_commands_refuse_in_one_line_and_let_one_allow_more() -> None:
 
 def test_games_size_prints_an_estimate() -> None:
     words = ["games", "liars_dice(dice=2)", "--size"]
-    shown = CliRunner().invoke(main, words)
+    shown = gs2(*words)
     assert shown.exit_code == 0, shown.output
     for said in ("histories", "infosets", "bytes a history", "does not fit", "may be taken", "from a sample"):
         assert said in shown.stdout
-    row = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
+    row = as_json(*words)
     assert row["histories"]["low"] < 1296 * 2**25 < row["histories"]["high"]
     assert row["fits"] == {"tree_memory": False, "cfr_memory": False, "search_memory": False}
     assert row["tree_memory"]["mean"] == row["tree_memory"]["bytes_per_history"] * row["histories"]["mean"]
-    counted = json.loads(CliRunner().invoke(main, ["games", "leduc_poker", "--size", "--json"]).stdout)
+    counted = as_json("games", "leduc_poker", "--size")
     assert counted["histories"] == {"mean": 9457, "low": 9457, "high": 9457, "exact": True}
-    assert "more than" in CliRunner().invoke(main, ["games", "guandan", "--size"]).stdout
-    assert CliRunner().invoke(main, ["games", "--size"]).exit_code == 2
+    assert "more than" in gs2("games", "guandan", "--size").stdout
+    assert gs2("games", "--size").exit_code == 2
 
 
 def test_the_time_that_a_game_takes_for_each_history_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.runner import gs2
+from tests.commands.runner import as_json, gs2
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 POKER, SEXES = f"gambit:{EXAMPLES / 'poker.efg'}", f"gambit:{EXAMPLES / 'sexes.nfg'}"
 
 
 def test_a_file_is_counted_sized_solved_and_measured(tmp_path: Path) -> None:
-    row = json.loads(gs2("games", POKER, "--json").stdout)
+    row = as_json("games", POKER)
     assert (row["title"], row["player_labels"]) == ("One-card poker", ["Alice", "Bob"])
     assert (row["histories"], row["infosets"]) == (11, [2, 1])
-    assert json.loads(gs2("games", POKER, "--size", "--json").stdout)["histories"]["mean"] == 11
+    assert as_json("games", POKER, "--size")["histories"]["mean"] == 11
     assert gs2("infosets", POKER).stdout.splitlines() == ["P0 king", "P0 queen", "P1 raised"]
     policy = str(tmp_path / "poker.npz")
-    solved = json.loads(gs2("blueprint", POKER, "--iterations", "2000", "-o", policy, "--json").stdout)
+    solved = as_json("blueprint", POKER, "--iterations", "2000", "-o", policy)
     assert solved["value"] == pytest.approx(1 / 3, abs=1e-3)
-    measured = json.loads(gs2("exploitability", POKER, policy, "--json").stdout)
+    measured = as_json("exploitability", POKER, policy)
     assert measured["exploitability"] == pytest.approx(solved["exploitability"], abs=1e-12)
 
 
@@ -43,11 +43,11 @@ def test_values_of_a_shifted_game_say_how_to_read_them(tmp_path: Path) -> None:
     for words in (("games",), ("blueprint",), ("exploitability", "uniform")):
         shown = gs2(words[0], f"gambit:{path}", *words[1:])
         assert "constant sum, shifted to sum to zero: add 5" in " ".join(shown.stdout.split()), shown.output
-    assert json.loads(gs2("exploitability", f"gambit:{path}", "uniform", "--json").stdout)["shift"] == 5
+    assert as_json("exploitability", f"gambit:{path}", "uniform")["shift"] == 5
 
 
 def test_three_players_of_openspiel_are_measured() -> None:
     pytest.importorskip("pyspiel")
-    found = json.loads(gs2("exploitability", "openspiel:kuhn_poker(players=3)", "uniform", "--json").stdout)
+    found = as_json("exploitability", "openspiel:kuhn_poker(players=3)", "uniform")
     assert len(found["values"]) == 3 and sum(found["values"]) == pytest.approx(0, abs=1e-9)
     assert found["nash_conv"] == pytest.approx(sum(found["gains"]))

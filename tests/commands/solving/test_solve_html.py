@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands.runner import gs2, one_line
+from tests.commands.runner import as_json, gs2, one_line
 from tests.web.modules.least_browser import in_page, needs_node
 
 KUHN = ("solve", "kuhn_poker", "--infoset", "P1 holds Q | bet")
@@ -44,9 +44,7 @@ def data_of(page: Path) -> dict[str, Any]:
 
 def test_the_page_shows_what_the_command_prints_with_and_without_it(tmp_path: Path) -> None:
     page = tmp_path / "kuhn.html"
-    result = gs2(*KUHN, "--json", "--html", str(page))
-    assert result.exit_code == 0, result.output
-    printed, shown = json.loads(result.stdout), data_of(page)
+    printed, shown = as_json(*KUHN, "--html", str(page)), data_of(page)
     assert shown["format"] == "gs2 solve" and shown["version"] == 1
     named = (
         "game",
@@ -61,7 +59,7 @@ def test_the_page_shows_what_the_command_prints_with_and_without_it(tmp_path: Pa
     )
     assert {field: shown[field] for field in named} == {field: printed[field] for field in named}
     assert shown["blueprint_spec"] == printed["blueprint_spec"]
-    without = json.loads(gs2(*KUHN, "--json").stdout)
+    without = as_json(*KUHN)
     assert without | {"seconds": 0} == printed | {"seconds": 0}
     assert shown["whole_game"]["opponent_best_response"] == pytest.approx(printed["opponent_best_response"])
     assert shown["whole_game"]["replaced"] == printed["replaced"]
@@ -100,18 +98,14 @@ def test_actions_that_were_not_searched_are_on_the_page_without_a_value(tmp_path
 
 def test_a_guandan_decision_is_shown(tmp_path: Path) -> None:
     page = tmp_path / "decision.html"
-    result = gs2(*COMMANDS["guandan"], "--html", str(page), "--json")
-    assert result.exit_code == 0, result.output
-    printed, shown = json.loads(result.stdout), data_of(page)
+    printed, shown = as_json(*COMMANDS["guandan"], "--html", str(page)), data_of(page)
     assert shown["kind"] == "guandan decision" and shown["title"]
     assert shown["moves"] == printed["moves"] and shown["play"] == printed["play"]
 
 
 def test_rows_are_shown_one_for_each_cell(tmp_path: Path) -> None:
     page = tmp_path / "rows.html"
-    result = gs2(*ROWS, "--html", str(page), "--json")
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout) == {"written": [str(page)]}
+    assert as_json(*ROWS, "--html", str(page)) == {"written": [str(page)]}
     shown = data_of(page)
     assert shown["format"] == "gs2 rows" and shown["rows"]
     keys = [

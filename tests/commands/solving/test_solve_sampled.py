@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from gs2.cli import main
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.explain import solve_infoset
+from tests.commands.runner import gs2, refused
 from tests.gs2.search.setting import KUHN, LEDUC, context
 
 LARGE = "goofspiel(cards=13,turns=13)"
@@ -22,7 +21,7 @@ QUICK = ["--method", "gs2-d", "--depth", "1", "--leaf", "rollout", "--samples", 
 
 def run(*words: str) -> tuple[int, str]:
     """Return the exit code and all that was printed."""
-    done = CliRunner().invoke(main, ["solve", *words])
+    done = gs2("solve", *words)
     return done.exit_code, done.output
 
 
@@ -39,15 +38,12 @@ def test_without_an_infoset_one_of_a_large_game_is_drawn_by_the_seed() -> None:
 
 
 def test_without_a_blueprint_a_large_game_says_how_to_make_one() -> None:
-    code, said = run(DEALT, *QUICK)
-    assert code == 2
-    assert f"make one with `gs2 train '{DEALT}' -o FILE.safetensors" in " ".join(said.split())
+    told = refused("solve", DEALT, *QUICK)
+    assert f"make one with `gs2 train '{DEALT}' -o FILE.safetensors" in told
 
 
 def test_a_closure_too_large_is_refused_before_it_is_grown() -> None:
-    code, said = run(DEALT, "--blueprint", "uniform", "--method", "maxmargin")
-    words = " ".join(said.split())
-    assert code == 2, said
+    words = refused("solve", DEALT, "--blueprint", "uniform", "--method", "maxmargin")
     assert "method maxmargin solves to the end of the game" in words and "take the method gs2" in words
 
 
@@ -81,7 +77,7 @@ def test_what_was_drawn_is_in_the_json_with_the_standard_errors_of_values() -> N
 
 def test_a_policy_file_is_refined_at_drawn_histories(tmp_path: Path) -> None:
     file = str(tmp_path / "kuhn.npz")
-    made = CliRunner().invoke(main, ["blueprint", "kuhn_poker", "--iterations", "50", "-o", file])
+    made = gs2("blueprint", "kuhn_poker", "--iterations", "50", "-o", file)
     assert made.exit_code == 0, made.output
     words = ["kuhn_poker", "--infoset", "P1 holds Q | bet", "--source", "sampled", "--blueprint", file]
     code, said = run(*words)
@@ -95,7 +91,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("policies")
     for suffix in ("npz", "json"):
         words = ["blueprint", KUHN, "--iterations", "20", "-o", str(folder / f"kuhn.{suffix}")]
-        assert CliRunner().invoke(main, words).exit_code == 0
+        assert gs2(*words).exit_code == 0
     named = {suffix: str(folder / f"kuhn.{suffix}") for suffix in ("npz", "json")}
     return {"default": "cfr:100", "uniform": "uniform", **named}
 
@@ -118,8 +114,8 @@ def test_every_method_takes_every_blueprint_of_a_listed_game(
 
 
 def test_json_is_refused_with_the_reason_where_no_tree_fits(files: dict[str, str]) -> None:
-    code, said = run(LARGE, "--infoset", AT, "--blueprint", files["json"], *QUICK)
-    assert code == 2 and "blueprint as JSON names infosets in words" in " ".join(said.split())
+    told = refused("solve", LARGE, "--infoset", AT, "--blueprint", files["json"], *QUICK)
+    assert "blueprint as JSON names infosets in words" in told
 
 
 def test_actions_that_were_not_searched_are_listed() -> None:
@@ -152,15 +148,12 @@ def test_actions_that_were_not_searched_are_listed() -> None:
     ],
 )
 def test_what_needs_the_whole_game_is_refused_with_what_to_do(words: list[str], rule: str) -> None:
-    code, said = run(LARGE, "--infoset", AT, *words)
-    assert code == 2
-    assert rule in " ".join(said.split())
+    assert rule in refused("solve", LARGE, "--infoset", AT, *words)
 
 
 @pytest.mark.parametrize("option", ["samples", "companions"])
 def test_a_number_of_draws_is_refused_where_all_histories_are_listed(option: str) -> None:
     words = ["kuhn_poker", "--infoset", "P1 holds Q | bet", "--blueprint", "uniform", f"--{option}", "3"]
-    code, said = run(*words)
-    assert code == 2 and f"{option} needs drawn histories" in " ".join(said.split())
+    assert f"{option} needs drawn histories" in refused("solve", *words)
     code, said = run(*words, "--source", "sampled", "--method", "gs2-d")
     assert code == 0, said

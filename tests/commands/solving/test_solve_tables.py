@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from gs2.cli import main
+from tests.commands.runner import gs2
 
 SOURCE = """
 from games.research.goofspiel import Goofspiel
@@ -31,7 +30,7 @@ def test_values_are_told_whatever_their_size(size: float, tmp_path: Path) -> Non
     file = tmp_path / "scaled.py"
     file.write_text(SOURCE.format(size=size))
     words = ("solve", f"{file}:Scaled", "--infoset", "P0 | prize 1", "--blueprint", "uniform")
-    result = CliRunner().invoke(main, list(words))
+    result = gs2(*words)
     assert result.exit_code == 0, result.output
     for bid, worth in BIDS.items():
         told = re.search(rf"^bid {bid} .* ([+-][0-9.e+-]+)\s*$", result.stdout, re.M)
@@ -49,6 +48,6 @@ def test_values_are_told_whatever_their_size(size: float, tmp_path: Path) -> Non
     ],
 )
 def test_a_step_is_told_as_one_and_not_as_a_subgame(method: str, words: str) -> None:
-    result = CliRunner().invoke(main, ["solve", "kuhn_poker", "--method", method])
+    result = gs2("solve", "kuhn_poker", "--method", method)
     assert result.exit_code == 0, result.output
     assert words in result.stdout and "Subgame" not in result.stdout

@@ -11,35 +11,21 @@ import sys
 import time
 from pathlib import Path
 
-import click
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
-from blueprint.checkpoint import CheckpointError, read_checkpoint
+from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.learning.run import RunLimits, RunManner
 from blueprint.learning.run import train as train_run
 from blueprint.papers.recipes import RECIPES
-from gs2.commands.matches.compare_agents import match
-from gs2.commands.training.gating import gate
-from gs2.commands.training.train import train
-from tests.commands.runner import TINY, gs2, refused
+from tests.commands.runner import TINY, as_json, gs2, refused
 
 EVALUATED = (*TINY, "--evaluate-minutes", "10", "--rounds", "2", "--against", "greedy")
 QUIET = ("--evaluate-minutes", "0")
 SHORT = ("--minutes", "0", *TINY[:8])
 SMALL = ("--network", "state=16", "--network", "blocks=3")
-
-
-def invoke(*words: str) -> Result:
-    group = click.Group(commands={"train": train, "gate": gate, "match": match})
-    return CliRunner().invoke(group, list(words), catch_exceptions=True)
-
-
-def told(result: Result) -> str:
-    return result.output + str(result.exception)
 
 
 def generations(run: Path) -> list[int]:
@@ -50,7 +36,7 @@ def generations(run: Path) -> list[int]:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("trained") / "run"
-    result = invoke("train", "--minutes", "0.015", "-o", str(directory), *EVALUATED)
+    result = gs2("train", "--minutes", "0.015", "-o", str(directory), *EVALUATED)
     assert result.exit_code == 0, result.output
     return directory
 
@@ -67,11 +53,12 @@ def test_a_run_leaves_a_checkpoint_and_a_curve_and_reports_its_strength(run: Pat
 
 def test_a_run_resumes_with_its_own_settings_and_new_ones(run: Path) -> None:
     before = generations(run)[-1]
-    result = invoke(
-        "train", "--minutes", "0", *QUIET, "-o", str(run), "--resume", "--set", "passes=2", "--json"
+    assert (
+        as_json("train", "--minutes", "0", *QUIET, "-o", str(run), "--resume", "--set", "passes=2")[
+            "generation"
+        ]
+        == before + 1
     )
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["generation"] == before + 1
     _, description = read_checkpoint(run / "last.safetensors", prefix="-")
     assert description["train"]["passes"] == 2 and description["train"]["rounds"] == 4
 
@@ -96,7 +83,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     assert description["generation"] >= 3 and lost <= 1
     with curve.open("a") as file:
         file.write('{"generation": 99')  # a line torn by the kill
-    result = invoke("train", "--minutes", "0", "-o", str(directory), "--resume", "--evaluate-minutes", "0")
+    result = gs2("train", "--minutes", "0", "-o", str(directory), "--resume", "--evaluate-minutes", "0")
     assert result.exit_code == 0, result.output
     assert generations(directory) == list(range(1, description["generation"] + 2))
     _, after = read_checkpoint(directory / "last.safetensors", prefix="-")
@@ -123,9 +110,8 @@ def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
 
 def test_an_existing_run_is_not_overwritten_and_no_other_network_is_resumed_into(run: Path) -> None:
     words = ("train", "--minutes", "0", "-o", str(run))
-    assert "pass --resume to continue it" in told(invoke(*words))
-    result = invoke(*words, "--resume", "--preset", "danzero")
-    assert isinstance(result.exception, CheckpointError) and ", got NetworkConfig" in str(result.exception)
+    assert "pass --resume to continue it" in refused(*words)
+    assert ", got NetworkConfig" in refused(*words, "--resume", "--preset", "danzero")
 
 
 def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
@@ -134,31 +120,8 @@ def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
         directory = tmp_path / name
         directory.mkdir()
         (directory / "last.safetensors").write_bytes(content)
-        result = invoke("train", "--minutes", "0", "-o", str(directory), "--resume")
-        assert isinstance(result.exception, CheckpointError) and "damaged" in str(result.exception)
+        assert "damaged" in refused("train", "--minutes", "0", "-o", directory, "--resume")
         assert (directory / "last.safetensors").read_bytes() == content
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--set", "speed=3"), "there is no field 'speed' to set; did you mean seed"),
-        (("--set", "speed"), "each must be FIELD=VALUE; got 'speed'"),
-        (("--set", "rounds=many"), "rounds must be of type int"),
-        (("--set", "rounds=1.5"), "rounds must be of type int"),
-        (("--set", "critic=maybe"), "critic must be of type bool"),
-        (("--network", "width=3"), "the fields are kind, state"),
-        (("--device", "tpu"), "device must be cpu, cuda"),
-        (("--minutes", "-1"), "Invalid value for '--minutes'"),
-        (("--actors", "2"), "--actors 2 needs --on ray"),
-        (("--on", "ray:nowhere"), "must be HOST:PORT; got 'ray:nowhere'"),
-        (("--on", "slurm"), "--on must be local, ray"),
-        (("--on", "ray", "--actors", "0"), "in the range 1 to 4,096"),
-    ],
-)
-def test_a_bad_option_is_a_usage_error(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    assert message in refused("train", "-o", tmp_path / "x", "--minutes", "0", *words)
-    assert not (tmp_path / "x").exists()
 
 
 def test_a_worse_network_does_not_pass_the_gate(
@@ -168,7 +131,7 @@ def test_a_worse_network_does_not_pass_the_gate(
     target = tmp_path / "shipped.safetensors"
     words = ("--rounds", "100", "--batch", "100", "--processes", "1", "--export", str(target), "--json")
     # not greedy: on a fast machine seconds of training come near it
-    result = invoke("gate", str(run / "last.safetensors"), "--against", "blueprint", *words)
+    result = gs2("gate", str(run / "last.safetensors"), "--against", "blueprint", *words)
     assert result.exit_code == 1, result.output
     assert json.loads(result.stdout)["verdict"] == "worse" and not target.exists()
 
@@ -192,13 +155,13 @@ def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
 def odmc(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("recipes") / "odmc"
     words = ("--network", "opponent=8", *SMALL)
-    result = invoke("train", "guandan", "-o", str(directory), "--recipe", "odmc", *SHORT, *words)
-    assert result.exit_code == 0, told(result)
+    result = gs2("train", "guandan", "-o", str(directory), "--recipe", "odmc", *SHORT, *words)
+    assert result.exit_code == 0, result.output
     return directory
 
 
 def test_help_lists_every_recipe_with_its_source_and_claim() -> None:
-    result = invoke("train", "--recipe", "help")
+    result = gs2("train", "--recipe", "help")
     assert result.exit_code == 0
     for name, recipe in RECIPES.items():
         assert f"{name}: " in result.output and recipe.source in result.output
@@ -211,45 +174,21 @@ def test_a_run_keeps_its_recipe_goes_on_by_it_and_plays(odmc: Path) -> None:
     assert description["network"]["opponent"] == 8
     before = description["generation"]
     for words in (("--recipe", "odmc"), ("--set", "batch=32"), ("--set", "seed=0")):
-        result = invoke("train", "guandan", "-o", str(odmc), "--resume", "--minutes", "0", *QUIET, *words)
-        assert result.exit_code == 0, told(result)
+        result = gs2("train", "guandan", "-o", str(odmc), "--resume", "--minutes", "0", *QUIET, *words)
+        assert result.exit_code == 0, result.output
     _, description = read_checkpoint(odmc / "last.safetensors", prefix="-")
     assert description["generation"] == before + 3
     assert (description["train"]["recipe"], description["train"]["batch"]) == ("odmc", 32)
     agent = f"blueprint:prune=2,heeds=false@{odmc / 'last.safetensors'}"
-    result = invoke(
+    result = gs2(
         "match", agent, str(odmc / "last.safetensors"), "--rounds", "2", "--processes", "1", "--json"
     )
-    assert result.exit_code == 0, told(result)
+    assert result.exit_code == 0, result.output
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--recipe", "pdhq"), "no recipe is called 'pdhq'; did you mean pdhqn"),
-        (("--recipe", "pdhqn", "--preset", "ours"), "got --preset ours as well; leave one of them out"),
-        (("--recipe", "pdhqn", "--network", "kind=ours"), "parts stay, kind=danzero; got kind=ours"),
-        (
-            ("--recipe", "danzero", "--network", "opponent=4"),
-            "opponent=0; got opponent=4; change sizes alone",
-        ),
-        (("--set", "recipe=mine"), "got --set recipe=mine; use --recipe"),
-        (("--recipe", "odmc", "--set", "recipe=mine"), "got --set recipe=mine; use --recipe"),
-        (("--recipe", "odmc", "--set", "personas=0.5"), "need each other"),
-    ],
-)
-def test_what_contradicts_a_recipe_says_rule_value_and_next_step(
-    words: tuple[str, ...], message: str, tmp_path: Path
-) -> None:
-    result = invoke("train", "guandan", "-o", str(tmp_path / "x"), "--minutes", "0", *words)
-    assert result.exit_code != 0 and message in told(result)
-    assert not (tmp_path / "x" / "last.safetensors").exists()
-
-
-def test_a_resumed_run_keeps_its_seed_and_its_recipe(odmc: Path) -> None:
+def test_a_resumed_run_keeps_its_recipe(odmc: Path) -> None:
     kept = (odmc / "last.safetensors").read_bytes()
     again = ("train", "guandan", "-o", str(odmc), "--resume", "--minutes", "0", *QUIET)
-    assert "keeps its seed, 0; got seed=7" in refused(*again, "--set", "seed=7")
     assert "begun with the recipe odmc; got danzero" in refused(*again, "--recipe", "danzero")
     assert (odmc / "last.safetensors").read_bytes() == kept
 
@@ -261,11 +200,11 @@ def test_a_network_of_a_game_with_an_auction_is_gated(
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "x.safetensors"
     small = ("--set", "rounds=4", "--set", "state=8", "--set", "action=8", "--decisions", "1")
-    result = invoke("train", "doudizhu(landlord=bid,ranks=4)", "-o", str(path), *small)
-    assert result.exit_code == 0, told(result)
+    result = gs2("train", "doudizhu(landlord=bid,ranks=4)", "-o", str(path), *small)
+    assert result.exit_code == 0, result.output
     shutil.copy(path, tmp_path / "y.safetensors")
     words = ("--against", str(tmp_path / "y.safetensors"), "--rounds", "100", "--batch", "100", "--json")
-    result = invoke("gate", str(path), *words, "--processes", "2")
-    assert result.exit_code == 1, told(result)
+    result = gs2("gate", str(path), *words, "--processes", "2")
+    assert result.exit_code == 1, result.output
     found = json.loads(result.stdout)
     assert (found["verdict"], found["net"], found["deals"]) == ("undecided", 0, 100)

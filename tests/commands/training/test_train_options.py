@@ -17,7 +17,7 @@ from gs2.commands.guandan.train_guandan import GUANDAN
 from gs2.commands.training import train as command
 from gs2.commands.training.learners import COLUMNS, MOVES, GameLearner
 from gs2.commands.training.train import train
-from tests.commands.runner import TINY, gs2, refused
+from tests.commands.runner import TINY, as_json, gs2, refused
 
 GAMES = {GUANDAN: "guandan", MOVES: "big2", COLUMNS: "kuhn_poker"}
 """A game for each learner."""
@@ -95,32 +95,6 @@ def test_the_help_names_every_option_and_the_games_of_those_that_are_not_of_all(
             assert named.get(frozenset(takers), "") in record[1], option.name
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ((), "Missing option '-o' / '--output'; name the output: gs2 train GAME -o OUTPUT"),
-        (("leduc_poker",), "Missing option '-o'"),
-        (("leduc_pokr", "-o", "x.safetensors"), "did you mean leduc_poker"),
-        (("leduc_poker", "-o", "run"), "--output must name a .safetensors file for leduc_poker; got 'run'"),
-        (("guandan", "-o", "x.safetensors"), "--output must name a directory for guandan; got"),
-        (("-o", "x.safetensors"), "--output must name a directory for guandan; got 'x.safetensors'"),
-        (("guandan(moves=canonical)", "-o", "run"), "takes GuanDan with moves=full"),
-        (("goofspiel(returns=total_points)", "-o", "x.safetensors"), "payoffs must sum to zero"),
-        (("big2(ranks=99)", "-o", "run"), "ranks must be"),
-        (("big2", "--game", "doudizhu"), "--game is an older spelling of GAME; give one of them; got 'big2'"),
-        (("run", "--game", "big2", "-o", "x"), "--game is an older spelling of GAME; give one of them"),
-        (("run", "--game", "big2", "--anneal"), "--anneal is for GuanDan only; train big2 without --anneal"),
-        (("run", "-o", "x"), 'no game is called "run"'),
-    ],
-)
-def test_a_line_of_another_shape_is_refused_with_the_next_step(
-    words: tuple[str, ...], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert says in refused("train", *words)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("words", [("--seed", "3"), ("--set", "seed=3"), ("--seed", "3", "--set", "seed=3")])
 @pytest.mark.parametrize(
     ("game", "field"), [("guandan", "train"), ("big2", "config"), ("kuhn_poker", "config")]
@@ -139,6 +113,19 @@ def test_a_seed_is_given_by_either_option_and_kept(
     again = (*begin, "--minutes", "0", "--resume", "--seed")
     assert "keeps its seed, 3; got seed=4" in refused(*again, "4")
     assert gs2(*again, "3").exit_code == 0
+
+
+@pytest.mark.parametrize(("learner", "game"), GAMES.items())
+def test_a_training_goes_on_for_the_minutes_of_each_call(learner: str, game: str, tmp_path: Path) -> None:
+    words = ("train", game, "-o", tmp_path / ("x.safetensors" if learner == "columns" else game))
+    before = as_json(*words, *SMALL[game])
+    assert "a run already exists here; pass --resume to continue it" in refused(*words)
+    bounds = [("--minutes", "0"), ("--minutes", "0.000001"), ("--processor-minutes", "0.000001")]
+    for bound in bounds[: 3 if "processor_minutes" in taken(learner) else 2]:  # however long it was before
+        after = as_json(*words, "--resume", *bound)
+        number = "generation" if "generation" in after else "generations"
+        assert after[number] == before[number] + 1 and after["decisions"] > before["decisions"]
+        before = after
 
 
 DIRECTORY = "gs2: gs2 train DIRECTORY is an older spelling; it is now: gs2 train guandan -o DIRECTORY"

@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from experiments.bench import cfr_speed
 from experiments.bench.benches import CFR
 from experiments.bench.cfr_speed import CfrWork, cfr_tables, measure_cfr
-from experiments.bench.group import bench
-from experiments.bench.output import as_markdown, write_result
+from experiments.bench.group import as_markdown, bench, write_result
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 
 from games import GameError, load_game
 from games.infosets.factored import StructuredGame, check_factored, payoffs_at
-from games.infosets.payoff_forms import FormBuilder, PayoffForms
+from games.infosets.payoff_forms import FormBuilder
 from games.research.leduc_poker import LeducPoker
 from tests.cfr.public.random_factored import RandomFactored, RandomStructured
 from tests.cfr.public.random_forms import random_forms
+from tests.games.random_games import broken
 from tests.patience import amount
 from tests.reference.payoff_pairs import pair_payoffs
 
@@ -53,15 +55,6 @@ def test_random_structured_games_keep_the_contract(seed: int) -> None:
     check_factored(game, np.random.default_rng(seed))
 
 
-def broken(change: object) -> LeducPoker:
-    right = LeducPoker.payoff_forms
-
-    def wrong(self: LeducPoker, states: np.ndarray) -> PayoffForms:
-        return change(right(self, states))  # type: ignore[operator, no-any-return]
-
-    return type("Broken", (LeducPoker,), {"payoff_forms": wrong})()  # type: ignore[no-any-return]
-
-
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
@@ -73,9 +66,13 @@ def broken(change: object) -> LeducPoker:
         (lambda forms: FormBuilder((6, 5)).build(len(forms)), r"must be of \d+ states and"),
     ],
 )
-def test_forms_that_are_not_the_payoffs_are_refused(change: object, rule: str) -> None:
+def test_forms_that_are_not_the_payoffs_are_refused(change: Callable, rule: str) -> None:
     with pytest.raises(GameError, match=f"payoff_forms {rule}"):
-        check_factored(broken(change), np.random.default_rng(0), width=30)
+        check_factored(
+            broken("payoff_forms", lambda forms, states: change(forms), LeducPoker),
+            np.random.default_rng(0),
+            width=30,
+        )
 
 
 def test_forms_that_do_not_hold_together_are_refused_in_words() -> None:

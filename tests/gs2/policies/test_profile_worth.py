@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from cfr.best_response import best_response_values, expected_value
 from cfr.sequence_form import sequence_form
 from cfr.tree import grow
 from games import load_game
-from gs2.cli import main
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.policies.profile_worth import figure, profile_worth, worth_lines
 from gs2.policies.tabulate import policy_of
+from tests.commands.runner import as_json, gs2
 from tests.games.infosets.seated_games import RandomPlay, SeatedGame
 
 SAME = 1e-9
@@ -59,11 +56,9 @@ def test_cfr_on_three_seats_is_a_name_of_a_strategy_and_leaves_little_to_gain() 
 
 
 def test_the_commands_say_what_their_figure_means_with_more_than_two_seats() -> None:
-    solved = CliRunner().invoke(main, ["blueprint", BIG2, "--iterations", "20", "--json"])
-    assert solved.exit_code == 0, solved.output
-    row = json.loads(solved.stdout)
+    row = as_json("blueprint", BIG2, "--iterations", "20")
     assert len(row["best_response"]) == 3 and "deviates alone" in row["meaning"]
-    measured = CliRunner().invoke(main, ["exploitability", BIG2, "dcfr:20"])
+    measured = gs2("exploitability", BIG2, "dcfr:20")
     assert measured.exit_code == 0, measured.output
     assert "mean gain of a seat" in measured.stdout and "player 2" in measured.stdout
 

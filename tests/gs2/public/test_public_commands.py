@@ -13,13 +13,13 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from cfr.public.policies.policy_file import open_public_policy
 from gs2.cli import main
 from gs2.policies import policy_spec as policy_specs
 from gs2.public.whole_game import computed_policy
 from tests.cfr.public.setting import both
+from tests.commands.runner import as_json, gs2, refused
 from tests.patience import PATIENCE
 
 GAME = "liars_dice(sides=4)"
@@ -27,40 +27,21 @@ LARGE = "liars_dice(dice=2,sides=3)"
 AT = ("solve", LARGE, "--infoset", "P0 holds 1 2 | 1x2 2x2")
 
 
-def gs2(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
-
-
-def told(*words: str) -> dict:
-    result = gs2(*words, "--json")
-    assert result.exit_code == 0, result.output
-    found: dict = json.loads(result.stdout)
-    return found
-
-
-def refusal(*words: str) -> str:
-    """Return the error of a refused command: exit code 2 and no traceback."""
-    result = gs2(*words)
-    assert result.exit_code == 2, result.output
-    assert "Traceback" not in result.stderr
-    return result.stderr
-
-
 @pytest.fixture(scope="module")
 def policy(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a policy and its run, for all tests of this module."""
     path = str(tmp_path_factory.mktemp("policy") / "a.policy")
-    made = told("blueprint", GAME, "--form", "public", "--iterations", "30", "-o", path, "--threads", "1")
+    made = as_json("blueprint", GAME, "--form", "public", "--iterations", "30", "-o", path, "--threads", "1")
     assert made["form"] == "public" and made["precision"] == 64 and made["file"] == path
     return path
 
 
 def test_both_forms_come_to_the_same(policy: str) -> None:
-    listed = told("blueprint", GAME, "--iterations", "30")
-    public = told("exploitability", GAME, policy)
+    listed = as_json("blueprint", GAME, "--iterations", "30")
+    public = as_json("exploitability", GAME, policy)
     assert listed["form"] == "listed" and public["note"] == "dcfr, 30 iterations"
     assert abs(listed["exploitability"] - public["exploitability"]) < 1e-7  # the file has float32
-    assert told("exploit", GAME, policy)["exploitability"] == public["exploitability"]
+    assert as_json("exploit", GAME, policy)["exploitability"] == public["exploitability"]
     for words in (("exploitability", GAME, policy), ("exploit", GAME, policy)):
         said = " ".join(gs2(*words).stdout.split())
         assert "exploitability (NashConv / 2)" in said and "on the public tree" in said
@@ -69,10 +50,10 @@ def test_both_forms_come_to_the_same(policy: str) -> None:
 def test_options_of_a_responder_are_refused_or_make_one(policy: str, tmp_path: Path) -> None:
     new = str(tmp_path / "new.safetensors")
     for option in (("--games", "20"), ("--minutes", "0.01"), ("--seed", "0"), ("--output", new)):
-        said = " ".join(refusal("exploit", GAME, policy, *option).split())
+        said = refused("exploit", GAME, policy, *option)
         assert f"{option[0]} is for a responder" in said and not Path(new).exists()
     words = ("exploit", GAME, policy, "--method", "both", "--minutes", "0.01", "--seed", "3")
-    found = told(*words, "--games", "20", "-o", new)
+    found = as_json(*words, "--games", "20", "-o", new)
     assert [bound["games"] for bound in found["bounds"]] == [20, 20] and Path(found["file"]).exists()
 
 
@@ -83,7 +64,7 @@ def test_a_run_goes_on_where_it_stopped(policy: str, tmp_path: Path) -> None:
     again = gs2("blueprint", GAME, "--iterations", "50", "-o", path)
     assert "iteration 30" in again.stderr
     assert "on the public tree, 50 iterations" in again.stdout and "a.policy.run" in again.stdout
-    told("blueprint", GAME, "--form", "public", "--iterations", "50", "-o", whole)
+    as_json("blueprint", GAME, "--form", "public", "--iterations", "50", "-o", whole)
     for suffix in ("", ".run"):
         assert Path(whole + suffix).read_bytes() == Path(path + suffix).read_bytes()
     on = ("-o", path, "--iterations", "60")
@@ -92,35 +73,35 @@ def test_a_run_goes_on_where_it_stopped(policy: str, tmp_path: Path) -> None:
         ("dtype must be this run's, 'float32'", (GAME, "--precision", "32")),
         ("game must be this run's", ("kuhn_poker",)),
     ):
-        assert says in refusal("blueprint", *words, *on)
+        assert says in refused("blueprint", *words, *on)
     Path(path + ".run").unlink()
-    assert "holds no run to resume" in refusal("blueprint", GAME, *on)
-    assert told("blueprint", GAME, "--form", "public", "--fresh", "-o", path, "--iterations", "3")
+    assert "holds no run to resume" in refused("blueprint", GAME, *on)
+    assert as_json("blueprint", GAME, "--form", "public", "--fresh", "-o", path, "--iterations", "3")
 
 
 def test_a_run_goes_on_in_the_form_of_its_output_whatever_lies_beside_it(tmp_path: Path) -> None:
     path = str(tmp_path / "k.gs2")
     begin, listed = ("blueprint", "kuhn_poker", "-o", path), ("--form", "listed")
-    told(*begin, "--form", "public", "--iterations", "5")
+    as_json(*begin, "--form", "public", "--iterations", "5")
     beside = Path(path + ".run")
     stale = beside.read_bytes()
-    assert "its run is on the public" in refusal(*begin, *listed, "--iterations", "9")
-    whole = told(*begin, *listed, "--fresh", "--iterations", "200")
+    assert "its run is on the public" in refused(*begin, *listed, "--iterations", "9")
+    whole = as_json(*begin, *listed, "--fresh", "--iterations", "200")
     assert not beside.exists()
     for left in (False, True):  # as it was left by versions that did not delete it
         if left:
             beside.write_bytes(stale)
         again = gs2(*begin, "--iterations", "6")
         assert again.exit_code == 0 and "k.gs2 at iteration 200" in " ".join(again.stderr.split())
-        assert told("exploitability", "kuhn_poker", path)["exploitability"] == whole["exploitability"]
+        assert as_json("exploitability", "kuhn_poker", path)["exploitability"] == whole["exploitability"]
     held = Path(path).read_bytes()
-    said = " ".join(refusal(*begin, "--form", "public", "--iterations", "6").split())
+    said = refused(*begin, "--form", "public", "--iterations", "6")
     assert "k.gs2: it must be a policy on a public tree for k.gs2.run to go on" in said
     assert Path(path).read_bytes() == held and beside.read_bytes() == stale
     Path(path).unlink()  # what an interrupted run leaves: no policy yet
-    assert "its run is on the public" in refusal(*begin, *listed, "--iterations", "9")
-    assert told(*begin, "--iterations", "6")["iterations"] == 6
-    assert told(*begin, "--form", "public", "--fresh", "--iterations", "3")["iterations"] == 3
+    assert "its run is on the public" in refused(*begin, *listed, "--iterations", "9")
+    assert as_json(*begin, "--iterations", "6")["iterations"] == 6
+    assert as_json(*begin, "--form", "public", "--fresh", "--iterations", "3")["iterations"] == 3
 
 
 def test_a_run_in_16_bits_is_resumed_in_16_bits_and_16_bits_are_half_the_file(
@@ -128,13 +109,13 @@ def test_a_run_in_16_bits_is_resumed_in_16_bits_and_16_bits_are_half_the_file(
 ) -> None:
     short, whole, half = (str(tmp_path / name) for name in ("b.policy", "c.policy", "d.policy"))
     words = "blueprint", GAME, "--form", "public", "--precision", "16"
-    made = told(*words, "--iterations", "40", "-o", whole)
+    made = as_json(*words, "--iterations", "40", "-o", whole)
     assert made["precision"] == 16 and made["exploitability"] < 0.1
-    told(*words, "--iterations", "25", "-o", short)
-    assert told("blueprint", GAME, "--iterations", "40", "-o", short)["precision"] == 16
+    as_json(*words, "--iterations", "25", "-o", short)
+    assert as_json("blueprint", GAME, "--iterations", "40", "-o", short)["precision"] == 16
     assert Path(whole).read_bytes() == Path(short).read_bytes()
     assert Path(whole + ".run").stat().st_size < Path(policy + ".run").stat().st_size
-    told("blueprint", GAME, "--form", "public", "--iterations", "30", "-o", half, "--bits", "16")
+    as_json("blueprint", GAME, "--form", "public", "--iterations", "30", "-o", half, "--bits", "16")
     assert open_public_policy(half, both(GAME).game).bits == 16
     fewer = Path(policy).stat().st_size - Path(half).stat().st_size
     assert abs(fewer - 2 * both(GAME).tree.n_slots) < 64
@@ -145,18 +126,20 @@ def test_the_public_tree_is_taken_where_the_listed_one_does_not_fit(
 ) -> None:
     path = str(tmp_path / "a.policy")
     monkeypatch.setenv("GS2_MEMORY", "4M")
-    made = told("blueprint", LARGE, "--iterations", "20", "-o", path)
+    made = as_json("blueprint", LARGE, "--iterations", "20", "-o", path)
     assert made["form"] == "public" and made["exploitability"] < 0.1
-    assert "tree must fit into 4 MB" in refusal("blueprint", LARGE, "--form", "listed")
+    assert "tree must fit into 4 MB" in refused("blueprint", LARGE, "--form", "listed")
     words = (*AT, "--blueprint", path)
     said = gs2(*words).stdout
     assert "P0 holds 1 2 | 1x2 2x2" in said and "liar" in said and "by maxmargin gadget" in said
     assert "Public tree: every pair" in said
-    shown = told(*words)
+    shown = as_json(*words)
     assert shown["histories_considered"] == 36 and len(shown["actions"]) == 8
     assert all(row["margin"] >= -1e-9 for row in shown["opponents"]) and shown["gap"] >= -1e-9
     assert abs(sum(row["blueprint"] for row in shown["actions"]) - 1) < 1e-9
-    drawn = told(*words, "--source", "sampled", "--samples", "4", "--iterations", "5", "--method", "unsafe")
+    drawn = as_json(
+        *words, "--source", "sampled", "--samples", "4", "--iterations", "5", "--method", "unsafe"
+    )
     for ours, theirs in zip(shown["actions"], drawn["actions"], strict=True):
         assert ours["action"] == theirs["action"] and abs(ours["blueprint"] - theirs["blueprint"]) < 1e-9
     size = gs2("games", LARGE, "--size").stdout
@@ -166,8 +149,8 @@ def test_the_public_tree_is_taken_where_the_listed_one_does_not_fit(
 @pytest.mark.parametrize("name", ["uniform", "cfr:20", "pcfr+:7"])
 @pytest.mark.some(2)
 def test_a_named_strategy_is_measured_on_the_public_tree_where_the_listed_one_does_not_fit(name: str) -> None:
-    listed = told("exploitability", LARGE, name)
-    public = told("exploitability", LARGE, name, "--memory", "4M")
+    listed = as_json("exploitability", LARGE, name)
+    public = as_json("exploitability", LARGE, name, "--memory", "4M")
     assert "form" not in listed and public["form"] == "public"
     for figure in ("value", "exploitability", "best_response"):
         assert public[figure] == pytest.approx(listed[figure], abs=1e-9)
@@ -190,32 +173,32 @@ def test_a_search_with_a_named_blueprint_is_on_the_public_tree_where_the_listed_
 ) -> None:
     monkeypatch.setenv("GS2_MEMORY", "4M")
     path = str(tmp_path / "a.policy")
-    told("blueprint", LARGE, "--variant", "cfr", "--iterations", "20", "-o", path)
+    as_json("blueprint", LARGE, "--variant", "cfr", "--iterations", "20", "-o", path)
     words = (*AT, "--iterations", "30", "--blueprint")
-    stored, named = (told(*words, spec) for spec in (path, "cfr:20"))
+    stored, named = (as_json(*words, spec) for spec in (path, "cfr:20"))
     for ours, theirs in zip(named["actions"], stored["actions"], strict=True):
         assert ours["action"] == theirs["action"]
         assert abs(ours["blueprint"] - theirs["blueprint"]) < 1e-6  # the file has float32
     assert named["histories_considered"] == 36 and "opponents" in named
     assert "Public tree: every pair" in gs2(*words, "cfr:20").stdout
-    assert "is not listed" in refusal(*words, "dmc:20")
+    assert "is not listed" in refused(*words, "dmc:20")
 
 
 def test_a_policy_plays_and_is_refined(policy: str) -> None:
-    played = told("match", GAME, policy, "uniform", "--pairs", "40")
+    played = as_json("match", GAME, policy, "uniform", "--pairs", "40")
     assert played["net"] > 0
-    solved = told("solve", GAME, "--infoset", "P0 holds 2", "--blueprint", policy, "--iterations", "20")
+    solved = as_json("solve", GAME, "--infoset", "P0 holds 2", "--blueprint", policy, "--iterations", "20")
     values = {row["action"]: row["blueprint"] for row in solved["actions"]}
     ours = open_public_policy(policy, both(GAME).game).infoset("P0 holds 2")
     assert list(values.values()) == pytest.approx(ours.tolist(), abs=1e-9)
-    met = told("match", GAME, policy + "+gs2+:iterations=5", policy, "--pairs", "2")
+    met = as_json("match", GAME, policy + "+gs2+:iterations=5", policy, "--pairs", "2")
     assert met["pairs"] == 2
 
 
 def test_sizes_name_the_public_form_of_factored_games_alone() -> None:
-    public = told("games", GAME, "--size")["public"]
+    public = as_json("games", GAME, "--size")["public"]
     assert public["nodes"]["mean"] == len(both(GAME).tree) and public["private"] == [4, 4]
-    assert "public" not in told("games", "goofspiel(cards=3)", "--size")
+    assert "public" not in as_json("games", "goofspiel(cards=3)", "--size")
     assert "private states" in gs2("games", GAME, "--size").stdout
 
 
@@ -230,14 +213,14 @@ def test_what_does_not_fit_is_refused(policy: str, tmp_path: Path) -> None:
         (f"match kuhn_poker {policy} uniform --pairs 2", "must belong to kuhn_poker"),
         (f"solve kuhn_poker --blueprint {policy}", "must belong to kuhn_poker"),
     ):
-        assert says in refusal(*words.split())
+        assert says in refused(*words.split())
 
 
 def test_a_command_without_memory_advises_options_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GS2_MEMORY", "1M")
     large = "leduc_poker(ranks=13,suits=4)"
     for name, *words in (("exploitability", large, "cfr:3"), ("blueprint", large, "--form", "public")):
-        said = refusal(name, *words)
+        said = refused(name, *words)
         assert "CFR on its public tree must fit into 1 MB" in said
         own = re.sub("`[^`]*`", "", said)  # advice in backquotes names another command
         command = main.get_command(click.Context(main), name)
@@ -260,6 +243,6 @@ def test_an_interrupted_run_loses_nothing_and_a_killed_one_little(tmp_path: Path
     process.send_signal(getattr(signal, how))
     process.wait(PATIENCE)
     assert state.exists() and path.exists() == (how == "SIGINT")
-    again = CliRunner().invoke(main, [*words[3:], "--seconds", "1", "--json"])
+    again = gs2(*words[3:], "--seconds", "1", "--json")
     assert again.exit_code == 0, again.output
     assert "resuming" in again.stderr and json.loads(again.stdout)["iterations"] > 100
