@@ -116,12 +116,14 @@ def test_a_seed_is_given_by_either_option_and_kept(
 
 
 @pytest.mark.parametrize(("learner", "game"), GAMES.items())
-def test_a_training_goes_on_for_the_minutes_of_each_call(learner: str, game: str, tmp_path: Path) -> None:
-    words = ("train", game, "-o", tmp_path / ("x.safetensors" if learner == "columns" else game))
+def test_a_training_goes_on_for_the_minutes_of_each_call(
+    learner: GameLearner, game: str, tmp_path: Path
+) -> None:
+    words = ("train", game, "-o", tmp_path / ("x.safetensors" if learner is COLUMNS else game))
     before = as_json(*words, *SMALL[game])
     assert "a run already exists here; pass --resume to continue it" in refused(*words)
     bounds = [("--minutes", "0"), ("--minutes", "0.000001"), ("--processor-minutes", "0.000001")]
-    for bound in bounds[: 3 if "processor_minutes" in taken(learner) else 2]:  # however long it was before
+    for bound in bounds[: 3 if "processor_minutes" in learner.options else 2]:  # however long it was before
         after = as_json(*words, "--resume", *bound)
         number = "generation" if "generation" in after else "generations"
         assert after[number] == before[number] + 1 and after["decisions"] > before["decisions"]
