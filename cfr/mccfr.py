@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.best_response import exploitability
-from cfr.engine.resume import check_whole, read_state
+from cfr.engine.resume import check_whole, load_state, state_of
 from cfr.tree import FlatTree, require_tree
 from cfr.values import normalised, uniform
 from games.game import CHANCE, TERMINAL
@@ -85,21 +85,17 @@ class MonteCarloSolver:
         """Run `n` more iterations. Raises MonteCarloError unless that is a whole number of at least 0."""
         n = check_whole("iterations", n, MonteCarloError)
         tree = self.tree
-        nodes = (tree.first_child, tree.n_children, tree.player, tree.infoset, tree.chance_prob)
-        tables = (tree.infoset_offset, self._regret, self._sum)
-        rest = (
-            nodes,
-            tables,
+        _run(
+            n,
+            np.array(self.seats, np.int64),
+            tree.n_roots,
+            (tree.first_child, tree.n_children, tree.player, tree.infoset, tree.chance_prob),
+            (tree.infoset_offset, self._regret, self._sum),
             self._returns,
             self._random,
-            int(tree.n_children.max()),
-            len(tree.level_offsets),
+            (int(tree.n_children.max()), len(tree.level_offsets)),
+            self.exploration if self.sampling == "outcome" else 0.0,
         )
-        seats = np.array(self.seats, np.int64)
-        if self.sampling == "external":
-            _run_external(n, seats, tree.n_roots, *rest)
-        else:
-            _run_outcome(n, seats, tree.n_roots, *rest, self.exploration)
         self.iteration += n
 
     def current_policy(self) -> NDArray[np.float64]:
@@ -120,16 +116,8 @@ class MonteCarloSolver:
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
-        return {
-            "format": FORMAT,
-            "sampling": self.sampling,
-            "exploration": self.exploration,
-            "tree": self.tree.digest,
-            "iteration": self.iteration,
-            "regret": self._regret.copy(),
-            "strategy_sum": self._sum.copy(),
-            "random": self._random.copy(),
-        }
+        about = {"sampling": self.sampling, "exploration": self.exploration, "random": self._random.copy()}
+        return state_of(self.tree, self.iteration, self._arrays, **about) | {"format": FORMAT}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` returned.
@@ -143,13 +131,16 @@ class MonteCarloSolver:
             raise MonteCarloError(
                 f"resume: format, sampling and exploration must be {mine}; got {theirs}; solve afresh"
             )
-        iteration, saved = read_state(state, ("regret", "strategy_sum"), self.tree, MonteCarloError)
         random = np.asarray(state.get("random"))
         if random.shape != (1,) or random.dtype.kind not in "ui":
             raise MonteCarloError(f"resume: random must be one whole number; got {random}; solve afresh")
-        self.iteration = iteration
-        self._regret[:], self._sum[:] = saved["regret"], saved["strategy_sum"]
+        self.iteration = load_state(state, self._arrays, self.tree, MonteCarloError)
         self._random[:] = random.astype(np.uint64)
+
+    @property
+    def _arrays(self) -> dict[str, NDArray[np.float64]]:
+        """What a run keeps, by its names in saved states."""
+        return {"regret": self._regret, "strategy_sum": self._sum}
 
 
 @kernel
@@ -173,6 +164,13 @@ def _pick_node(
             if left < 0:
                 break
     return last
+
+
+@kernel
+def _pick_outcome(node: int, nodes: Nodes, random: NDArray[np.uint64]) -> int:
+    """Return the node to which chance leads."""
+    first, n, chance_prob = nodes[0][node], nodes[1][node], nodes[4]
+    return _pick_node(first, n, chance_prob, chance_prob[first : first + n].sum(), random)
 
 
 @kernel
@@ -212,14 +210,13 @@ def _note_average(
     policy: NDArray[np.float64],
 ) -> None:
     """Walk from `root`: `seat` plays its policy, which is added to its average, and the others uniformly."""
-    first_child, n_children, player, infoset, chance_prob = nodes
+    first_child, n_children, player, infoset, _ = nodes
     strategy_sum = tables[2]
     node = root
     while player[node] != TERMINAL:
         n = n_children[node]
         if player[node] == CHANCE:
-            mass = chance_prob[first_child[node] : first_child[node] + n].sum()
-            node = _pick_node(first_child[node], n, chance_prob, mass, random)
+            node = _pick_outcome(node, nodes, random)
         elif player[node] == seat:
             first, n = _match(infoset[node], tables, policy)
             for k in range(n):
@@ -247,16 +244,14 @@ def _external(
     frames, policy, values: scratch for each own decision on the way: (node, first slot, actions, actions
     done), the policy there, and the values of the actions done.
     """
-    first_child, n_children, player, infoset, chance_prob = nodes
+    first_child, _, player, infoset, _ = nodes
     _, regret, strategy_sum = tables
     depth = 0
     node = root
     while True:
         while player[node] != TERMINAL and player[node] != seat:
-            n = n_children[node]
             if player[node] == CHANCE:
-                mass = chance_prob[first_child[node] : first_child[node] + n].sum()
-                node = _pick_node(first_child[node], n, chance_prob, mass, random)
+                node = _pick_outcome(node, nodes, random)
                 continue
             first, n = _match(infoset[node], tables, policy[depth])
             if player[node] == averaged:
@@ -289,7 +284,63 @@ def _external(
 
 
 @kernel
-def _run_external(
+def _outcome(
+    root: int,
+    seat: int,
+    averaged: int,
+    total: float,
+    nodes: Nodes,
+    tables: Tables,
+    returns: NDArray[np.float64],
+    random: NDArray[np.uint64],
+    exploration: float,
+    decision: NDArray[np.int64],
+    policy: NDArray[np.float64],
+    chosen: NDArray[np.float64],
+) -> None:
+    """Follow one history from `root` for `seat`; the seat `averaged`, if any, adds to its average policy.
+
+    total: of the roots' weights. decision, policy, chosen: scratch for each own decision on the way: (first
+    slot, actions, choice), the policy at one, and the choice's probability.
+    """
+    first_child, _, player, infoset, _ = nodes
+    _, regret, strategy_sum = tables
+    node = root
+    # Own reach by sampling; the others and chance are sampled as they play.
+    sampled = 1.0
+    decisions = 0
+    while player[node] != TERMINAL:
+        if player[node] == CHANCE:
+            node = _pick_outcome(node, nodes, random)
+            continue
+        first, m = _match(infoset[node], tables, policy)
+        if player[node] != seat:
+            if player[node] == averaged:
+                for k in range(m):
+                    strategy_sum[first + k] += policy[k] / sampled
+            node = first_child[node] + _pick_action(policy, m, random)
+            continue
+        if _uniform(random) < exploration:
+            choice = int(_uniform(random) * m)
+        else:
+            choice = _pick_action(policy, m, random)
+        decision[decisions, 0], decision[decisions, 1], decision[decisions, 2] = first, m, choice
+        chosen[decisions] = policy[choice]
+        sampled *= exploration / m + (1.0 - exploration) * policy[choice]
+        decisions += 1
+        node = first_child[node] + choice
+    # The others' reach cancels against their sampling; what is left is weighed by the own one.
+    value = total * returns[node] / sampled
+    for d in range(decisions - 1, -1, -1):
+        first, m, choice = decision[d, 0], decision[d, 1], decision[d, 2]
+        regret[first + choice] += value
+        value *= chosen[d]
+        for k in range(m):
+            regret[first + k] -= value
+
+
+@kernel
+def _run(
     n: int,
     seats: NDArray[np.int64],
     n_roots: int,
@@ -297,86 +348,28 @@ def _run_external(
     tables: Tables,
     returns: NDArray[np.float64],
     random: NDArray[np.uint64],
-    most: int,
-    depth: int,
+    sizes: tuple[int, int],
+    exploration: float,
 ) -> None:
+    """Run n iterations. sizes: the most actions, and levels. exploration: 0 for external sampling."""
+    most, depth = sizes
     chance_prob = nodes[4]
     total = chance_prob[:n_roots].sum()
     frames = np.empty((depth, 4), np.int64)
     policy, values = np.empty((depth, most)), np.empty((depth, most))
+    chosen = np.empty(depth)
     for _ in range(n):
         for k in range(len(seats)):
             root = _pick_node(0, n_roots, chance_prob, total, random)
             seat = seats[k]
+            pays = returns[seat]
             if len(seats) == 2:
                 averaged = seats[1 - k]
             else:
                 averaged = TERMINAL
                 _note_average(root, seat, nodes, tables, random, policy[0])
-            _external(root, seat, averaged, nodes, tables, returns[seat], random, frames, policy, values)
-
-
-@kernel
-def _run_outcome(
-    n: int,
-    seats: NDArray[np.int64],
-    n_roots: int,
-    nodes: Nodes,
-    tables: Tables,
-    returns: NDArray[np.float64],
-    random: NDArray[np.uint64],
-    most: int,
-    depth: int,
-    exploration: float,
-) -> None:
-    first_child, n_children, player, infoset, chance_prob = nodes
-    _, regret, strategy_sum = tables
-    total = chance_prob[:n_roots].sum()
-    policy = np.empty(most)
-    # For each own decision on the way: its first slot, actions, choice, and the choice's probability.
-    decision = np.empty((depth, 3), np.int64)
-    chosen = np.empty(depth)
-    for _ in range(n):
-        for s in range(len(seats)):
-            seat = seats[s]
-            node = _pick_node(0, n_roots, chance_prob, total, random)
-            if len(seats) == 2:
-                averaged = seats[1 - s]
+            if exploration == 0.0:
+                _external(root, seat, averaged, nodes, tables, pays, random, frames, policy, values)
             else:
-                averaged = TERMINAL
-                _note_average(node, seat, nodes, tables, random, policy)
-            # Own reach by sampling; the others and chance are sampled as they play.
-            sampled = 1.0
-            decisions = 0
-            while player[node] != TERMINAL:
-                if player[node] == CHANCE:
-                    mass = 0.0
-                    for child in range(first_child[node], first_child[node] + n_children[node]):
-                        mass += chance_prob[child]
-                    node = _pick_node(first_child[node], n_children[node], chance_prob, mass, random)
-                    continue
-                first, m = _match(infoset[node], tables, policy)
-                if player[node] != seat:
-                    if player[node] == averaged:
-                        for k in range(m):
-                            strategy_sum[first + k] += policy[k] / sampled
-                    choice = _pick_action(policy, m, random)
-                    node = first_child[node] + choice
-                    continue
-                if _uniform(random) < exploration:
-                    choice = int(_uniform(random) * m)
-                else:
-                    choice = _pick_action(policy, m, random)
-                decision[decisions, 0], decision[decisions, 1], decision[decisions, 2] = first, m, choice
-                chosen[decisions] = policy[choice]
-                sampled *= exploration / m + (1.0 - exploration) * policy[choice]
-                decisions += 1
-                node = first_child[node] + choice
-            # The others' reach cancels against their sampling; what is left is weighed by the own one.
-            value = total * returns[seat, node] / sampled
-            for d in range(decisions - 1, -1, -1):
-                first, m, choice = decision[d, 0], decision[d, 1], decision[d, 2]
-                regret[first + choice] += value
-                value *= chosen[d]
-                for k in range(m):
-                    regret[first + k] -= value
+                drawn = random, exploration, frames, policy[0], chosen
+                _outcome(root, seat, averaged, total, nodes, tables, pays, *drawn)

@@ -116,15 +116,6 @@ class SequenceForm:
         sides = [array for p in self.sides for array in (p.infoset, p.start, p.parent, p.slot)]
         return array_digest(*sides, self.row_start, self.column, self.payoff)
 
-    def side_of(self, player: int) -> int:
-        """Return 0 or 1, the side of a seat.
-
-        Raises ValueError if the seat does not decide here.
-        """
-        if player in self.players:
-            return self.players.index(player)
-        raise ValueError(f"player must be one of the deciding seats {self.players}; got {player}")
-
 
 def deciding_seats(tree: FlatTree) -> list[int]:
     """Return the seats that have infosets in the tree, rising. Raises InvalidTree for something else."""

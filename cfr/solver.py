@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine import kernels
-from cfr.engine.arrays import State
-from cfr.engine.bundles import ROWS, WIDE
+from cfr.engine.layout import ROWS, WIDE, State
 from cfr.engine.play import FormArrays, Pair
 from cfr.engine.resume import (
     Runs,
@@ -32,12 +31,14 @@ from cfr.values import check_policy, check_probabilities, reach, uniform
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
 
 __all__ = [
+    "NEVER",
     "Progress",
     "Solution",
     "Solver",
     "SolverError",
     "Start",
     "Stop",
+    "check_limits",
     "run_until",
     "solve",
     "start_regrets",
@@ -85,6 +86,7 @@ class Stop:
 
 
 NEVER = Stop()
+"""Nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +155,7 @@ class Solver:
         self.noise = REGRET_NOISE * form.payoff_scale * form.total_weight
         row = (v.alpha, v.beta, v.gamma, v.clip, v.predictive, v.alternating, self.noise)
         self._variant = tuple(float(number) for number in row)
-        self._discounts = kernels.discount_table(0, *self._variant[:2])
+        self._discounts = kernels.discounts_until(np.zeros((0, 4)), 0, v)
         self._play = FormArrays(form)
         sides = form.layout.sides
         self._regret, self._prediction, self._policy, self._sum = (self._play.zeros() for _ in range(4))
@@ -169,14 +171,9 @@ class Solver:
         at_once = iterations_at_once(len(self.form.payoff) + self.form.n_slots)
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
-            self._tabulate_discounts(self.iteration + some)
+            self._discounts = kernels.discounts_until(self._discounts, self.iteration + some, self.variant)
             self._play.iterate(self.iteration, some, self._variant, self._discounts, states, self._work)
             self.iteration += some
-
-    def _tabulate_discounts(self, last: int) -> None:
-        """Have the discounts of iterations up to `last`, and of some more."""
-        if last >= len(self._discounts):
-            self._discounts = kernels.discount_table(2 * last, *self._variant[:2])
 
     def _state(self, side: int) -> State:
         """Return what the kernels update for a side."""
@@ -286,7 +283,7 @@ class Solver:
             self._play.from_slots(saved[name], arrays)
         for name, arrays in by_infoset.items():
             self._play.from_infosets(saved[name], arrays)
-        self._tabulate_discounts(self.iteration)
+        self._discounts = kernels.discounts_until(self._discounts, self.iteration, self.variant)
 
 
 def solve(
@@ -314,12 +311,7 @@ def solve(
     InvalidTree as `sequence_form`; ImperfectRecall where a player has forgotten what it did; ValueError for
     a start of another size or whose infosets' probabilities do not sum to 1.
     """
-    if iterations is None and target is None and stop.deadline is None:
-        raise SolverError("solve: give iterations, target or a deadline, Stop(deadline=…); got none of them")
-    if iterations is not None:
-        check_whole("solve: iterations", iterations, SolverError)
-    if target is not None and not target > 0:
-        raise SolverError(f"solve: target must be positive, in payoffs; got {target}")
+    check_limits("solve", iterations, target, stop)
     began = time.perf_counter()
     locked = None if lock is None else LockedTree(game_form, lock)
     if locked is not None:
@@ -348,6 +340,18 @@ def solve(
         variant=solver.variant,
         stopped=stopped,
     )
+
+
+def check_limits(caller: str, iterations: int | None, target: float | None, stop: Stop) -> None:
+    """Raise SolverError, naming the caller, for limits out of range or if there is none."""
+    if iterations is None and target is None and stop.deadline is None:
+        raise SolverError(
+            f"{caller}: give iterations, target or a deadline, Stop(deadline=…); got none of them"
+        )
+    if iterations is not None:
+        check_whole(f"{caller}: iterations", iterations, SolverError)
+    if target is not None and not target > 0:
+        raise SolverError(f"{caller}: target must be positive, in payoffs; got {target}")
 
 
 def _begin(

@@ -14,18 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.kernels import discount_table
-from cfr.engine.resume import check_whole, iterations_at_once, read_state, same_variant
+from cfr.engine.kernels import discounts_until, learn_infoset
+from cfr.engine.resume import check_whole, iterations_at_once, load_state, same_variant, state_of
 from cfr.tree import FlatTree, require_tree
-from cfr.tree.recall import infoset_parent_slot
+from cfr.tree.flat import Nodes
+from cfr.tree.recall import infoset_parent_slots
 from cfr.values import best_response_value, normalised, root_values, uniform
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 from games.support.kernel import kernel
 
 __all__ = ["TreeSolver"]
 
-Nodes = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]]
-"""Fields of a tree: (parent, first_child, player, infoset, chance_prob)."""
 Rule = tuple[float, bool, bool, bool, float]
 """(gamma, clip, predictive, alternating, noise) of a run."""
 State = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
@@ -53,10 +52,7 @@ class TreeSolver:
         self.variant = variant(variant_name)
         self.iteration = 0
         self.seats = tuple(int(seat) for seat in np.unique(tree.infoset_player))
-        self._parent_slot = np.full(tree.n_infosets, -1, np.int64)
-        for seat in self.seats:
-            mine = tree.infoset_player == seat
-            self._parent_slot[mine] = infoset_parent_slot(tree, seat, recall=recall)[mine]
+        self._parent_slot = infoset_parent_slots(tree, recall=recall)
         self._regret, self._prediction, self._sum = (np.zeros(tree.n_slots) for _ in range(3))
         self._policy = uniform(tree.infoset_offset)
         returns = np.zeros((tree.n_nodes, tree.n_players))
@@ -73,16 +69,14 @@ class TreeSolver:
         at_once = iterations_at_once(len(self.seats) * tree.n_nodes)
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
-            if self.iteration + some >= len(discounts):
-                ahead = min(last, 2 * (self.iteration + some))
-                discounts = discount_table(ahead, float(row.alpha), float(row.beta))
+            discounts = discounts_until(discounts, self.iteration + some, row)
             _iterate(
                 self.iteration,
                 some,
-                (float(row.gamma), row.clip, row.predictive, row.alternating, self.noise),
+                (float(row.gamma), bool(row.clip), bool(row.predictive), bool(row.alternating), self.noise),
                 discounts,
                 np.array(self.seats, np.int64),
-                (tree.parent, tree.first_child, tree.player, tree.infoset, tree.chance_prob),
+                tree.nodes,
                 tree.infoset_player,
                 tree.infoset_offset,
                 self._parent_slot,
@@ -122,16 +116,7 @@ class TreeSolver:
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
-        return {
-            "format": 1,
-            "variant": asdict(self.variant),
-            "tree": self.tree.digest,
-            "iteration": self.iteration,
-            "regret": self._regret.copy(),
-            "prediction": self._prediction.copy(),
-            "policy": self._policy.copy(),
-            "strategy_sum": self._sum.copy(),
-        }
+        return state_of(self.tree, self.iteration, self._arrays, variant=asdict(self.variant))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` returned.
@@ -144,15 +129,17 @@ class TreeSolver:
                 f"resume: the state must be of variant {self.variant.name} with the same parameters; "
                 f"got {state.get('variant')}; solve afresh"
             )
-        mine = {
+        self.iteration = load_state(state, self._arrays, self.tree, ValueError)
+
+    @property
+    def _arrays(self) -> dict[str, NDArray[np.float64]]:
+        """What a run keeps, by its names in saved states."""
+        return {
             "regret": self._regret,
             "prediction": self._prediction,
             "policy": self._policy,
             "strategy_sum": self._sum,
         }
-        self.iteration, saved = read_state(state, tuple(mine), self.tree, ValueError)
-        for name, array in mine.items():
-            array[:] = saved[name]
 
 
 @kernel
@@ -246,23 +233,12 @@ def _learn(
     """Add the seat's instantaneous regrets and match its policy to them."""
     _, clip, predictive, _, noise = rule
     regret, prediction, policy, _ = state
+    now, later = discounts[t - 1], discounts[t]
+    slot_rule = (now[0], now[1], later[0], later[1], noise, clip, predictive)
     for i in range(len(infoset_player)):
-        if infoset_player[i] != seat:
-            continue
-        first, last = infoset_offset[i], infoset_offset[i + 1]
-        mass = 0.0
-        for s in range(first, last):
-            total = regret[s] * discounts[t - 1, 0 if regret[s] > 0 else 1] + gain[s]
-            if clip:
-                total = max(total, 0.0)
-            regret[s] = total
-            if predictive:
-                prediction[s] = gain[s]
-                total = total * discounts[t, 0 if total > 0 else 1] + gain[s]
-            policy[s] = total if total > noise else 0.0
-            mass += policy[s]
-        for s in range(first, last):
-            policy[s] = policy[s] / mass if mass > 0 else 1.0 / (last - first)
+        if infoset_player[i] == seat:
+            ends = infoset_offset[i], infoset_offset[i + 1]
+            learn_infoset(ends, gain, regret, prediction, policy, slot_rule)
 
 
 @kernel

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cfr.tree import FlatTree, require_tree
+from cfr.tree.flat import Nodes
 from cfr.tree.recall import infoset_parent_slot, own_slots
 from games.support.kernel import kernel
 
@@ -157,17 +158,7 @@ def reach(tree: FlatTree, policy: NDArray[np.float64]) -> Reach:
     policy = check_policy(tree, policy)
     players = np.empty((tree.n_nodes, tree.n_players))
     chance = np.empty(tree.n_nodes)
-    _reach(
-        tree.parent,
-        tree.first_child,
-        tree.player,
-        tree.infoset,
-        tree.chance_prob,
-        tree.infoset_offset,
-        policy,
-        players,
-        chance,
-    )
+    _reach(tree.nodes, tree.infoset_offset, policy, players, chance)
     return Reach(players, chance)
 
 
@@ -182,16 +173,7 @@ def node_values(
     policy = check_policy(tree, policy)
     out = np.zeros((tree.n_nodes, tree.n_players))
     out[tree.terminal] = tree.returns if payoffs is None else payoffs
-    _back_up(
-        tree.parent,
-        tree.first_child,
-        tree.player,
-        tree.infoset,
-        tree.chance_prob,
-        tree.infoset_offset,
-        policy,
-        out,
-    )
+    _back_up(tree.nodes, tree.infoset_offset, policy, out)
     return out
 
 
@@ -251,16 +233,13 @@ def best_response_value(tree: FlatTree, policy: NDArray[np.float64], player: int
 
 @kernel(lazy=True)
 def _reach(
-    parent: NDArray[np.int32],
-    first_child: NDArray[np.int32],
-    player: NDArray[np.int8],
-    infoset: NDArray[np.int32],
-    chance_prob: NDArray[np.float64],
+    nodes: Nodes,
     infoset_offset: NDArray[np.int64],
     policy: NDArray[np.float64],
     players: NDArray[np.float64],
     chance: NDArray[np.float64],
 ) -> None:
+    parent, first_child, player, infoset, chance_prob = nodes
     for node in range(len(parent)):
         up = parent[node]
         chance[node] = chance_prob[node]
@@ -277,15 +256,12 @@ def _reach(
 
 @kernel(lazy=True)
 def _back_up(
-    parent: NDArray[np.int32],
-    first_child: NDArray[np.int32],
-    player: NDArray[np.int8],
-    infoset: NDArray[np.int32],
-    chance_prob: NDArray[np.float64],
+    nodes: Nodes,
     infoset_offset: NDArray[np.int64],
     policy: NDArray[np.float64],
     value: NDArray[np.float64],
 ) -> None:
+    parent, first_child, player, infoset, chance_prob = nodes
     for node in range(len(parent) - 1, -1, -1):
         up = parent[node]
         if up < 0:

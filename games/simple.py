@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from math import isfinite
-from typing import Any, NoReturn
+from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +25,94 @@ from games.infosets import find_infoset, normal_text
 from games.ragged import Ragged
 from games.support.array_types import Array, Bytes, Ints
 
-__all__ = ["SimpleGame"]
+__all__ = ["LineGame", "SimpleGame"]
 
-REMEMBERED = 200_000
-"""Histories, and infosets, whose states and words are kept."""
 CHECKED = 1_000
 """Steps that are taken twice, to see whether `after` changes the given state or leaves things to luck."""
 MOST_CHOICES = 65_536
 SUM_TOLERANCE = 1e-9
+
+Place = TypeVar("Place")
+"""All that a game keeps of one history."""
+
+
+class LineGame(TwoPlayerGame, Generic[Place]):
+    """A game whose states are lines of choices from the start, of which the places met last are kept.
+
+    What there is to know of a history is made from its line once it is kept no more. A subclass gives
+    `_dtype`, `_made` and `_after`, and the rest of `Game`.
+
+    remembered: places that are kept, and infosets' names.
+    """
+
+    key_width: int = 2
+    remembered: int
+
+    @cached_property
+    def _dtype(self) -> np.dtype[np.void]:
+        """The type of a row: its fields are `length`, and `moves` of which so many are made."""
+        raise NotImplementedError
+
+    def _made(self, moves: list[int], line: bytes) -> Place:
+        """Return the place that a line leads to."""
+        raise NotImplementedError
+
+    def _after(self, place: Place, move: int, line: bytes) -> Place:
+        """Return the place after a move, at the end of a line."""
+        raise NotImplementedError
+
+    def _moves(self, places: list[Place], rows: list[int], actions: list[int]) -> list[int]:
+        """Return the moves that actions are at the places of some rows; by default they are the same."""
+        return actions
+
+    @cached_property
+    def _known(self) -> OrderedDict[bytes, Place]:
+        """Return the places kept, by their lines."""
+        return OrderedDict()
+
+    @cached_property
+    def _named(self) -> OrderedDict[str, Any]:
+        """Return the infosets met, by their words."""
+        return OrderedDict()
+
+    def root(self) -> Array:
+        return np.zeros(1, self._dtype)
+
+    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
+        after, places, at = states[rows], self._places(states), rows.tolist()
+        moves = self._moves(places, at, np.asarray(actions).tolist())
+        after["moves"][np.arange(len(after)), after["length"]] = moves
+        after["length"] += 1
+        for line, row, move in zip(_lines(after), at, moves, strict=True):
+            if line not in self._known:
+                self._keep(self._known, line, self._after(places[row], move, line))
+        return after
+
+    def _places(self, states: Array) -> list[Place]:
+        """Return the place of each history."""
+        found = []
+        for row, line in enumerate(_lines(states)):
+            place = self._known.get(line)
+            if place is None:
+                place = self._made(states["moves"][row][: states["length"][row]].tolist(), line)
+                self._keep(self._known, line, place)
+            found.append(place)
+        return found
+
+    def _place(self, state: Array) -> Place:
+        return self._places(np.asarray(state).reshape(1))[0]
+
+    def _keep(self, kept: OrderedDict[Any, Any], name: str | bytes, value: Any) -> None:
+        """Keep one thing more, and let the oldest go if these are too many."""
+        kept[name] = value
+        if len(kept) > self.remembered:
+            kept.popitem(last=False)
+
+
+def _lines(states: Array) -> list[bytes]:
+    """Return each row's line as bytes, without what is not played yet."""
+    lengths = states["length"].tolist()
+    return [line[:length].tobytes() for line, length in zip(states["moves"], lengths, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +139,7 @@ class _Position:
         return self.turn, self.texts, self.probs, self.payoffs, self.seen
 
 
-class SimpleGame(TwoPlayerGame):
+class SimpleGame(LineGame[_Position]):
     """A game by seven plain methods on one state, which may be any Python object.
 
     A subclass gives `start`, `turn`, `choices`, `after`, `payoff` and `sees`, and `payoff_range`. `chances`
@@ -75,8 +155,8 @@ class SimpleGame(TwoPlayerGame):
     Every method is checked as it is called: GameError names the method, the rule and the history.
     """
 
-    key_width: int = 2
     max_length: int = 64
+    remembered = 200_000
 
     def __init_subclass__(cls) -> None:
         """Name the game after its class; one that has `shows` has features."""
@@ -130,9 +210,6 @@ class SimpleGame(TwoPlayerGame):
         """Return a choice in words, unlike those of the state's other choices."""
         return str(choice)
 
-    def root(self) -> Array:
-        return np.zeros(1, self._dtype)
-
     def sample_deals(self, n: int, rng: np.random.Generator) -> Array:
         """Return n histories past all that chance opens with; what seats see on the way is not asked."""
         states = np.repeat(self.root(), n)
@@ -144,53 +221,47 @@ class SimpleGame(TwoPlayerGame):
                 state = self._answer("after", line, state, choices[place])
                 row["moves"][row["length"]] = place
                 row["length"] += 1
-                line = row.tobytes()
+                line = row["moves"][: row["length"]].tobytes()
             if line and line not in self._known:
-                self._remember(line, self._look(state, line))
+                self._keep(self._known, line, self._look(state, line))
         return states
 
     def player(self, states: Array) -> NDArray[np.int8]:
-        return np.array([position.turn for position in self._positions(states)], np.int8)
+        return np.array([position.turn for position in self._places(states)], np.int8)
 
     def actions(self, states: Array) -> Ragged:
         """Return the numbers of the choices, in the order of `choices`."""
-        positions = self._positions(states)
+        positions = self._places(states)
         numbers = np.array([number for position in positions for number in position.numbers], np.int64)
         return Ragged.from_counts(np.array([len(p.choices) for p in positions], np.int64), numbers)
 
     def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
-        return np.array([prob for position in self._positions(states) for prob in position.probs], np.float64)
+        return np.array([prob for position in self._places(states) for prob in position.probs], np.float64)
 
     def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
-        after = states[rows]
-        length = after["length"]
-        if len(after) and int(length.max()) >= self.max_length:
+        if len(rows) and int((length := states["length"][rows]).max()) >= self.max_length:
             raise GameError(
                 f"{self.name}: a game must end within max_length = {self.max_length} choices, chance's "
-                f"included; this one continues after {self.state_text(after[int(length.argmax())])}; "
+                f"included; this one continues after {self.state_text(states[rows[int(length.argmax())]])}; "
                 "raise max_length if it ends"
             )
-        positions = self._positions(states)
-        taken = zip(rows.tolist(), np.asarray(actions).tolist(), strict=True)
-        places = [positions[row].numbers.index(action) for row, action in taken]
-        after["moves"][np.arange(len(after)), length] = places
-        after["length"] = length + 1
-        for line, row, place in zip(_lines(after), rows.tolist(), places, strict=True):
-            if line not in self._known:
-                self._remember(line, self._next(positions[row], place, line))
-        return after
+        return super().step(states, rows, actions)
+
+    def _moves(self, places: list[_Position], rows: list[int], actions: list[int]) -> list[int]:
+        """Return the places of actions among the choices."""
+        return [places[row].numbers.index(action) for row, action in zip(rows, actions, strict=True)]
 
     def returns(self, states: Array) -> NDArray[np.float64]:
-        found = [position.payoffs for position in self._positions(states)]
+        found = [position.payoffs for position in self._places(states)]
         return np.array(found, np.float64).reshape(-1, self.num_players)
 
     def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
-        keys = b"".join(position.key[player] for position in self._positions(states))
+        keys = b"".join(position.key[player] for position in self._places(states))
         return np.frombuffer(keys, "<u8").reshape(-1, 2).astype(np.uint64)
 
     def _features(self, states: Array, player: int) -> Array:
         """Return what `shows` says, [n, width] float32."""
-        positions = zip(self._positions(states), _lines(states), strict=True)
+        positions = zip(self._places(states), _lines(states), strict=True)
         told = [self._answer("shows", line, position.state, player) for position, line in positions]
         if len({np.shape(numbers) for numbers in told}) > 1 or np.ndim(told[0]) != 1:
             self._refuse("shows", "must be a list of numbers, as long at every history", _lines(states)[0])
@@ -202,7 +273,7 @@ class SimpleGame(TwoPlayerGame):
 
     def move_rows(self, states: Array, seats: Ints, rows: Ints, actions: Array) -> Bytes:
         """Return what `shows_move` says of actions[k] for seats[rows[k]] at states[rows[k]], [m, width]."""
-        positions, given = self._positions(states), []
+        positions, given = self._places(states), []
         for row, action in zip(rows.tolist(), actions.tolist(), strict=True):
             position = positions[row]
             given.append((int(seats[row]), position.choices[position.numbers.index(action)]))
@@ -214,7 +285,7 @@ class SimpleGame(TwoPlayerGame):
 
     def _bytes(self, method: str, states: Array, given: Sequence[tuple[Any, ...]]) -> Bytes:
         """Return what a method answers at each state, in bytes."""
-        found = zip(self._positions(states), _lines(states), given, strict=True)
+        found = zip(self._places(states), _lines(states), given, strict=True)
         told = [self._answer(method, line, position.state, *words) for position, line, words in found]
         if len({np.shape(numbers) for numbers in told}) != 1 or np.ndim(told[0]) != 1:
             self._refuse(method, "must be a list of numbers, as long at every history", _lines(states)[0])
@@ -225,14 +296,14 @@ class SimpleGame(TwoPlayerGame):
         return numbers.astype(np.uint8)
 
     def action_text(self, state: Array, action: Array) -> str:
-        position = self._position(state)
+        position = self._place(state)
         return position.texts[position.numbers.index(int(action))]
 
     def state_text(self, state: Array) -> str:
         return self._history(_lines(np.asarray(state).reshape(1))[0])
 
     def infoset_text(self, state: Array, player: int) -> str:
-        return self._position(state).seen[player]
+        return self._place(state).seen[player]
 
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that `text` names: one met before, or found by a walk over the whole game.
@@ -253,48 +324,23 @@ class SimpleGame(TwoPlayerGame):
         return np.dtype([("length", np.uint16), ("moves", np.uint16, (self.max_length,))])
 
     @cached_property
-    def _known(self) -> OrderedDict[bytes, _Position]:
-        """Return the positions kept, by their lines."""
-        return OrderedDict()
-
-    @cached_property
-    def _named(self) -> OrderedDict[str, tuple[Infoset, tuple[str, ...], bytes]]:
-        """Return the infosets met, by their words: the choices, and the line of the first history."""
-        return OrderedDict()
-
-    @cached_property
     def _checks(self) -> list[int]:
         """Return how many steps are still taken twice, as the one entry of a list."""
         return [CHECKED]
 
-    def _position(self, state: Array) -> _Position:
-        return self._positions(np.asarray(state).reshape(1))[0]
+    def _made(self, moves: list[int], line: bytes) -> _Position:
+        state = self._answer("start", b"")
+        for move in moves:
+            state = self._answer("after", line, state, self._choices(state, line)[0][move])
+        return self._look(state, line)
 
-    def _positions(self, states: Array) -> list[_Position]:
-        found = []
-        for row, line in enumerate(_lines(states)):
-            position = self._known.get(line)
-            if position is None:
-                state = self._answer("start", b"")
-                for choice in states["moves"][row][: states["length"][row]].tolist():
-                    state = self._answer("after", line, state, self._choices(state, line)[0][choice])
-                position = self._look(state, line)
-                self._remember(line, position)
-            found.append(position)
-        return found
-
-    def _remember(self, line: bytes, position: _Position) -> None:
-        self._known[line] = position
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-
-    def _next(self, position: _Position, place: int, line: bytes) -> _Position:
+    def _after(self, place: _Position, move: int, line: bytes) -> _Position:
         """Return what follows a choice; the first steps are taken twice and compared."""
-        state, choice = position.state, position.choices[place]
+        state, choice = place.state, place.choices[move]
         child = self._look(self._answer("after", line, state, choice), line)
         if self._checks[0]:
             self._checks[0] -= 1
-            if self._look(state, line).facts != position.facts:
+            if self._look(state, line).facts != place.facts:
                 self._refuse("after", "must leave the state it is given unchanged, and return another", line)
             if self._look(self._answer("after", line, state, choice), line).facts != child.facts:
                 self._refuse(
@@ -357,9 +403,10 @@ class SimpleGame(TwoPlayerGame):
         """Hold an infoset against the history that was met there first."""
         name = normal_text(text)
         words = np.frombuffer(key, "<u8")
-        infoset, before, first = self._named.setdefault(
-            name, (Infoset(player, (int(words[0]), int(words[1])), text), texts, line)
-        )
+        if name not in self._named:
+            known = Infoset(player, (int(words[0]), int(words[1])), text), texts, line
+            self._keep(self._named, name, known)
+        infoset, before, first = self._named[name]
         if infoset.text != text:
             rule = "must differ by more than case and spaces where infosets differ"
             self._refuse(
@@ -369,8 +416,6 @@ class SimpleGame(TwoPlayerGame):
             rule = "must differ where the choices or their order differ"
             other = f"{text!r} with {list(texts)} here and {list(before)} after {self._history(first)}"
             self._refuse("sees", rule, line, other)
-        if len(self._named) > REMEMBERED:
-            self._named.popitem(last=False)
 
     def _answer(self, method: str, line: bytes, *given: Any) -> Any:
         """Return what a method of the author's answers; GameError says at which history it fails."""
@@ -398,8 +443,7 @@ class SimpleGame(TwoPlayerGame):
         said: list[str] = []
         try:
             state = self.start()
-            row = np.frombuffer(line, self._dtype)[0] if line else np.zeros(1, self._dtype)[0]
-            for place in row["moves"][: row["length"]].tolist():
+            for place in np.frombuffer(line, self._dtype["moves"].base).tolist() if line else ():
                 turn, choice = self.turn(state), self._choices(state, b"")[0][place]
                 said.append((f"P{turn} " if turn >= 0 else "") + self.words(state, choice))
                 state = self.after(state, choice)
@@ -412,9 +456,3 @@ class SimpleGame(TwoPlayerGame):
 def _number(text: str) -> int:
     """Return the action that stands for a choice's words, of 62 bits."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little") >> 2
-
-
-def _lines(states: Array) -> list[bytes]:
-    """Return each row as bytes."""
-    whole, size = np.ascontiguousarray(states).tobytes(), states.dtype.itemsize
-    return [whole[start : start + size] for start in range(0, len(whole), size)]

@@ -35,6 +35,7 @@ def lower_builtin(*what: Any) -> Callable[[Any], Any]:
 
 _lower: Any = extending.lower_builtin
 _make_model: Any = models.PrimitiveModel.__init__
+_tuple_of: Any = types.Tuple
 
 
 class _Borrowed(types.Type):
@@ -49,16 +50,39 @@ class _BorrowedModel(models.PrimitiveModel):
         _make_model(self, dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
 
 
+def _is_tuple(kind: Any) -> bool:
+    return isinstance(kind, types.BaseTuple)
+
+
+def _lent(kind: Any) -> Any:
+    """Return the type of what is lent, None where an array is not contiguous."""
+    if isinstance(kind, types.Array):
+        return _Borrowed(kind.dtype) if kind.layout == "C" else None
+    if _is_tuple(kind):
+        parts = [_lent(part) for part in kind]
+        return None if None in parts else _tuple_of(parts)
+    return kind
+
+
+def _lend(context: Any, builder: ir.IRBuilder, kind: Any, value: Any) -> Any:
+    """Emit what is lent."""
+    if isinstance(kind, types.Array):
+        return context.make_array(kind)(context, builder, value).data
+    if not _is_tuple(kind):
+        return value
+    parts = [_lend(context, builder, part, builder.extract_value(value, k)) for k, part in enumerate(kind)]
+    return context.make_tuple(builder, _lent(kind), parts)
+
+
 @intrinsic
-def borrow(typing: Any, array: Any) -> Lowered:
-    """Return the address of a contiguous array's first element."""
-    if not (isinstance(array, types.Array) and array.layout == "C"):
-        return None
+def borrow(typing: Any, given: Any) -> Lowered:
+    """Return the address of a contiguous array's first element; of a tuple, its entries with arrays lent."""
+    lent = _lent(given)
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, args[0]).data
+        return _lend(context, builder, given, args[0])
 
-    return _Borrowed(array.dtype)(array), codegen
+    return None if lent is None else (lent(given), codegen)
 
 
 @type_callable(operator.getitem)

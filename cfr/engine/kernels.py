@@ -5,25 +5,26 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.arrays import (
+from cfr.engine.borrowed import borrow
+from cfr.engine.layout import (
+    BASE,
+    FIELDS,
+    MEMBERS,
+    ROWS,
+    WIDE,
     BoxArrays,
     Side,
     State,
     Ways,
     Work,
-    borrow_boxes,
     borrow_side,
-    borrow_state,
-    borrow_work,
 )
-from cfr.engine.borrowed import borrow
-from cfr.engine.bundles import BASE, FIELDS, MEMBERS, ROWS, WIDE
 from cfr.engine.simd import add_fours, four_zeros, load, select_positive, splat, store, total, width, zeros
-from cfr.engine.sweeps.downward import sweep_down
-from cfr.engine.sweeps.upward import respond, sweep_up
+from cfr.engine.sweeps import respond, sweep_down, sweep_up
+from cfr.variants import Variant
 from games.support.kernel import kernel
 
-__all__ = ["average", "discount_table", "iterate", "respond"]
+__all__ = ["average", "discount_table", "discounts_until", "iterate", "learn_infoset", "respond"]
 
 
 @kernel(lazy=True)
@@ -44,6 +45,43 @@ def discount_table(n: int, alpha: float, beta: float) -> NDArray[np.float64]:
             if t > 0:
                 table[t, 2 + k] = table[t - 1, 2 + k] + np.log(max(table[t, k], 1e-300))
     return table
+
+
+def discounts_until(table: NDArray[np.float64], last: int, row: Variant) -> NDArray[np.float64]:
+    """Return a variant's discounts of iterations up to `last` at least: `table`, if it has them."""
+    return table if last < len(table) else discount_table(2 * last, float(row.alpha), float(row.beta))
+
+
+@kernel
+def learn_infoset(
+    ends: tuple[int, int],
+    gain: NDArray[np.float64],
+    regret: NDArray[np.float64],
+    prediction: NDArray[np.float64],
+    policy: NDArray[np.float64],
+    rule: tuple[float, float, float, float, float, bool, bool],
+) -> None:
+    """Add instantaneous regrets, `gain`, to an infoset's regrets, and match its policy to them.
+
+    ends: its first slot, and the one after its last. prediction: not looked at without predictions.
+    rule: (discounts of positive and of negative regrets now, and in the next iteration, what counts as 0,
+    clip, predictive).
+    """
+    positive_now, negative_now, positive_next, negative_next, noise, clip, predictive = rule
+    first, last = ends
+    mass = 0.0
+    for s in range(first, last):
+        number = regret[s] * (positive_now if regret[s] > 0.0 else negative_now) + gain[s]
+        if clip:
+            number = max(number, 0.0)
+        regret[s] = number
+        if predictive:
+            prediction[s] = gain[s]
+            number = number * (positive_next if number > 0.0 else negative_next) + gain[s]
+        policy[s] = number if number > noise else 0.0
+        mass += policy[s]
+    for s in range(first, last):
+        policy[s] = policy[s] / mass if mass > 0.0 else 1.0 / (last - first)
 
 
 @kernel
@@ -101,9 +139,7 @@ def iterate(
     """
     # Each sweep is called at one place, and so compiled once.
     side = borrow_side(sides[0]), borrow_side(sides[1])
-    box = borrow_boxes(boxes[0]), borrow_boxes(boxes[1])
-    state = borrow_state(states[0]), borrow_state(states[1])
-    work = borrow_work(works[0]), borrow_work(works[1])
+    box, state, work = borrow(boxes), borrow(states), borrow(works)
     discounts = borrow(discount)
     alternating = variant[5] > 0
     for t in range(t0 + 1, t0 + (n if n > 0 else 1) + 1):

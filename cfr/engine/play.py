@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cfr.engine import kernels
-from cfr.engine.arrays import ANY_SHAPE, EVERY_SHAPE, State, Ways, Work, aligned_zeros
-from cfr.engine.bundles import BASE, WIDE
+from cfr.engine.layout import ANY_SHAPE, BASE, EVERY_SHAPE, WIDE, State, Ways, Work, aligned_zeros
 from cfr.sequence_form import SequenceForm
 
 __all__ = ["SWEPT_ANYHOW", "FormArrays", "Pair"]

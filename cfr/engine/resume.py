@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.sweeps.downward import EXPECTANT, PAID
+from cfr.engine.sweeps import EXPECTANT, PAID
 from cfr.values import check_probabilities
 from cfr.variants import Variant
 
@@ -21,9 +21,11 @@ __all__ = [
     "check_iteration",
     "check_whole",
     "iterations_at_once",
+    "load_state",
     "other_variant",
     "read_state",
     "same_variant",
+    "state_of",
 ]
 
 ENTRIES_AT_ONCE = 20_000_000
@@ -142,6 +144,24 @@ def read_state(
         except ValueError as problem:
             raise StateError(f"resume: {problem}") from None
     return iteration, arrays
+
+
+def state_of(
+    tree: Numbered, iteration: int, arrays: Mapping[str, NDArray[Any]], **about: Any
+) -> dict[str, Any]:
+    """Return a state that `read_state` reads: of whose run it is, `about` it, and its arrays, copied."""
+    copies = {name: array.copy() for name, array in arrays.items()}
+    return {"format": 1, **about, "tree": tree.digest, "iteration": iteration, **copies}
+
+
+def load_state(
+    state: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], tree: Numbered, error: type[ValueError]
+) -> int:
+    """Fill the arrays of a run with those of a saved state; return its iteration. Raises as `read_state`."""
+    iteration, saved = read_state(state, tuple(arrays), tree, error)
+    for name, array in arrays.items():
+        array[:] = saved[name]
+    return iteration
 
 
 def _check_numbers(name: str, array: NDArray[Any], iteration: int) -> None:

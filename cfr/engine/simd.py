@@ -18,8 +18,8 @@ A number is a whole one in [-32767, 32767] times two to the exponent of its vect
 the largest of the eight allows. What is lost is at most 2^-14 of that one. Numbers are rounded up or down by
 chance, up the more likely the closer: sums of many small parts then keep their mean, where rounding to the
 nearest would lose what is less than half a step for ever. The chance is a hash of the number, its place and
-the round, so that the same run rounds the same way, on any number of threads. Inside kernels,
-`borrow_numbers` lends such arrays or plain ones; both are taken and stored alike, packed ones as float32.
+the round, so that the same run rounds the same way, on any number of threads. Inside kernels
+borrowed packed numbers and plain ones are taken and stored alike, packed ones as float32.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from numba.core import cgutils
 from numba.extending import models, register_model
 from numpy.typing import NDArray
 
-from cfr.engine.borrowed import Lowered, borrow, intrinsic, with_arithmetic
+from cfr.engine.borrowed import Lowered, intrinsic, with_arithmetic
 
 __all__ = [
     "LANES",
@@ -47,7 +47,6 @@ __all__ = [
     "above",
     "add_fours",
     "any_nonzero",
-    "borrow_numbers",
     "extract",
     "fetch",
     "fma",
@@ -421,29 +420,6 @@ def unpacked(numbers: Numbers, part: slice) -> NDArray[Any]:
     powers = np.ldexp(np.float32(1), exponents[part.start // LANES : part.stop // LANES].astype(np.int32))
     found: NDArray[Any] = whole[part].astype(np.float32).reshape(-1, LANES) * powers[:, None]
     return found.reshape(-1)
-
-
-@intrinsic
-def borrow_numbers(typing: Any, numbers: Any) -> Lowered:
-    """Return the address of plain numbers, or the addresses of packed ones."""
-    if not _is_packed(numbers):
-        lent = typing.resolve_function_type(borrow, (numbers,), {}).return_type
-
-        def plain(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-            return context.make_array(signature.args[0])(context, builder, args[0]).data
-
-        return lent(numbers), plain
-    tuple_of: Any = types.Tuple
-    lent = tuple_of([typing.resolve_function_type(borrow, (part,), {}).return_type for part in numbers])
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        parts = [
-            context.make_array(part)(context, builder, builder.extract_value(args[0], k)).data
-            for k, part in enumerate(signature.args[0])
-        ]
-        return context.make_tuple(builder, signature.return_type, parts)
-
-    return lent(numbers), codegen
 
 
 def _ints(*values: int) -> Any:

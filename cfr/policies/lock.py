@@ -25,7 +25,6 @@ from cfr.tree.flat import require_tree
 from cfr.values import uniform
 from games.game import CHANCE, Game, GameError, Infoset
 from games.infosets.nature import NatureView
-from games.ragged import Ragged
 from games.support.array_types import Array
 
 __all__ = ["LockedGame", "LockedTree", "load_lock"]
@@ -139,22 +138,13 @@ class LockedGame(NatureView):
 
 def _on_slots(tree: FlatTree, lock: Policy) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return (which infosets are locked, [I] bool; the lock there and uniform play elsewhere, by slot)."""
-    counts = np.diff(tree.infoset_offset)
-    fixed = np.zeros(tree.n_infosets, bool)
     base = uniform(tree.infoset_offset)
-    for player in np.unique(lock.infoset_player).tolist():
-        mine = np.flatnonzero(tree.infoset_player == player)
-        found = lock.find(tree.infoset_key[mine], player)
-        mine = mine[found >= 0]
-        rows: Ragged = lock.at(tree.infoset_key[mine], player)
-        if np.any(rows.counts != counts[mine]):
-            raise PolicyError(
-                f"lock: infosets must have the tree's numbers of actions; this lock of {lock.game} differs; "
-                "was it made with other parameters?"
-            )
-        fixed[mine] = True
-        slots = np.repeat(tree.infoset_offset[mine] - rows.offsets[:-1], counts[mine])
-        base[slots + np.arange(len(rows.values))] = rows.values
+    fixed = lock.fill(
+        tree,
+        base,
+        f"lock: infosets must have the tree's numbers of actions; this lock of {lock.game} differs; "
+        "was it made with other parameters?",
+    )
     if fixed.sum() != lock.n_infosets:
         raise PolicyError(
             f"lock: every infoset must be one of the game's; {lock.n_infosets - fixed.sum()} of "

@@ -197,18 +197,32 @@ class Policy:
                 require_same_tree("policy", self.game, self.tree, tree)
             return self.probs.copy()
         out = np.empty(tree.n_slots)
-        counts = np.diff(tree.infoset_offset)
-        for player in np.unique(tree.infoset_player):
+        known = self.fill(
+            tree,
+            out,
+            f"policy: infosets must have the tree's numbers of actions; this policy for {self.game} "
+            "differs; was the tree branch-limited, or made with other parameters?",
+        )
+        for infoset in np.flatnonzero(~known)[:1].tolist():
+            self.at(tree.infoset_key[infoset : infoset + 1], int(tree.infoset_player[infoset]))  # raises
+        return out
+
+    def fill(self, tree: FlatTree, out: NDArray[np.float64], differs: str) -> NDArray[np.bool_]:
+        """Write the probabilities to the slots of the infosets that a tree has too; return which, [I] bool.
+
+        out: [n_slots]. differs: what PolicyError says where an infoset has another number of actions.
+        """
+        counts, known = np.diff(tree.infoset_offset), np.zeros(tree.n_infosets, bool)
+        for player in np.unique(tree.infoset_player).tolist():
             mine = np.flatnonzero(tree.infoset_player == player)
-            found = self.at(tree.infoset_key[mine], int(player))
+            mine = mine[self.find(tree.infoset_key[mine], player) >= 0]
+            found = self.at(tree.infoset_key[mine], player)
             if np.any(found.counts != counts[mine]):
-                raise PolicyError(
-                    f"policy: infosets must have the tree's numbers of actions; this policy for {self.game} "
-                    "differs; was the tree branch-limited, or made with other parameters?"
-                )
+                raise PolicyError(differs)
+            known[mine] = True
             slots = np.repeat(tree.infoset_offset[mine] - found.offsets[:-1], counts[mine])
             out[slots + np.arange(len(found.values))] = found.values
-        return out
+        return known
 
     def to_openspiel(self) -> Any:
         """Return the policy as OpenSpiel's own, a `pyspiel.TabularPolicy` for `openspiel_game` of the game.

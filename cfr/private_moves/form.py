@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from cfr.policies.policy import Policy
 from cfr.private_moves.kernels import FULL, bad_row, best_values, fill_reaches, list_infosets, walk
 from cfr.public.array_file import raw_bytes
-from cfr.public.public_solver import Evaluation
-from cfr.public.sweeper import usable_cores
+from cfr.public.sweeper import Evaluation, usable_cores
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from cfr.values import uniform
 from games.game import Game, GameError

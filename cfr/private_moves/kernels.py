@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.engine.kernels import learn_infoset
 from games.support.kernel import kernel
 
 __all__ = [
     "FULL",
-    "add_regrets",
     "bad_row",
     "best_values",
     "fill_reaches",
+    "learn",
     "list_infosets",
-    "match",
     "normalize",
     "walk",
 ]
@@ -262,47 +262,27 @@ def best_values(first: Indices, parent: Indices, gain: Floats) -> None:
 
 
 @kernel(nogil=True)
-def add_regrets(
-    first: Indices, parent: Indices, gain: Floats, policy: Floats, regret: Floats, rule: Any
+def learn(
+    first: Indices,
+    parent: Indices,
+    gain: Floats,
+    state: tuple[Floats, Floats, Floats],
+    rule: tuple[float, float, float, float, float, bool, bool],
 ) -> None:
-    """Turn gains into values of the policy and into regrets; `gain` becomes the instantaneous regrets.
+    """Turn gains into values of the policy and into regrets, and match the policy to these, bottom up.
 
-    rule: (factor of positive regrets, factor of negative ones, whether to clip).
+    `gain` becomes the instantaneous regrets. state: (regret, prediction, policy). rule: see `learn_infoset`.
     """
-    positive, negative, clip = rule
+    regret, prediction, policy = state
     for infoset in range(len(parent) - 1, -1, -1):
+        ends = first[infoset], first[infoset + 1]
         value = 0.0
-        for slot in range(first[infoset], first[infoset + 1]):
+        for slot in range(ends[0], ends[1]):
             value += policy[slot] * gain[slot]
         gain[parent[infoset] // 2] += value
-        for slot in range(first[infoset], first[infoset + 1]):
+        for slot in range(ends[0], ends[1]):
             gain[slot] -= value
-            new = regret[slot] * (positive if regret[slot] > 0.0 else negative) + gain[slot]
-            regret[slot] = max(new, 0.0) if clip else new
-
-
-@kernel(nogil=True)
-def match(first: Indices, regret: Floats, expected: Floats, policy: Floats, rule: Any) -> None:
-    """Write the policy that regrets call for, uniform where none is positive.
-
-    expected: predictions; none where it is empty. rule: (factor of positive regrets, of negative ones, what
-    counts as 0); the factors are used with predictions.
-    """
-    positive, negative, noise = rule
-    for infoset in range(len(first) - 1):
-        total = 0.0
-        for slot in range(first[infoset], first[infoset + 1]):
-            number = regret[slot]
-            if len(expected):
-                number = number * (positive if number > 0.0 else negative) + expected[slot]
-            number = number if number > noise else 0.0
-            policy[slot] = number
-            total += number
-        for slot in range(first[infoset], first[infoset + 1]):
-            if total > 0.0:
-                policy[slot] /= total
-            else:
-                policy[slot] = 1.0 / (first[infoset + 1] - first[infoset])
+        learn_infoset(ends, gain, regret, prediction, policy, rule)
 
 
 @kernel(nogil=True)

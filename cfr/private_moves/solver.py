@@ -7,18 +7,26 @@ solver.evaluate().exploitability
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.kernels import discount_table
-from cfr.engine.resume import check_whole
+from cfr.engine.kernels import discounts_until
+from cfr.engine.resume import StateError, check_whole
 from cfr.private_moves.form import Both, PrivateMovesError, PrivateMovesForm
-from cfr.private_moves.kernels import add_regrets, fill_reaches, match, normalize
-from cfr.public.public_solver import Evaluation
+from cfr.private_moves.kernels import fill_reaches, learn, normalize
+from cfr.public.array_file import ArrayFile, ArrayFileError, is_array_file
+from cfr.public.sweeper import Evaluation
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 
-__all__ = ["PrivateMovesSolver", "solver_bytes"]
+__all__ = ["PrivateMovesSolver", "is_private_run", "load_private_policy", "solver_bytes"]
+
+MAGIC, FORMAT = "gs2-private-moves-cfr", 1
+"""What the file of a saved run says that it is (`cfr.public.saved_run`)."""
 
 
 def solver_bytes(form: PrivateMovesForm, row: Variant) -> int:
@@ -55,7 +63,7 @@ class PrivateMovesSolver:
         self.regret, self.sums, self._gain = self._zeros(), self._zeros(), self._zeros()
         self.prediction = self._zeros() if self.variant.predictive else (np.zeros(0), np.zeros(0))
         self._reach = form.reaches(self.policy)
-        self._discounts = discount_table(64, float(self.variant.alpha), float(self.variant.beta))
+        self._discounts = discounts_until(np.zeros((0, 4)), 32, self.variant)
 
     def run(self, n: int) -> None:
         """Run `n` more iterations. Raises PrivateMovesError unless that is a whole number of at least 0."""
@@ -67,6 +75,24 @@ class PrivateMovesSolver:
         """Take regrets, sums, predictions and policies for those after so many iterations."""
         self.iteration = iteration
         self._reach = self.form.reaches(self.policy)
+
+    def restart(self) -> None:
+        """Begin anew."""
+        for name, array in self.kept().items():
+            array[:] = self.form.uniform()[int(name[-1])] if name.startswith("policy") else 0.0
+        self.resume_at(0)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what must be the same for a run to go on."""
+        row = {name: repr(value) for name, value in asdict(self.variant).items() if name != "source"}
+        return {**_description(self.form), "variant": row}
+
+    def kept(self) -> dict[str, NDArray[np.float64]]:
+        """Return the arrays that a run goes on from, by their names in a file."""
+        kept = {"regret": self.regret, "sums": self.sums, "policy": self.policy}
+        if self.variant.predictive:
+            kept["prediction"] = self.prediction
+        return {f"{name}{player}": both[player] for name, both in kept.items() for player in (0, 1)}
 
     def average_policy(self) -> Both:
         """Return the average policies; the current one where a player never plays."""
@@ -84,9 +110,7 @@ class PrivateMovesSolver:
         return self.evaluate().exploitability
 
     def _iterate(self, t: int) -> None:
-        if t >= len(self._discounts):
-            v = self.variant
-            self._discounts = discount_table(2 * t, float(v.alpha), float(v.beta))
+        self._discounts = discounts_until(self._discounts, t, self.variant)
         if not self.variant.alternating:
             self._average(t, 0)
             self._average(t, 1)
@@ -103,14 +127,11 @@ class PrivateMovesSolver:
 
     def _learn(self, t: int, player: int) -> None:
         """Update a player's regrets by its gains, and its policy."""
-        side, row, gain = self.form.sides[player], self.variant, self._gain[player]
-        regret, policy = self.regret[player], self.policy[player]
+        side, row = self.form.sides[player], self.variant
         now, later = self._discounts[t - 1], self._discounts[t]
-        add_regrets(side.first, side.parent, gain, policy, regret, (now[0], now[1], int(row.clip)))
-        expected = self.prediction[player]
-        if row.predictive:
-            expected[:] = gain
-        match(side.first, regret, expected, policy, (later[0], later[1], REGRET_NOISE))
+        rule = now[0], now[1], later[0], later[1], REGRET_NOISE, bool(row.clip), bool(row.predictive)
+        state = self.regret[player], self.prediction[player], self.policy[player]
+        learn(side.first, side.parent, self._gain[player], state, rule)
         self._follow(player, 0.0)
 
     def _average(self, t: int, player: int) -> None:
@@ -124,3 +145,34 @@ class PrivateMovesSolver:
 
     def _zeros(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return np.zeros(len(self.policy[0])), np.zeros(len(self.policy[1]))
+
+
+def is_private_run(path: str | Path) -> bool:
+    """Return whether a file holds a run on the form of private moves."""
+    return is_array_file(path, MAGIC)
+
+
+def load_private_policy(path: str | Path, form: PrivateMovesForm) -> Both:
+    """Return the average policy of a run in a file, checked. Raises StateError, or names a bad row."""
+    found = []
+    try:
+        file = ArrayFile.open(path, MAGIC, FORMAT)
+        for name, mine in _description(form).items():
+            if file.meta.get(name) != mine:
+                raise ArrayFileError(
+                    f"{path}: {name} must be {mine!r}; got {file.meta.get(name)!r}; name another file"
+                )
+        for player, side in enumerate(form.sides):
+            policy, sums = np.empty(side.n_slots), np.empty(side.n_slots)
+            file.read_into(f"policy{player}", policy)
+            file.read_into(f"sums{player}", sums)
+            normalize(side.first, sums, policy)
+            found.append(policy)
+    except ArrayFileError as error:
+        raise StateError(str(error)) from None
+    form.check((found[0], found[1]))
+    return found[0], found[1]
+
+
+def _description(form: PrivateMovesForm) -> dict[str, Any]:
+    return {"magic": MAGIC, "format": FORMAT, "game": form.game.name, "infosets": form.digest()}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.simd import LANES
-from cfr.public.sweep_arrays import swept_dtype
+from cfr.public.sweep_kernels import swept_dtype
 from cfr.public.swept_payoffs import swept_bytes
 from cfr.public.tree import PublicTree, grow_public, padded, past_forced
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes

@@ -9,40 +9,40 @@ Source: Johanson et al. 2011 (best response on the public tree), Zinkevich et al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cfr.engine.kernels import discount_table
+from cfr.engine.kernels import discounts_until
 from cfr.engine.resume import check_whole
-from cfr.public.sweep_arrays import Rules, SideArrays, new_side, release_side, set_round, swept_dtype
-from cfr.public.sweep_kernels import AVERAGE, BEST, CURRENT, LEARN, VALUE
-from cfr.public.sweeper import Sweep, Sweeper, usable_cores
+from cfr.public.sweep_kernels import (
+    AVERAGE,
+    CURRENT,
+    LEARN,
+    Rules,
+    SideArrays,
+    new_side,
+    release_side,
+    set_round,
+    swept_dtype,
+)
+from cfr.public.sweeper import Evaluation, Sweep, Sweeper, usable_cores
 from cfr.public.tree import PublicTree
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 
-__all__ = ["Evaluation", "PublicSolver", "PublicSolverError"]
+__all__ = ["PublicSolver", "PublicSolverError"]
+
+CHECKPOINT = "gs2-public-cfr"
+"""What the file of a saved run says that it is."""
+FORMAT = 2
+KEPT = ("regret", "prediction", "sums", "stamp", "free")
+"""Names in such a file, each behind it the number of a player; and of packed numbers what follows that."""
+SCALES = "_exponents"
 
 
 class PublicSolverError(ValueError):
     """Bad input to a solver of public trees: the rule, the value received and the next step."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What a pair of policies is worth, in payoffs.
-
-    value: expected payoff to player 0. best_response: what each player gets by best-responding alone.
-    """
-
-    value: float
-    best_response: tuple[float, float]
-
-    @property
-    def exploitability(self) -> float:
-        """NashConv / 2."""
-        return sum(self.best_response) / 2
 
 
 class PublicSolver:
@@ -78,17 +78,16 @@ class PublicSolver:
             new_side(tree, 0, self.dtype, predictive=v.predictive, held=not v.alternating),
             new_side(tree, 1, self.dtype, predictive=v.predictive, held=False),
         )
-        self._discounts = discount_table(0, float(self.variant.alpha), float(self.variant.beta))
+        self._discounts = discounts_until(np.zeros((0, 4)), 0, v)
 
     def rules(self) -> Rules:
         """Return what a sweep is told of the variant."""
-        return self.variant.clip, self.variant.predictive, self._noise, self._discounts
+        return bool(self.variant.clip), bool(self.variant.predictive), self._noise, self._discounts
 
     def run(self, n: int) -> None:
         """Run `n` more iterations. Raises PublicSolverError unless that is a whole number of at least 0."""
         last = self.iteration + check_whole("iterations", n, PublicSolverError)
-        if last >= len(self._discounts):
-            self._discounts = discount_table(2 * last, float(self.variant.alpha), float(self.variant.beta))
+        self._discounts = discounts_until(self._discounts, last, self.variant)
         while self.iteration < last:
             self._iterate(self.iteration + 1)
             self.iteration += 1
@@ -107,20 +106,46 @@ class PublicSolver:
     def evaluate(self, *, current: bool = False) -> Evaluation:
         """Return what the average policies are worth, or with `current` those of the last iteration."""
         which = CURRENT if current else AVERAGE
-        done = (self.iteration, self.iteration)
-
-        def value(player: int, mode: int) -> float:
-            sweep = Sweep(player, mode, which, done)
-            return float(self.sweeper.sweep(sweep, self.rules(), self.sides).sum(dtype=np.float64))
-
-        return Evaluation(value(0, VALUE), (value(0, BEST), value(1, BEST)))
+        return self.sweeper.evaluate(which, (self.iteration, self.iteration), self.rules(), self.sides)
 
     def resume_at(self, iteration: int) -> None:
         """Take the arrays of `sides` for those after so many iterations (`cfr.public.saved_run`)."""
         self.iteration = iteration
-        if iteration >= len(self._discounts):
-            v = self.variant
-            self._discounts = discount_table(2 * iteration, float(v.alpha), float(v.beta))
+        self._discounts = discounts_until(self._discounts, iteration, self.variant)
+
+    def restart(self) -> None:
+        """Begin anew."""
+        for name, array in self.kept().items():
+            array[:] = name.startswith("free")
+        self.resume_at(0)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what must be the same for a run to go on (`cfr.public.saved_run`)."""
+        tree, variant = self.tree, self.variant
+        numbers = {
+            **{name: repr(float(getattr(variant, name))) for name in ("alpha", "beta", "gamma")},
+            **{name: repr(bool(getattr(variant, name))) for name in ("clip", "predictive", "alternating")},
+        }
+        return {
+            "magic": CHECKPOINT,
+            "format": FORMAT,
+            "game": tree.game.name,
+            "variant": {"name": variant.name, **numbers},
+            "dtype": self.dtype.name,
+            "nodes": len(tree),
+            "private states": list(tree.n_private),
+            "tree": tree.digest(),
+        }
+
+    def kept(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that a run goes on from, by their names in a file."""
+        found: dict[str, NDArray[Any]] = {}
+        for player, (regret, prediction, sums, stamp, _, free, *_) in enumerate(self.sides):
+            for name, array in zip(KEPT, (regret, prediction, sums, stamp, free), strict=True):
+                if isinstance(array, tuple):
+                    array, found[f"{name}{player}{SCALES}"], _ = array
+                found[f"{name}{player}"] = array
+        return found
 
     def exploitability(self) -> float:
         """Return the average policies' NashConv / 2, in payoffs."""

@@ -3,9 +3,7 @@
 A sweep updates one player's regrets against the other's policy, and on its way adds that policy to the
 other's average, for its reach is at hand there. Subtrees that the opponent does not reach pay nothing and
 teach nothing: they are left out, and the discounts that they missed are made up for when they are met again.
-
-Vectors over private states lie in `vec`, a stack as long as the path. All arrays are borrowed; the tuples are
-described where `cfr.public.sweep_arrays` makes them.
+Vectors over private states lie in `vec`, a stack as long as the path.
 """
 
 from __future__ import annotations
@@ -13,9 +11,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cfr.engine.simd import LANES, above, any_nonzero, fma, maximum, select_positive, splat, store, take
-from cfr.public.payoff_kernels import add_payoffs
+from cfr.engine.borrowed import borrow
+from cfr.engine.simd import (
+    LANES,
+    Numbers,
+    above,
+    any_nonzero,
+    fma,
+    maximum,
+    select_positive,
+    splat,
+    store,
+    take,
+    zeros_packed,
+)
+from cfr.public.swept_payoffs import SweptPayoffs, add_payoffs
+from cfr.public.tree import PublicTree, padded
 from games.support.kernel import kernel
 
 __all__ = [
@@ -29,10 +42,72 @@ __all__ = [
     "STACK_FIELDS",
     "VALUE",
     "WHOLE",
-    "release",
+    "Job",
+    "Scratch",
+    "SideArrays",
+    "TreeArrays",
+    "new_side",
+    "policy_into",
+    "release_side",
+    "set_round",
     "sweep",
-    "write_policy",
+    "swept_dtype",
 ]
+
+Floats = NDArray[Any]
+"""float32 or float64, the type of the whole solver."""
+TreeArrays = tuple[
+    NDArray[np.int8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]
+]
+"""(player, first_edge, child, size, row) of a `PublicTree`."""
+SideArrays = tuple[Numbers, Numbers, Numbers, NDArray[np.int32], Numbers, Floats, int, int]
+"""What is kept of one player: (regret, prediction, sums, stamp, held, free, wide, private states); free
+[wide] is 1 for private states with which the player learns, 0 for those that go on as they began."""
+Scratch = tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats, Floats]
+"""(vec, stack, task_node, task_reach, task_value) of one thread."""
+Job = tuple[int, int, int, int, int, int, int, float, int, int, bool]
+"""(traverser, iteration t, what it does, which policies, phase, size of tasks, node, weight of the average,
+iterations in which the traverser's and the opponent's regrets were last updated, hold)."""
+Rules = tuple[bool, bool, float, NDArray[np.float64]]
+"""(clip, predictive, noise, discount table) of a variant."""
+
+
+def set_round(sides: tuple[SideArrays, SideArrays], t: int) -> None:
+    """Tell packed numbers the iteration that they are stored in."""
+    for side in sides:
+        if isinstance(side[0], tuple):
+            side[0][2][0] = t
+
+
+def swept_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the type of the numbers that sweeps count with, where those kept are of a type."""
+    return np.dtype(np.float32 if dtype == np.int16 else dtype)
+
+
+def new_side(tree: PublicTree, player: int, dtype: Any, *, predictive: bool, held: bool) -> SideArrays:
+    """Return a player's arrays before the first iteration.
+
+    dtype: float64 or float32; int16 for packed numbers. held: whether its regrets may be held back.
+    """
+    wide = padded(tree.n_private[player])
+    size = tree.n_rows[player] * wide
+
+    tick = np.zeros(1, np.int32)
+
+    def zeros(n: int) -> Numbers:
+        return zeros_packed(n, tick) if dtype == np.int16 else np.zeros(n, dtype)
+
+    return (
+        zeros(size),
+        zeros(size if predictive else LANES),
+        zeros(size),
+        np.zeros(len(tree), np.int32),
+        zeros(size if held else LANES),
+        np.ones(wide, swept_dtype(dtype)),
+        wide,
+        tree.n_private[player],
+    )
+
 
 WHOLE, GATHER, JOIN = 0, 1, 2
 """Phases: the whole subtree; its top, handing reaches to the tasks below it; the top again, from their
@@ -49,7 +124,7 @@ _NODE, _EDGE, _REACH, _VALUE, _BASE, _BLOCK = 0, 1, 2, 3, 4, 5
 @kernel(nogil=True)
 def _match(side: Any, node: int, row: int, n: int, vec: Any, at: int, which: int, rule: Any) -> None:
     """Write a side's policy at a node to vec[at:], [n, wide]; row: the node's first. rule: see `sweep`."""
-    wide, regret, prediction, sums, stamp = side[0], side[1], side[2], side[3], side[4]
+    regret, prediction, sums, stamp, _, _, wide, _ = side
     last, predictive, noise, positive_next, negative_next = rule
     threshold, equal, one = splat(regret, noise), splat(regret, 1.0 / n), splat(regret, 1.0)
     positive, negative = splat(regret, positive_next), splat(regret, negative_next)
@@ -81,7 +156,7 @@ def _match(side: Any, node: int, row: int, n: int, vec: Any, at: int, which: int
 @kernel(nogil=True)
 def _reach(side: Any, row: int, n: int, vec: Any, at: int, reach: int, weight: float) -> None:
     """Multiply a policy at vec[at:] by the reach at vec[reach:]; add weight times that to the sums."""
-    wide, sums = side[0], side[3]
+    wide, sums = side[6], side[2]
     weights = splat(vec, weight)
     start = row * wide
     for j in range(0, wide, LANES):
@@ -96,7 +171,7 @@ def _reach(side: Any, row: int, n: int, vec: Any, at: int, reach: int, weight: f
 @kernel(nogil=True)
 def _add_regrets(side: Any, start: int, at: int, gain: Any, rule: Any) -> None:
     """Add instantaneous regrets at one place. rule: (positive factor, negative factor, clip, predictive)."""
-    regret, prediction = side[1], side[2]
+    regret, prediction = side[0], side[1]
     positive, negative, clip, predictive = rule
     old = take(regret, start + at)
     new = fma(old, select_positive(old, splat(regret, positive), splat(regret, negative)), gain)
@@ -113,7 +188,7 @@ def _learn(side: Any, row: int, n: int, vec: Any, block: int, value: int, rule: 
 
     vec[block:] has the policy, then the values of its n actions.
     """
-    wide, held, free = side[0], side[5], side[7]
+    wide, held, free = side[6], side[4], side[5]
     start, q = row * wide, block + n * wide
     for j in range(0, wide, LANES):
         expected = splat(vec, 0.0)
@@ -167,23 +242,27 @@ def _reached(vec: Any, at: int, wide: int) -> bool:
 
 
 @kernel(nogil=True)
-def sweep(job: Any, variant: Any, tree: Any, sides: Any, payoff: Any, scratch: Any) -> int:
+def sweep(
+    job: Job,
+    rules: Rules,
+    tree: TreeArrays,
+    both: tuple[SideArrays, SideArrays],
+    payoffs: SweptPayoffs,
+    room: Scratch,
+) -> int:
     """Sweep the subtree of a node once; return how many tasks its top had.
 
-    job: (traverser, iteration t, what it does, which policies, phase, size of tasks, node, weight of the
-    average, iterations in which the traverser's and the opponent's regrets were last updated, hold).
-    variant: (clip, predictive, noise, discount). sides: the traverser's, the opponent's.
-    payoff: of the traverser's, see `cfr.public.payoff_kernels`.
-    scratch: (vec, stack, task_node, task_reach, task_value); vec begins with the opponent's reach at the
-    node, and the traverser's values are added to what follows it.
+    both: the sides of the traverser and of the opponent. payoffs: the traverser's. room: its `vec` begins
+    with the opponent's reach at the node, and the traverser's values are added to what follows it.
     """
     me, t, mode, which, phase, cut, root, weight, last_me, last_other, hold = job
-    clip, predictive, noise, discount = variant
-    player, first_edge, child, size, rows = tree
-    mine, other = sides
-    wide, other_wide = mine[0], other[0]
-    sizes = other[6], other_wide, wide
-    vec, stack, task_node, task_reach, task_value = scratch
+    clip, predictive, noise, table = rules
+    discount = borrow(table)
+    player, first_edge, child, size, rows = borrow(tree)
+    mine, other, payoff = borrow(both[0]), borrow(both[1]), borrow(payoffs)
+    wide, other_wide = mine[6], other[6]
+    sizes = other[7], other_wide, wide
+    vec, stack, task_node, task_reach, task_value = borrow(room)
     my_rule = (last_me, predictive, noise, discount[4 * last_me], discount[4 * last_me + 1])
     other_rule = (last_other, predictive, noise, discount[4 * last_other], discount[4 * last_other + 1])
     tasks = 0
@@ -221,7 +300,7 @@ def sweep(job: Any, variant: Any, tree: Any, sides: Any, payoff: Any, scratch: A
         if edge == first + n:
             if seat == me and phase != GATHER:
                 if mode == LEARN:
-                    stamp = mine[4]
+                    stamp = mine[3]
                     positive, negative = _discounts(stamp[node], t, discount)
                     rule = (positive, negative, clip, predictive)
                     _learn(mine, rows[node], n, vec, block, value, rule, hold)
@@ -259,28 +338,35 @@ def sweep(job: Any, variant: Any, tree: Any, sides: Any, payoff: Any, scratch: A
 
 
 @kernel(nogil=True)
-def write_policy(side: Any, nodes: Any, which: int, rule: Any, out: Any) -> None:
-    """Write a side's policy at all its nodes to `out`, in the layout of its regrets.
+def policy_into(
+    seat: int,
+    which: int,
+    last: int,
+    rules: Rules,
+    nodes: tuple[TreeArrays, SideArrays, Floats],
+) -> None:
+    """Write a player's policy to the last of `nodes` (tree, side, out), in the layout of its regrets.
 
-    nodes: (n, first_edge, rows, player, the seat) of the tree. rule: see `sweep`.
+    last: the iteration in which its regrets were last updated.
     """
-    n_nodes, first_edge, rows, player, seat = nodes
-    for node in range(n_nodes):
+    _, predictive, noise, discount = rules
+    player, first_edge, _, _, rows = nodes[0]
+    side, out = borrow(nodes[1]), borrow(nodes[2])
+    rule = (last, predictive, noise, discount[last, 0], discount[last, 1])
+    for node in range(len(player)):
         if player[node] == seat:
             n = first_edge[node + 1] - first_edge[node]
-            _match(side, node, rows[node], n, out, rows[node] * side[0], which, rule)
+            _match(side, node, rows[node], n, out, rows[node] * side[6], which, rule)
 
 
 @kernel(nogil=True)
-def release(side: Any, nodes: Any, t: int, variant: Any) -> None:
-    """Add the regrets that a side's sweep held back in iteration t.
-
-    nodes: (n, first_edge, rows, player, the seat) of the tree.
-    """
-    clip, predictive, _, discount = variant
-    n_nodes, first_edge, rows, player, seat = nodes
-    wide, stamp, held = side[0], side[4], side[5]
-    for node in range(n_nodes):
+def release_side(seat: int, t: int, rules: Rules, tree: TreeArrays, arrays: SideArrays) -> None:
+    """Add the regrets that a sweep of this seat's held back in iteration t."""
+    clip, predictive, _, table = rules
+    player, first_edge, _, _, rows = tree
+    side, discount = borrow(arrays), borrow(table)
+    wide, stamp, held = side[6], side[3], side[4]
+    for node in range(len(player)):
         if player[node] != seat:
             continue
         start, n = rows[node] * wide, first_edge[node + 1] - first_edge[node]

@@ -13,12 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from cfr.public.sweep_arrays import Floats, Job, Rules, Scratch, SideArrays, TreeArrays, sweep_node
-from cfr.public.sweep_kernels import GATHER, JOIN, STACK_FIELDS, WHOLE
+from cfr.public.sweep_kernels import (
+    BEST,
+    GATHER,
+    JOIN,
+    STACK_FIELDS,
+    VALUE,
+    WHOLE,
+    Floats,
+    Job,
+    Rules,
+    Scratch,
+    SideArrays,
+    TreeArrays,
+    sweep,
+)
 from cfr.public.swept_payoffs import swept_payoffs
 from cfr.public.tree import PublicTree, padded
 
-__all__ = ["Sweep", "Sweeper", "usable_cores"]
+__all__ = ["Evaluation", "Sweep", "Sweeper", "usable_cores"]
 
 TASKS = 256
 """About so many tasks a sweep is cut into."""
@@ -56,6 +69,22 @@ class Sweep:
         return (*numbers, self.updated[me], self.updated[1 - me], self.hold)
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """What a pair of policies is worth, in payoffs.
+
+    value: expected payoff to player 0. best_response: what each player gets by best-responding alone.
+    """
+
+    value: float
+    best_response: tuple[float, float]
+
+    @property
+    def exploitability(self) -> float:
+        """NashConv / 2."""
+        return sum(self.best_response) / 2
+
+
 class Sweeper:
     """The tree's arrays, the payoffs in a solver's type, and the threads that sweep.
 
@@ -65,7 +94,12 @@ class Sweeper:
     def __init__(self, tree: PublicTree, dtype: Any, threads: int) -> None:
         self.tree, self.dtype = tree, np.dtype(dtype)
         self.wide = padded(tree.n_private[0]), padded(tree.n_private[1])
-        self.arrays: TreeArrays = tree.player, tree.first_edge, tree.child, tree.size, tree.row
+        # In memory, and of one type for the compiler: those of a file can only be read.
+        player, size, child = (
+            np.require(a, requirements=["C", "W"]) for a in (tree.player, tree.size, tree.child)
+        )
+        first_edge, row = (np.require(a, requirements=["C", "W"]) for a in (tree.first_edge, tree.row))
+        self.arrays: TreeArrays = player, first_edge, child, size, row
         used, spare = tree.kinds_used, self._room()
         self.payoffs = tuple(swept_payoffs(tree.payoffs, used, p, self.dtype, spare) for p in (0, 1))
         cut = max(LEAST_TASK, len(tree) // TASKS)
@@ -129,6 +163,16 @@ class Sweeper:
             list(self._pool.map(work, self._idle))
         return self._run(self._top, what.job(JOIN, self._cut, 0), rules, pair, start)[0][:n]
 
+    def evaluate(
+        self, which: int, updated: tuple[int, int], rules: Rules, sides: tuple[SideArrays, SideArrays]
+    ) -> Evaluation:
+        """Return what policies are worth. which, updated: as of `Sweep`."""
+
+        def value(player: int, mode: int) -> float:
+            return float(self.sweep(Sweep(player, mode, which, updated), rules, sides).sum(dtype=np.float64))
+
+        return Evaluation(value(0, VALUE), (value(0, BEST), value(1, BEST)))
+
     def _run(
         self, scratch: Scratch, job: Job, rules: Rules, pair: tuple[SideArrays, SideArrays], reach: Floats
     ) -> tuple[Floats, int]:
@@ -137,7 +181,7 @@ class Sweeper:
         wide, other_wide = mine[6], other[6]
         vec[: wide + other_wide] = 0.0
         vec[: len(reach)] = reach
-        tasks = sweep_node(job, rules, self.arrays, pair, self.payoffs[job[0]], scratch)
+        tasks = sweep(job, rules, self.arrays, pair, self.payoffs[job[0]], scratch)
         return vec[other_wide : other_wide + wide].copy(), tasks
 
     def close(self) -> None:

@@ -8,12 +8,14 @@ of chance's probabilities multiplied in, one for each kind of terminal.
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.simd import LANES
+from cfr.public.array_file import raw_bytes
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.factored import FactoredGame, payoffs_at
@@ -98,6 +100,13 @@ class PublicTree:
         """Bytes of the tree's own arrays."""
         arrays = self.player, self.first_edge, self.child, self.size, self.row, self.payoffs
         return sum(array.nbytes for array in arrays)
+
+    def digest(self) -> str:
+        """Return a fingerprint of the shape: who acts where, with how many actions, leading where."""
+        found = 0
+        for array in (self.player, self.first_edge, self.child):
+            found = zlib.crc32(raw_bytes(np.ascontiguousarray(array)), found)
+        return f"{found:08x}"
 
     def below(self, node: int) -> PublicTree:
         """Return the public tree below a node, sharing the arrays that need no change."""

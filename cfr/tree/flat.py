@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from games.game import TERMINAL
 from games.support.contract import ContractError
 
-__all__ = ["EnumeratedTree", "FlatTree", "InvalidTree", "array_digest", "require_states"]
+__all__ = ["EnumeratedTree", "FlatTree", "InvalidTree", "Nodes", "array_digest", "require_states"]
+
+Nodes = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]]
+"""Fields of a tree as kernels take them: (parent, first_child, player, infoset, chance_prob)."""
 
 
 class InvalidTree(ContractError):
@@ -99,6 +102,11 @@ class FlatTree:
     def n_slots(self) -> int:
         """Return the number of (infoset, action) pairs, over all players."""
         return int(self.infoset_offset[-1])
+
+    @property
+    def nodes(self) -> Nodes:
+        """Return what kernels take."""
+        return self.parent, self.first_child, self.player, self.infoset, self.chance_prob
 
     @cached_property
     def slot_infoset(self) -> NDArray[np.int64]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree.budget import USUAL_BUDGET, GrowthWatch, TreeBudget
 from cfr.tree.flat import EnumeratedTree, FlatTree, InvalidTree
+from cfr.tree.memory import USUAL_BUDGET, GrowthWatch, TreeBudget
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
 
@@ -235,7 +235,7 @@ def _expand(
                 source = np.repeat(offset[first[number]] - offset, sub.counts) + np.arange(len(kept))
                 keep = np.ones(len(values), bool) if keep is None else keep
                 keep[at] &= kept[source]
-        out.add_infosets(keys, acting[key_rows], open_rows[key_rows] + out.n_nodes)
+        out.decisions.append((keys, acting[key_rows], open_rows[key_rows] + out.n_nodes))
     player[open_rows] = acting
 
     if keep is not None and not keep.all():
@@ -264,23 +264,18 @@ def _select(actions: Ragged, mask: NDArray[np.bool_]) -> tuple[Ragged, NDArray[n
     return Ragged.from_counts(actions.counts[mask], actions.values[at]), at
 
 
+@dataclass
 class _Arrays:
-    """Per-level pieces of a tree under construction."""
+    """Pieces of a tree under construction: of each level, and of the (keys, players, nodes) of decisions."""
 
-    def __init__(self) -> None:
-        self.n_nodes = 0
-        self.n_truncated = 0
-        self.levels: list[tuple[_Level, NDArray[np.int8], NDArray[np.float64], NDArray[np.int32]]] = []
-        self.keys: list[NDArray[np.uint64]] = []
-        self.key_players: list[NDArray[np.int8]] = []
-        self.key_nodes: list[NDArray[np.int64]] = []
-
-    def add_infosets(
-        self, keys: NDArray[np.uint64], players: NDArray[np.int8], nodes: NDArray[np.int64]
-    ) -> None:
-        self.keys.append(keys)
-        self.key_players.append(players)
-        self.key_nodes.append(nodes)
+    n_nodes: int = 0
+    n_truncated: int = 0
+    levels: list[tuple[_Level, NDArray[np.int8], NDArray[np.float64], NDArray[np.int32]]] = field(
+        default_factory=list
+    )
+    decisions: list[tuple[NDArray[np.uint64], NDArray[np.int8], NDArray[np.int64]]] = field(
+        default_factory=list
+    )
 
     def add_level(
         self,
@@ -308,19 +303,12 @@ class _Arrays:
         else:
             action = np.zeros(sizes[0], np.int64)
 
+        nobody = np.zeros((0, game.key_width), np.uint64), np.zeros(0, np.int8), np.zeros(0, np.int64)
+        parts: list[Any] = [np.concatenate(part) for part in zip(nobody, *self.decisions, strict=True)]
+        keys, players, nodes = parts
+        first, number = _unique_infosets(keys, players)
         infoset = np.full(len(player), -1, np.int32)
-        if self.keys:
-            keys = np.concatenate(self.keys)
-            players = np.concatenate(self.key_players)
-            nodes = np.concatenate(self.key_nodes)
-            first, number = _unique_infosets(keys, players)
-            infoset[nodes] = number
-            infoset_key, infoset_player = keys[first], players[first]
-            sizes_i = n_children[nodes[first]].astype(np.int64)
-        else:
-            infoset_key = np.zeros((0, game.key_width), np.uint64)
-            infoset_player = np.zeros(0, np.int8)
-            sizes_i = np.zeros(0, np.int64)
+        infoset[nodes] = number
         kind: type[FlatTree] = EnumeratedTree if keep_states else FlatTree
         return kind(
             parent=np.concatenate([level.parent for level, *_ in self.levels]),
@@ -332,9 +320,9 @@ class _Arrays:
             level_offsets=level_offsets,
             terminal=np.flatnonzero(player == TERMINAL).astype(np.int32),
             returns=np.concatenate([r for *_, r, _ in self.levels]),
-            infoset_player=infoset_player,
-            infoset_offset=np.concatenate(([0], np.cumsum(sizes_i))).astype(np.int64),
-            infoset_key=infoset_key,
+            infoset_player=players[first],
+            infoset_offset=np.concatenate(([0], np.cumsum(n_children[nodes[first]]))).astype(np.int64),
+            infoset_key=keys[first],
             action=action,
             states=np.concatenate([level.states for level, *_ in self.levels]) if keep_states else None,
             teams=tuple(game.teams),

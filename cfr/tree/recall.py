@@ -7,12 +7,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree.flat import FlatTree, InvalidTree
+from cfr.tree.flat import FlatTree, InvalidTree, Nodes
 from games.game import Game
 from games.support.array_types import Array
 from games.support.kernel import kernel
 
-__all__ = ["ImperfectRecall", "infoset_parent_slot", "own_slots"]
+__all__ = ["ImperfectRecall", "infoset_parent_slot", "infoset_parent_slots", "own_slots"]
 
 
 class ImperfectRecall(InvalidTree):
@@ -55,7 +55,7 @@ def _state_at(tree: FlatTree, node: int, game: Game) -> Array:
 def own_slots(tree: FlatTree, player: int) -> NDArray[np.int64]:
     """Return the player's last own slot before each node, [N] int64; -1 if none."""
     own = np.empty(tree.n_nodes, np.int64)
-    _own_slot(tree.parent, tree.first_child, tree.player, tree.infoset, tree.infoset_offset, player, own)
+    _own_slot(tree.nodes, tree.infoset_offset, player, own)
     return own
 
 
@@ -84,16 +84,17 @@ def infoset_parent_slot(
     return parent
 
 
+def infoset_parent_slots(tree: FlatTree, *, recall: bool = True) -> NDArray[np.int64]:
+    """Return its player's own slot before each infoset, [I] int64; as `infoset_parent_slot`."""
+    found = np.full(tree.n_infosets, -1, np.int64)
+    for seat in np.unique(tree.infoset_player).tolist():
+        found = np.maximum(found, infoset_parent_slot(tree, seat, recall=recall))
+    return found
+
+
 @kernel(lazy=True)
-def _own_slot(
-    parent: NDArray[np.int32],
-    first_child: NDArray[np.int32],
-    player: NDArray[np.int8],
-    infoset: NDArray[np.int32],
-    infoset_offset: NDArray[np.int64],
-    me: int,
-    own: NDArray[np.int64],
-) -> None:
+def _own_slot(nodes: Nodes, infoset_offset: NDArray[np.int64], me: int, own: NDArray[np.int64]) -> None:
+    parent, first_child, player, infoset, _ = nodes
     for node in range(len(parent)):
         up = parent[node]
         if up < 0:

@@ -27,8 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.bundles import BASE, ROWS, WIDE, SideLayout
-from cfr.engine.layout import Layout
+from cfr.engine.layout import BASE, ROWS, WIDE, Layout, SideLayout
 from cfr.sequence_form import SequenceForm
 from cfr.solver import Solver
 from games.support.kernel import kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -66,16 +66,7 @@ class _Particles:
     met: NDArray[np.bool_]
 
     def take(self, rows: NDArray[Any]) -> _Particles:
-        return _Particles(
-            self.states[rows],
-            self.of[rows],
-            self.at[rows],
-            self.chance[rows],
-            self.players[rows],
-            self.stands[rows],
-            self.target[rows],
-            self.met[rows],
-        )
+        return _Particles(*(getattr(self, part.name)[rows] for part in fields(self)))
 
 
 @dataclass(eq=False)

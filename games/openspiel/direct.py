@@ -10,7 +10,6 @@ perfect recall when it is loaded (`games.check`).
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from hashlib import blake2b
@@ -37,12 +36,11 @@ from games.openspiel.telling import (
     texts_of,
 )
 from games.ragged import Ragged
+from games.simple import LineGame
 from games.support.array_types import Array
 
 __all__ = ["DirectOpenSpielGame", "load_any_openspiel"]
 
-REMEMBERED = 50_000
-"""States of OpenSpiel's that are kept, one or two kilobytes each; others are played again when asked for."""
 LONGEST = 25_000
 """Actions of the longest line; a state takes 2 or 4 bytes for each."""
 CHECKED_WIDTH, CHECKED = 64, 1_000
@@ -69,7 +67,7 @@ class _Place:
     words: dict[int, str] = field(default_factory=dict)
 
 
-class DirectOpenSpielGame(TwoPlayerGame):
+class DirectOpenSpielGame(LineGame[_Place]):
     """An OpenSpiel game of perfect recall, of any size, without its tree.
 
     text: OpenSpiel's own game string, nested games included. check: hold a sample against the contract; where
@@ -78,7 +76,8 @@ class DirectOpenSpielGame(TwoPlayerGame):
     Raises GameError as `OpenSpielGame` does, and for a game that fails the check.
     """
 
-    key_width: int = 2
+    remembered = 50_000
+    """Of OpenSpiel's states, one or two kilobytes each; others are played again when asked for."""
     not_factored = ""
     one_by_one = True
 
@@ -101,8 +100,6 @@ class DirectOpenSpielGame(TwoPlayerGame):
         most = max(self._game.num_distinct_actions(), self._game.max_chance_outcomes())
         kind = np.int16 if most <= np.iinfo(np.int16).max else np.int32
         self._dtype = np.dtype([("length", np.int32), ("moves", kind, (longest,))])
-        self._known: OrderedDict[bytes, _Place] = OrderedDict()
-        self._named: OrderedDict[str, Infoset] = OrderedDict()
         if check:
             self._check()
 
@@ -139,9 +136,6 @@ class DirectOpenSpielGame(TwoPlayerGame):
         """Load the game again."""
         self.__init__(check=False, **state)  # type: ignore[misc]  # the only way to make one again
 
-    def root(self) -> Array:
-        return np.zeros(1, self._dtype)
-
     def player(self, states: Array) -> NDArray[np.int8]:
         return np.array([mover(position) for position in self._positions(states)], np.int8)
 
@@ -153,17 +147,6 @@ class DirectOpenSpielGame(TwoPlayerGame):
     def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
         ways = [outcomes(position)[1] for position in self._positions(states)]
         return np.array([prob for row in ways for _, prob in row], np.float64)
-
-    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
-        after = states[rows]
-        length = after["length"]
-        after["moves"][np.arange(len(after)), length] = actions
-        after["length"] = length + 1
-        places = self._places(states)
-        for name, row, action in zip(_names(after), rows.tolist(), np.asarray(actions).tolist(), strict=True):
-            if name not in self._known:
-                self._remember(name, self._after(places[row], action))
-        return after
 
     def returns(self, states: Array) -> NDArray[np.float64]:
         given = [position.returns() for position in self._positions(states)]
@@ -190,25 +173,24 @@ class DirectOpenSpielGame(TwoPlayerGame):
         return whole if np.array_equal(whole, found) else found
 
     def action_text(self, state: Array, action: Array) -> str:
-        place = self._places(np.asarray(state).reshape(1))[0]
+        place = self._place(state)
         if not place.words:
             ids = [choice for choice, _ in outcomes(place.position)[1]]
             place.words.update(zip(ids, texts_of(place.position, ids), strict=True))
         return place.words[int(action)]
 
     def state_text(self, state: Array) -> str:
-        position = self._position(state)
+        position = self._place(state).position
         played = " ".join(str(action) for action in position.history())
         told = joined_lines(str(position))
         return f"{told} | actions {played}" if played else told or "the start"
 
     def infoset_text(self, state: Array, player: int) -> str:
-        role, known = self._known_at(self._places(np.asarray(state).reshape(1))[0], player)
+        role, known = self._known_at(self._place(state), player)
         text = infoset_line(role, str(known), player)
         if (name := normal_text(text)) not in self._named:
-            self._named[name] = Infoset(player, tuple(int(w) for w in _hashed([(role, known)])[0]), text)
-            if len(self._named) > REMEMBERED:
-                self._named.popitem(last=False)
+            key = tuple(int(w) for w in _hashed([(role, known)])[0])
+            self._keep(self._named, name, Infoset(player, key, text))
         return text
 
     def parse_infoset(self, text: str) -> Infoset:
@@ -219,34 +201,25 @@ class DirectOpenSpielGame(TwoPlayerGame):
         wanted = normal_text(text)
         for player in range(self.num_players):
             if wanted.startswith(f"p{player}") and (wanted in self._named or self._found(wanted, player)):
-                return self._named[wanted]
+                found: Infoset = self._named[wanted]
+                return found
         raise unknown_infoset(self, text, max_states=LISTED)
-
-    def _position(self, state: Array) -> Any:
-        return self._positions(np.asarray(state).reshape(1))[0]
 
     def _positions(self, states: Array) -> list[Any]:
         """Return OpenSpiel's own state at each line."""
         return [place.position for place in self._places(states)]
 
-    def _places(self, states: Array) -> list[_Place]:
-        """Return the place that each line leads to."""
-        found = []
-        for row, name in enumerate(_names(states)):
-            place = self._known.get(name)
-            if place is None:
-                place = self._start()
-                for action in states["moves"][row][: states["length"][row]].tolist():
-                    place = self._after(place, action)
-                self._remember(name, place)
-            found.append(place)
-        return found
+    def _made(self, moves: list[int], line: bytes) -> _Place:
+        place = self._start()
+        for move in moves:
+            place = self._after(place, move, line)
+        return place
 
     def _start(self) -> _Place:
         position = self._game.new_initial_state()
         return _Place(position, [self._teller.first(position, seat) for seat in range(self.num_players)])
 
-    def _after(self, place: _Place, action: int) -> _Place:
+    def _after(self, place: _Place, action: int, line: bytes) -> _Place:
         position = place.position.child(action)
         if not self._teller.remembers:  # what nobody asks for is not written out
             return _Place(position, [None] * self.num_players)
@@ -262,11 +235,6 @@ class DirectOpenSpielGame(TwoPlayerGame):
         role = ACTS if who == player else OVER if who == TERMINAL else OTHER_ACTS
         told = place.told[player]
         return role, self._teller.first(place.position, player) if told is None else told
-
-    def _remember(self, name: bytes, place: _Place) -> None:
-        self._known[name] = place
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
 
     def openspiel_game(self) -> Any:
         """Return OpenSpiel's own game, in which players move one after the other."""
@@ -319,14 +287,6 @@ def load_any_openspiel(text: str, *, general_sum: bool = False) -> TwoPlayerGame
             raise GameError(f"{error}; and {large}") from error
     game.not_factored = why
     return game
-
-
-def _names(states: Array) -> list[bytes]:
-    """Return each line as bytes, without what is not played yet."""
-    return [
-        line[:length].tobytes()
-        for line, length in zip(states["moves"], states["length"].tolist(), strict=True)
-    ]
 
 
 def _hashed(known: list[tuple[int, Told]]) -> NDArray[np.uint64]:

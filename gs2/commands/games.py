@@ -181,8 +181,16 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
     import numpy as np
 
     from cfr.public.public_size import estimate_public_size
-    from cfr.tree.budget import CFR_SECONDS, seconds_per_history, words_of_seconds
-    from cfr.tree.memory import CFR_BYTES, SEARCH_BYTES, bytes_per_history, memory_limit, words_of_bytes
+    from cfr.tree.memory import (
+        CFR_BYTES,
+        CFR_SECONDS,
+        SEARCH_BYTES,
+        bytes_per_history,
+        memory_limit,
+        seconds_per_history,
+        words_of_bytes,
+        words_of_seconds,
+    )
     from games.infosets.factored import FactoredGame
     from games.infosets.private_moves import PrivateMovesGame
     from games.size import Count, estimate_size

@@ -114,7 +114,7 @@ def blueprint(
     from cfr.policies.lock import LockedTree
     from cfr.policies.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
     from cfr.policies.policy_words import policy_words, save_policy_json
-    from cfr.private_moves.saved_run import is_private_run
+    from cfr.private_moves.solver import is_private_run
     from cfr.sequence_form import is_two_sided, sequence_form
     from cfr.solver import Solver
     from cfr.tree import grow
@@ -370,7 +370,7 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
     With --lock it is measured in the locked game: everyone plays as the lock has it, and nobody can deviate
     there.
     """
-    from cfr.private_moves.saved_run import is_private_run
+    from cfr.private_moves.solver import is_private_run
     from cfr.public.policies.policy_file import is_public_policy
     from gs2.policies.private_moves import is_computed_privately, measured_privately
 
@@ -428,7 +428,7 @@ def print_measured(game: Game, policy: str, as_json: bool, opened: PublicPolicy 
     policy: its name. opened: the policy on a public tree; None for that in the file of this name.
     """
     from cfr.public.policies.policy_file import is_public_policy, open_public_policy
-    from cfr.public.policies.policy_values import evaluate_policy
+    from cfr.public.policies.public_policy import evaluate_policy
     from cfr.public.sweeper import usable_cores
     from gs2.policies.private_moves import measured_privately
     from gs2.policies.profile_worth import worth_of_two

@@ -41,7 +41,7 @@ from blueprint.protocol import (
 )
 from cfr.policies.policy import load_policy
 from cfr.private_moves.form import list_private_moves
-from cfr.private_moves.saved_run import is_private_run
+from cfr.private_moves.solver import is_private_run
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from cfr.tree.memory import TooLarge
 from games.game import Game

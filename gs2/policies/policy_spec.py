@@ -12,7 +12,7 @@ from blueprint.choosing import soft_shares
 from cfr.policies.policy import load_policy, uniform_policy
 from cfr.policies.policy_words import load_policy_json, read_policy_json
 from cfr.private_moves.form import list_private_moves
-from cfr.private_moves.saved_run import is_private_run, load_private_policy
+from cfr.private_moves.solver import is_private_run, load_private_policy
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from cfr.sequence_form import SequenceForm
 from cfr.solver import solve

@@ -13,13 +13,8 @@ from blueprint.protocol import Blueprint
 from cfr.best_response import best_response_values
 from cfr.policies.policy import PolicyError
 from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
-from cfr.private_moves.saved_run import (
-    is_private_run,
-    load_private_policy,
-    load_private_run,
-    save_private_run,
-)
-from cfr.private_moves.solver import PrivateMovesSolver
+from cfr.private_moves.solver import PrivateMovesSolver, is_private_run, load_private_policy
+from cfr.public.saved_run import load_checkpoint, save_checkpoint
 from cfr.sequence_form import sequence_form
 from cfr.tree import grow
 from cfr.variants import Variant
@@ -148,7 +143,7 @@ class PrivateRun(SolverRun[PrivateMovesSolver]):
             )
         run = cls(PrivateMovesSolver(list_private_moves(game), row, threads=settings.threads), output)
         if there and output is not None:
-            load_private_run(output, run._solver)
+            load_checkpoint(output, run._solver)
             run.resumed = True
         else:
             run.save()
@@ -162,7 +157,7 @@ class PrivateRun(SolverRun[PrivateMovesSolver]):
     def save(self) -> None:
         """Save the state."""
         if self.run_file is not None:
-            save_private_run(self.run_file, self._solver)
+            save_checkpoint(self.run_file, self._solver)
 
     def finish(self, tell: Callable[[str], None] = lambda words: None) -> None:
         """Save the state, which the policy is part of."""

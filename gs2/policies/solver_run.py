@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from cfr.public.public_solver import Evaluation
+from cfr.public.sweeper import Evaluation
 
 __all__ = ["Settings", "SolverRun"]
 

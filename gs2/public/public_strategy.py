@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.public_solver import PublicSolver
-from cfr.public.sweep_arrays import Rules, SideArrays, policy_into
-from cfr.public.sweep_kernels import AVERAGE, BEST, CURRENT, POLICY, VALUE
+from cfr.public.sweep_kernels import AVERAGE, BEST, CURRENT, POLICY, VALUE, Rules, SideArrays, policy_into
 from cfr.public.sweeper import Sweep, Sweeper, usable_cores
 from cfr.public.tree import PublicTree, padded, past_forced, path_to
 from games.support.array_types import Array

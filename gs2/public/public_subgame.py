@@ -15,8 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
-from cfr.public.sweep_arrays import Rules, SideArrays, new_side, policy_into
-from cfr.public.sweep_kernels import AVERAGE, BEST, CURRENT, LEARN, VALUE
+from cfr.public.sweep_kernels import (
+    AVERAGE,
+    BEST,
+    CURRENT,
+    LEARN,
+    VALUE,
+    Rules,
+    SideArrays,
+    new_side,
+    policy_into,
+)
 from cfr.public.sweeper import Sweep, Sweeper
 from cfr.public.tree import PublicTree, padded
 from cfr.variants import REGRET_NOISE, Variant

@@ -10,8 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from cfr.engine import layout as layouts
-from cfr.engine.bundles import MEMBERS
-from cfr.engine.layout import Layout, make_layout
+from cfr.engine.layout import MEMBERS, Layout, make_layout
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form, transpose
 from cfr.solver import Solver
 from cfr.tree import InvalidTree, grow

@@ -210,5 +210,5 @@ def check_quickly(game: Game, rng: np.random.Generator, **limits: Any) -> CheckR
     """
     with pytest.MonkeyPatch.context() as patch:
         for name, many, few in (("INFOSETS", 8, 4), ("RUNS", 48, 12), ("DRAWS", 400, 100)):
-            patch.setattr(f"games.infosets.check_sampling.{name}", amount(many, few))
+            patch.setattr(f"games.check.{name}", amount(many, few))
         return check_game(game, rng, **limits)

@@ -114,7 +114,7 @@ def test_generated_games_written_simply_have_the_same_trees() -> None:
 def test_rows_outlive_what_is_remembered_and_the_process_that_made_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("games.simple.REMEMBERED", 5)
+    monkeypatch.setattr(SimpleGame, "remembered", 5)
     game = SimpleKuhn()
     tree = cfr.grow(game)
     again, states = pickle.loads(pickle.dumps((game, tree.states)))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cfr.anchored import FLOOR, Anchor
-from cfr.engine.mirror_kernels import COOLING, RATE
+from cfr.anchored import COOLING, FLOOR, RATE, Anchor
 from cfr.tree import FlatTree
 
 

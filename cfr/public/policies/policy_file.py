@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.public.array_file import ArrayFile, ArrayFileError, Member, is_array_file, write_arrays
-from cfr.public.policies.public_play import PublicPolicyError
-from cfr.public.policies.public_policy import PublicPolicy, policy_rows
+from cfr.public.policies.public_policy import PublicPolicy, PublicPolicyError, policy_rows
 from cfr.public.policies.state_index import StateIndex, index_states
 from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree
@@ -48,25 +47,24 @@ def save_public_policy(
     source: PublicSolver | PublicPolicy,
     *,
     bits: int = 32,
-    index: StateIndex | None = None,
-    note: str | None = None,
 ) -> None:
     """Write a solver's average policy, or one in memory; a solver's is made piece by piece, never as a whole.
 
-    bits: of a probability, 32 or 16 (see the module). index: of the tree, if it is known already.
+    bits: of a probability, 32 or 16 (see the module).
     Raises FileProblem if it cannot be written, PublicPolicyError for other bits.
     """
     if bits not in _KINDS:
         raise PublicPolicyError(f"bits must be 16 or 32; got {bits}")
     tree = source.tree
-    index = index or (source.index if isinstance(source, PublicPolicy) else index_states(tree))
-    if note is None and isinstance(source, PublicSolver):
-        note = f"{source.variant.name}, {source.iteration} iterations"
+    if isinstance(source, PublicSolver):
+        index, note = index_states(tree), f"{source.variant.name}, {source.iteration} iterations"
+    else:
+        index, note = source.index, source.note
     meta = {
         "magic": MAGIC,
         "format": FORMAT,
         "game": tree.game.name,
-        "note": note if note is not None else getattr(source, "note", ""),
+        "note": note,
         "n_private": list(tree.n_private),
         "n_rows": list(tree.n_rows),
         "depth": tree.depth,

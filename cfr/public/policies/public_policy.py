@@ -1,32 +1,78 @@
-"""The policy of both players on a public tree as a Blueprint, with exact values; and that of a solver."""
+"""The policy of both players on a public tree as a Blueprint, with exact values; and that of a solver.
+
+A policy gives probabilities by node, by infoset, or at histories. Its numbers may lie in a file
+(`cfr.public.policies.policy_file`), of which only the pages of what is looked up are read.
+
+Values, at any history and against best responses, are counterfactual sums of a sweep below a node, divided by
+the chance and the reach with which the other may be there. Those of a node are kept, for a search asks again
+and again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.engine.kernels import discount_table
 from cfr.engine.simd import unpacked
-from cfr.public.policies.policy_values import PolicyValues
-from cfr.public.policies.public_play import PublicPlay
+from cfr.public.array_file import ArrayFile, ArrayFileError
+from cfr.public.policies.state_index import StateIndex, ends_ahead, index_states, private_numbers
 from cfr.public.public_solver import PublicSolver
-from cfr.public.tree import padded
-from games.game import Game
+from cfr.public.sweep_kernels import POLICY, VALUE, Rules, new_side
+from cfr.public.sweeper import Evaluation, Sweep, Sweeper
+from cfr.public.tree import PublicTree, PublicTreeError, padded, past_forced, path_to, require_public_tree
+from games.game import CHANCE, TERMINAL, Game, Infoset
+from games.infosets.factored import FactoredGame
+from games.infosets.histories import follow_lines
+from games.infosets.sampling import sample_infoset
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.kernel import kernel
 
-__all__ = ["PublicPolicy", "policy_rows"]
+__all__ = [
+    "PublicPolicy",
+    "PublicPolicyError",
+    "evaluate_policy",
+    "policy_rows",
+]
 
-ROWS = 1 << 16
-"""About so many rows are made at once."""
+
+class PublicPolicyError(ValueError):
+    """A policy on a public tree, or its file, that does not fit: the rule, what was received, what to do."""
 
 
-class PublicPolicy(PublicPlay):
-    """The policy of both players on the whole public tree of a factored game; a Blueprint."""
+class PublicPolicy:
+    """The policy of both players on the whole public tree of a factored game; a Blueprint.
+
+    tree: the public tree. rows: of each player, [rows, private states], numbers in proportion to which it
+    acts. name: what it is called in results. note: how it was made, in words.
+    """
+
+    def __init__(
+        self,
+        tree: PublicTree,
+        rows: tuple[NDArray[Any], NDArray[Any]],
+        index: StateIndex | None = None,
+        *,
+        name: str = "public",
+        note: str = "",
+        file: ArrayFile | None = None,
+    ) -> None:
+        for player in (0, 1):
+            wanted = tree.n_rows[player], tree.n_private[player]
+            if rows[player].shape != wanted:
+                raise PublicPolicyError(
+                    f"{tree.game.name}: player {player} must have {wanted} (rows, private states); got "
+                    f"{rows[player].shape}"
+                )
+        self.tree, self.rows = tree, rows
+        self.name, self.note, self.file = name, note, file
+        self.index = index_states(tree) if index is None else index
+        self._tree_is_known = False
 
     @classmethod
     def of(cls, solver: PublicSolver, *, current: bool = False) -> PublicPolicy:
@@ -74,6 +120,397 @@ class PublicPolicy(PublicPlay):
         self.check_tree()
         return PolicyValues(self)
 
+    @property
+    def game(self) -> FactoredGame:
+        """Return the game whose policy it is."""
+        return self.tree.game
+
+    @property
+    def bits(self) -> int:
+        """Return the bits that a probability takes."""
+        return 8 * self.rows[0].itemsize
+
+    def at(self, states: Array) -> NDArray[np.int64]:
+        """Return the nodes of histories or public states at which somebody has a choice, [n] int64.
+
+        Raises PublicPolicyError for one at which nobody has, or of another game's.
+        """
+        nodes = self.index.find(self.game.public_state(states))
+        if (nodes >= len(self.tree)).any():
+            raise self.damaged()
+        if (nodes < 0).any():
+            state = states[int(np.argmax(nodes < 0))]
+            raise PublicPolicyError(
+                f"{self.game.name}: a state must be a decision after the deal; got "
+                f"{self.game.state_text(state)!r}; is the policy of this game?"
+            )
+        return nodes
+
+    def probs(self, node: int) -> NDArray[np.float64]:
+        """Return the probability of each action at a node for each private state, [private, actions] float64.
+
+        Raises PublicPolicyError where chance decides, or if there is no such node.
+        """
+        if not 0 <= node < len(self.tree) or self.tree.player[node] == CHANCE:
+            raise PublicPolicyError(f"a node must be in [0, {len(self.tree)}) and a player's; got {node}")
+        player = int(self.tree.player[node])
+        first, n = int(self.tree.row[node]), int(self.tree.first_edge[node + 1] - self.tree.first_edge[node])
+        if not 0 <= first <= len(self.rows[player]) - n:
+            raise self.damaged()
+        numbers = np.array(self.rows[player][first : first + n], np.float64)
+        mass = numbers.sum(axis=0)
+        self._require_sound(numbers, mass)
+        found: NDArray[np.float64] = (numbers / mass).T
+        return found
+
+    def infoset(self, infoset: Infoset | str) -> NDArray[np.float64]:
+        """Return the probabilities at an infoset, [actions] float64 in the game's order.
+
+        infoset: with its key, or its name. Raises GameError for an unknown name, PublicPolicyError for one at
+        which its player does not decide.
+        """
+        game = self.game
+        asked = game.parse_infoset(infoset) if isinstance(infoset, str) else infoset
+        states = self.history(asked)
+        if game.player(states)[0] != asked.player:
+            raise PublicPolicyError(f"{game.name}: player {asked.player} must decide at {asked.text!r}")
+        return self.policy(game, states, asked.player, game.actions(states))
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64, all legal actions in the game's order.
+
+        Raises PublicPolicyError for another game, states of another player, or other actions.
+        """
+        self.require_game(game)
+        out = np.ones(len(actions.values))
+        choice = np.flatnonzero(actions.counts != 1)
+        if not len(choice):
+            return out
+        tree, picked = self.tree, actions.take(choice)
+        nodes, own = self.located(states[choice], player)
+        first = tree.first_edge[nodes]
+        if (tree.player[nodes] != player).any() or not np.array_equal(
+            tree.first_edge[nodes + 1] - first, picked.counts
+        ):
+            raise PublicPolicyError(
+                f"{game.name}: actions must be all legal ones where player {player} acts, in the game's order"
+            )
+        rows = picked.rows
+        within = np.arange(len(rows)) - picked.offsets[:-1][rows]
+        try:
+            numbers = self.rows[player][tree.row[nodes][rows] + within, own[rows]].astype(np.float64)
+        except IndexError:
+            raise self.damaged() from None
+        mass = np.bincount(rows, numbers, len(picked)).astype(np.float64)
+        self._require_sound(numbers, mass)
+        out[(actions.counts != 1)[actions.rows]] = numbers / mass[rows]
+        return out
+
+    def check(self, names: Iterable[str] | None = None) -> None:
+        """Raise PublicPolicyError if the checksums of its file's arrays, or some of them, are wrong."""
+        try:
+            if self.file is not None:
+                self.file.check(names)
+        except ArrayFileError as error:
+            raise PublicPolicyError(str(error)) from None
+
+    def check_tree(self) -> None:
+        """Raise PublicPolicyError unless the tree can be swept; every sweep asks first.
+
+        All of it is read the first time, without the probabilities: their checksums are for `check`.
+        """
+        if self._tree_is_known:
+            return
+        if self.file is not None:
+            self.check(name for name in self.file.names if not name.startswith("probs"))
+        try:
+            require_public_tree(self.tree)
+        except PublicTreeError as error:
+            raise PublicPolicyError(
+                f"{self.name}: its tree is damaged: {error}; make it again with `gs2 blueprint`"
+            ) from None
+        if self.file is not None:
+            self.file.let_go()
+        self._tree_is_known = True
+
+    def located(self, states: Array, player: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (node, private state that `player` holds) of histories, [n] int64 each.
+
+        Raises PublicPolicyError as `at`.
+        """
+        return self.at(states), self.held(self.game.public_state(states), states, player)
+
+    def held(self, public: Array, states: Array, player: int) -> NDArray[np.int64]:
+        """Return the private state that a player holds at each history, [n] int64.
+
+        public: their public states. Raises PublicPolicyError where it holds none, before the dealing is over.
+        """
+        own = private_numbers(self.game, public, states, player)
+        if (own < 0).any():
+            text = self.game.infoset_text(states[int(np.argmax(own < 0))], player)
+            raise PublicPolicyError(f"{self.game.name}: the dealing must be over; got {text!r}")
+        return own
+
+    def line_to(self, infoset: Infoset) -> Array:
+        """Return the public actions on the way to an infoset, from the end of the dealing on."""
+        line, state = self._line(infoset), self.game.root()
+        at = 0
+        while at < len(line) and self.game.player(state)[0] == CHANCE:
+            state = self.game.step(state, np.zeros(1, np.int64), line[at : at + 1])
+            at += 1
+        return line[at:]
+
+    def _line(self, infoset: Infoset) -> Array:
+        """Return the actions of one history of an infoset, from the root."""
+        rng, own = np.random.default_rng(0), getattr(self.game, "sample_histories", None)
+        if own is not None:
+            lines: Ragged = own(infoset, 1, rng)
+            return lines[0]
+        return sample_infoset(self.game, infoset, 1, rng).lines[0]
+
+    def history(self, infoset: Infoset) -> Array:
+        """Return one history of an infoset, a batch of one."""
+        line = self._line(infoset)
+        return follow_lines(self.game, Ragged.from_counts(np.array([len(line)]), line))[0]
+
+    def require_game(self, game: Game) -> None:
+        """Raise PublicPolicyError unless this is the policy's game."""
+        if game.name != self.game.name:
+            raise PublicPolicyError(f"{self.name}: it is a policy of {self.game.name}; got {game.name}")
+
+    def _require_sound(self, numbers: NDArray[np.float64], mass: NDArray[np.float64]) -> None:
+        if not (np.isfinite(mass).all() and (mass > 0).all() and (numbers >= 0).all()):
+            raise self.damaged()
+
+    def damaged(self) -> PublicPolicyError:
+        """Return the error for numbers that no policy has."""
+        return PublicPolicyError(f"{self.name}: the file is damaged; make it again with `gs2 blueprint`")
+
+
+ROWS = 1 << 16
+"""About so many rows are read or made at once."""
+KEPT = 1 << 16
+"""Values that are kept, of a node each."""
+LARGE = 1 << 24
+"""Probabilities above which a sweep is done in float32."""
+
+Floats = NDArray[np.float64]
+
+
+def evaluate_policy(policy: PublicPolicy, *, dtype: Any = None, threads: int = 1) -> Evaluation:
+    """Return what a policy is worth, and what best responses win against it.
+
+    dtype: float64 or float32, of the sweep; by default by size. threads: that sweep at once.
+    Raises PublicPolicyError if the policy's file is damaged: all of it is read.
+    """
+    policy.check_tree()
+    policy.check(("probs0", "probs1"))
+    sweeper, sides = _swept(policy, 0, dtype, threads)
+    try:
+        return sweeper.evaluate(POLICY, (0, 0), _rules(), sides)
+    finally:
+        sweeper.close()
+
+
+class PolicyValues:
+    """Values of a policy at the nodes of its tree, each computed when it is first asked for."""
+
+    def __init__(self, policy: PublicPolicy) -> None:
+        self._policy, self._tree = policy, policy.tree
+        self._known: dict[tuple[str, int, int], Floats] = {}
+        self._ends: dict[bytes, tuple[int, int]] | None = None
+
+    def normalised(self, player: int, node: int = 0) -> Iterator[Floats]:
+        """Yield a player's probabilities below a node, by its rows: [rows of some nodes, private] float64."""
+        rows, base = self._policy.rows[player], self._tree.rows_below(node, player).start
+        for _, counts, first, end in _pieces(self._tree, player, node):
+            part = np.array(rows[base + first : base + end], np.float64)
+            mass = np.add.reduceat(part, np.cumsum(counts) - counts, axis=0)
+            yield part / np.repeat(mass, counts, axis=0)
+
+    def of_states(self, states: Array, player: int) -> Floats:
+        """Return the value to a player of histories after the dealing, [n] float64."""
+        policy, game = self._policy, self._tree.game
+        public = game.public_state(states)
+        own = policy.held(public, states, player)
+        policy.held(public, states, 1 - player)  # raises if the dealing is not over
+        ahead = past_forced(game, public)
+        nodes = policy.index.find(ahead)
+        out = np.empty(len(states))
+        for node in np.unique(nodes).tolist():
+            rows = np.flatnonzero(nodes == node)
+            if node >= 0:
+                out[rows] = self._kept(self._at, node, player, ahead[rows[:1]])[own[rows], 0]
+                continue
+            for row in rows.tolist():  # nobody has a choice any more
+                out[row] = self._at_end(ahead[[row]], states[[row]], player)[own[row], 0]
+        return out
+
+    def of_actions(self, states: Array, player: int, actions: Ragged) -> Floats:
+        """Return the value to a player, who acts, of each action at histories, [m] float64."""
+        out = np.empty(len(actions.values))
+        forced = np.flatnonzero(actions.counts == 1)
+        if len(forced):
+            out[actions.offsets[:-1][forced]] = self.of_states(states[forced], player)
+        choice = np.flatnonzero(actions.counts > 1)
+        if not len(choice):
+            return out
+        nodes, own = self._policy.located(states[choice], player)
+        public = self._tree.game.public_state(states[choice])
+        for k, row in enumerate(choice.tolist()):
+            found = self._kept(self._behind, int(nodes[k]), player, public[k : k + 1])
+            out[actions.offsets[row] : actions.offsets[row + 1]] = found[own[k]]
+        return out
+
+    def _kept(
+        self, make: Callable[[int, int, Array], Floats], node: int, player: int, public: Array
+    ) -> Floats:
+        """Return what was computed before, or is now."""
+        name = make.__name__, node, player
+        if name not in self._known:
+            if len(self._known) >= KEPT:
+                self._known.clear()
+            self._known[name] = make(node, player, public)
+        return self._known[name]
+
+    def _at(self, node: int, player: int, public: Array) -> Floats:
+        """Return the values of a node to a player's private states, [private, 1] float64."""
+        reach = self._reach(node, player)
+        return self._means(public, player, reach, lambda part: self._below(node, player, part)[:, None])
+
+    def _behind(self, node: int, player: int, public: Array) -> Floats:
+        """Return the values of the actions at the player's own node, [private, actions] float64."""
+        tree = self._tree
+
+        def numbers(reach: Floats) -> Floats:
+            found = []
+            for to in tree.child[int(tree.first_edge[node]) : int(tree.first_edge[node + 1])].tolist():
+                if to >= 0:
+                    found.append(self._below(to, player, reach))
+                else:
+                    found.append(tree.payoffs.values(-1 - to, player, reach))
+            return np.stack(found, axis=1)
+
+        return self._means(public, player, self._reach(node, player), numbers)
+
+    def _at_end(self, end: Array, state: Array, player: int) -> Floats:
+        """Return the values of a history from which forced moves lead to an end, [private, 1] float64.
+
+        end: the public state at which they do.
+        """
+        tree, game, policy = self._tree, self._tree.game, self._policy
+        if game.player(end)[0] != TERMINAL:
+            policy.at(end)  # raises, in words
+        node, edge = self._before(state, player)
+        reach = self._reach(node, player)
+        if tree.player[node] == 1 - player:
+            reach = reach * policy.probs(node)[:, edge - int(tree.first_edge[node])]
+        weights = game.deal_weights(end)[0]
+        at = np.argwhere(weights > 0)
+        dealt = game.deal(end[np.zeros(len(at), np.int64)], at[:, 0], at[:, 1])
+        paid = np.zeros(weights.shape)
+        paid[tuple(at.T)] = game.returns(dealt)[:, player] * weights[tuple(at.T)]
+        paid = paid if player == 0 else paid.T
+        public = game.public_state(state)
+        return self._means(public, player, reach, lambda part: (paid @ part)[:, None])
+
+    def _before(self, state: Array, player: int) -> tuple[int, int]:
+        """Return the last node on the way to a history, and the edge that was taken there."""
+        tree, game, policy = self._tree, self._tree.game, self._policy
+        if not hasattr(game, "sample_histories"):
+            if self._ends is None:
+                self._ends = ends_ahead(tree)
+            return self._ends[game.public_state(state).tobytes()]
+        key = tuple(int(word) for word in game.infoset_key(state, player)[0])
+        line = policy.line_to(Infoset(player, key, game.infoset_text(state[0], player)))
+        before, node, edge = game.public_root(), 0, 0
+        for action in line:
+            legal = game.actions(before).values
+            same = [bool(np.all(other == action)) for other in legal].index(True)
+            if len(legal) > 1:
+                node = int(policy.at(before)[0])
+                edge = int(tree.first_edge[node]) + same
+            before = game.step(before, np.zeros(1, np.int64), legal[same : same + 1])
+        return node, edge
+
+    def _means(
+        self, public: Array, player: int, reach: Floats, numbers: Callable[[Floats], Floats]
+    ) -> Floats:
+        """Return numbers divided by how likely the other is there, [private, k] float64; else 0.
+
+        reach: of the other, by the policy; where that does not go there, chance alone counts. numbers: of a
+        reach, [private, k].
+        """
+        weights = self._tree.game.deal_weights(public)[0]
+        weights = weights if player == 0 else weights.T
+        out: Floats | None = None
+        left = np.ones(len(weights), bool)
+        for part in (reach, np.ones(len(reach))):
+            norm = weights @ part
+            now = left & (norm > 0)
+            if now.any() or out is None:
+                found = numbers(part)
+                out = np.zeros(found.shape) if out is None else out
+                out[now] = found[now] / norm[now, None]
+            left &= ~now
+        assert out is not None
+        return out
+
+    def _below(self, node: int, player: int, reach: Floats) -> Floats:
+        """Return a sweep's values at a node, [private] float64."""
+        sweeper, sides = _swept(self._policy, node, None, 1)
+        sweep = Sweep(player, VALUE, POLICY, (0, 0))
+        return np.asarray(sweeper.sweep(sweep, _rules(), sides, reach.astype(sweeper.dtype)), np.float64)
+
+    def _reach(self, node: int, player: int) -> Floats:
+        """Return the other's reach of a node by the policy, [its private states] float64."""
+        tree, other = self._tree, 1 - player
+        reach = np.ones(tree.n_private[other])
+        for at, edge in path_to(tree, node):
+            if tree.player[at] == other:
+                reach = reach * self._policy.probs(at)[:, edge - int(tree.first_edge[at])]
+        return reach
+
+
+def _rules() -> Rules:
+    return False, False, 0.0, discount_table(0, np.inf, np.inf)
+
+
+def _swept(policy: PublicPolicy, node: int, dtype: Any, threads: int) -> tuple[Sweeper, Any]:
+    """Return what sweeps the tree below a node, and both players' numbers there."""
+    tree = policy.tree
+    below = tree.below(node)
+    if dtype is None:
+        dtype = np.float32 if below.n_slots > LARGE else np.float64
+    sweeper = Sweeper(below, dtype, threads)
+    sides = tuple(new_side(below, player, dtype, predictive=False, held=False) for player in (0, 1))
+    for player in (0, 1):
+        first = tree.rows_below(node, player).start
+        n, wide = tree.n_private[player], sweeper.wide[player]
+        sums = sides[player][2].reshape(-1, wide)
+        for start in range(0, len(sums), ROWS):
+            part = sums[start : start + ROWS]
+            numbers = policy.rows[player][first + start : first + start + len(part)]
+            if not (numbers.min() >= 0 and numbers.max() < np.inf):
+                raise policy.damaged()
+            part[:, :n] = numbers
+    return sweeper, sides
+
+
+def _pieces(
+    tree: PublicTree, player: int, node: int = 0
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], int, int]]:
+    """Yield a player's nodes below a node in pieces: (nodes, their actions, first row, the row behind)."""
+    own = np.flatnonzero(tree.player[node : node + int(tree.size[node])] == player) + node
+    counts = tree.first_edge[own + 1] - tree.first_edge[own]
+    ends = np.cumsum(counts)
+    start = 0
+    while start < len(own):
+        first = int(ends[start] - counts[start])
+        stop = max(start + 1, int(np.searchsorted(ends, first + ROWS, side="right")))
+        yield own[start:stop], counts[start:stop], first, int(ends[stop - 1])
+        start = stop
+
 
 def policy_rows(solver: PublicSolver, player: int, *, current: bool = False) -> Iterator[NDArray[np.float64]]:
     """Yield a player's policy in the order of its rows, [rows of some nodes, private states] float64.
@@ -87,20 +524,13 @@ def policy_rows(solver: PublicSolver, player: int, *, current: bool = False) -> 
     _, predictive, noise, discount = solver.rules()
     done, n = solver.iteration, tree.n_private[player]
     rule = (current, predictive and done > 0, noise, float(discount[done, 0]), float(discount[done, 1]), done)
-    own = np.flatnonzero(tree.player == player)
-    counts = np.diff(tree.first_edge)[own]
-    ends = np.cumsum(counts)
-    start = 0
-    while start < len(own):
-        first = int(ends[start] - counts[start])
-        end = max(start + 1, int(np.searchsorted(ends, first + ROWS, side="right")))
-        out = np.empty((int(ends[end - 1]) - first, n))
-        wide = solver.sweeper.wide[player]
-        part = slice(first * wide, int(ends[end - 1]) * wide)
+    wide = solver.sweeper.wide[player]
+    for own, counts, first, end in _pieces(tree, player):
+        out = np.empty((end - first, n))
+        part = slice(first * wide, end * wide)
         numbers = (*(unpacked(array, part) for array in (regret, prediction, sums)), stamp)
-        _match_rows((own[start:end], counts[start:end], wide), numbers, rule, out)
+        _match_rows((own, counts, wide), numbers, rule, out)
         yield out
-        start = end
 
 
 @kernel(nogil=True)

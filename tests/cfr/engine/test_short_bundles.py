@@ -7,9 +7,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cfr.engine.arrays import ANY_SHAPE, EVERY_SHAPE, Ways
-from cfr.engine.bundles import MEMBERS, ROWS, WIDE
-from cfr.engine.sweeps.short_bundles import CLOSE
+from cfr.engine.layout import ANY_SHAPE, EVERY_SHAPE, MEMBERS, ROWS, WIDE, Ways
+from cfr.engine.sweeps import CLOSE
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow

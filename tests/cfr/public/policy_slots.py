@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.public.policies.public_play import PublicPolicyError
-from cfr.public.policies.public_policy import PublicPolicy
+from cfr.public.policies.public_policy import PublicPolicy, PublicPolicyError
 from cfr.public.tree import PublicTree
 from cfr.tree import EnumeratedTree
 from games.ragged import Ragged

@@ -14,8 +14,7 @@ import pytest
 
 from cfr.public.array_file import ArrayFile, ArrayFileError, Member, write_arrays
 from cfr.public.policies.policy_file import FORMAT, MAGIC, open_public_policy, save_public_policy
-from cfr.public.policies.policy_values import evaluate_policy
-from cfr.public.policies.public_play import PublicPolicyError
+from cfr.public.policies.public_policy import PublicPolicyError, evaluate_policy
 from cfr.public.tree import PublicTree, PublicTreeError, depth_of, require_public_tree
 from gs2.public.public_strategy import StoredStrategy
 from tests.cfr.public.setting import GAMES, RANDOM, both, solver_of

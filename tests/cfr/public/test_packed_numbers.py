@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cfr.engine.simd import LANES, Packed, borrow_numbers, store, take, unpacked, zeros_packed
+from cfr.engine.borrowed import borrow
+from cfr.engine.simd import LANES, Packed, store, take, unpacked, zeros_packed
 from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.public_size import solver_bytes
 from cfr.public.public_solver import PublicSolver
@@ -25,7 +26,7 @@ STEP = 2.0**-14
 
 @kernel
 def copy_into(numbers: Any, given: Any, out: Any) -> None:
-    source, target, back = borrow_numbers(given), borrow_numbers(numbers), borrow_numbers(out)
+    source, target, back = borrow(given), borrow(numbers), borrow(out)
     for k in range(0, len(given), 8):
         store(target, k, take(source, k))
         store(back, k, take(target, k))

@@ -12,11 +12,10 @@ import pytest
 from cfr.engine.borrowed import borrow
 from cfr.public import swept_payoffs as swept
 from cfr.public.array_file import ArrayFile, Member, write_arrays
-from cfr.public.payoff_kernels import FLAT, PLAN_FIELDS, STAIRS, add_payoffs
 from cfr.public.policies.policy_file import FORMAT, MAGIC, open_public_policy, save_public_policy
-from cfr.public.policies.public_play import PublicPolicyError
-from cfr.public.policies.public_policy import PublicPolicy
+from cfr.public.policies.public_policy import PublicPolicy, PublicPolicyError
 from cfr.public.public_solver import PublicSolver
+from cfr.public.swept_payoffs import FLAT, PLAN_FIELDS, STAIRS, add_payoffs
 from cfr.public.tree import PublicTree, grow_public, padded
 from games import load_game
 from games.infosets.payoff_forms import PayoffForms

@@ -11,9 +11,19 @@ import pytest
 
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
-from cfr.tree import TreeBudget, TreeRules, budget, grow, memory
-from cfr.tree.budget import GROWTH_SECONDS, LOOK_AFTER, seconds_per_history, words_of_seconds
-from cfr.tree.memory import TooLarge, bytes_per_history, free_memory, in_bytes, memory_limit, words_of_bytes
+from cfr.tree import TreeBudget, TreeRules, grow, memory
+from cfr.tree.memory import (
+    GROWTH_SECONDS,
+    LOOK_AFTER,
+    TooLarge,
+    bytes_per_history,
+    free_memory,
+    in_bytes,
+    memory_limit,
+    seconds_per_history,
+    words_of_bytes,
+    words_of_seconds,
+)
 from games import load_game
 from games.support.array_types import Array
 from gs2.search.context import SearchContext
@@ -80,15 +90,15 @@ def test_a_small_tree_is_grown_without_a_look_at_memory(monkeypatch: pytest.Monk
     def never() -> float:
         raise AssertionError("small trees are grown thousands of times a second")
 
-    monkeypatch.setattr("cfr.tree.budget.memory_limit", never)
-    monkeypatch.setattr("cfr.tree.budget.estimate_size", never)
+    monkeypatch.setattr("cfr.tree.memory.memory_limit", never)
+    monkeypatch.setattr("cfr.tree.memory.estimate_size", never)
     assert grow(load_game("leduc_poker")).n_nodes < LOOK_AFTER
 
 
 def test_a_tree_that_outgrows_its_estimate_is_stopped_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = budget.estimate_size(load_game("kuhn_poker"))
-    monkeypatch.setattr(budget, "estimate_size", lambda *_, **__: small)
-    monkeypatch.setattr(budget, "LOOK_AFTER", 1000)
+    small = memory.estimate_size(load_game("kuhn_poker"))
+    monkeypatch.setattr(memory, "estimate_size", lambda *_, **__: small)
+    monkeypatch.setattr(memory, "LOOK_AFTER", 1000)
     with pytest.raises(TooLarge, match=r"must fit into 19.1 MB of memory; it has at least [\d,]+ histories"):
         grow(load_game("liars_dice(sides=6)"), budget=TreeBudget(memory=2e7))
 
@@ -106,7 +116,7 @@ def test_a_game_without_a_root_is_watched_too(monkeypatch: pytest.MonkeyPatch) -
     """Subgames of GuanDan are grown from sampled histories."""
     from games.guandan.rounds.round import GuanDan, deal
 
-    monkeypatch.setattr(budget, "LOOK_AFTER", 50)
+    monkeypatch.setattr(memory, "LOOK_AFTER", 50)
     with pytest.raises(TooLarge, match="it has"):
         grow(GuanDan(), deal(3, np.random.default_rng(0)), budget=TreeBudget(memory=1e6))
 
@@ -115,7 +125,7 @@ def test_a_tree_that_takes_much_memory_or_time_is_announced(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     game = load_game("leduc_poker")
-    monkeypatch.setattr(budget, "LOOK_AFTER", 1000)
+    monkeypatch.setattr(memory, "LOOK_AFTER", 1000)
     for name, value, says in (
         ("ANNOUNCED", 2**30, ""),
         ("ANNOUNCED", 2**20, "histories, about"),
@@ -123,16 +133,16 @@ def test_a_tree_that_takes_much_memory_or_time_is_announced(
     ):
         caplog.clear()
         with monkeypatch.context() as only, caplog.at_level(logging.WARNING, "gs2"):
-            only.setattr(budget, name, value)
+            only.setattr(memory, name, value)
             grow(game, budget=TreeBudget(memory=2**30))
         assert (says in caplog.text and "may be taken" in caplog.text) if says else not caplog.text
 
 
 def test_a_search_asks_for_more_than_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     game = load_game("leduc_poker")
-    monkeypatch.setattr(budget, "LOOK_AFTER", 1000)
+    monkeypatch.setattr(memory, "LOOK_AFTER", 1000)
     monkeypatch.setenv("GS2_MEMORY", "3500K")
-    assert grow(game).n_nodes > budget.LOOK_AFTER
+    assert grow(game).n_nodes > memory.LOOK_AFTER
     with pytest.raises(TooLarge, match="histories of 420 bytes"):
         SearchContext(game)
 
@@ -220,7 +230,7 @@ def test_the_time_that_a_game_takes_for_each_history_is_told(monkeypatch: pytest
             clock.now += 2.0 * len(states)
             return super().player(states)
 
-    monkeypatch.setattr("cfr.tree.budget.time", clock)
+    monkeypatch.setattr("cfr.tree.memory.time", clock)
     told = seconds_per_history(Slow(1, public=True), np.random.default_rng(0), plays=20)
     assert told == pytest.approx(2.0 + GROWTH_SECONDS)
 

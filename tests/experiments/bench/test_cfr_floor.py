@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfr.engine.bundles import ROWS, WIDE
+from cfr.engine.layout import ROWS, WIDE
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
 from experiments.bench.cfr_floor import measure_floor, measured_bandwidth

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from cfr.values import Reach, reach
 from games import CHANCE, TERMINAL, Game, GameError, Infoset, Ragged, check_game, load_game
+from games.check import chi_square_bound
 from games.infosets import infoset_at
-from games.infosets.check_sampling import chi_square_bound
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, follow_lines
 from games.infosets.sampling import follow_trails, sample_infoset

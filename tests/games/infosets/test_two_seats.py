@@ -8,7 +8,7 @@ import pytest
 from cfr.tree import FlatTree, grow
 from cfr.values import reach, root_values
 from games import Game, GameError, load_game
-from games.infosets.check_sampling import check_sampling
+from games.check import check_sampling
 from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, trails_along
 from games.infosets.two_seats import TwoSeatView, other_side

@@ -111,7 +111,7 @@ def test_infosets_of_large_games_are_read_back_by_following_the_game(text: str) 
 
 
 def test_states_that_are_no_longer_kept_are_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("games.openspiel.direct.REMEMBERED", 3)
+    monkeypatch.setattr(DirectOpenSpielGame, "remembered", 3)
     game, kept = DirectOpenSpielGame("phantom_ttt", check=False), load_game("openspiel:phantom_ttt")
     for one, two in levels(game, kept, 1)[:8]:
         assert np.array_equal(game.infoset_key(one, 1), kept.infoset_key(two, 1))

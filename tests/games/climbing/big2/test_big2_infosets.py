@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from games import TERMINAL, GameError, Infoset
+from games.check import chi_square_bound
 from games.climbing.big2.big2 import Big2
 from games.infosets import infoset_at
-from games.infosets.check_sampling import chi_square_bound
 from games.infosets.histories import follow_lines
 from tests.games.climbing.big2.boards import VARIANTS, after_random
 from tests.patience import amount

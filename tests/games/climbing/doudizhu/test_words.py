@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from games import CHANCE, GameError
+from games.check import chi_square_bound
 from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
 from games.climbing.doudizhu.move_table import PASS
 from games.climbing.doudizhu.multiset import cards_text, count_ranks, pack_ranks, read_multiset
 from games.climbing.doudizhu.round_state import CALLS
 from games.infosets import infoset_at
-from games.infosets.check_sampling import chi_square_bound
 from tests.patience import amount
 
 

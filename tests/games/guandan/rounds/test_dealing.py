@@ -10,13 +10,13 @@ from math import factorial, lgamma, log, prod
 import numpy as np
 import pytest
 
+from games.check import chi_square_bound
 from games.game import CHANCE, GameError, Infoset
 from games.guandan.cards import CARD_NAMES, NUM_CARDS, RANKS, as_level, level_order, pack, parse_cards, unpack
 from games.guandan.notation import parse_action
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.dealing import deal_actions
 from games.guandan.rounds.round import GuanDan, Shown, advance, deal, from_hands, initial_hands, legal
-from games.infosets.check_sampling import chi_square_bound
 from games.infosets.trail import Trail, Watcher, walk
 from games.ragged import Ragged
 from games.support.array_types import Array

@@ -1,1 +1,0 @@
-"""The sweeps of CFR over a layout: down with a policy, up with payoffs."""
