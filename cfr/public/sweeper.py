@@ -95,11 +95,9 @@ class Sweeper:
         self.tree, self.dtype = tree, np.dtype(dtype)
         self.wide = padded(tree.n_private[0]), padded(tree.n_private[1])
         # In memory, and of one type for the compiler: those of a file can only be read.
-        player, size, child = (
-            np.require(a, requirements=["C", "W"]) for a in (tree.player, tree.size, tree.child)
-        )
-        first_edge, row = (np.require(a, requirements=["C", "W"]) for a in (tree.first_edge, tree.row))
-        self.arrays: TreeArrays = player, first_edge, child, size, row
+        names = ("player", "first_edge", "child", "size", "row")
+        held: Any = tuple(np.require(getattr(tree, name), requirements=["C", "W"]) for name in names)
+        self.arrays: TreeArrays = held
         used, spare = tree.kinds_used, self._room()
         self.payoffs = tuple(swept_payoffs(tree.payoffs, used, p, self.dtype, spare) for p in (0, 1))
         cut = max(LEAST_TASK, len(tree) // TASKS)
