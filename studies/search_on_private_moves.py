@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from blueprint.protocol import Agent, Decisions, probabilities
 from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
 from cfr.private_moves.kernels import normalize
 from experiments.commit import commit_of_code
@@ -48,7 +49,7 @@ class PrivateRows(JsonRows):
 
 
 def searched(
-    form: PrivateMovesForm, blueprint: Both, agent: SearchAgent, tries: int
+    form: PrivateMovesForm, blueprint: Both, agent: Agent, tries: int
 ) -> tuple[Both, tuple[int, int]]:
     """Return the blueprint with an agent's policy before the `tries`-th try, and its infosets by player."""
     cells = form.game.placements.cells
@@ -58,8 +59,8 @@ def searched(
         here = cells - legal < tries
         states = form.decisions(player)[here]
         policy = blueprint[player].copy()
-        asked_of = agent.policy(form.game, states, player, form.game.actions(states))
-        policy[1:][np.repeat(here, np.diff(side.first))] = asked_of
+        decisions = Decisions.of(states, form.game.actions(states), player, game=form.game)
+        policy[1:][np.repeat(here, np.diff(side.first))] = probabilities(agent, decisions)
         found.append(policy)
         asked.append(len(states))
     return (found[0], found[1]), (asked[0], asked[1])

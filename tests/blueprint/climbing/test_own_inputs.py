@@ -111,7 +111,7 @@ def test_rows_are_what_the_author_says_and_rounds_are_the_games(seed: int) -> No
         inputs.write_hidden(states, rows, seats, hidden)
         inputs.write_moves(states, rows, seats, legal.offsets, legal.values, moves)
         for k, seat in enumerate(seats.tolist()):
-            state = game._position(states[k]).state
+            state = game._place(states[k]).state
             assert seen[k].tolist() == game.shows(state, seat)
             assert hidden[k].tolist() == game.hides(state, seat)
             told = [game.shows_move(state, seat, choice) for choice in game.choices(state)]
