@@ -42,8 +42,6 @@ class KernelOptions(TypedDict, total=False):
     """Options of a kernel. An option of Numba's that is left out is Numba's to choose.
 
     nogil: run without the interpreter's lock, so that threads can run kernels at once.
-    inline: "always" compiles the function into its callers: for one that is given a kernel to call, which
-        Numba could not keep. It takes longer to compile, and the optimizer inlines what is small anyway.
     fastmath: let the compiler reorder sums; results may then differ in the last bits between machines.
     error_model: "numpy" divides by zero to inf or nan; "python" raises ZeroDivisionError.
     lazy: interpret the function until compiling it pays (`LazyKernel`). Its results must be the same either
@@ -51,7 +49,6 @@ class KernelOptions(TypedDict, total=False):
     """
 
     nogil: bool
-    inline: Literal["never", "always"]
     fastmath: bool
     error_model: Literal["python", "numpy"]
     lazy: bool
@@ -92,14 +89,12 @@ def _link_into_callers(dispatcher: Any) -> None:
     """Let calls from kernels be compiled apart (see `linked`), once for all constants of a type.
 
     Numba would compile a kernel for each constant. The optimizer still sees constants where it inlines the
-    call. A kernel that Numba itself writes into its callers (`inline`) is left to it.
+    call, as it does with small kernels.
     """
     dispatcher_class: Any = type(dispatcher)
 
     @cache
     def called() -> Any:
-        if dispatcher.targetoptions.get("inline") == "always":
-            return dispatcher
         linked = linked_dispatcher(dispatcher)
         keep_compiled(linked, LinkedCache)
         return linked

@@ -29,7 +29,7 @@ def quotient(a: float, b: float) -> float:
     return a / b
 
 
-@kernel(inline="always", fastmath=True)
+@kernel(fastmath=True)
 def half(a: float) -> float:
     return a / 2
 
@@ -86,7 +86,7 @@ def test_options_reach_numba_and_others_are_left_to_it(written: ModuleType) -> N
     }
     assert written.quotient.targetoptions["nogil"] is True
     assert "fastmath" not in written.quotient.targetoptions
-    assert written.half.targetoptions["inline"] == "always" and written.half.targetoptions["fastmath"] is True
+    assert written.half.targetoptions["fastmath"] is True
     with pytest.raises(ZeroDivisionError):
         written.ratio(1.0, 0.0)
     assert written.quotient(1.0, 0.0) == float("inf")
