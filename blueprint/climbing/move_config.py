@@ -31,7 +31,7 @@ class ClimbingConfig(MoveTraining):
     action, action_blocks: the same of the head that runs once a move.
     critic: width of the critic, which sees all hands and is used in training alone: what it expects is taken
         off the returns that the moves are learned from. 0 for plain Deep Monte Carlo.
-    target: "win" or "payoff" (bombs double, in DouDiZhu); see TARGETS.
+    target: "win" or "payoff" (which bombs may double); see TARGETS.
     views: seats that do not act whose value is learned, a decision.
     hands: a mean over 108 or 156 bits, so that it takes some tens to be heard by the tower; 0 for a network
         without. hands_fed: whether what the head says is an input of the moves' head.
