@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.layout import Layout, make_layout
+from cfr.engine.layout import Layout, counted_order, make_layout, sorted_pairs
 from cfr.tree import FlatTree, InvalidTree, require_tree
 from cfr.tree.flat import array_digest
 from cfr.tree.recall import infoset_parent_slot, own_slots
@@ -203,18 +203,19 @@ def _compressed(
     n_sequences: tuple[int, int],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Return (row_start, column, payoff) of the leaves, sorted by row and column, equal pairs summed."""
-    n_rows, n_columns = n_sequences
-    pair, entry = np.unique(row.astype(np.int64) * n_columns + column, return_inverse=True)
-    payoff = np.bincount(entry.reshape(-1), value, len(pair))
+    order = sorted_pairs(row, column, n_sequences)
+    row, column = row[order], column[order]
+    new = np.append(True, (row[1:] != row[:-1]) | (column[1:] != column[:-1]))[: len(row)]
+    payoff = np.bincount(np.cumsum(new) - 1, value[order])
     kept = payoff != 0.0
-    rows, columns = np.divmod(pair[kept], n_columns)
-    return np.searchsorted(rows, np.arange(n_rows + 1)), columns.astype(np.int32), payoff[kept]
+    rows, columns = row[new][kept], column[new][kept]
+    return np.cumsum(np.append(0, np.bincount(rows, minlength=n_sequences[0]))), columns, payoff[kept]
 
 
 def transpose(
     row_start: NDArray[np.int64], column: NDArray[np.int32], payoff: NDArray[np.float64], n_columns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Return a compressed-row matrix in compressed columns: (column_start, row, payoff)."""
-    order = np.argsort(column, kind="stable")
     row = np.repeat(np.arange(len(row_start) - 1, dtype=np.int32), np.diff(row_start))
+    order = counted_order(column, n_columns)
     return np.cumsum(np.append(0, np.bincount(column, minlength=n_columns))), row[order], payoff[order]

@@ -52,7 +52,9 @@ __all__ = [
     "Work",
     "aligned_zeros",
     "borrow_side",
+    "counted_order",
     "make_layout",
+    "sorted_pairs",
 ]
 
 _Ints = NDArray[np.int32]
@@ -453,6 +455,30 @@ class Boxes:
         return self.start, self.box, self.shape, self.columns, self.pool
 
 
+@kernel(lazy=True)
+def counted_order(key: NDArray[np.signedinteger], n_keys: int) -> NDArray[np.int32]:
+    """Return the order of keys below `n_keys`, equal ones by place: a counting sort."""
+    end = np.zeros(n_keys + 1, np.int64)
+    for i in range(len(key)):
+        end[key[i] + 1] += 1
+    for k in range(n_keys):
+        end[k + 1] += end[k]
+    order = np.empty(len(key), np.int32)
+    for i in range(len(key)):
+        at = end[key[i]]
+        order[at] = i
+        end[key[i]] = at + 1
+    return order
+
+
+def sorted_pairs(
+    row: NDArray[np.signedinteger], column: NDArray[np.signedinteger], shape: tuple[int, int]
+) -> NDArray[np.int32]:
+    """Return the order of pairs by row, then column, then place. shape: rows and columns that there are."""
+    by_column = counted_order(column, shape[1])
+    return by_column[counted_order(row[by_column], shape[0])]
+
+
 def make_boxes(rows: Entries, sides: tuple[SideLayout, SideLayout]) -> tuple[tuple[Boxes, Boxes], int, int]:
     """Return the payoffs to each side as boxes, the cells of all boxes, and how many distinct boxes.
 
@@ -463,11 +489,13 @@ def make_boxes(rows: Entries, sides: tuple[SideLayout, SideLayout]) -> tuple[tup
     n_units = len(sides[0].unit_bundle), len(sides[1].unit_bundle)
     row = np.repeat(np.arange(len(row_start) - 1), np.diff(row_start))
     place = sides[0].position[row], sides[1].position[column]
-    unit = [np.searchsorted(side.unit_position, p, "right") - 1 for side, p in zip(sides, place, strict=True)]
-    pair = unit[0] * n_units[1] + unit[1]
-    order = np.argsort(pair, kind="stable")
+    unit = [
+        np.repeat(np.arange(n), np.diff(side.unit_position))[p]
+        for side, n, p in zip(sides, n_units, place, strict=True)
+    ]
+    order = sorted_pairs(unit[0], unit[1], n_units)
     place = place[0][order], place[1][order]
-    first = np.flatnonzero(np.diff(pair[order], prepend=-1))
+    first = np.flatnonzero(np.diff((unit[0] * n_units[1] + unit[1])[order], prepend=-1))
     low, high = (
         [end.reduceat(p, first) if len(first) else p for p in place] for end in (np.minimum, np.maximum)
     )
@@ -494,7 +522,7 @@ def make_boxes(rows: Entries, sides: tuple[SideLayout, SideLayout]) -> tuple[tup
         start = np.zeros(n_units[other] + 1, np.int32)
         np.cumsum(np.bincount(box[:, other], minlength=n_units[other]), out=start[1:])
         if other == 1:
-            by_other = np.argsort(box[:, other], kind="stable")
+            by_other = counted_order(box[:, other], n_units[other])
             fields, shape = fields[by_other], shape[by_other]
         out.append(Boxes(start, fields, shape, columns, pool))
     return (out[0], out[1]), int((box[:, 4] * box[:, 5]).sum()), n_distinct
