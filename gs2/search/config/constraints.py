@@ -31,7 +31,7 @@ DETAILS = frozenset(
     {
         *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
         *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
-        *("confidence", "trials", "against", "tolerance", "shrink", "gap", "branches", "playing"),
+        *("confidence", "trials", "against", "tolerance", "shrink", "gap", "branches", "beyond", "playing"),
         *("samples", "companions", "belief", "slip", "explore"),
         *OF_A_STEP,
         *OF_AN_ANCHOR,
@@ -50,7 +50,18 @@ LEAF_DETAILS = {
 """Fields that some leaves read, and which these are."""
 
 
-DRAWN = ("samples", "companions", "belief", "slip", "explore", "branches", "gap", "playing", "doubt")
+DRAWN = (
+    "samples",
+    "companions",
+    "belief",
+    "slip",
+    "explore",
+    "branches",
+    "gap",
+    "beyond",
+    "playing",
+    "doubt",
+)
 """Fields that only a source reads that draws histories."""
 NOT_SAMPLED = {"gadget": ("path", "reach-maxmargin"), "certificate": ("path", "shared")}
 """Choices that ask for values of the game outside a sample."""
@@ -114,7 +125,11 @@ def unread_fields(values: Mapping[str, Any]) -> dict[str, str]:
     read(["entry_floor"], asked, "a gadget at which the opponent may stay out (it is unsafe)")
     forced = values["entry_floor"] != 0
     read(["entry_prior"], forced, "an entry_floor above 0 (it is 0, and nobody is forced to enter)")
-    read(["gap"], values["branches"] is not None, "branches (they are None, and every action is kept)")
+    read(
+        ["gap", "beyond"],
+        values["branches"] is not None,
+        "branches (they are None, and every action is kept)",
+    )
     read(["leaf"], depth is not None, "a depth (it is None, to the end of the game)")
     for name, leaves in LEAF_DETAILS.items():
         needs = f"a depth and leaf = {' or '.join(leaves)} (they are {depth} and {leaf})"

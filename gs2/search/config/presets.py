@@ -75,6 +75,7 @@ PRESETS: dict[str, SearchConfig] = {
         SearchConfig.of(
             name="gs2-s",
             **_DRAWN,
+            beyond="blueprint",
             generator="strata",
             k=16,
             solver="mirror-descent",

@@ -34,6 +34,7 @@ REST = ("drop", "summary")
 ENTRY_PRIORS = ("uniform", "reach", "mixed")
 UNITS = ("range", "deviation")
 SOLVERS = ("cfr", "lp", "anchored", "mirror-descent")
+BEYOND = ("never", "blueprint")
 PLAYING = ("blueprint", "greedy")
 CHOOSERS = ("opponents", "everyone")
 FREEZE = ("outside", "none")
@@ -125,8 +126,9 @@ class SubgameConfig(Configuration):
     opponent: in a game of more than two seats, who decides beside the searching seat, all others playing the
         blueprint: "next", the next seat of another team; "each" in turn, one search for every seat of
         another team and the mean of the answers; "none" (`gs2.search.histories.seats`).
-    branches: actions that are kept at every infoset, those that the blueprint plays most often; the others
-        are never played. None for all.
+    branches: actions that are kept at every infoset, those that the blueprint plays most often. None for all.
+    beyond: what is played of the actions beyond the branches: never, or blueprint, each as often as by the
+        blueprint, since nothing was learned of it.
     gap: most payoffs by which the Q of an action kept may lie below the best, with branches; where a single
         action is left, nothing is searched. None for any.
     depth: decisions below a history before `leaf` values it; None to the end of the game.
@@ -151,6 +153,7 @@ class SubgameConfig(Configuration):
     plans: int = attrs.field(default=16, validator=integer(1))
     opponent: str = attrs.field(default="next", validator=one_of(OPPONENTS))
     branches: int | None = attrs.field(default=None, validator=integer(1, optional=True))
+    beyond: str = attrs.field(default="never", validator=one_of(BEYOND))
     gap: float | None = attrs.field(default=None, validator=real(0, optional=True, unit="payoffs"))
     depth: int | None = attrs.field(default=None, validator=integer(1, optional=True))
     leaf: str = attrs.field(default="exact", validator=one_of(lambda: LEAF_NAMES))

@@ -217,19 +217,28 @@ class FreshTrials:
         tree = self.start.tree
         changed = np.any([strategy.raw != self.start.raw for strategy in strategies], axis=0)
         there = np.unique(tree.slot_infoset[changed & (tree.slot_player == self.trail.player)])
-        return tuple(_ChangedPlay(self.blueprint, self.trail.player, one, there) for one in strategies)
+        beyond = self.config.subgame.beyond
+        return tuple(
+            _ChangedPlay(self.blueprint, self.trail.player, one, there, beyond) for one in strategies
+        )
 
 
 class _ChangedPlay:
     """A blueprint in whose place a player follows a strategy at some infosets of a tree.
 
-    The tree may lack some of the actions there: those are never played.
+    The tree may lack some of the actions there: with `beyond` = never those are not played.
     """
 
     def __init__(
-        self, blueprint: Blueprint, player: int, strategy: Strategy, infosets: NDArray[np.int64]
+        self,
+        blueprint: Blueprint,
+        player: int,
+        strategy: Strategy,
+        infosets: NDArray[np.int64],
+        beyond: str,
     ) -> None:
         tree = strategy.tree
+        self._never = beyond == "never"
         self.name, self._blueprint, self._player = blueprint.name, blueprint, player
         self._index = KeyIndex(tree.infoset_key[infosets])
         actions = tree.slot_actions()
@@ -245,9 +254,12 @@ class _ChangedPlay:
             rows = np.flatnonzero(found == number)
             kept, instead = self._there[number]
             legal = actions[int(rows[0])]
-            here = np.zeros(len(legal))
-            here[places_among(legal, kept)] = instead
-            probs[actions.offsets[rows][:, None] + np.arange(len(legal))] = here
+            slots = actions.offsets[rows][:, None] + np.arange(len(legal))
+            here = np.zeros(len(legal)) if self._never else probs[slots[0]]
+            places = places_among(legal, kept)
+            here[places] = 0
+            here[places] = instead * (1 - here.sum())
+            probs[slots] = here
         return probs
 
     def q(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
@@ -300,6 +312,22 @@ class Part:
         tree = self.context.tree
         return places_among(legal.values, tree.slot_actions()[tree.slots(self.infoset)])
 
+    def whole(self, legal: Ragged, here: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the policy over all legal actions, [a] float64, from that over the tree's, [k] float64."""
+        searched = self.places(legal)
+        keeps = self.asked.subgame.beyond == "blueprint" and len(searched) < len(legal.values)
+        out = self._played(legal) if keeps else np.zeros(len(legal.values))
+        out[searched] = 0
+        out[searched] = here * (1 - out.sum())
+        return out
+
+    def _played(self, legal: Ragged) -> NDArray[np.float64]:
+        """Return what the blueprint plays of all legal actions, [a] float64."""
+        game, (state, _) = self.context.game, self.legal()
+        blueprint = self.strategy.known_blueprint(game)
+        player = int(self.context.tree.infoset_player[self.infoset])
+        return np.array(blueprint.policy(game, state, player, legal), np.float64)
+
     def told(self, found: SearchResult) -> SearchResult:
         """Return a result with the standard error of every value that hangs on what was drawn or played out.
 
@@ -316,15 +344,14 @@ class Part:
         game, (state, legal) = self.context.game, self.legal()
         if len(legal.values) == len(found.actions):
             return found
-        blueprint = self.strategy.known_blueprint(game)
-        played = np.asarray(blueprint.policy(game, state, found.player, legal), np.float64)
+        played, searched = self._played(legal), self.places(legal)
+        refined = self.whole(legal, np.array([row.refined for row in found.actions]))
         rows = [
-            ActionRow(game.action_text(state[0], action), float(prob), 0.0, None)
-            for action, prob in zip(legal.values, played, strict=True)
+            ActionRow(game.action_text(state[0], action), float(old), float(new), None)
+            for action, old, new in zip(legal.values, played, refined, strict=True)
         ]
-        searched = self.places(legal)
         for place, row in zip(searched.tolist(), found.actions, strict=True):
-            rows[place] = replace(row, blueprint=rows[place].blueprint)
+            rows[place] = replace(row, blueprint=rows[place].blueprint, refined=rows[place].refined)
         branches = found.config.subgame
         beyond = f"branches = {branches.branches}" + f", gap = {branches.gap}" * (branches.gap is not None)
         note = f"actions not searched: {len(rows) - len(searched)} of {len(rows)} ({beyond})"

@@ -31,8 +31,8 @@ def refine_at(
     trail: what the player to act saw, such as a `games.infosets.trail.Watcher` makes of a game in progress.
     config: of the search; `depth` with `leaf` value or rollout keeps it quick in a large game.
     options: `leaf` values histories at the depth limit in place of the configured evaluator.
-    Actions beyond the configured `branches` get 0. Of a game of more than two seats, two are seen at a time
-    (`gs2.search.histories.seats`); `options.leaf` is then asked about such a view.
+    Actions beyond the configured `branches` get what `beyond` says. Of a game of more than two seats, two are
+    seen at a time (`gs2.search.histories.seats`); `options.leaf` is then asked about such a view.
     Raises what `sample_tree` raises.
     """
     probs: NDArray[np.float64] = _refined(game, blueprint, trail, config, rng, options)[:, 0].mean(axis=0)
@@ -72,8 +72,8 @@ def _refined(
         here = refine_part(part, rng, options).here(part.strategy)
         legal = part.legal()[1]
         rows = np.full((3, len(legal.values)), np.nan)
-        rows[0] = 0
-        rows[:, part.places(legal)] = (here, *_gains(part))
+        rows[0] = part.whole(legal, here)
+        rows[1:, part.places(legal)] = _gains(part)
         found.append(rows)
     return np.array(found)
 

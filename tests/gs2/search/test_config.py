@@ -106,6 +106,7 @@ VALUES: dict[str, tuple] = {
     "against": ("blueprint", "blueprint+uniform"),
     "tolerance": (0.0, 0.1),
     "branches": (None, 6),
+    "beyond": ("never", "blueprint"),
     "doubt": (0.0, 1.0),
     "belief": (1.0, 0.0, 0.5),
     "playing": ("blueprint", "greedy"),

@@ -80,16 +80,20 @@ def test_the_likeliest_actions_are_kept(name: str, n: int) -> None:
             assert here.all() or prob[here].min() >= prob[~here].max()
 
 
+@pytest.mark.parametrize("beyond", ["never", "blueprint"])
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_no_branch_is_never_played(seed: int) -> None:
+def test_what_is_no_branch_is_played_as_the_configuration_says(seed: int, beyond: str) -> None:
     there, strategy, blueprint = played(LIARS_DICE, seed)
     trail, number = some_trail(there, seed, least=3)
-    config = preset("gs2", branches=2, samples=8)
+    config = preset("gs2", branches=2, samples=8, beyond=beyond)
     probs = refine_at(there.game, blueprint, trail, config, rng(seed))
     old = strategy.probs[there.tree.slots(number)]
     likeliest = np.sort(np.argsort(-old, kind="stable")[:2])
-    np.testing.assert_array_equal(np.delete(probs, likeliest), 0)
-    assert probs.shape == old.shape and probs[likeliest].sum() == pytest.approx(1)
+    rest = np.delete(old, likeliest) * (beyond == "blueprint")
+    np.testing.assert_allclose(np.delete(probs, likeliest), rest, atol=1e-12)
+    assert probs.shape == old.shape and probs.sum() == pytest.approx(1)
+    dropped = refine_at(there.game, blueprint, trail, config.replace(beyond="never"), rng(seed))
+    np.testing.assert_allclose(probs[likeliest], dropped[likeliest] * (1 - rest.sum()), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [LEDUC, LIARS_DICE])
@@ -106,7 +110,8 @@ def test_a_result_shows_what_the_blueprint_plays_and_every_action(method: str, n
             assert list(found.blueprint.values()) == pytest.approx(strategy.probs[there.tree.slots(number)])
             assert list(found.refined.values()) == pytest.approx(probs)
             beyond = [row for row in found.actions if row.q is None]
-            assert all(row.refined == 0 for row in beyond)
+            keeps = config.subgame.beyond == "blueprint"
+            assert all(row.refined == pytest.approx(row.blueprint * keeps) for row in beyond)
             note = f"actions not searched: {len(beyond)} of {len(probs)} (branches = 2"
             assert any(said.startswith(note) for said in found.cut_off) == bool(beyond)
             assert json.loads(json.dumps(found.to_json()))["actions"][0].keys() == {
