@@ -20,8 +20,14 @@ from games.climbing.big2.big2_rules import PARAMETERS, Big2Rules
 from games.climbing.big2.big2_words import NO_LEAD, Big2Words
 from games.climbing.big2.card_masks import ASIDE, DEAL
 from games.climbing.big2.combinations import play_kinds
-from games.climbing.big2.hidden_hands import draw_deals
-from games.climbing.big2.record_keys import KnownRecord, TurnOrder, record_keys, record_of_key, record_width
+from games.climbing.big2.record_keys import (
+    KnownRecord,
+    TurnOrder,
+    draw_deals,
+    record_keys,
+    record_of_key,
+    record_width,
+)
 from games.climbing.big2.table_rows import (
     after_line,
     apply_all,

@@ -25,8 +25,14 @@ from games.game import CHANCE, TERMINAL, Game, GameError
 from games.guandan.cards import unpack
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import deal, legal
-from games.guandan.views.features import OBSERVATION_WIDTH, state_features
-from games.guandan.views.listed_moves import CANONICAL_MOVES, FULL_MOVES, MOVE_WIDTH, move_features
+from games.guandan.views.features import (
+    CANONICAL_MOVES,
+    FULL_MOVES,
+    MOVE_WIDTH,
+    OBSERVATION_WIDTH,
+    move_features,
+    state_features,
+)
 from games.infosets import infoset_at
 from games.infosets.sampling import sample_infoset
 from games.support.array_types import Array
