@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from games.game import GameError
 from games.guandan.cards import NUM_RANKS
-from games.guandan.matches.promotion import score_round
+from games.guandan.matches.tribute import score_round
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules
 from games.support.array_types import Array

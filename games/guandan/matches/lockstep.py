@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from games.game import TERMINAL, GameError
 from games.guandan.cards import HAND_SIZE, NUM_CARDS, NUM_RANKS, pack, unpack
-from games.guandan.matches.promotion import score_round
 from games.guandan.matches.tribute import (
     CARD_PACKED,
     anti_tribute,
@@ -23,6 +22,7 @@ from games.guandan.matches.tribute import (
     card_place,
     payers,
     return_options,
+    score_round,
     settle_tribute,
     tribute_options,
 )
