@@ -15,8 +15,7 @@ import sys
 
 import numpy as np
 
-from games.guandan.views.features import SLICES
-from games.guandan.views.listed_moves import MOVE_SLICES
+from games.guandan.views.features import MOVE_SLICES, SLICES
 from gs2.environments.game_env import GameEnv
 
 DISCOUNT = 0.7

@@ -15,7 +15,7 @@ import pyspiel
 import cfr
 import games
 import gs2
-from games.openspiel.names import openspiel_game
+from games.openspiel.direct import openspiel_game
 
 
 def main(name: str = "openspiel:leduc_poker", iterations: int = 100) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -109,17 +109,10 @@ def refine(
             cells = sum(1 for _ in made.cells())
             click.echo(f"{made.name:12} {cells:5} cells: {', '.join(made.games)}")
         return
-    chosen = grid(name)
-    if games:
-        chosen = replace(chosen, games=games)
-    if methods:
-        chosen = replace(chosen, methods=methods)
-    if blueprints:
-        chosen = replace(chosen, blueprints=blueprints)
+    given: dict[str, Any] = {"games": games, "methods": methods, "blueprints": blueprints, "modes": modes}
+    chosen = replace(grid(name), **{field: values for field, values in given.items() if values})
     if limits or iterations:
         chosen = replace(chosen, limits=limits, iterations=iterations)
-    if modes:
-        chosen = replace(chosen, modes=modes)
     if sample is not None:
         chosen = replace(chosen, samples=dict.fromkeys(chosen.games, sample))
     if seeds is not None:
@@ -180,8 +173,7 @@ def report(
 
     A plot that the rows do not allow is named on stderr, with the reason.
     """
-    from experiments.refinement.report import HEADING, write_report
-    from experiments.refinement.rows_page import write_rows_page
+    from experiments.refinement.report import HEADING, write_report, write_rows_page
 
     missing: list[str] = []
     if page is None:

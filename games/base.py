@@ -8,9 +8,10 @@ derived (`games.infosets.waiting`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from games.infosets.waiting import own_sequences, told_on_the_way, waiting_knowl
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["ExpandedGame", "ExplicitGame", "TwoPlayerGame", "constant_sum"]
+__all__ = ["ExpandedGame", "ExplicitGame", "TwoPlayerGame", "constant_sum", "expand"]
 
 SUM_TOLERANCE = 1e-9
 """How far the sums of payoffs may differ, as a share of the largest payoff, to be called constant."""
@@ -113,6 +114,59 @@ class ExpandedGame:
             actions.append(self.parent_action[node])
             node = self.parent[node]
         return actions[::-1]
+
+
+Place = TypeVar("Place")
+"""Where a source of a tree stands."""
+Looked = tuple[int, Sequence[tuple[int, float]], Sequence[float], Sequence[Hashable]]
+"""Who acts at a place, the (action, probability) of each way on, the payoffs, what each player is told."""
+
+
+def expand(
+    tree: ExpandedGame,
+    start: Place,
+    look: Callable[[Place], Looked],
+    after: Callable[[Place, int], Place],
+    forgets: Callable[[int, int, bool], GameError],
+) -> None:
+    """Fill a tree that has no node yet with all that follows a place.
+
+    look: answers for each place once, when its node's parent and last action are in the tree. after: the
+    place that an action leads to. forgets: the error for two nodes of one infoset whose player did or saw
+    different things before, or has other actions, which the last argument says; it is raised.
+    """
+    seats = range(len(tree.told))
+    # Of each infoset: its player's own sequence before it, its legal actions, and its first node.
+    past: dict[tuple[int, int], tuple[Hashable, tuple[int, ...], int]] = {}
+    # Each entry is a place, the edge that leads to it, its parent, and all players' own sequences.
+    nothing: tuple[Hashable, ...] = (None,) * len(seats)
+    stack: list[tuple[Place, int, int, tuple[Hashable, ...]]] = [(start, -1, -1, nothing)]
+    while stack:
+        place, edge, parent, own = stack.pop()
+        node = len(tree.player)
+        tree.parent.append(parent)
+        tree.parent_action.append(tree.action[edge] if edge >= 0 else -1)
+        if edge >= 0:
+            tree.child[edge] = node
+        who, ways, payoffs, told = look(place)
+        tree.player.append(who)
+        tree.count.append(len(ways))
+        tree.returns.append(list(payoffs))
+        tree.known.append([tree.told[seat].setdefault(told[seat], len(tree.told[seat])) for seat in seats])
+        legal = tuple(action for action, _ in ways)
+        if who >= 0:
+            before = past.setdefault((who, tree.known[node][who]), (own[who], legal, node))
+            if before[:2] != (own[who], legal):
+                raise forgets(before[2], node, before[1] != legal)
+        first = len(tree.action)
+        tree.action += legal
+        tree.prob += [prob for _, prob in ways]
+        tree.child += [-1] * len(ways)
+        for position in reversed(range(len(ways))):
+            now = own
+            if who >= 0:
+                now = (*own[:who], (tree.known[node][who], legal[position]), *own[who + 1 :])
+            stack.append((after(place, legal[position]), first + position, node, now))
 
 
 def constant_sum(payoffs: NDArray[np.float64]) -> float | None:

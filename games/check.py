@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,6 +175,14 @@ def _require(game: Game, holds: bool, function: str, rule: str, received: object
         raise GameError(f"{game.name}: {function} {rule}{got}; see games/game.py")
 
 
+def _check_type(
+    game: Game, function: str, found: Array, shape: tuple[int, ...], dtype: type, of: str = ""
+) -> None:
+    """Check the shape and the type of what a function returned. of: what the shape is for, in words."""
+    _require(game, found.shape == shape, function, f"must be {list(shape)}{of}", found.shape)
+    _require(game, found.dtype == dtype, function, f"must be {np.dtype(dtype)}", found.dtype)
+
+
 def _check_description(game: Game) -> None:
     contract = [*Game.__annotations__, *(name for name in vars(Game) if not name.startswith("_"))]
     inherited = vars(Game)  # a subclass of Game that leaves a function out has the empty one
@@ -205,8 +213,7 @@ def _check_description(game: Game) -> None:
 
 def _check_player(game: Game, states: Array) -> NDArray[np.int8]:
     acting = game.player(states)
-    _require(game, acting.shape == (len(states),), "player", f"must be [{len(states)}]", acting.shape)
-    _require(game, acting.dtype == np.int8, "player", "must be int8", acting.dtype)
+    _check_type(game, "player", acting, (len(states),), np.int8)
     known = (acting >= TERMINAL) & (acting < game.num_players)
     _require(game, bool(known.all()), "player", "must be a seat, CHANCE or TERMINAL", acting[~known][:3])
     return acting
@@ -216,15 +223,7 @@ def _check_returns(game: Game, ends: Array, seen: _Seen) -> None:
     if not len(ends):
         return
     returns = game.returns(ends)
-    wanted = (len(ends), game.num_players)
-    _require(
-        game,
-        returns.shape == wanted,
-        "returns",
-        f"must be {list(wanted)} for {len(ends)} ends",
-        returns.shape,
-    )
-    _require(game, returns.dtype == np.float64, "returns", "must be float64", returns.dtype)
+    _check_type(game, "returns", returns, (len(ends), game.num_players), np.float64, f" for {len(ends)} ends")
     _require(game, bool(np.isfinite(returns).all()), "returns", "must be finite")
     team = np.array(game.teams)
     tolerance = PAYOFF_TOLERANCE * _largest(game, returns)
@@ -270,25 +269,16 @@ def _check_actions(game: Game, states: Array, acting: Array) -> Ragged:
 
     probs = game.chance_probs(states, actions)
     shape = (len(actions.values),)
-    _require(game, probs.shape == shape, "chance_probs", f"must be {list(shape)}, one an action", probs.shape)
-    _require(game, probs.dtype == np.float64, "chance_probs", "must be float64", probs.dtype)
+    _check_type(game, "chance_probs", probs, shape, np.float64, ", one an action")
     by_chance = (acting == CHANCE)[actions.rows]
-    _require(
-        game, bool((probs[~by_chance] == 1).all()), "chance_probs", "must be 1 where chance does not act"
-    )
-    _require(
-        game,
-        bool((probs[by_chance] > 0).all()),
-        "chance_probs",
-        "must be positive: leave impossible ones out",
-    )
+    certain, possible = bool((probs[~by_chance] == 1).all()), bool((probs[by_chance] > 0).all())
+    _require(game, certain, "chance_probs", "must be 1 where chance does not act")
+    _require(game, possible, "chance_probs", "must be positive: leave impossible ones out")
     sums = np.bincount(actions.rows, probs, len(states))[acting == CHANCE]
     off = np.abs(sums - 1).max(initial=0)
     _require(game, bool(off <= PROBABILITY_TOLERANCE), "chance_probs", "must sum to 1", f"a sum off by {off}")
 
-    types = game.action_type(actions.values)
-    _require(game, types.shape == shape, "action_type", f"must be {list(shape)}", types.shape)
-    _require(game, types.dtype == np.int64, "action_type", "must be int64", types.dtype)
+    _check_type(game, "action_type", game.action_type(actions.values), shape, np.int64)
     return actions
 
 
@@ -297,9 +287,7 @@ def _check_keys(game: Game, states: Array) -> list[list[bytes]]:
     keys = []
     for player in range(game.num_players):
         key = game.infoset_key(states, player)
-        wanted = (len(states), game.key_width)
-        _require(game, key.shape == wanted, "infoset_key", f"must be {list(wanted)}", key.shape)
-        _require(game, key.dtype == np.uint64, "infoset_key", "must be uint64", key.dtype)
+        _check_type(game, "infoset_key", key, (len(states), game.key_width), np.uint64)
         keys.append([row.tobytes() for row in np.ascontiguousarray(key)])
     return keys
 
@@ -403,11 +391,7 @@ def _as_bytes(values: Array) -> NDArray[np.uint8]:
     if values.dtype.names:
         return np.concatenate([_as_bytes(values[name]) for name in values.dtype.names], axis=1)
     packed = np.ascontiguousarray(values)
-    return (
-        packed.view(np.uint8).reshape(len(packed), -1)
-        if packed.size
-        else np.zeros((len(packed), 0), np.uint8)
-    )
+    return packed.view(np.uint8).reshape(len(packed), -1 if packed.size else 0)
 
 
 def _same(ours: Array, others: Array) -> bool:
@@ -454,13 +438,9 @@ def check_sampling(game: Game, rng: np.random.Generator, *, small: bool) -> None
         if listed is not None:
             found = follow_trails(game, [trail], SMALL, rng)[0]
             _check_inside(game, trail, found.states, "infoset_key")
-            _require(
-                game,
-                bool((game.player(found.states) == trail.acting).all()),
-                "player",
-                f"must be {trail.acting} where player {trail.player} saw it act",
-                "another",
-            )
+            there = bool((game.player(found.states) == trail.acting).all())
+            rule = f"must be {trail.acting} where player {trail.player} saw it act"
+            _require(game, there, "player", rule, "another")
             _check_all(game, trail, found.states, found.chance, listed)
             _check_thinned(game, trail, float(found.chance.sum()), len(found), rng)
         if own is None:
@@ -470,9 +450,9 @@ def check_sampling(game: Game, rng: np.random.Generator, *, small: bool) -> None
         _require(game, len(lines) == DRAWS, "sample_histories", f"must return {DRAWS} rows", len(lines))
         states, _, _ = follow_lines(game, lines)
         _check_inside(game, trail, states, "sample_histories")
-        there = states[game.player(states) == trail.acting]
-        if listed is not None and len(there):
-            _check_often(game, trail, there, listed)
+        states = states[game.player(states) == trail.acting]
+        if listed is not None and len(states):
+            _check_often(game, trail, states, listed)
 
 
 def _met(game: Game, rng: np.random.Generator) -> Iterator[Trail]:
@@ -502,17 +482,14 @@ def _met(game: Game, rng: np.random.Generator) -> Iterator[Trail]:
         found += game.num_players
 
 
-@dataclass(frozen=True, eq=False)
-class _Listed:
-    """Every history of an infoset, by its state, and the probability of chance's part of it."""
-
-    chance: dict[bytes, float]
+_Listed: TypeAlias = dict[bytes, float]
+"""Every history of an infoset, by its state, and the probability of chance's part of it."""
 
 
 def _listed(game: Game, trails: list[Trail]) -> list[_Listed] | None:
     """Return the histories of each trail's infoset by a walk over the whole game; None if it is too large."""
     states, chance = game.root(), np.ones(1)
-    found: list[dict[bytes, float]] = [{} for _ in trails]
+    found: list[_Listed] = [{} for _ in trails]
     visited = 1
     while len(states):
         who = game.player(states)
@@ -531,7 +508,7 @@ def _listed(game: Game, trails: list[Trail]) -> list[_Listed] | None:
         rows = going[actions.rows]
         chance = chance[rows] * share
         states = game.step(states, rows, actions.values)
-    return [_Listed(histories) for histories in found]
+    return found
 
 
 def _check_inside(game: Game, trail: Trail, states: Array, function: str) -> None:
@@ -549,11 +526,11 @@ def _check_all(game: Game, trail: Trail, states: Array, chance: NDArray[np.float
     ours = {state.tobytes(): float(part) for state, part in zip(states, chance, strict=True)}
     rule = (
         f"of player {trail.player} must remember at every history what it was before, whoever acts, or the "
-        f"game say `remembers = False`: following what the player saw must find all {len(listed.chance)} "
+        f"game say `remembers = False`: following what the player saw must find all {len(listed)} "
         "histories of its infoset"
     )
-    _require(game, ours.keys() == listed.chance.keys(), "infoset_key", rule, len(ours))
-    wrong = [name for name, part in ours.items() if abs(part - listed.chance[name]) > 1e-9]
+    _require(game, ours.keys() == listed.keys(), "infoset_key", rule, len(ours))
+    wrong = [name for name, part in ours.items() if abs(part - listed[name]) > 1e-9]
     _require(game, not wrong, "chance_probs", "must be the same on the way to a history", len(wrong))
 
 
@@ -572,14 +549,14 @@ def _check_thinned(game: Game, trail: Trail, total: float, count: int, rng: np.r
 
 def _check_often(game: Game, trail: Trail, states: Array, listed: _Listed) -> None:
     """Check that a game draws the histories of an infoset as often as chance has them."""
-    names = list(listed.chance)
+    names = list(listed)
     place = {name: at for at, name in enumerate(names)}
     seen = np.zeros(len(names))
     for state in states:
-        name: Any = state.tobytes()
+        name = state.tobytes()
         _require(game, name in place, "sample_histories", "must draw histories of the infoset alone", state)
         seen[place[name]] += 1
-    share = np.array([listed.chance[name] for name in names])
+    share = np.array([listed[name] for name in names])
     expected = len(states) * share / share.sum()
     # Rare ones count together: a chi-square sum needs a few draws of each.
     often = expected >= 5

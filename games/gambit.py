@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
 
-from games.base import ExpandedGame, ExplicitGame
+from games.base import ExpandedGame, ExplicitGame, Looked, expand
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.naming import numbered
 from games.support.array_types import Array
@@ -488,66 +488,46 @@ def _expanded(name: str, found: GambitFile) -> tuple[ExpandedGame, list[FileInfo
     tree = ExpandedGame(tuple({"": 0} for _ in seats))
     infosets: list[FileInfoset | None] = []
     lines: list[int] = []
-    # Of each infoset: its player's own last edge before it, and its first node.
-    past: dict[tuple[int, int], tuple[int, int]] = {}
+    below = _below(found.nodes)
     nothing = (Fraction(),) * len(seats)
-    # Each entry is the edge that leads to a node (-1 at the root, -2 where chance never goes), its parent,
-    # what was paid so far and every player's last sequence; the last belongs to the next node of the file.
-    nobody = (-1,) * len(seats)
-    stack: list[tuple[int, int, tuple[Fraction, ...], tuple[int, ...]]] = [(-1, -1, nothing, nobody)]
-    for entry in found.nodes:
-        edge, parent, paid, own = stack.pop()
-        if edge == -2:
-            stack += [(-2, -1, nothing, own)] * entry.count
-            continue
-        node = len(tree.player)
-        if edge >= 0:
-            tree.child[edge] = node
-        if entry.payoffs is not None:
-            paid = tuple(a + b for a, b in zip(paid, entry.payoffs, strict=True))
-        tree.parent.append(parent)
-        tree.parent_action.append(tree.action[edge] if edge >= 0 else -1)
-        tree.player.append(entry.who)
-        tree.returns.append([float(pay) for pay in paid] if entry.who == TERMINAL else [0.0] * len(seats))
+
+    def look(place: tuple[int, Payoffs]) -> Looked:
+        entry = found.nodes[place[0]]
         infosets.append(entry.infoset)
         lines.append(entry.line)
-        known = [0] * len(seats)
+        told = [""] * len(seats)
+        ways: list[tuple[int, float]] = []
         if entry.infoset is not None and entry.who >= 0:
-            told = tree.told[entry.who]
-            number = told.setdefault(names[entry.who][entry.infoset.number], len(told))
-            known[entry.who] = number
-            before, first = past.setdefault((entry.who, number), (own[entry.who], node))
-            if before != own[entry.who]:
-                raise _forgetful(name, found, tree, infosets, lines, (first, node))
-        tree.known.append(known)
-        after = []
-        for action in range(entry.count):
-            prob = _prob(entry, action)
-            if prob == 0:
-                after.append((-2, -1, nothing, own))
-                continue
-            mine = own
-            if entry.who >= 0:
-                taken = _sequence(past[entry.who, known[entry.who]][1], action)
-                mine = (*own[: entry.who], taken, *own[entry.who + 1 :])
-            after.append((len(tree.action), node, paid, mine))
-            tree.action.append(action)
-            tree.prob.append(float(prob))
-            tree.child.append(-1)
-        tree.count.append(sum(way[0] != -2 for way in after))
-        stack += reversed(after)
+            told[entry.who] = names[entry.who][entry.infoset.number]
+            ways = [(action, 1.0) for action in range(entry.count)]
+        elif entry.infoset is not None:
+            ways = [(action, float(prob)) for action, prob in enumerate(entry.infoset.probs) if prob]
+        paid = paid_at(place) if entry.who == TERMINAL else nothing
+        return entry.who, ways, [float(pay) for pay in paid], told
+
+    def paid_at(place: tuple[int, Payoffs]) -> Payoffs:
+        more = found.nodes[place[0]].payoffs
+        return place[1] if more is None else tuple(a + b for a, b in zip(place[1], more, strict=True))
+
+    def after(place: tuple[int, Payoffs], action: int) -> tuple[int, Payoffs]:
+        return below[place[0]][action], paid_at(place)
+
+    def forgets(first: int, node: int, other_actions: bool) -> GameError:
+        return _forgetful(name, found, tree, infosets, lines, (first, node))
+
+    expand(tree, (0, nothing), look, after, forgets)
     return tree, infosets
 
 
-def _prob(node: FileNode, action: int) -> Fraction:
-    """Return the probability of chance's action, 1 for a player's."""
-    assert node.infoset is not None
-    return node.infoset.probs[action] if node.who == CHANCE else Fraction(1)
-
-
-def _sequence(first: int, action: int) -> int:
-    """Return the number of a player's sequence: the first node of its last infoset, and its action there."""
-    return first * MOST_NODES + action
+def _below(nodes: list[FileNode]) -> list[list[int]]:
+    """Return the numbers of the nodes that follow each directly, in the order of its actions."""
+    below: list[list[int]] = [[] for _ in nodes]
+    above: list[int] = []
+    for number, node in enumerate(nodes):
+        if above:
+            below[above.pop()].append(number)
+        above += [number] * node.count
+    return below
 
 
 def _infoset_names(found: GambitFile, seat: int) -> dict[int, str]:

@@ -23,7 +23,7 @@ TARGETS = {
     "blueprint": Target("gs2.commands.policies", "blueprint", "Compute a strategy for a whole game by CFR."),
     "exploitability": Target("gs2.commands.policies", "exploitability", "Measure a strategy exactly."),
     "exploit": Target("gs2.commands.exploit", "exploit", "Bound from below how exploitable an agent is."),
-    "knowledge": Target("gs2.commands.knowledge", "knowledge", "Size what each method would have to solve."),
+    "knowledge": Target("gs2.commands.games", "knowledge", "Size what each method would have to solve."),
     "match": Target(
         "gs2.commands.matches.compare_agents",
         "match",

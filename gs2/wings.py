@@ -31,13 +31,13 @@ WINGS = {
         "terms": "gs2.commands.guandan.match_terms:",
         "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
         "training": "gs2.commands.guandan.train_guandan:GUANDAN",
-        "environment": "games.guandan.views.listed_moves:ROWS",
+        "environment": "games.guandan.views.features:ROWS",
         "tables": "gs2.web.guandan.match_tables:MatchTables",
         "review": "gs2.guandan.review.match_review:MatchReview",
         "words": "gs2.guandan.review.match_review:move_words",
     },
     "guandan_match": {
-        "environment": "games.guandan.views.listed_moves:ROWS",
+        "environment": "games.guandan.views.features:ROWS",
         "review": "gs2.guandan.review.match_review:MatchReview",
     },
     "doudizhu": {

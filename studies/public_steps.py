@@ -386,7 +386,7 @@ def _normalised(weight: NDArray[np.float64], otherwise: NDArray[np.float64]) -> 
 def mixed_strategies(strategies: Sequence[PublicStrategy]) -> PublicStrategy:
     """Return the strategies that play one of several, each equally often and kept to through a game.
 
-    The mixture of realization plans, as `experiments.refinement.mixture` makes it on listed trees.
+    The mixture of realization plans, as `experiments.refinement.methods` makes it on listed trees.
     """
     tree = strategies[0].tree
     probs = (np.zeros_like(strategies[0].probs[0]), np.zeros_like(strategies[0].probs[1]))

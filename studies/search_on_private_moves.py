@@ -19,7 +19,7 @@ import numpy as np
 from blueprint.protocol import Agent, Decisions, probabilities
 from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
 from cfr.private_moves.kernels import normalize
-from experiments.commit import commit_of_code
+from experiments.outputs import commit_of_code
 from games.registry import load_game
 from games.support.files import check_folder
 from games.support.json_rows import JsonRows, Row

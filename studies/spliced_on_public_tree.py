@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree, grow_public
-from experiments.commit import commit_of_code
+from experiments.outputs import commit_of_code
 from games.game import CHANCE, GameError
 from games.infosets.factored import FactoredGame, is_factored
 from games.registry import load_game

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cfr.best_response import exploitability
 from cfr.tree import FlatTree
-from experiments.commit import commit_of_code
+from experiments.outputs import commit_of_code
 from experiments.refinement.methods import method_config
 from games.registry import load_game
 from games.support.files import check_folder

@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from cfr.public.tree import grow_public
-from experiments.commit import commit_of_code
+from experiments.outputs import commit_of_code
 from experiments.refinement.methods import method_config
 from games.game import GameError
 from games.infosets.factored import FactoredGame, is_factored

@@ -227,7 +227,7 @@ class Policy:
     def to_openspiel(self) -> Any:
         """Return the policy as OpenSpiel's own, a `pyspiel.TabularPolicy` for `openspiel_game` of the game.
 
-        `games.openspiel.names.openspiel_game` returns that game, of which every infoset has its entry. For
+        `games.openspiel.direct.openspiel_game` returns that game, of which every infoset has its entry. For
         games loaded as `openspiel:…`, and for our Kuhn and Leduc poker, Liar's Dice and Goofspiel under
         parameters that OpenSpiel has. OpenSpiel's Python algorithms take it after
         `open_spiel.python.policy.pyspiel_policy_to_python_policy`.
@@ -459,7 +459,7 @@ def _openspiel_slots(game: Game, tree: FlatTree) -> Iterator[tuple[str, list[int
 
     Raises GameError if OpenSpiel has no such game, PolicyError if it has other infosets.
     """
-    from games.openspiel.names import openspiel_actions, openspiel_game
+    from games.openspiel.direct import openspiel_actions, openspiel_game
 
     theirs = openspiel_game(game, by_strings=True)
     offset = tree.infoset_offset.tolist()

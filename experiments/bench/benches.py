@@ -39,7 +39,7 @@ CFR = SpeedBench(
             ["--openspiel/--no-openspiel"], default=True, help="Time OpenSpiel too, if it is installed."
         ),
     ),
-    measure="experiments.bench.cfr_speed:measure_named",
+    measure="experiments.bench.cfr_speed:measure_cfr",
     show="experiments.bench.cfr_speed:cfr_tables",
 )
 CLIMBING = SpeedBench(
@@ -62,8 +62,8 @@ GENERATION = SpeedBench(
     help="Measure the diversity programme beside the one that the paper prints.",
     about="Medians of processor time; both programmes compiled, timed in turn, on the same values.",
     options=(usual("--repeats", COUNT, 9, REPEATS), SEED_OPTION),
-    measure="experiments.bench.generation_speed:measure_generation",
-    show="experiments.bench.generation_speed:generation_tables",
+    measure="experiments.bench.search_speed:measure_generation",
+    show="experiments.bench.search_speed:generation_tables",
 )
 SEARCH = SpeedBench(
     name="search",

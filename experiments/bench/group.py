@@ -19,7 +19,7 @@ import click
 from click.core import ParameterSource
 
 from experiments.bench.bench import GROUP, RESERVED, Bench, BenchError, check_bench
-from experiments.commit import commit_of_code
+from experiments.outputs import commit_of_code
 from games.support.files import write_text
 from gs2.commands.common import NEW_FILE, held_new, print_json, stdout
 from gs2.commands.groups import LazyGroup

@@ -24,6 +24,7 @@ from games.guandan.matches.match import Match
 from games.guandan.rounds.round import GuanDan, legal
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules
+from games.support.splitmix import STEP, mixed_bits
 from gs2.commands.common import COUNT, SEED, print_json
 from gs2.commands.groups import run_alone
 from gs2.commands.progress import working
@@ -63,14 +64,8 @@ class SimulationSummary:
 
 def _draw(seeds: NDArray[np.uint64], counters: NDArray[np.uint64], bounds: NDArray[Any]) -> NDArray[np.int64]:
     """Return the counter-th number in [0, bound) of each seed's stream (SplitMix64), [n] int64."""
-    x = (seeds ^ np.uint64(0x5DEECE66D)) + counters * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    x ^= x >> np.uint64(31)
-    drawn: NDArray[np.int64] = ((x >> np.uint64(32)) * bounds.astype(np.uint64) >> np.uint64(32)).astype(
-        np.int64
-    )
-    return drawn
+    bits = mixed_bits((seeds ^ np.uint64(0x5DEECE66D)) + counters * STEP) >> np.uint64(32)
+    return (bits * bounds.astype(np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
 def replay_match(seed: int, *, rules: Rules | str = "ruling") -> Match:

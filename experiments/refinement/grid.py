@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from experiments.refinement.methods import method_config, split_passes
-from experiments.refinement.mixture import MixtureError, split_draws
+from experiments.refinement.methods import MixtureError, method_config, split_draws, split_passes
 from games.registry import RESEARCH_GAMES
 from games.support.spec import split_spec
 from gs2.search.config.presets import preset

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.refinement.methods import without_field
-from experiments.refinement.summary import STRENGTH_METHODS, CellSummary, by_strength
+from experiments.refinement.rows import STRENGTH_METHODS, CellSummary, by_strength
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,24 +14,318 @@ from typing import Any
 import numpy as np
 
 from experiments.markdown import markdown_table
-from experiments.refinement.compare import comparison_table, family_table, warm_table
-from experiments.refinement.grid import GRIDS, differs_by_seed
+from experiments.refinement.grid import GRIDS, SAME_K, differs_by_seed
+from experiments.refinement.methods import method_config, split_draws, split_passes, without_field
 from experiments.refinement.plots import HEADLINES, base_and_k, plot_games, plot_k, plot_strength, plot_time
-from experiments.refinement.rows import ROWS, Row, read_grid, read_rows
-from experiments.refinement.rows_page import limit_words
-from experiments.refinement.summary import (
+from experiments.refinement.rows import (
     FEW_BLUEPRINTS,
+    ROWS,
     STRENGTH_METHODS,
     CellSummary,
+    Row,
     block_of,
     by_strength,
+    common_seeds,
     of_equal_blueprints,
+    read_grid,
+    read_rows,
+    same_blueprints,
     summarise_cells,
 )
 from games.registry import RESEARCH_GAMES
-from games.support.files import write_text
+from games.support.files import create, write_text
 
-__all__ = ["HEADING", "cell_tables", "overview_tables", "refine_command", "strength_table", "write_report"]
+__all__ = [
+    "BLUEPRINT",
+    "HEADING",
+    "PAIRS",
+    "TOLERANCE",
+    "Comparison",
+    "cell_tables",
+    "compare",
+    "comparison_table",
+    "family_table",
+    "limit_words",
+    "overview_tables",
+    "place_in_family",
+    "pooled_rows",
+    "refine_command",
+    "rows_picture",
+    "seconds_words",
+    "strength_table",
+    "warm_table",
+    "write_report",
+    "write_rows_page",
+]
+
+ROWS_FORMAT = "gs2 rows"
+VERSION = 1
+SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-interpreter.min.js")
+"""Scripts that draw the plots, in the order in which they run."""
+
+
+def seconds_words(seconds: float) -> str:
+    """Return a limit of time in words."""
+    return f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms"
+
+
+def limit_words(summary: CellSummary) -> str:
+    """Return the limit of a cell's searches in words."""
+    if summary.limit is not None:
+        return seconds_words(summary.limit)
+    return "preset's" if summary.cap is None else f"{summary.cap} iter."
+
+
+def pooled_rows(folders: Sequence[Path]) -> tuple[list[str], list[Row]]:
+    """Return (names of the grids, rows of run folders, each cell once, research games first).
+
+    Raises GridError for a folder that is not a run's, FileNotFoundError for one without rows.
+    """
+    names = list(dict.fromkeys(str(read_grid(folder)["name"]) for folder in folders))
+    rows = {row.cell.key: row for folder in folders for row in read_rows(folder / ROWS)}
+    return names, _research_first(rows.values())
+
+
+def _research_first(rows: Iterable[Row]) -> list[Row]:
+    """Return rows with those of the research games first."""
+    order = {game: number for number, game in enumerate(RESEARCH_GAMES)}
+    return sorted(rows, key=lambda row: order.get(row.game, len(order)))
+
+
+def rows_picture(names: Sequence[str], rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the cells of rows as plain data; those that differ only in their seed are one."""
+    cells = []
+    for summary in summarise_cells(rows):
+        base, k = base_and_k(summary.method)
+        told = asdict(summary)
+        seconds, sample = told.pop("limit"), told.pop("sample")
+        mode = summary.mode + ("" if sample is None else f", {sample} random infosets")
+        told |= {"base": base, "k": k, "mode": mode, "limit": limit_words(summary), "seconds": seconds}
+        told["before"] = told.pop("blueprint_exploitability")
+        cells.append(told)
+    return {"format": ROWS_FORMAT, "version": VERSION, "title": ", ".join(names), "rows": cells}
+
+
+def write_rows_page(folders: Sequence[Path], path: Path) -> None:
+    """Write the rows of run folders as one new HTML file that needs no network.
+
+    Raises as `pooled_rows`, FileProblem for a file that is there already.
+    """
+    from gs2.web.pages import standalone_page
+
+    picture = rows_picture(*pooled_rows(folders))
+    page = standalone_page(
+        f"{picture['title']} · gs2 experiment report",
+        "rows.js",
+        picture,
+        modules=("rows.js",),
+        styles=("rows.css",),
+        scripts=SCRIPTS,
+    )
+    with create(path) as file:
+        file.write(page)
+
+
+TOLERANCE = 1e-6
+"""Exploitabilities that differ by no more, in payoffs, are level."""
+BLUEPRINT = "blueprint"
+
+PAIRS = (
+    ("gs2+", BLUEPRINT),
+    ("gs2+path", BLUEPRINT),
+    ("gs2+path", "gs2+"),
+    *((SAME_K, other) for other in (BLUEPRINT, "gs2-r:k=3", "gs2-d:k=3")),
+    *((f"gs2-d:k={k}", f"gs2-r:k={k}") for k in (2, 3, 5, 10)),
+    ("gs2-d:k=3", "gs2-r:k=3,draws=5"),
+    ("gs2-r:k=3,draws=5", "gs2-r:k=3"),
+    *((f"gs2-d:k={k}", "1-klss") for k in (3, 5, 10)),
+    *((f"gs2-d:k={k},warm_start=1", f"gs2-r:k={k},warm_start=1") for k in (3, 5)),
+    *((f"gs2-d:k={k},warm_start=1", "1-klss:warm_start=1") for k in (3, 5)),
+)
+"""Which methods the report sets against which."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How one method does beside another.
+
+    cells: game, blueprint, mode and limit in which both were measured (searches that build on one another
+    count as one mode). below, level, above: in how many the first is less exploitable, as exploitable within
+    TOLERANCE, more so; means over seeds, those that both have where every seed has a
+    blueprint of its own. median, worst: quotients of the exploitabilities where the second is
+    not zero.
+    """
+
+    first: str
+    second: str
+    cells: int
+    below: int
+    level: int
+    above: int
+    median: float
+    worst: float
+
+
+def compare(rows: Iterable[Row], first: str, second: str) -> Comparison | None:
+    """Return how `first` does beside `second`; None if no cell has both."""
+    ours: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    theirs: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        apart = row.mode == "independent"
+        cell = (row.game, row.blueprint, apart, row.limit, row.cap, row.sample)
+        if row.method == first:
+            ours[cell].append(row)
+        elif row.method == second:
+            theirs[cell].append(row)
+    if second == BLUEPRINT:
+        theirs = {
+            cell: [replace(row, exploitability=row.blueprint_exploitability) for row in mine]
+            for cell, mine in ours.items()
+        }
+    shared = [same_blueprints(mine, theirs[cell]) for cell, mine in ours.items() if cell in theirs]
+    pairs = np.array([[_mean(some) for some in both] for both in shared if all(both)])
+    if len(pairs) == 0:
+        return None
+    difference = pairs[:, 0] - pairs[:, 1]
+    some = pairs[:, 1] > TOLERANCE
+    quotient = pairs[some, 0] / pairs[some, 1]
+    return Comparison(
+        first,
+        second,
+        cells=len(pairs),
+        below=int(np.sum(difference < -TOLERANCE)),
+        level=int(np.sum(np.abs(difference) <= TOLERANCE)),
+        above=int(np.sum(difference > TOLERANCE)),
+        median=float(np.median(quotient)) if some.any() else float("nan"),
+        worst=float(quotient.max()) if some.any() else float("nan"),
+    )
+
+
+def _mean(rows: Sequence[Row]) -> float:
+    return float(np.mean([row.exploitability for row in rows]))
+
+
+def comparison_table(rows: Sequence[Row]) -> str:
+    """Return the pairs that were measured as a Markdown table; empty if there are none."""
+    found = [made for first, second in PAIRS if (made := compare(rows, first, second)) is not None]
+    if not found:
+        return ""
+    lines = [
+        "## Against each other\n",
+        "Cells (game, blueprint, limit) in which both were measured, by means over seeds (those that both "
+        "have, where every seed has a blueprint of its own): in how many the "
+        f"first is less exploitable, level within {TOLERANCE:g}, more exploitable; and the quotient of the "
+        "two.\n",
+    ]
+    table = [
+        (c.first, c.second, c.cells, c.below, c.level, c.above, f"{c.median:.3g}", f"{c.worst:.4g}")
+        for c in found
+    ]
+    heads = ("first", "second", "cells", "below", "level", "above", "median quotient", "worst")
+    lines.append(markdown_table(heads, table, "llrrrrrr"))
+    return "\n".join([*lines, ""])
+
+
+def warm_table(rows: Sequence[Row]) -> str:
+    """Return ratios to the blueprint's of methods from uniform play and from the blueprint, by limit.
+
+    Both are means over the seeds that both have. Empty if nothing was measured from the blueprint.
+    """
+    cells: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.limit is not None and row.mode != "independent" and row.sample is None:
+            cells[row.game, row.blueprint, row.method, row.limit].append(row)
+    lines: dict[tuple[str, str, str], dict[float, tuple[str, int]]] = defaultdict(dict)
+    for (game, blueprint, method, limit), warm in cells.items():
+        cold, start = without_field(method, "warm_start")
+        both = common_seeds(cells.get((game, blueprint, cold, limit), []), warm)
+        if start == ["1"] and all(both):
+            words = " → ".join(_ratio_words(some) for some in both)
+            lines[game, blueprint, cold][limit] = words, len(both[0])
+    if not lines:
+        return ""
+    limits = sorted({limit for found in lines.values() for limit in found})
+    table = []
+    for line, found in lines.items():
+        seeds = sorted({count for _, count in found.values()})
+        shown = (found.get(limit, ("", 0))[0] for limit in limits)
+        table.append((*line, *shown, " or ".join(map(str, seeds))))
+    heads = ("game", "blueprint", "method", *map(seconds_words, limits), "seeds")
+    return "\n".join(
+        [
+            "## From uniform play, and from the blueprint\n",
+            "Exploitability over the blueprint's where CFR starts from uniform play → where it starts from "
+            "the blueprint (`warm_start=1`), by the limit for each infoset: means over the seeds that both "
+            "have.\n",
+            markdown_table(heads, table, "lll" + "r" * (len(limits) + 1)),
+            "",
+        ]
+    )
+
+
+def _ratio_words(rows: Sequence[Row]) -> str:
+    """Return the mean ratio to the blueprint's in words."""
+    ratio = float(np.mean([row.exploitability / row.blueprint_exploitability for row in rows]))
+    return f"{ratio:.2f}" if ratio < 1 else f"{ratio:.1f}"
+
+
+END = "to the end"
+
+
+def place_in_family(method: str) -> tuple[str, str, str] | None:
+    """Return (method without these fields, depth, continuations and temperature) of a method, in words.
+
+    None for methods that are no single search, and leaves other than expected values and continuations.
+    """
+    name, draws = split_draws(method)
+    if draws is not None or len(split_passes(name)) > 1:
+        return None
+    config = method_config(name)
+    subgame = config.subgame
+    if subgame.depth is not None and subgame.leaf not in ("exact", "multi-valued"):
+        return None
+    column = "1"
+    if subgame.depth is not None and subgame.leaf == "multi-valued":
+        column = f"{len(subgame.policies.split('+'))}"
+        column += ", everyone" * (subgame.choosers == "everyone")
+    if config.solve.solver == "anchored":
+        column += f", τ {config.solve.temperature:g}"
+    elif config.solve.solver != "cfr":
+        return None
+    base = config.name if config.generation.k is None else f"{config.name}, k = {config.generation.k}"
+    return base, END if subgame.depth is None else str(subgame.depth), column
+
+
+def family_table(summaries: Sequence[CellSummary]) -> str:
+    """Return ratios to the blueprint's exploitability by depth, continuations and temperature, game by game.
+
+    Empty unless some game was measured at several depths.
+    """
+    cells: dict[tuple[str, str], dict[tuple[str, str], dict[str, CellSummary]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
+    for row in summaries:
+        place = place_in_family(row.method)
+        if place is not None:
+            cells[row.game, row.blueprint][place[:2]][place[2]] = row
+    parts = []
+    for (game, blueprint), rows in cells.items():
+        if len({depth for _, depth in rows}) < 2:
+            continue
+        columns = list(dict.fromkeys(column for found in rows.values() for column in found))
+        columns.sort(key=lambda column: ("τ" in column, "everyone" in column))
+        parts.append(
+            f"{game}, blueprint {blueprint}: exploitability over the blueprint's, by decisions looked ahead "
+            "(down), and by continuations at the limit, chosen by the opponent alone unless it is said, and "
+            "the temperature τ of anchored solvers (across)\n"
+        )
+        table = [
+            (*place, *(f"{found[column].ratio:.3f}" if column in found else "" for column in columns))
+            for place, found in sorted(rows.items(), key=lambda item: (item[0][0] != "maxmargin", item[0]))
+        ]
+        parts += [markdown_table(("method", "depth", *columns), table, "ll" + "r" * len(columns)), ""]
+    return "\n".join(parts)
+
 
 HEADING = "# Results"
 """First line of a report."""
@@ -111,7 +406,7 @@ def strength_table(rows: Sequence[Row]) -> str:
         "Exploitability over the blueprint's after 300 iterations in every subgame, all infosets, nested; in "
         "brackets a 95 % bootstrap interval over seeds, if it is wider than half a percent, and how many. "
         "`draws=5`: the mixture of five draws, "
-        "beside the mean of single draws (`experiments.refinement.mixture`); its seeds share the draws out. "
+        "beside the mean of single draws (`experiments.refinement.methods`); its seeds share the draws out. "
         "`dmc` trains a blueprint for each seed: a line for every number of seeds that a method has, with "
         "all methods that have so many. Rows of all grids here.\n",
     ]
@@ -237,14 +532,8 @@ def write_report(
         found[made["name"]] += read_rows(folder / ROWS)
     # Runs of one preset may share cells, as when seeds were added: a cell counts once.
     found = {name: list({row.cell.key: row for row in rows}.values()) for name, rows in found.items()}
-    order = {game: number for number, game in enumerate(RESEARCH_GAMES)}
-    summarised = {
-        name: summarise_cells(sorted(rows, key=lambda row: order.get(row.game, len(order))))
-        for name, rows in found.items()
-    }
     # A cell that two grids share is one cell: its rows are alike.
-    every = list({row.cell.key: row for rows in found.values() for row in rows}.values())
-    every.sort(key=lambda row: order.get(row.game, len(order)))
+    every = _research_first({row.cell.key: row for rows in found.values() for row in rows}.values())
     pooled = summarise_cells(every)
     if any(differs_by_seed(row.blueprint) for row in every):
         parts[-1] += " Every seed of `dmc` trains a blueprint of its own: there only means over the same "
@@ -263,7 +552,7 @@ def write_report(
     if warm := warm_table(every):
         parts.append(warm)
     for name, rows in found.items():
-        summaries = summarised[name]
+        summaries = summarise_cells(_research_first(rows))
         commits = ", ".join(dict.fromkeys(row.commit for row in rows if row.commit))
         parts.append(f"## {name}\n")
         parts.append(_origin(grids[name], f"{len(rows)} rows, commit {commits or 'unknown'}"))

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfr.best_response import best_response_values
 from cfr.sequence_form import SequenceForm, sequence_form
-from experiments.commit import commit_of_code
+from experiments.outputs import commit_of_code
 from experiments.refinement.grid import Cell, Grid, GridError, differs_by_seed
-from experiments.refinement.methods import method_passes
-from experiments.refinement.mixture import mix_policies, split_draws
+from experiments.refinement.methods import method_passes, mix_policies, split_draws
 from experiments.refinement.rows import GRID, ROWS, GridFile, Row, csv_line, read_rows
 from games.registry import load_game
 from games.support.files import LineFile, check_folder
@@ -82,7 +82,7 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
     """Return the result of one cell; repeatable to the bit where iterations, not time, are the limit.
 
     A method with `draws=D` is the mixture of the draws with the seeds s D to s D + D - 1, s the cell's own
-    (`experiments.refinement.mixture`); searches, skipped, late and seconds are then their sums.
+    (`experiments.refinement.methods`); searches, skipped, late and seconds are then their sums.
     """
     context, form = _prepared(name_here(cell.game))
     method, draws = split_draws(cell.method)
@@ -108,15 +108,10 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
     def mean(name: str) -> float:
         return float(np.mean([getattr(search, name) for search in searches])) if searches else 0.0
 
+    named: dict[str, Any] = asdict(cell)
+    named["cap"] = named.pop("iterations")
     return Row(
-        game=cell.game,
-        blueprint=cell.blueprint,
-        method=cell.method,
-        mode=cell.mode,
-        limit=cell.limit,
-        cap=cell.iterations,
-        sample=cell.sample,
-        seed=cell.seed,
+        **named,
         blueprint_exploitability=sum(best_response_values(form, policy)) / 2,
         exploitability=sum(best_response_values(form, refined)) / 2,
         searches=len(searches),

@@ -1,10 +1,12 @@
-"""OpenSpiel's games that are too large to expand, played step by step (extra: `openspiel`).
+"""OpenSpiel's games by name, those too large to expand among them: played step by step (extra: `openspiel`).
 
 `load_game("openspiel:phantom_ttt")` returns this where `games.openspiel.expansion` would hold too many
 histories. A state is the line of actions that leads to it; OpenSpiel's own states are kept for the lines
 seen last. An infoset key is a hash of 128 bits of what the player knows there (`games.openspiel.telling`) and
 of whether it acts. What a waiting player is told is taken as it is, so a sample of the game is held against
 perfect recall when it is loaded (`games.check`).
+
+`openspiel_game` says which of OpenSpiel's games is which of ours, for those that both have.
 """
 
 from __future__ import annotations
@@ -20,11 +22,12 @@ from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
 from games.check import check_game
-from games.game import TERMINAL, GameError, Infoset, not_zero_sum
+from games.game import TERMINAL, Game, GameError, Infoset, not_zero_sum
 from games.infosets import normal_text, unknown_infoset
 from games.infosets.naming import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines
 from games.openspiel.expansion import OpenSpielGame, TooManyHistories, load_openspiel
 from games.openspiel.poker_form import NotPoker
+from games.openspiel.poker_game import POKER, OpenSpielPoker
 from games.openspiel.telling import (
     Observations,
     Teller,
@@ -39,7 +42,12 @@ from games.ragged import Ragged
 from games.simple import LineGame
 from games.support.array_types import Array
 
-__all__ = ["DirectOpenSpielGame", "load_any_openspiel"]
+__all__ = [
+    "DirectOpenSpielGame",
+    "load_any_openspiel",
+    "openspiel_actions",
+    "openspiel_game",
+]
 
 LONGEST = 25_000
 """Actions of the longest line; a state takes 2 or 4 bytes for each."""
@@ -267,8 +275,6 @@ def load_any_openspiel(text: str, *, general_sum: bool = False) -> TwoPlayerGame
     general_sum: if not, a game that says that its payoffs do not sum to zero is refused before the work.
     Raises GameError if it is not installed, has no such game, or the game is not of our kind.
     """
-    from games.openspiel.poker_game import POKER, OpenSpielPoker
-
     if not general_sum and load_openspiel(text)[0].utility_sum() is None:
         raise not_zero_sum(f"openspiel:{text}")
     why = f"of OpenSpiel's games only {', '.join(sorted(POKER))} are offered in that form"
@@ -317,3 +323,68 @@ def _spread(rows: list[int], most: int) -> list[int]:
     """Return up to `most` rows, evenly from first to last."""
     count = min(most, len(rows))
     return [rows[k * len(rows) // count] for k in range(count)]
+
+
+def openspiel_game(game: Game, *, by_strings: bool = False) -> Any:
+    """Return OpenSpiel's own game with the same histories, actions, infosets and payoffs, a `pyspiel.Game`.
+
+    For games loaded as `openspiel:…`, and for our Kuhn and Leduc poker, Liar's Dice and Goofspiel under the
+    parameters that OpenSpiel has too. Moves at once are made one after the other. Where chance deals several
+    cards by one action of ours, it has more histories (`openspiel_actions`).
+    by_strings: also require that its information state strings name the infosets, as its policies do.
+    Raises GameError if OpenSpiel is not installed or has no such game.
+    """
+    try:
+        import pyspiel
+    except ImportError:
+        raise GameError(
+            f"{game.name}: needs OpenSpiel, which is not installed; pip install 'gs2[openspiel]'"
+        ) from None
+    if isinstance(game, OpenSpielGame | DirectOpenSpielGame | OpenSpielPoker):
+        if by_strings and game.by_observations:
+            raise GameError(
+                f"{game.name}: OpenSpiel's policies go by information state strings; this game's infosets "
+                "are what its players did and observed; write the policy as JSON"
+            )
+        return game.openspiel_game()
+    name = _name(game)
+    if name is None:
+        raise GameError(
+            f"{game.name}: OpenSpiel must have the same game; it has none with these parameters; choose "
+            "kuhn_poker, leduc_poker, liars_dice or goofspiel with parameters that OpenSpiel knows"
+        )
+    return pyspiel.load_game(name)
+
+
+def openspiel_actions(game: Game, actions: list[int]) -> list[int]:
+    """Return the actions of `openspiel_game(game)` for those that lead to a decision of `game`."""
+    return game.openspiel_actions(actions) if isinstance(game, OpenSpielPoker) else actions
+
+
+def _name(game: Game) -> str | None:
+    """Return OpenSpiel's game string for one of our games, or None."""
+    from games.research.goofspiel import Goofspiel
+    from games.research.kuhn_poker import KuhnPoker
+    from games.research.leduc_poker import LeducPoker
+    from games.research.liars_dice import LiarsDice
+
+    if isinstance(game, KuhnPoker):
+        return "kuhn_poker" if game.name == KuhnPoker().name else None
+    if isinstance(game, LeducPoker):
+        for same in (False, True):
+            if game.name == LeducPoker(suit_isomorphism=same).name:
+                return f"leduc_poker(suit_isomorphism={same})"
+        return None
+    if isinstance(game, LiarsDice):
+        if not game.wild:
+            return None
+        return f"liars_dice(numdice={game.dice},dice_sides={game.sides},bidding_rule={game.bidding})"
+    if isinstance(game, Goofspiel):
+        if game.turns == game.cards - 1:  # OpenSpiel 2.0.2 plays past the last turn
+            return None
+        inner = (
+            f"goofspiel(imp_info=True,egocentric=False,num_cards={game.cards},num_turns={game.turns},"
+            f"points_order={game.points_order},returns_type={game.returns_type})"
+        )
+        return f"turn_based_simultaneous_game(game={inner})"
+    return None

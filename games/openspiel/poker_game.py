@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, Infoset
 from games.infosets import normal_text, unknown_infoset
 from games.infosets.naming import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
@@ -25,14 +24,15 @@ from games.openspiel.expansion import load_openspiel
 from games.openspiel.poker_form import CARDS, NotPoker, PokerForm, check_form, poker_form
 from games.openspiel.telling import texts_of
 from games.ragged import Ragged, ranges
+from games.research.poker import DEAL_0, DEAL_1, TwoHands
 from games.support.array_types import Array
 
 __all__ = ["POKER", "OpenSpielPoker"]
 
-STATE = np.dtype([("bet", "i4"), ("hand0", "i4"), ("hand1", "i4"), ("board", "i4")])
+STATE = np.dtype([("node", "i4"), ("card0", "i4"), ("card1", "i4"), ("board", "i4")])
 """A history: betting node, hands and board. Hands and boards count from 1, 0 is none."""
-DEAL_0, DEAL_1, FIRST = 0, 1, 2
-"""Values of `bet`: chance deals to a player, and the first node of the betting."""
+FIRST = DEAL_1 + 1
+"""The first node of the betting."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +109,9 @@ class PokerTables:
 
     def row(self, states: Array) -> NDArray[np.int64]:
         """Return where in `open` the actions of states are, [n]."""
-        rows = states["bet"].astype(np.int64)
-        n, first = len(self.player), states["hand0"].astype(np.int64)
-        pairs = (first - 1) * self.hands[1] + states["hand1"]
+        rows = states["node"].astype(np.int64)
+        n, first = len(self.player), states["card0"].astype(np.int64)
+        pairs = (first - 1) * self.hands[1] + states["card1"]
         board = np.where(first == 0, 0, pairs) + n + self.hands[0]
         shown = (self.player[rows] == CHANCE) & (rows >= FIRST)
         return np.where(rows == DEAL_1, n + first - 1, np.where(shown, board, rows))
@@ -134,12 +134,12 @@ class PokerWords:
 
     def position(self, state: Array) -> Any:
         """Return OpenSpiel's own state at a history, its dealing over."""
-        held = int(state["hand0"]) - 1, int(state["hand1"]) - 1
-        return self._played(int(state["bet"]), held, int(state["board"]))
+        held = int(state["card0"]) - 1, int(state["card1"]) - 1
+        return self._played(int(state["node"]), held, int(state["board"]))
 
     def action(self, state: Array, action: int) -> str:
         """Return an action, or what chance deals."""
-        bet = int(state["bet"])
+        bet = int(state["node"])
         if self._tables.player[bet] < 0:
             return self._dealt[min(bet, FIRST)][action]
         ids = self._tables.open[bet].tolist()
@@ -148,10 +148,10 @@ class PokerWords:
 
     def history(self, state: Array) -> str:
         """Return a history."""
-        if state["bet"] == DEAL_0:
+        if state["node"] == DEAL_0:
             return "the start"
-        if state["bet"] == DEAL_1:
-            return f"P0 {self._dealt[DEAL_0][int(state['hand0']) - 1]}"
+        if state["node"] == DEAL_1:
+            return f"P0 {self._dealt[DEAL_0][int(state['card0']) - 1]}"
         return joined_lines(str(self.position(state)))
 
     def infoset(self, bet: int, own: int, board: int, player: int) -> str:
@@ -235,7 +235,7 @@ WIDEST = 4096
 """Bits for the betting that a network is shown action by action; where it is more, its node is numbered."""
 
 
-class OpenSpielPoker(TwoPlayerGame):
+class OpenSpielPoker(TwoHands):
     """A poker game of OpenSpiel's for two players, as `games.infosets.factored.FactoredGame` asks.
 
     text: OpenSpiel's own game string.
@@ -247,6 +247,8 @@ class OpenSpielPoker(TwoPlayerGame):
     derived: tuple[int, ...] = ()
     remembers = True
     by_observations = False
+    state = STATE
+    key_bits = BITS
 
     def __init__(self, text: str) -> None:
         self._game, self.name = load_openspiel(text)
@@ -255,6 +257,7 @@ class OpenSpielPoker(TwoPlayerGame):
         self._form = poker_form(self._game, self.name)
         check_form(self._game, self._form, self.name, np.random.default_rng(0))
         self._tables = PokerTables.of(self._form)
+        self._player = self._tables.player
         self._words = PokerWords(self._game, self._form, self._tables)
         most = float(np.abs(self._tables.stake).max())
         self.payoff_range = (-most, most)
@@ -269,13 +272,6 @@ class OpenSpielPoker(TwoPlayerGame):
         self._game = load_openspiel(self.name.partition(":")[2])[0]
         self._words = PokerWords(self._game, self._form, self._tables)
 
-    def root(self) -> Array:
-        return np.zeros(1, STATE)
-
-    def player(self, states: Array) -> NDArray[np.int8]:
-        acting: NDArray[np.int8] = self._tables.player[states["bet"]]
-        return acting
-
     def actions(self, states: Array) -> Ragged:
         return self._tables.open.take(self._tables.row(states))
 
@@ -284,44 +280,25 @@ class OpenSpielPoker(TwoPlayerGame):
 
     def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
         after, taken = states[rows], np.asarray(actions, np.int64)
-        bet = after["bet"].astype(np.int64)
+        bet = after["node"].astype(np.int64)
         shown = (self._tables.player[bet] == CHANCE) & (bet >= FIRST)
-        for field, dealt in (("hand0", bet == DEAL_0), ("hand1", bet == DEAL_1), ("board", shown)):
+        for field, dealt in (("card0", bet == DEAL_0), ("card1", bet == DEAL_1), ("board", shown)):
             after[field][dealt] = taken[dealt] + 1
-        after["bet"] = self._tables.follow(bet, taken)
+        after["node"] = self._tables.follow(bet, taken)
         return after
 
     def returns(self, states: Array) -> NDArray[np.float64]:
-        bet, board = states["bet"], states["board"].astype(np.int64)
+        bet, board = states["node"], states["board"].astype(np.int64)
         early, late = self._form.outcomes
-        one, two = (states[f"hand{seat}"].astype(np.int64) - 1 for seat in (0, 1))
+        one, two = (states[f"card{seat}"].astype(np.int64) - 1 for seat in (0, 1))
         won = early[one, two].astype(np.float64)
         shown = board > 0
         won[shown] = late[board[shown] - 1, one[shown], two[shown]]
         paid = np.where(self._tables.fought[bet], won, 1.0) * self._tables.stake[bet]
         return np.stack([paid, -paid], axis=1)
 
-    def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
-        key = states["bet"].astype(np.uint64)
-        for field in (f"hand{player}", "board"):
-            key = key << np.uint64(BITS) | states[field].astype(np.uint64)
-        return key[:, None]
-
     def private_states(self) -> tuple[int, int]:
         return self._form.hands.counts
-
-    def public_root(self) -> Array:
-        return np.array([(FIRST, 0, 0, 0)], STATE)
-
-    def deal(self, states: Array, private0: NDArray[np.int64], private1: NDArray[np.int64]) -> Array:
-        dealt = states.copy()
-        dealt["hand0"], dealt["hand1"] = private0 + 1, private1 + 1
-        return dealt
-
-    def public_state(self, states: Array) -> Array:
-        public = states.copy()
-        public["hand0"] = public["hand1"] = 0
-        return public
 
     def deal_weights(self, states: Array) -> NDArray[np.float64]:
         weights = np.empty((len(states), *self._form.hands.counts))
@@ -330,28 +307,22 @@ class OpenSpielPoker(TwoPlayerGame):
         return weights
 
     def payoff_kinds(self, states: Array) -> NDArray[np.int64]:
-        pays = self._tables.pays[states["bet"]] * (len(self._form.boards) + 1)
+        pays = self._tables.pays[states["node"]] * (len(self._form.boards) + 1)
         return np.asarray(pays + states["board"], np.int64)
 
-    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
-        """Return n histories of an infoset; the other's hand is any, as often as chance deals it."""
-        (bet, own, board), seat = _unpacked(infoset.key[0]), infoset.player
-        share = self._form.shares(board - 1)
-        share = share if seat == 0 else share.T
-        odds = share[own - 1] if own else share.sum(axis=0)
-        other = rng.choice(len(odds), size=n, p=odds / odds.sum())
-        mine = np.full(n, own - 1)
-        columns = np.stack([mine, other] if seat == 0 else [other, mine], axis=1)[:, :bet]
-        way = self._form.betting.way(bet - FIRST) if bet >= FIRST else []
-        line = np.array([board - 1 if action == CARDS else action for action in way], np.int64)
-        table = np.concatenate([columns, np.tile(line, (n, 1))], axis=1)
-        return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
+    def _others(self, seat: int, own: int, board: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        share = self._form.shares(board) if seat == 0 else self._form.shares(board).T
+        odds = share[own] if own >= 0 else share.sum(axis=0)
+        return rng.choice(len(odds), size=n, p=odds / odds.sum())
+
+    def _way(self, node: int, board: int) -> list[int]:
+        return [board if action == CARDS else action for action in self._form.betting.way(node - FIRST)]
 
     def features(self, states: Array, player: int) -> NDArray[np.uint8]:
         """Return what a network sees, [n, width] uint8: the cards it holds, the board and the betting."""
         hands, boards = self._cards
-        held, shown = hands[player][states[f"hand{player}"]], boards[states["board"]]
-        return np.concatenate([held, shown, self._bets[states["bet"]]], axis=1)
+        held, shown = hands[player][states[f"card{player}"]], boards[states["board"]]
+        return np.concatenate([held, shown, self._bets[states["node"]]], axis=1)
 
     @cached_property
     def _cards(self) -> tuple[tuple[NDArray[np.uint8], ...], NDArray[np.uint8]]:
@@ -399,8 +370,8 @@ class OpenSpielPoker(TwoPlayerGame):
         return self._words.history(state)
 
     def infoset_text(self, state: Array, player: int) -> str:
-        own, board = int(state[f"hand{player}"]), int(state["board"])
-        return self._words.infoset(int(state["bet"]), own, board, player)
+        own, board = int(state[f"card{player}"]), int(state["board"])
+        return self._words.infoset(int(state["node"]), own, board, player)
 
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that `text` names. Raises GameError with near matches if there is none."""
@@ -411,9 +382,3 @@ class OpenSpielPoker(TwoPlayerGame):
             raise unknown_infoset(self, text, max_states=LISTED)
         bet, own, board = found
         return Infoset(player, ((bet << BITS | own) << BITS | board,), self._words.infoset(*found, player))
-
-
-def _unpacked(key: int) -> tuple[int, int, int]:
-    """Return (betting node, own hand, board) of an infoset key."""
-    mask = (1 << BITS) - 1
-    return key >> 2 * BITS, key >> BITS & mask, key & mask

@@ -55,5 +55,5 @@ class KuhnPoker(CardPoker):
             return f"deal {self._card_names[int(action)]}"
         return "bet" if action == BET else "pass"
 
-    def _others(self, own: int, board: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _others(self, seat: int, own: int, board: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         return (own + 1 + rng.integers(self.cards - 1, size=n)) % self.cards

@@ -1,7 +1,8 @@
-"""Poker of one hidden card each: what Kuhn's and Leduc poker share, once their betting is laid out as rows.
+"""Poker of two hands: what all of it here shares, and Kuhn's and Leduc poker, their betting laid out as rows.
 
-Chance deals a card to either player, then both bet in sight of each other; after the first round of betting
-a card may come on the board. A pair with the board wins, then the higher rank.
+Chance deals a hand to either player, then both bet in sight of each other; after the first round of betting
+a board may be shown. Kuhn's and Leduc poker have one card in a hand. A pair with the board wins, then the
+higher rank.
 """
 
 from __future__ import annotations
@@ -18,13 +19,75 @@ from games.infosets.payoff_forms import FormBuilder, PayoffForms
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["DEAL_0", "DEAL_1", "CardPoker", "PublicTree"]
+__all__ = ["DEAL_0", "DEAL_1", "CardPoker", "PublicTree", "TwoHands"]
 
 DEAL_0, DEAL_1 = 0, 1
 SUITS = "shdc"
 
 STATE = np.dtype([("node", np.uint32), ("card0", "u1"), ("card1", "u1"), ("board", "u1"), ("unused", "u1")])
 """node: where the public history stands, a row of PublicTree. Cards: 1 + index in the deck, 0 until dealt."""
+
+
+class TwoHands(TwoPlayerGame):
+    """A game of two hands dealt first, one after the other, and of at most one board, shown between bets.
+
+    A subclass says in `_player`, [n] int8, who acts at each node of the betting; nodes 0, 1 deal the hands.
+    state: dtype of a history: node, card0, card1 and board, the latter counted from 1; 0 is none.
+    key_bits: of a hand and of a board in an infoset key. has_board: whether there may be one.
+    """
+
+    state = STATE
+    key_bits = 8
+    has_board = True
+    _player: NDArray[np.int8]
+
+    def root(self) -> Array:
+        return np.zeros(1, self.state)
+
+    def player(self, states: Array) -> NDArray[np.int8]:
+        acting: NDArray[np.int8] = self._player[states["node"]]
+        return acting
+
+    def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
+        key = states["node"].astype(np.uint64)
+        for card in (f"card{player}", "board") if self.has_board else (f"card{player}",):
+            key = key << np.uint64(self.key_bits) | states[card].astype(np.uint64)
+        return key[:, None]
+
+    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+        """Return n histories of an infoset; the other's hand is any left, as often as chance deals it."""
+        key, board, mask = int(infoset.key[0]), -1, (1 << self.key_bits) - 1
+        if self.has_board:
+            key, board = key >> self.key_bits, (key & mask) - 1
+        node, own = key >> self.key_bits, (key & mask) - 1
+        other, mine = self._others(infoset.player, own, board, n, rng), np.full(n, own)
+        columns = np.stack([mine, other] if infoset.player == 0 else [other, mine], axis=1)[:, :node]
+        line = np.array(self._way(node, board) if node > DEAL_1 else [], np.int64)
+        table = np.concatenate([columns, np.tile(line, (n, 1))], axis=1)
+        return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
+
+    def _others(self, seat: int, own: int, board: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return n hands of the other player, drawn as chance deals them; own, board: -1 for none."""
+        raise NotImplementedError
+
+    def _way(self, node: int, board: int) -> list[int]:
+        """Return the actions, that of the board among them, that lead to a node of the betting."""
+        raise NotImplementedError
+
+    def public_root(self) -> Array:
+        root = self.root()
+        root["node"] = DEAL_1 + 1
+        return root
+
+    def deal(self, states: Array, private0: NDArray[np.int64], private1: NDArray[np.int64]) -> Array:
+        dealt = states.copy()
+        dealt["card0"], dealt["card1"] = private0 + 1, private1 + 1
+        return dealt
+
+    def public_state(self, states: Array) -> Array:
+        public = states.copy()
+        public["card0"] = public["card1"] = 0
+        return public
 
 
 @dataclass
@@ -43,14 +106,11 @@ class PublicTree:
     words: list[tuple[str, str]] = field(default_factory=list)
 
 
-class CardPoker(TwoPlayerGame):
+class CardPoker(TwoHands):
     """Poker with one private card each; a subclass gives betting, deck, payoff range and words of actions.
 
     tree: the betting. ranks, suits: of the deck. same: whether suits are not seen; chance then deals ranks.
-    key_bits: of a card in an infoset key.
     """
-
-    key_bits = 8
 
     def __init__(
         self, name: str, tree: PublicTree, ranks: int, suits: int = 1, *, same: bool = False
@@ -64,7 +124,7 @@ class CardPoker(TwoPlayerGame):
         self._folded = np.array(tree.folded, np.int8)
         self._words = tree.words
         chance = self._player == CHANCE
-        self._has_board = int(chance.sum()) > 2
+        self.has_board = int(chance.sum()) > 2
         # The node before each, and what led on from it: an action, or -1 for the board.
         self._above = {
             int(child[node, action]): (node, -1 if chance[node] else action)
@@ -78,13 +138,6 @@ class CardPoker(TwoPlayerGame):
             self._card_names = [rank + suit for rank in self._card_names for suit in SUITS[:suits]]
         self._copies = suits if same else 1
         self._rank_of = np.arange(len(self._card_names)) // (1 if same else suits)
-
-    def root(self) -> Array:
-        return np.zeros(1, STATE)
-
-    def player(self, states: Array) -> NDArray[np.int8]:
-        acting: NDArray[np.int8] = self._player[states["node"]]
-        return acting
 
     def actions(self, states: Array) -> Ragged:
         node = states["node"]
@@ -136,66 +189,35 @@ class CardPoker(TwoPlayerGame):
         chips = np.where(sign > 0, self._chips[node, 1], self._chips[node, 0]) * sign
         return np.stack([chips, -chips], axis=1)
 
-    def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
-        key = states["node"].astype(np.uint64)
-        for card in (f"card{player}", "board") if self._has_board else (f"card{player}",):
-            key <<= np.uint64(self.key_bits)
-            key |= states[card]
-        return key[:, None]
-
     def state_text(self, state: Array) -> str:
         return f"P0 {self._card(state, 0)}, P1 {self._card(state, 1)}{self._public(state)}"
 
     def infoset_text(self, state: Array, player: int) -> str:
         return f"P{player} {self._card(state, player)}{self._public(state)}"
 
-    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
-        """Return n histories of an infoset; the other's card is one left, as often as chance has it."""
-        key, board, mask = int(infoset.key[0]), -1, (1 << self.key_bits) - 1
-        if self._has_board:
-            key, board = key >> self.key_bits, (key & mask) - 1
-        node, own = key >> self.key_bits, (key & mask) - 1
-        other, mine = self._others(own, board, n, rng), np.full(n, own)
-        columns = [mine, other] if infoset.player == 0 else [other, mine]
-        way: list[int] = []
-        while node > DEAL_1 + 1:
-            node, action = self._above[node]
-            way.append(board if action < 0 else action)
-        table = np.concatenate(
-            [np.stack(columns, axis=1), np.tile(np.array(way[::-1], np.int64), (n, 1))], axis=1
-        )
-        return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
-
-    def _others(self, own: int, board: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return n cards of the other player, drawn as chance deals them."""
+    def _others(self, seat: int, own: int, board: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         left = np.full(len(self._card_names), self._copies, np.float64)
         for card in (own, board):
             if card >= 0:
                 left[card] -= 1
         return rng.choice(len(left), size=n, p=left / left.sum())
 
+    def _way(self, node: int, board: int) -> list[int]:
+        way: list[int] = []
+        while node > DEAL_1 + 1:
+            node, action = self._above[node]
+            way.append(board if action < 0 else action)
+        return way[::-1]
+
     def private_states(self) -> tuple[int, int]:
         return len(self._card_names), len(self._card_names)
-
-    def public_root(self) -> Array:
-        return np.array([(DEAL_1 + 1, 0, 0, 0, 0)], STATE)
-
-    def deal(self, states: Array, private0: NDArray[np.int64], private1: NDArray[np.int64]) -> Array:
-        dealt = states.copy()
-        dealt["card0"], dealt["card1"] = private0 + 1, private1 + 1
-        return dealt
-
-    def public_state(self, states: Array) -> Array:
-        public = states.copy()
-        public["card0"] = public["card1"] = 0
-        return public
 
     def deal_weights(self, states: Array) -> NDArray[np.float64]:
         n, total = len(self._card_names), len(self._card_names) * self._copies
         one = np.eye(n)
         left = self._copies - one  # of each card, once player 0 holds one: [n0, card]
         pairs = self._copies * left / (total * (total - 1))
-        if not self._has_board:
+        if not self.has_board:
             return np.broadcast_to(pairs, (len(states), n, n))
         shown = left[:, None, :] - one[None]  # once player 1 holds one as well: [n0, n1, card]
         board = np.concatenate([np.ones((n, n, 1)), shown / (total - 2)], axis=2)

@@ -41,35 +41,46 @@ class ConfigError(ValueError):
     """A configuration that cannot be: the field, the value received and the next step."""
 
 
-def _refuse(instance: Any, field: attrs.Attribute[Any], words: str, value: Any) -> None:
-    label = f"{instance.label}: " if getattr(instance, "label", "") else ""
-    raise ConfigError(f"{label}{field.name} must be {words}; got {value!r}")
+def _rule(holds: Callable[[Any], bool], words: Callable[[Any], str], *, optional: bool = False) -> Rule:
+    """Return the rule that a field's value `holds`; words: what it must be. optional: or None."""
+
+    def rule(instance: Any, field: attrs.Attribute[Any], value: Any) -> None:
+        if not (optional and value is None) and not holds(value):
+            label = f"{instance.label}: " if getattr(instance, "label", "") else ""
+            raise ConfigError(f"{label}{field.name} must be {words(value)}; got {value!r}")
+
+    return rule
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+flag = _rule(lambda value: isinstance(value, bool), lambda value: "True or False")
+"""The rule that a field is True or False."""
+text = _rule(lambda value: isinstance(value, str), lambda value: "text")
+"""The rule that a field is text."""
 
 
 def one_of(choices: Iterable[str] | Callable[[], Iterable[str]]) -> Rule:
     """Return the rule that a field is one of some words; a function gives those known when it is asked."""
 
-    def rule(instance: Any, field: attrs.Attribute[Any], value: Any) -> None:
-        known = tuple(choices() if callable(choices) else choices)
-        if value not in known:
-            _refuse(instance, field, f"one of {', '.join(known)}", value)
+    def known() -> tuple[str, ...]:
+        return tuple(choices() if callable(choices) else choices)
 
-    return rule
+    return _rule(lambda value: value in known(), lambda value: f"one of {', '.join(known())}")
 
 
 def integer(low: int, high: int = MOST, *, optional: bool = False) -> Rule:
     """Return the rule that a field is an integer in [low, high]; optional: or None."""
-    both = f"an integer in [{low}, {high}]"
-    least = f"an integer of at least {low}" if high == MOST else both
 
-    def rule(instance: Any, field: attrs.Attribute[Any], value: Any) -> None:
-        if value is None and optional:
-            return
-        known = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        if not known or value < low or value > high:
-            _refuse(instance, field, both if known and value > high else least, value)
+    def words(value: Any) -> str:
+        both = high != MOST or (_is_number(value, numbers.Integral) and value > high)
+        return f"an integer in [{low}, {high}]" if both else f"an integer of at least {low}"
 
-    return rule
+    return _rule(
+        lambda value: _is_number(value, numbers.Integral) and low <= value <= high, words, optional=optional
+    )
 
 
 def real(
@@ -91,30 +102,12 @@ def real(
         words = f"in {'(' if above else '['}{low:g}, {high:g}{')' if below else ']'}"
     words += f", in {unit}" if unit else ""
 
-    def rule(instance: Any, field: attrs.Attribute[Any], value: Any) -> None:
-        if value is None and optional:
-            return
-        real = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-        if (
-            not real
-            or not (low < value if above else low <= value)
-            or not (value < high if below else value <= high)
-        ):
-            _refuse(instance, field, words, value)
+    def holds(value: Any) -> bool:
+        if not _is_number(value, numbers.Real) or not math.isfinite(value):
+            return False
+        return bool(low <= value <= high and not (above and value == low) and not (below and value == high))
 
-    return rule
-
-
-def flag(instance: Any, field: attrs.Attribute[Any], value: Any) -> None:
-    """Refuse what is not True or False; itself a rule."""
-    if not isinstance(value, bool):
-        _refuse(instance, field, "True or False", value)
-
-
-def text(instance: Any, field: attrs.Attribute[Any], value: Any) -> None:
-    """Refuse what is not text; itself a rule."""
-    if not isinstance(value, str):
-        _refuse(instance, field, "text", value)
+    return _rule(holds, lambda value: words, optional=optional)
 
 
 @attrs.frozen(slots=False)

@@ -1,4 +1,4 @@
-"""`gs2 games` and `gs2 infosets`: what there is to solve, and the names of its infosets."""
+"""`gs2 games`, `gs2 infosets`, `gs2 knowledge`: what there is to solve, and what each method would solve."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import click
 from gs2.commands.common import (
     ANY_GAME,
     COUNT,
+    GAME,
     SEED,
     CountType,
     memory_option,
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
     from games.game import Game, Infoset
     from games.size import GameSize
 
-__all__ = ["games", "infosets"]
+__all__ = [
+    "games",
+    "infosets",
+    "knowledge",
+]
 
 FILE = click.Path(path_type=Path)
 
@@ -357,3 +362,44 @@ def infosets(game: Game, player: int | None, grep: str | None, limit: int, as_js
         click.echo(f"… and more; narrow with --grep, or raise --limit (now {limit})", err=True)
     elif not found:
         click.echo("no infoset matches", err=True)
+
+
+@click.command()
+@click.argument("game", type=GAME)
+@click.option(
+    "--infoset", "text", required=True, metavar="TEXT", help="The infoset, as `gs2 infosets` names it."
+)
+@click.option("--max-order", type=COUNT, help="Stop at this knowledge order.")
+@memory_option
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> None:
+    """Count the histories, infosets and nodes within each order of knowledge at an infoset of GAME.
+
+    Order 1 holds the histories of the infoset. Each further order adds those that some player cannot tell
+    from one of them. The last is the common-knowledge closure, which unsafe, resolve and maxmargin solve.
+    """
+    from gs2.search.context import SearchContext
+    from gs2.search.histories.knowledge_report import knowledge_report
+
+    infoset = game.parse_infoset(text)
+    with working(f"growing {game.name} …"):
+        report = knowledge_report(SearchContext(game), infoset, max_order)
+    if as_json:
+        print_json(report.to_json())
+        return
+    out = stdout()
+    out.print(f"[bold]{game.name}[/bold]   {report.text}\n")
+    table = number_table("order", "histories", "infosets of each player", "nodes below", "", words=0)
+    table.columns[-1].justify = "left"
+    for size in report.sizes:
+        words = "the infoset itself" if size.order == 1 else ""
+        if size.order == report.closure_order and (max_order is None or report.closure_order < max_order):
+            words = (words + ", " if words else "") + "common-knowledge closure"
+        table.add_row(
+            str(size.order),
+            f"{size.histories:,}",
+            " + ".join(f"{n:,}" for n in size.infosets),
+            f"{size.nodes:,}",
+            words,
+        )
+    out.print(table)

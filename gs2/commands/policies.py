@@ -17,13 +17,14 @@ from gs2.commands.common import (
     OUTPUT_FILE,
     POSITIVE,
     Interruption,
+    LockChoice,
+    lock_options,
     memory_option,
     number,
     print_json,
     stderr,
     stdout,
 )
-from gs2.commands.locking import LockChoice, lock_options
 from gs2.commands.progress import Lines, working
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from cfr.tree import FlatTree, grow
 from cfr.tree_cfr import TreeSolver
 from cfr.values import reach, root_values
 from games import Game, load_game
-from games.openspiel.names import openspiel_game
+from games.openspiel.direct import openspiel_game
 from tests.cfr.trees import tree_of
 from tests.patience import amount
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments import commit
-from experiments.commit import commit_of_code
+from experiments import outputs
+from experiments.outputs import commit_of_code
 
-CODE = Path(commit.__file__)
+CODE = Path(outputs.__file__)
 OURS = '[project]\nname = "gs2"\n'
 
 

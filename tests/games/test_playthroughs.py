@@ -1,6 +1,6 @@
 """Recorded plays come out as they were: a refactor leaves a game as it is.
 
-An intended change makes them again: python -m games.playthrough --regenerate tests/playthroughs/*.txt
+An intended change makes them again: python -m tests.playthrough --regenerate tests/playthroughs/*.txt
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from games import GameError, game_specs
-from games.playthrough import command_of, main, transcript
+from tests.playthrough import command_of, main, transcript
 
 FILES = sorted((Path(__file__).parent.parent / "playthroughs").glob("*.txt"))
 

@@ -45,8 +45,8 @@ MIN_COMBINATION = SpeedBench(
     help="Measure Minimum Combination Search: microseconds a hand, by wild cards held.",
     about="Processor time of one core, compiled code warm, dealt hands in batches; the least of five.",
     options=(usual("--hands", CountType(100), 3000, "Number of hands dealt."), SEED_OPTION),
-    measure="experiments.bench.guandan.min_combination_speed:measure_splits",
-    show="experiments.bench.guandan.min_combination_speed:split_tables",
+    measure="experiments.bench.guandan.engine_speed:measure_splits",
+    show="experiments.bench.guandan.engine_speed:split_tables",
 )
 AGENT = SpeedBench(
     name="agent",

@@ -14,14 +14,21 @@ from operator import or_
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from games.climbing.big2.big2_rules import PARAMETERS, Big2Rules
-from games.climbing.big2.big2_words import NO_LEAD, Big2Words
 from games.climbing.big2.card_masks import ASIDE, DEAL
 from games.climbing.big2.combinations import play_kinds
-from games.climbing.big2.hidden_hands import draw_deals
-from games.climbing.big2.record_keys import KnownRecord, TurnOrder, record_keys, record_of_key, record_width
+from games.climbing.big2.record_keys import (
+    NO_LEAD,
+    Big2Words,
+    KnownRecord,
+    TurnOrder,
+    draw_deals,
+    record_keys,
+    record_of_key,
+    record_width,
+)
 from games.climbing.big2.table_rows import (
     after_line,
     apply_all,
@@ -104,34 +111,6 @@ class Big2:
         owners = np.append(owners, np.full(len(rules.deck) - len(owners), ASIDE))
         return dealt_rounds(rng.permuted(np.tile(owners, (n, 1)), axis=1), self._book)
 
-    def with_hands(self, hands: ArrayLike) -> Rows:
-        """Return rounds that start from given hands, [n] BIG2_STATE.
-
-        hands: [n, players] (or [players] for one round) masks, or words such as "D3 C3 S2". Cards that nobody
-            holds are left out of the round.
-        Raises GameError if a hand has another number of cards than the rules deal, or a card is not in the
-        deck or held twice.
-        """
-        rules = self.rules
-        given = np.atleast_2d(np.asarray(hands))
-        if given.dtype.kind in "US":
-            read = [self.words.read_play(text) for text in given.ravel().tolist()]
-            given = np.array(read, np.uint64).reshape(given.shape)
-        if given.ndim != 2 or given.shape[1] != rules.players:
-            raise GameError(f"big2: hands must be [n, {rules.players}], one a seat; got {given.shape}")
-        held = given.astype(np.uint64)[..., None] >> rules.deck.astype(np.uint64) & np.uint64(1)
-        counts = held.sum(2, dtype=np.int64)
-        whole = ~np.uint64(self.words.whole)
-        if np.any(counts != rules.hand) or np.any(given.astype(np.uint64) & whole):
-            raise GameError(
-                f"big2: a hand must have {rules.hand} cards of the deck of {len(rules.deck)}; "
-                f"got {counts.tolist()} of them; give each seat as many"
-            )
-        if held.sum(1, dtype=np.int64).max(initial=0) > 1:
-            raise GameError("big2: a card must be in one hand; one is in two; deal it once")
-        owners = np.where(held.any(1), held.argmax(1), ASIDE)
-        return dealt_rounds(owners, self._book)
-
     def player(self, states: Rows) -> NDArray[np.int8]:
         """Return the seat to act at each state, CHANCE while cards are dealt, or TERMINAL, [n] int8."""
         return states["player"].copy()
@@ -160,7 +139,7 @@ class Big2:
         """Return the states after `actions[j]` is taken at `states[rows[j]]`, [m] BIG2_STATE.
 
         Raises GameError at a finished round, at cards that are not in hand or make no combination, and at a
-        pass on nothing. That a play beats what lies there is the caller's to know: see `check_play`.
+        pass on nothing. That a play beats what lies there is the caller's to know.
         """
         after = states[rows]
         words, bytes_ = views(after)
@@ -176,17 +155,6 @@ class Big2:
             )
         apply_all(words, bytes_, moves, self._book)
         return after
-
-    def check_play(self, state: Rows | Row, action: int) -> None:
-        """Raise GameError unless an action, as a mask, is legal at one state."""
-        row = np.atleast_1d(state)
-        legal = self.actions(row)[0]
-        if row["player"][0] == TERMINAL or not np.any(legal == np.uint64(action)):
-            said = self.words.action(row[0], int(action)) if row["player"][0] >= 0 else hex(action)
-            raise GameError(
-                f"big2: {said} is not legal for {_actor(int(row['player'][0]))}; {len(legal)} actions are; "
-                "take one of actions(states)"
-            )
 
     def returns(self, states: Rows) -> NDArray[np.float64]:
         """Return the payoffs of finished rounds, [n, players] float64 points; zero where play goes on.

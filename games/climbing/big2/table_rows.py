@@ -22,9 +22,8 @@ from games.climbing.big2.big2_rules import (
     SUITS,
     Book,
 )
-from games.climbing.big2.candidates import MOST_PLAYS, list_plays
 from games.climbing.big2.card_masks import ASIDE, DEAL, count_cards, lowest_place
-from games.climbing.big2.combinations import play_head
+from games.climbing.big2.combinations import MOST_PLAYS, list_plays, play_head
 from games.ragged import Ragged
 from games.round_rows import byte_of, fill_ragged, play_out, views, word_of
 from games.support.array_types import Bytes, Int, Ints, Rows

@@ -23,11 +23,14 @@ from games.climbing.doudizhu.multiset import (
     read_multiset,
 )
 from games.climbing.doudizhu.round_lines import (
+    Known,
     action_words,
     history_words,
     infoset_words,
+    known_from_key,
     read_infoset,
     refusal_words,
+    sample_lines,
 )
 from games.climbing.doudizhu.round_state import (
     CALLS,
@@ -45,7 +48,6 @@ from games.climbing.doudizhu.round_state import (
     rule_code,
     shuffle_rounds,
 )
-from games.climbing.doudizhu.sampled_deals import Known, known_from_key, sample_lines
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.parameters import Bool, Int, OneOf, Parameter, canonical_name
 from games.ragged import Ragged

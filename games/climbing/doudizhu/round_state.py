@@ -14,8 +14,17 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from games.climbing.doudizhu.move_lists import LIST_ROOM, beats_head, covers_ranks, list_legal
-from games.climbing.doudizhu.move_table import BOMB, NUM_MOVES, PASS, Tables, move_table
+from games.climbing.doudizhu.move_table import (
+    BOMB,
+    LIST_ROOM,
+    NUM_MOVES,
+    PASS,
+    Tables,
+    beats_head,
+    covers_ranks,
+    list_legal,
+    move_table,
+)
 from games.ragged import Ragged
 from games.round_rows import byte_of, fill_ragged, play_out, views
 from games.support.array_types import Bytes, Int, Ints, Rows
@@ -26,7 +35,6 @@ __all__ = [
     "CALLS",
     "DEALS",
     "KEY_WORDS",
-    "MOST_CALLS",
     "MOST_PLAYS",
     "NO_SEAT",
     "ROUND",
@@ -48,8 +56,6 @@ NO_SEAT = 3
 """Seat that does not exist (yet)."""
 MOST_PLAYS = 52
 """Moves of a round, passes left out: 20 + 16 + 16 single cards."""
-MOST_CALLS = 7
-"""Calls of an auction: pass, pass, 1, pass, 2, pass, and pass or 3."""
 CALLS = NUM_MOVES
 """The call to pass; the calls 1, 2 and 3 follow."""
 DEALS = CALLS + 4

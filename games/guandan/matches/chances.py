@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from games.game import GameError
 from games.guandan.cards import NUM_RANKS
-from games.guandan.matches.promotion import score_round
+from games.guandan.matches.tribute import score_round
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules
 from games.support.array_types import Array
@@ -25,7 +25,6 @@ __all__ = ["RESULTS", "MatchChances", "solve_chances"]
 
 RESULTS = (3, 2, 1, 0, -1, -2, -3)
 """Payoffs of a round to one side. It ends at 0 where a team at its own level A finishes first and last."""
-_MARGINS = (1, 2, 3)
 _PLAYED = [k for k, result in enumerate(RESULTS) if result]
 _ORDERS = {
     3: (0, 2, 1, 3),

@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from games.game import TERMINAL, GameError
 from games.guandan.cards import HAND_SIZE, NUM_CARDS, NUM_RANKS, pack, unpack
-from games.guandan.matches.opening import AS_DRAWN, Opening, deal_round, mix_seeds
-from games.guandan.matches.promotion import score_round
 from games.guandan.matches.tribute import (
     CARD_PACKED,
     anti_tribute,
@@ -24,13 +22,15 @@ from games.guandan.matches.tribute import (
     card_place,
     payers,
     return_options,
+    score_round,
     settle_tribute,
     tribute_options,
 )
 from games.guandan.rounds.round import Shown, advance, from_hands
-from games.guandan.rounds.state import NOBODY, STATE
+from games.guandan.rounds.state import NOBODY, STATE, deal_hands
 from games.guandan.rules import Rules, as_rules
 from games.support.array_types import Bytes, Rows
+from games.support.splitmix import STEP, mixed_bits
 
 __all__ = [
     "BACK",
@@ -42,6 +42,8 @@ __all__ = [
     "CardDecisions",
     "Matches",
     "RoundsOver",
+    "deal_round",
+    "mix_seeds",
 ]
 
 TRIBUTE, BACK, PLAY, OVER = range(4)
@@ -114,6 +116,18 @@ class RoundsOver:
     winner: NDArray[np.uint8]
 
 
+def mix_seeds(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return each word after SplitMix64's step and finaliser."""
+    return mixed_bits(x + STEP)
+
+
+def deal_round(seeds: NDArray[np.uint64], rounds: ArrayLike) -> NDArray[np.uint64]:
+    """Return the packed hands dealt in round `rounds` of matches with these seeds, [n, 4, 2] uint64."""
+    words = np.zeros((len(seeds), 8), np.int64)
+    deal_hands(mix_seeds(mix_seeds(seeds) ^ np.asarray(rounds).astype(np.uint64)), words)
+    return words.view(np.uint64).reshape(len(seeds), 4, 2)
+
+
 class Matches:
     """n matches in lockstep.
 
@@ -123,7 +137,6 @@ class Matches:
     owner: team at whose level the first round is played, one or [n]; NOBODY if the teams' levels are equal.
     order: [n, 4], how the round before the first one ended, for which tribute is owed, and which gives the
         owner; None if there was none.
-    opening: what the seeds do not decide; its deals are [n, k, 4, 54].
 
     table: [n] MATCH. states: [n] STATE, the rounds being played; `player` is TERMINAL where none is.
     Raises GameError at levels, seats or hands that cannot be.
@@ -137,7 +150,6 @@ class Matches:
         levels: ArrayLike = (0, 0),
         owner: ArrayLike = NOBODY,
         order: ArrayLike | None = None,
-        opening: Opening = AS_DRAWN,
     ) -> None:
         self.rules = as_rules(rules)
         self.seeds = np.atleast_1d(np.asarray(seeds)).astype(np.uint64)
@@ -156,10 +168,6 @@ class Matches:
             raise GameError(
                 f"guandan: levels {levels!r} need an owner, team 0 or 1, whose level is played; got {owner!r}"
             )
-        if opening.first is not None and opening.first not in range(4):
-            raise GameError(f"guandan: first is a seat 0..3; got {opening.first!r}")
-        self._deals = None if opening.deals is None else self._checked(opening.deals)
-        self._first = opening.first
         self.table = np.zeros(n, MATCH)
         self.states = np.zeros(n, STATE)
         self.states["player"] = TERMINAL
@@ -167,16 +175,6 @@ class Matches:
         self.table["levels"], self.table["owner"], self.table["winner"] = team_levels, owners, NOBODY
         self.table["order"] = NOBODY if order is None else order
         self._new_rounds(np.arange(n))
-
-    def _checked(self, deals: ArrayLike) -> NDArray[np.uint64]:
-        """Return fixed deals, packed, [n, k, 4, 2]."""
-        counts = np.asarray(deals)
-        if counts.ndim != 4 or len(counts) != len(self.seeds) or counts.shape[2:] != (4, NUM_CARDS):
-            raise GameError(f"guandan: deals are counts [{len(self.seeds)}, k, 4, 54]; got {counts.shape}")
-        packed = pack(counts)
-        if np.any(counts.sum(3) != HAND_SIZE) or np.any(counts.sum(2) != 2):
-            raise GameError("guandan: a deal gives each of four seats 27 of the 108 cards; one does not")
-        return packed
 
     def __len__(self) -> int:
         """Return the number of matches."""
@@ -240,21 +238,27 @@ class Matches:
         """
         if first not in range(4):
             raise GameError(f"guandan: first is a seat 0..3; got {first!r}")
-        dealt = self._checked(np.asarray(hands)[:, None])[:, 0]
+        counts = np.asarray(hands)
+        if counts.shape != (len(self), 4, NUM_CARDS):
+            raise GameError(f"guandan: deals are counts [{len(self)}, 4, 54]; got {counts.shape}")
+        dealt = pack(counts)
+        if np.any(counts.sum(2) != HAND_SIZE) or np.any(counts.sum(1) != 2):
+            raise GameError("guandan: a deal gives each of four seats 27 of the 108 cards; one does not")
         self.table["round"] -= 1
         self.states["player"] = TERMINAL
-        self._first = first
-        self._new_rounds(np.arange(len(self)), dealt)
+        self._new_rounds(np.arange(len(self)), dealt, first)
 
-    def _new_rounds(self, rows: NDArray[np.int64], hands: NDArray[np.uint64] | None = None) -> None:
-        """Deal the next round of these matches and find out whether tribute is owed. hands: packed."""
+    def _new_rounds(
+        self, rows: NDArray[np.int64], hands: NDArray[np.uint64] | None = None, first: int | None = None
+    ) -> None:
+        """Deal the next round of these matches and find out whether tribute is owed.
+
+        hands: packed; None for those that follow from the seeds. first: who leads where no round was before;
+        None to follow the rules.
+        """
         table = self.table[rows]
         table["round"] += 1
-        given = hands is not None
         hands = deal_round(table["seed"], table["round"]) if hands is None else hands
-        if self._deals is not None and not given:
-            fixed = table["round"] <= self._deals.shape[1]
-            hands[fixed] = self._deals[rows[fixed], table["round"][fixed] - 1]
         table["hand"] = hands
         for name in ("payer", "receiver", "paid", "back", "arrived"):
             table[name] = NOBODY
@@ -267,8 +271,8 @@ class Matches:
         table["anti"][owes] = anti
         table["payer"][owes] = np.where(anti[:, None], NOBODY, seats)
         table["leader"][owes] = order[:, 0]
-        if self._first is not None:
-            table["leader"][begins] = self._first
+        if first is not None:
+            table["leader"][begins] = first
         elif self.rules.first_lead == "random":
             draw = mix_seeds(table["seed"] ^ np.uint64(0x6C656164))
             table["leader"][begins] = (draw[begins] >> np.uint64(62)).astype(np.uint8)

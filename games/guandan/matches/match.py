@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,20 +24,7 @@ from games.guandan.cards import (
     parse_cards,
     unpack,
 )
-from games.guandan.matches.events import (
-    AntiTribute,
-    Dealt,
-    Event,
-    Leads,
-    MatchOver,
-    Played,
-    Returned,
-    RoundOver,
-    Transfer,
-    Tribute,
-)
 from games.guandan.matches.lockstep import OVER, PHASES, PLAY, TRIBUTE, CardDecisions, Matches
-from games.guandan.matches.opening import AS_DRAWN, Opening
 from games.guandan.matches.tribute import CARD_RANK, big_jokers
 from games.guandan.moves.listing import FULL, RESERVE
 from games.guandan.notation import action_text, parse_action
@@ -46,7 +34,109 @@ from games.guandan.rounds.state import NOBODY, PLAYER, STATE, play_all, views
 from games.guandan.rules import Rules
 from games.support.array_types import Array, Bytes, Row, Rows
 
-__all__ = ["Match", "Pending", "card_actions", "parse_move"]
+__all__ = [
+    "AntiTribute",
+    "Dealt",
+    "Event",
+    "Leads",
+    "Match",
+    "MatchOver",
+    "Pending",
+    "Played",
+    "Returned",
+    "RoundOver",
+    "Transfer",
+    "Tribute",
+    "card_actions",
+    "match_payoffs",
+    "parse_move",
+]
+
+Transfer = tuple[int, int, int]
+"""(from seat, to seat, card index)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dealt:
+    """A round begins: its number (from 1), level, the teams' levels, whose level it is, hands [4, 54] uint8.
+
+    level, levels: rank codes. owner: team, or None in a first round.
+    """
+
+    round: int
+    level: int
+    levels: tuple[int, int]
+    owner: int | None
+    hands: Bytes
+
+
+@dataclass(frozen=True)
+class AntiTribute:
+    """Tribute is refused by those who hold the big jokers: one seat with both, or two with one each."""
+
+    seats: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Tribute:
+    """Tribute is paid, in the order in which the payers answered."""
+
+    transfers: tuple[Transfer, ...]
+
+
+@dataclass(frozen=True)
+class Returned:
+    """Cards are returned for tribute, in the order of the transfers they answer."""
+
+    transfers: tuple[Transfer, ...]
+
+
+@dataclass(frozen=True)
+class Leads:
+    """Play begins with this seat."""
+
+    seat: int
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """A seat plays an action (ACTION, a single row), a PASS included."""
+
+    seat: int
+    action: Row
+
+
+@dataclass(frozen=True)
+class RoundOver:
+    """A round ends.
+
+    order: seats as they finished, the unfinished last by seat. payoffs: of each seat (see `GuanDan.returns`).
+    levels, fails, drops: of each team after it. rest: (seat, card indices held) of the unfinished.
+    """
+
+    order: tuple[int, ...]
+    payoffs: tuple[int, ...]
+    levels: tuple[int, int]
+    fails: tuple[int, int]
+    drops: tuple[int, int]
+    rest: tuple[tuple[int, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True)
+class MatchOver:
+    """The match ends: the winning team, None if drawn, and rounds played."""
+
+    winner: int | None
+    rounds: int
+
+
+Event = Dealt | AntiTribute | Tribute | Returned | Leads | Played | RoundOver | MatchOver
+
+
+def match_payoffs(winner: int | None) -> list[float]:
+    """Return what each seat is paid for a match: 1 on the winning team, -1 on the other, 0 in a drawn one."""
+    return [0.0 if winner is None else 1.0 if seat % 2 == winner else -1.0 for seat in range(4)]
+
 
 _GAME = GuanDan()
 _LOCAL = threading.local()
@@ -100,13 +190,11 @@ class Match:
     rules: `Rules`, a preset's name, or a dictionary of switches.
     levels: of each team at the start, names or rank codes. owner: team whose level the first round is played
         at; needed if the levels differ.
-    opening: hands of the first rounds, [k, 4, 54] counts, and the seat that leads round 1, where the seed and
-        the rules are not to decide.
     log: keep all events in `events` (else only the count).
 
     state: [1] STATE, the round in play. Before play, `hands` has the cards.
     events: what happened so far. tributes, returns: cards exchanged before this round.
-    start: how the match was set up, besides seed and rules: levels, owner, number of deals given, first.
+    start: how the match was set up, besides seed and rules: levels and owner.
     """
 
     def __init__(
@@ -116,25 +204,17 @@ class Match:
         rules: Rules | str | dict[str, object] = "ruling",
         levels: tuple[int | str, int | str] = (0, 0),
         owner: int | None = None,
-        opening: Opening = AS_DRAWN,
         log: bool = True,
     ) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
             raise GameError(f"guandan: a seed is an integer in [0, 2^64); got {seed!r}")
         self.seed = int(seed)
-        deals = None if opening.deals is None else np.asarray(opening.deals)
-        self.start = {
-            "levels": [RANKS[as_level(level)] for level in levels],
-            "owner": owner,
-            "given": 0 if deals is None else len(deals),
-            "first": opening.first,
-        }
+        self.start = {"levels": [RANKS[as_level(level)] for level in levels], "owner": owner}
         self._matches = Matches(
             np.array([seed], np.uint64),
             rules=rules,
             levels=(as_level(levels[0]), as_level(levels[1])),
             owner=NOBODY if owner is None else owner,
-            opening=Opening(None if deals is None else deals[None], opening.first),
         )
         self._views = views(self._matches.states)
         self._log = log

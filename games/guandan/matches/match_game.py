@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, GameError
 from games.guandan.cards import ACTION, CARD_NAMES, as_level, hand_text, parse_cards
-from games.guandan.matches.events import (
+from games.guandan.matches.match import (
     Dealt,
     Event,
     Leads,
+    Match,
     MatchOver,
     Played,
     Returned,
     Tribute,
     match_payoffs,
 )
-from games.guandan.matches.match import Match
 from games.guandan.notation import action_text
 from games.guandan.rounds.position import position_text
 from games.guandan.rounds.round import legal

@@ -1,30 +1,35 @@
-"""Tribute before a round: who pays whom what, who leads. For batches, as plain array functions.
+"""What comes between two rounds: levels and failures at A, then tribute. Plain array functions on batches.
 
-The last finisher of the round before pays the highest card held to the first; after a double win both losers
-pay, and the higher card goes to the first finisher. Payers who hold both big jokers between them pay nothing.
-Receivers return a low card. Payers stand in slots: slot 0 is the last seat of the finishing order, slot 1
-the one before it, used after a double win only. The players choose cards out of the options given here.
+The last finisher of the round before pays tribute, the highest card held, to the first; after a double win
+both losers pay, and the higher card goes to the first finisher. Payers who hold both big jokers between them
+pay nothing. Receivers return a low card. Payers stand in slots: slot 0 is the last seat of the finishing
+order, slot 1 the one before it, used after a double win only. The players choose cards out of the options
+given here.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from games.guandan.cards import HR, NUM_CARDS, pack, unpack
+from games.guandan.cards import HR, NUM_CARDS, NUM_RANKS, pack, unpack
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules
-from games.support.array_types import Bytes
+from games.support.array_types import Array, Bytes
 
 __all__ = [
     "CARD_PACKED",
     "CARD_RANK",
+    "Score",
     "anti_tribute",
     "big_jokers",
     "card_place",
     "payers",
     "return_options",
+    "score_round",
     "settle_tribute",
     "tribute_options",
 ]
@@ -147,3 +152,69 @@ def settle_tribute(
     to = np.where(double[:, None], to, np.stack([banker, np.full(n, NOBODY)], -1))
     leader = np.where(double & (lead == 1), seats[:, 1], seats[:, 0])
     return to.astype(np.uint8), leader.astype(np.uint8)
+
+
+ACE = NUM_RANKS - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """What rounds led to; arrays over n rounds.
+
+    levels: [n, 2] uint8, rank code of each team's level. fails: [n, 2] uint8, its failures at A so far.
+    drops: [n, 2] uint16, times it dropped back to 2. winner: [n] uint8, the team that has won the match, else
+    NOBODY. drawn: [n] bool, the match ends without a winner by `max_drops`.
+    """
+
+    levels: NDArray[np.uint8]
+    fails: NDArray[np.uint8]
+    drops: NDArray[np.uint16]
+    winner: NDArray[np.uint8]
+    drawn: NDArray[np.bool_]
+
+
+def score_round(
+    order: Array,
+    owner: Array,
+    levels: Array,
+    fails: Array,
+    drops: Array,
+    *,
+    rules: Rules = RULING,
+) -> Score:
+    """Return levels, failures at A and the match's winner after rounds that ended in this order.
+
+    order: [n, 4] seats as they finished. owner: [n], team at whose level the round was played, or NOBODY.
+    levels, fails, drops: [n, 2], before the round.
+    The first finisher's team rises by 3, 2 or 1 levels, never past A, as its other seat came second, third
+    or last. A round that it owned at A wins the match unless that seat came last; any other round owned at A
+    is a failure, and the third one drops the team to 2.
+    """
+    rows = np.arange(len(order))
+    team = order[:, 0] % 2
+    place = np.argmax(order == (order[:, :1] + 2) % 4, 1)
+    owned = (owner != NOBODY) & (levels[rows, owner % 2] == ACE)
+    enough = place == 1 if rules.ace_win == "double" else place < 3
+    won = owned & (team == owner) & enough
+    levels, fails, drops = levels.astype(np.int64), fails.astype(np.int64), drops.astype(np.int64)
+    levels[rows, team] = np.minimum(levels[rows, team] + 4 - place, ACE)
+    failed = owned & ~won
+    if rules.ace_failure == "dweller":
+        failed &= order[:, 3] % 2 == owner
+    at = owner % 2
+    fails[rows, at] += failed
+    dropped = failed & (fails[rows, at] >= rules.ace_limit)
+    bottom = np.where(team == owner, 1, 0) if rules.ace_promotes else 0
+    levels[rows, at] = np.where(dropped, bottom, levels[rows, at])
+    fails[rows, at] = np.where(dropped, 0, fails[rows, at])
+    drops[rows, at] += dropped
+    drawn = np.zeros(len(order), bool)
+    if rules.max_drops is not None:
+        drawn = ~won & (drops.sum(1) >= rules.max_drops)
+    return Score(
+        levels.astype(np.uint8),
+        fails.astype(np.uint8),
+        drops.astype(np.uint16),
+        np.where(won, team, NOBODY).astype(np.uint8),
+        drawn,
+    )

@@ -8,20 +8,29 @@ types looks alike, and the wild-card flags count suits instead of copies.
 `observations` are OpenGuanDan's 722 (section 5.1). The paper gives the widths; the order within an action's
 79 numbers, and that the left-hand opponent is the seat that acts next, are our reading.
 
-`blueprint` has inputs of its own.
+`blueprint` has inputs of its own. An environment (`gs2.environments`) shows these rows and what each listed
+move is (`ROWS`); `examples/guandan_masked_agent.py` trains an agent on them:
+
+    env = GameEnv("guandan(moves=canonical)")
+    match = GameEnv("guandan_match(rules=njupt)", observation="openguandan")
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
-from games.guandan.cards import STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS
+from games.guandan.cards import HAND_SIZE, STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS, TYPE_NAMES
 from games.guandan.combos import ORDER
+from games.guandan.matches.match import Match
+from games.guandan.matches.match_game import GuanDanMatch
+from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import (
     BEAT,
     HAND,
@@ -41,12 +50,16 @@ from games.support.kernel import kernel
 
 __all__ = [
     "ACTION_WIDTH",
+    "MOVE_SLICES",
+    "MOVE_WIDTH",
     "OBSERVATION_SLICES",
     "OBSERVATION_WIDTH",
+    "ROWS",
     "SLICES",
     "STATE_WIDTH",
     "WILD_FLAGS",
     "action_features",
+    "move_features",
     "observations",
     "state_features",
 ]
@@ -337,3 +350,82 @@ def observations(states: Rows, seats: ArrayLike | None = None) -> NDArray[np.int
     Raises GameError if a seat is missing: the round is over and no seats are given.
     """
     return _encoded(_observations, OBSERVATION_WIDTH, states, seats)
+
+
+_STAGES = ("tribute", "back", "play")
+CANONICAL_MOVES = 384
+"""More than a position has canonical moves: 15 singles, 15 pairs, 13 trips, 12 tubes, 13 * 14 full houses, 13
+plates, 10 straights, 7 * 13 bombs, 10 straight flushes, the joker bomb and PASS."""
+FULL_MOVES = 1 << 14
+"""Well above the longest list seen (5,939 of 27 cards with two wild cards)."""
+_TYPE, _RANK, _SIZE = ACTION_WIDTH, ACTION_WIDTH + len(TYPE_NAMES), ACTION_WIDTH + len(TYPE_NAMES) + 15
+MOVE_SLICES = {
+    "cards": slice(0, _TYPE),
+    "type": slice(_TYPE, _RANK),
+    "rank": slice(_RANK, _SIZE),
+    "size": slice(_SIZE, _SIZE + 1),
+}
+"""Where each part of a move lies. cards: counts of the 54 cards, 0..2. type, rank: one-hot; types in the
+order of `cards.TYPE_NAMES`, ranks 2..A, then the jokers. size: cards played, 0 for a PASS."""
+MOVE_WIDTH = _SIZE + 1
+
+
+def move_features(actions: Rows) -> NDArray[np.int8]:
+    """Return what describes each move, [m, MOVE_WIDTH] int8; parts by name in MOVE_SLICES.
+
+    actions: [m] ACTION.
+    """
+    out = np.zeros((len(actions), MOVE_WIDTH), np.int8)
+    out[:, MOVE_SLICES["cards"]] = action_features(actions)
+    rows = np.arange(len(actions))
+    out[rows, _TYPE + actions["type"].astype(np.int64)] = 1
+    out[rows, _RANK + actions["rank"].astype(np.int64)] = 1
+    out[:, _SIZE] = out[:, MOVE_SLICES["cards"]].sum(1)
+    return out
+
+
+class _Moves:
+    """Rows of listed moves; a tribute or return card is a single."""
+
+    width, high, dtype = MOVE_WIDTH, HAND_SIZE, np.int8
+
+    def __init__(self, game: GuanDan | GuanDanMatch) -> None:
+        self.longest = CANONICAL_MOVES if game.canonical else FULL_MOVES
+
+    def rows(self, states: Array, seat: int, legal: Rows) -> NDArray[np.int8]:
+        """Return what each move is, [m, MOVE_WIDTH]."""
+        return move_features(legal)
+
+
+class _View:
+    """The position as `encode` has it; of a match also its stage, one-hot: tribute, return or play."""
+
+    low, high, dtype = -1, 2, np.int8
+
+    def __init__(self, width: int, encode: Callable[..., Array], game: GuanDan | GuanDanMatch) -> None:
+        self.encode, self.whole = encode, isinstance(game, GuanDanMatch)
+        self.width = width + len(_STAGES) * self.whole
+
+    def of(self, states: Array, seat: int, acts: bool) -> Array:
+        """Return what a seat knows, [width]."""
+        if not self.whole:
+            row: Array = self.encode(states, seat)[0]
+            return row
+        match: Match = states[0].match
+        stage = "play" if match.over else match.phase
+        state = match.state
+        if stage != "play":
+            state = match.unplayed()
+            state["left"] = np.minimum(state["left"], HAND_SIZE)  # whoever is to return a card has one more
+        seen = self.encode(state, seat)[0]
+        return np.append(seen, np.array([stage == name for name in _STAGES], np.int8))
+
+
+ROWS = SimpleNamespace(
+    moves=_Moves,
+    views={
+        "danzero": partial(_View, STATE_WIDTH, state_features),
+        "openguandan": partial(_View, OBSERVATION_WIDTH, observations),
+    },
+)
+"""What GuanDan brings to an environment (`gs2.wings`): `moves` and `views`, each called with the game."""

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from games.guandan.cards import CARD_NAMES, FOUR_KINGS, PASS, RANKS, TYPE_NAMES, hand_text
-from games.guandan.matches.events import (
+from games.guandan.matches.match import (
     AntiTribute,
     Dealt,
     Event,
     Leads,
+    Match,
     MatchOver,
     Played,
     Returned,
@@ -21,7 +22,6 @@ from games.guandan.matches.events import (
     Transfer,
     Tribute,
 )
-from games.guandan.matches.match import Match
 from games.guandan.matches.match_game import MatchPieces, match_events, match_header, read_match
 from games.guandan.notation import action_list
 from games.guandan.rounds.round import legal

@@ -29,9 +29,14 @@ from numba.core import event as numba_event
 from numba.core import targetconfig
 from numba.core.registry import cpu_target
 
-from games.support.kernel.cache import LinkedCache, compiling_failed, keep_compiled
+from games.support.kernel.cache import (
+    LinkedCache,
+    compiling_failed,
+    keep_compiled,
+    linked_dispatcher,
+    set_environments,
+)
 from games.support.kernel.lazy import LazyKernel
-from games.support.kernel.linked import linked_dispatcher, set_environments
 
 __all__ = ["KernelOptions", "kernel"]
 
@@ -86,7 +91,7 @@ def _compiled(function: F, options: KernelOptions) -> F:
 
 
 def _link_into_callers(dispatcher: Any) -> None:
-    """Let calls from kernels be compiled apart (see `linked`), once for all constants of a type.
+    """Let calls from kernels be compiled apart (see `cache`), once for all constants of a type.
 
     Numba would compile a kernel for each constant. The optimizer still sees constants where it inlines the
     call, as it does with small kernels.

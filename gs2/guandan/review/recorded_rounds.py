@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, CARD_NAMES
-from games.guandan.matches.events import (
+from games.guandan.matches.match import (
     AntiTribute,
     Dealt,
     Leads,

@@ -15,17 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, CARD_NAMES, pack
-from games.guandan.matches.events import (
+from games.guandan.matches.match import (
     AntiTribute,
     Dealt,
     Event,
+    Match,
     MatchOver,
+    Pending,
     Played,
     Returned,
     RoundOver,
     Tribute,
 )
-from games.guandan.matches.match import Match, Pending
 from games.guandan.rules import Rules, as_rules
 from gs2.guandan.table.seat import AgentError, Observation, Transfer, seen_by
 

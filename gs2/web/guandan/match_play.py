@@ -11,8 +11,7 @@ import numpy as np
 
 from blueprint.guandan.rules.min_combination import min_combinations
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, pack, unpack
-from games.guandan.matches.events import Event, Played
-from games.guandan.matches.match import Match
+from games.guandan.matches.match import Event, Match, Played
 from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal_moves

@@ -15,7 +15,7 @@ from cfr.policies.policy_words import load_policy_json, policy_words, save_polic
 from cfr.solver import solve
 from cfr.tree import FlatTree, grow
 from games import Game, GameError, load_game
-from games.openspiel.names import openspiel_game
+from games.openspiel.direct import openspiel_game
 from games.research.kuhn_poker import KuhnPoker
 from tests.cfr.trees import random_policy
 from tests.commands.runner import as_json, gs2

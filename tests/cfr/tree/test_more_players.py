@@ -11,7 +11,7 @@ from cfr.sequence_form import is_two_sided, sequence_form
 from cfr.tree import InvalidTree
 from cfr.values import root_values
 from games import load_game
-from games.openspiel.names import openspiel_game
+from games.openspiel.direct import openspiel_game
 from gs2.search.context import SearchContext
 from tests.cfr.trees import random_policy
 

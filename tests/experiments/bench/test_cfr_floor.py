@@ -8,7 +8,7 @@ import pytest
 from cfr.engine.layout import ROWS, WIDE
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
-from experiments.bench.cfr_floor import measure_floor, measured_bandwidth
+from experiments.bench.cfr_speed import measure_floor, measured_bandwidth
 from tests.cfr.trees import tree_of
 
 

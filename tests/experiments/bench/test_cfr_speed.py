@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from experiments.bench import cfr_speed
 from experiments.bench.benches import CFR
-from experiments.bench.cfr_speed import CfrWork, cfr_tables, measure_cfr
+from experiments.bench.cfr_speed import cfr_tables, measure_cfr
 from experiments.bench.group import as_markdown, bench, write_result
 
 
@@ -20,10 +21,17 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cfr_speed, "_construct", vars(cfr_speed)["_construct_here"])
 
 
-def test_every_figure_of_a_game_is_measured(at_once: None) -> None:
+def short(monkeypatch: pytest.MonkeyPatch, **less: Any) -> None:
+    """Measure less than the bench does."""
+    for name, value in less.items():
+        monkeypatch.setattr(cfr_speed, name, value)
+
+
+def test_every_figure_of_a_game_is_measured(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
-    work = CfrWork(("cfr+", "dcfr"), targets=(1e-2, 1e-9), iterations=50, limit=200, repeats=1)
-    result = measure_cfr(["kuhn_poker"], work, openspiel=False, progress=steps.append)
+    short(monkeypatch, TARGETS=(1e-2, 1e-9), ITERATIONS=50, LIMIT=200)
+    games, variants = ["kuhn_poker"], ("cfr+", "dcfr")
+    result = measure_cfr(games=games, variants=variants, repeats=1, openspiel=False, progress=steps.append)
     assert len(steps) == 4
     (built,), (speed,) = result.construction, result.speed
     assert (built.histories, built.entries) == (58, 30)
@@ -47,9 +55,11 @@ def test_every_figure_of_a_game_is_measured(at_once: None) -> None:
 
 
 @pytest.mark.long
-def test_tables_are_written_as_markdown_with_their_figures(tmp_path: Path) -> None:
-    work = CfrWork(("dcfr",), iterations=5, limit=20, repeats=1)
-    result = measure_cfr(["kuhn_poker"], work, openspiel=False)
+def test_tables_are_written_as_markdown_with_their_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short(monkeypatch, ITERATIONS=5, LIMIT=20)
+    result = measure_cfr(games=["kuhn_poker"], variants=("dcfr",), repeats=1, openspiel=False, progress=print)
     write_result(CFR, result, tmp_path / "r.md", "gs2 bench cfr kuhn_poker")
     text = (tmp_path / "r.md").read_text()
     assert text.startswith("# CFR on full games\n\nProcessor time")

@@ -10,7 +10,7 @@ import pytest
 
 from cfr.tree import FlatTree
 from experiments.refinement.grid import Cell, Grid, GridError
-from experiments.refinement.mixture import MixtureError, mix_policies, split_draws
+from experiments.refinement.methods import MixtureError, mix_policies, split_draws
 from experiments.refinement.rows import ROWS, read_rows
 from experiments.refinement.run import run_cell, run_grid
 from tests.cfr.trees import random_policy, random_tree, tree_of

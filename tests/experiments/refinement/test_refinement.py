@@ -10,21 +10,21 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.commands import refine
-from experiments.refinement.compare import (
+from experiments.refinement.grid import GRIDS, Cell, Grid, GridError
+from experiments.refinement.methods import method_config
+from experiments.refinement.report import (
     BLUEPRINT,
     compare,
     comparison_table,
     family_table,
     place_in_family,
+    pooled_rows,
+    strength_table,
     warm_table,
+    write_report,
 )
-from experiments.refinement.grid import GRIDS, Cell, Grid, GridError
-from experiments.refinement.methods import method_config
-from experiments.refinement.report import strength_table, write_report
-from experiments.refinement.rows import ROWS, Row, read_rows
-from experiments.refinement.rows_page import pooled_rows
+from experiments.refinement.rows import ROWS, Row, read_rows, summarise_cells
 from experiments.refinement.run import run_cell, run_grid
-from experiments.refinement.summary import summarise_cells
 from tests.patience import amount
 
 GRID = Grid(

@@ -12,8 +12,8 @@ from cfr.policies.policy import PolicyError, load_policy, save_policy, tabular_p
 from cfr.policies.policy_words import load_policy_json, policy_words, save_policy_json
 from cfr.tree import grow
 from games import GameError, load_game
-from games.openspiel.game_strings import game_name, load_parameters, read_parameters
-from games.openspiel.names import openspiel_game
+from games.openspiel.direct import openspiel_game
+from games.openspiel.expansion import game_name, load_parameters, read_parameters
 from gs2.policies.policy_spec import policy_from_spec
 from tests.games.openspiel.efg import efg_of, saved
 from tests.games.random_games import RandomGame

@@ -27,8 +27,8 @@ pyspiel = pytest.importorskip("pyspiel")
 
 from games.infosets.naming import ACTS, infoset_line  # noqa: E402
 from games.openspiel import poker_form as forms  # noqa: E402
+from games.openspiel.direct import openspiel_actions, openspiel_game  # noqa: E402
 from games.openspiel.expansion import OpenSpielGame  # noqa: E402
-from games.openspiel.names import openspiel_actions, openspiel_game  # noqa: E402
 from games.openspiel.poker_form import NotPoker, check_form  # noqa: E402
 from games.openspiel.poker_game import OpenSpielPoker  # noqa: E402
 

@@ -19,20 +19,28 @@ from pettingzoo.test import api_test, seed_test
 from blueprint.climbing.big2.big2_inputs import Big2Inputs
 from games import load_game
 from games.climbing.big2.big2 import Big2
+from games.climbing.big2.card_masks import RANK_NAMES
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_letters
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.guandan.cards import unpack
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import deal, legal
-from games.guandan.views.features import OBSERVATION_WIDTH, state_features
-from games.guandan.views.listed_moves import CANONICAL_MOVES, FULL_MOVES, MOVE_WIDTH, move_features
+from games.guandan.views.features import (
+    CANONICAL_MOVES,
+    FULL_MOVES,
+    MOVE_WIDTH,
+    OBSERVATION_WIDTH,
+    move_features,
+    state_features,
+)
 from games.infosets import infoset_at
 from games.infosets.sampling import sample_infoset
 from games.support.array_types import Array
 from gs2.environments.game_env import GameEnv
 from gs2.environments.spaces import move_space
 from tests.blueprint.climbing.test_own_inputs import Shedding
+from tests.games.climbing.big2.boards import dealt
 from tests.games.random_games import RandomGame
 
 GAMES = (
@@ -203,8 +211,7 @@ def test_the_longest_list_of_a_hand_of_big2_fits() -> None:
     """All cards of one suit make any five a flush: no hand of thirteen has more plays."""
     game = load_game("big2(opening=first)")
     assert isinstance(game, Big2)
-    suits = [sum(1 << 4 * rank + suit for rank in range(13)) for suit in range(4)]
-    state = game.with_hands(np.array([suits], np.uint64))
+    state = dealt(game, *(" ".join(suit + rank for rank in RANK_NAMES) for suit in "DCHS"))
     env = GameEnv(game)
     env.reset(options={"state": state})
     assert 1290 < len(env.moves()) <= env.move_space.size

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 
-from experiments.refinement.rows_page import SCRIPTS
+from experiments.refinement.report import SCRIPTS
 from gs2.explore.solve_picture import EXPLORE_MODULES
 from gs2.search.config.presets import PRESETS
 from gs2.search.config.stages import GADGET_NAMES

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from cfr.variants import VARIANTS
 from experiments.refinement.grid import GRIDS
-from experiments.refinement.methods import method_passes
-from experiments.refinement.mixture import split_draws
+from experiments.refinement.methods import method_passes, split_draws
 from games import load_game
 from games.support.configuration import ConfigError
 from gs2.search.config.constraints import DRAWN

@@ -26,8 +26,7 @@ from games.guandan.cards import (
     pack,
     parse_cards,
 )
-from games.guandan.matches.promotion import ACE, score_round
-from games.guandan.matches.tribute import card_place
+from games.guandan.matches.tribute import ACE, card_place, score_round
 from games.guandan.rounds.position import parse_position
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import NOBODY, STATE

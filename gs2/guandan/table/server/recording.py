@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from games.guandan.cards import RANKS
-from games.guandan.matches.events import Event
-from games.guandan.matches.match import Match
+from games.guandan.matches.match import Event, Match
 from games.guandan.matches.match_game import MatchPieces, match_header
 from gs2.guandan.table.session import GameCount, Listener, RoundResult
 

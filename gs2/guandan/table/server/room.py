@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from games.guandan.cards import CARD_NAMES
-from games.guandan.matches.events import Event
-from games.guandan.matches.match import Match, Pending
+from games.guandan.matches.match import Event, Match, Pending
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.table.hosts import Host, InstantHost
 from gs2.guandan.table.seat import AgentError, Transfer
@@ -64,12 +63,10 @@ class Room(RecordedGames):
         games: int,
         seed: int,
         finished: Callable[[Room], None],
-        **first_game: Any,
     ) -> None:
         """Wait for players.
 
-        games, seed: of the session. finished: called once, when the room is over. first_game: further
-        arguments of the first game's `Match`, such as deals.
+        games, seed: of the session. finished: called once, when the room is over.
         """
         super().__init__([], setup.record)
         self.number, self.dialect = number, setup.dialect
@@ -78,7 +75,7 @@ class Room(RecordedGames):
         self._trick = Trick()
         self._move: bytes | None = None
         self.config, self.fallback = setup.config, setup.fallback
-        self.session = Session(self, games=games, rules=self.config.rules, seed=seed, **first_game)
+        self.session = Session(self, games=games, rules=self.config.rules, seed=seed)
         self.state = "waiting"
         self._finished = finished
         self._limit = self.config.decision or math.inf

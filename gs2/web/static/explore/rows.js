@@ -115,7 +115,7 @@ async function drawPlot(place, spec, pointed) {
 
 /**
  * Show rows.
- * @param {Element} root where. @param {object} told {format, version, title, rows}, as `experiments.refinement.rows_page`
+ * @param {Element} root where. @param {object} told {format, version, title, rows}, as `experiments.refinement.report`
  *   makes it: each row with game, blueprint, base, k, method, mode, limit, seconds, seeds, ratio, low, high, …
  */
 export function start(root, told) {

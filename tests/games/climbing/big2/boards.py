@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from games.climbing.big2.big2 import Big2
+from games.climbing.big2.card_masks import ASIDE
+from games.climbing.big2.table_rows import dealt_rounds
 from tests.reference.big2 import Play, Round, Table
 
-__all__ = ["VARIANTS", "after_random", "as_names", "play_beside", "same_round"]
+__all__ = ["VARIANTS", "after_random", "as_names", "dealt", "play_beside", "same_round"]
 
 VARIANTS: tuple[dict[str, Any], ...] = (
     {},
@@ -27,6 +29,14 @@ VARIANTS: tuple[dict[str, Any], ...] = (
 def as_names(game: Big2, mask: int) -> Play:
     """Return the cards of a mask as the slow twin has them."""
     return tuple(game.words.cards(int(mask)).split())
+
+
+def dealt(game: Big2, *hands: str) -> np.ndarray:
+    """Return a round that begins with these hands, [1] BIG2_STATE; cards that nobody holds are left out."""
+    holders = {name: seat for seat, hand in enumerate(hands) for name in hand.split()}
+    names = (game.words.cards(1 << card) for card in game.rules.deck.tolist())
+    owners = np.array([[holders.get(name, ASIDE) for name in names]])
+    return dealt_rounds(owners, game.rules.book())
 
 
 def play_beside(game: Big2, options: dict[str, Any], state: np.ndarray) -> Round:

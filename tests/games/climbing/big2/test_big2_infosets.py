@@ -14,7 +14,7 @@ from games.check import chi_square_bound
 from games.climbing.big2.big2 import Big2
 from games.infosets import infoset_at
 from games.infosets.histories import follow_lines
-from tests.games.climbing.big2.boards import VARIANTS, after_random
+from tests.games.climbing.big2.boards import VARIANTS, after_random, dealt
 from tests.patience import amount
 
 
@@ -168,7 +168,7 @@ def test_histories_are_not_drawn_from_what_is_no_infoset() -> None:
 
 def test_a_round_reads_well() -> None:
     game = Big2(players=3, ranks=3, suits=3, cards=2)
-    states = game.with_hands([["D3 H3", "C3 D4", "C4 H5"]])
+    states = dealt(game, "D3 H3", "C3 D4", "C4 H5")
     assert game.state_text(states[0]) == "P0 holds D3 H3, P1 holds C3 D4, P2 holds C4 H5 | P0 leads"
     for action in (1, 1 << 4, 0, 0):
         states = game.step(states, np.zeros(1, np.int64), np.array([action], np.uint64))

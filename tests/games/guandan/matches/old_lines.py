@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from games.guandan.cards import CARD_NAMES, RANKS, hand_text
-from games.guandan.matches.events import (
+from games.guandan.matches.match import (
     AntiTribute,
     Dealt,
     Event,
     Leads,
+    Match,
     MatchOver,
     Played,
     Returned,
     RoundOver,
     Tribute,
 )
-from games.guandan.matches.match import Match
 from games.guandan.notation import action_list
 
 FORMAT = "guandan record"

@@ -10,7 +10,7 @@ import pytest
 
 from games.game import TERMINAL, GameError
 from games.guandan.matches.chances import RESULTS, MatchChances, solve_chances
-from games.guandan.matches.promotion import score_round
+from games.guandan.matches.tribute import score_round
 from games.guandan.rounds.round import GuanDan, deal
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS, as_rules

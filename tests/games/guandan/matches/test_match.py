@@ -15,19 +15,19 @@ from experiments.guandan.simulate import replay_match, simulate_matches
 from games.game import TERMINAL, GameError
 from games.guandan.cards import CARD_NAMES, DECK, NO_ACTION, as_level, unpack
 from games.guandan.combos import ORDER
-from games.guandan.matches.events import (
+from games.guandan.matches.lockstep import BACK, OVER, PLAY, TRIBUTE, Matches, deal_round, mix_seeds
+from games.guandan.matches.match import (
     AntiTribute,
     Dealt,
     Leads,
+    Match,
     MatchOver,
     Played,
     Returned,
     RoundOver,
     Tribute,
+    parse_move,
 )
-from games.guandan.matches.lockstep import BACK, OVER, PLAY, TRIBUTE, Matches
-from games.guandan.matches.match import Match, parse_move
-from games.guandan.matches.opening import AS_DRAWN, Opening, deal_round, mix_seeds
 from games.guandan.matches.tribute import CARD_RANK, payers
 from games.guandan.notation import action_list, action_text
 from games.guandan.rounds.playout import random_playouts
@@ -362,10 +362,7 @@ def test_bad_moves_and_seats_not_to_act_are_refused_and_change_nothing(choice: o
         ({"levels": ("1", "2")}, "a level is one of 2, 3"),
         ({"levels": ("3", "2")}, "need an owner"),
         ({"levels": ("3", "2"), "owner": 2}, "need an owner"),
-        ({"opening": Opening(first=4)}, "first is a seat"),
         ({"rules": "house"}, "rules are one of"),
-        ({"opening": Opening(np.zeros((1, 4, 54)))}, "27 of the 108 cards"),
-        ({"opening": Opening(np.zeros((4, 54)))}, "deals are counts"),
         # in lockstep
         ({"seeds": np.arange(3), "order": [[0, 1, 2, 2]] * 3}, "an order names each of the four seats once"),
         ({"seeds": np.arange(2), "levels": [[1, 1], [13, 0]]}, "levels are rank codes 0..12"),
@@ -376,6 +373,24 @@ def test_bad_moves_and_seats_not_to_act_are_refused_and_change_nothing(choice: o
 def test_matches_that_cannot_begin_are_refused(options: dict, message: str) -> None:
     with pytest.raises(GameError, match=message):
         (Matches if "seeds" in options else Match)(**options)
+
+
+@pytest.mark.parametrize(
+    ("hands", "first", "message"),
+    [
+        (unpack(deal_round(np.array([5], np.uint64), 1))[0], 4, "first is a seat"),
+        (np.zeros((4, 54), np.uint8), 0, "27 of the 108 cards"),
+        (np.zeros((3, 54), np.uint8), 0, "deals are counts"),
+    ],
+)
+def test_hands_that_are_no_deal_are_refused_and_change_nothing(
+    hands: np.ndarray, first: int, message: str
+) -> None:
+    match = Match(5)
+    before = snapshot(match)
+    with pytest.raises(GameError, match=message):
+        match.redeal(hands, first)
+    assert snapshot(match) == before
 
 
 def test_every_round_of_every_seed_deals_the_whole_deck() -> None:
@@ -389,10 +404,10 @@ def test_every_round_of_every_seed_deals_the_whole_deck() -> None:
 
 def test_matches_are_dealt_what_their_seeds_say_unless_hands_are_given() -> None:
     seeds = np.arange(8, dtype=np.uint64)
-    drawn = Matches(seeds, opening=AS_DRAWN)
+    drawn, matches = Matches(seeds), Matches(seeds)
     assert np.array_equal(drawn.states["hand"], deal_round(seeds, 1))
     given = unpack(deal_round(seeds + np.uint64(100), 7))
-    matches = Matches(seeds, opening=Opening(given[:, None], first=2))
+    matches.redeal(given, 2)
     assert np.array_equal(unpack(matches.states["hand"]), given)
     assert np.all(matches.states["first"] == 2) and not np.any(drawn.states["first"] > 3)
 

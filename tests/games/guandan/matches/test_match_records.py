@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from games.game import GameError
-from games.guandan.matches.events import Dealt, MatchOver, Played, RoundOver
-from games.guandan.matches.match import Match
+from games.guandan.matches.match import Dealt, Match, MatchOver, Played, RoundOver
 from games.guandan.matches.match_game import (
     GuanDanMatch,
     MatchPieces,
@@ -24,7 +23,6 @@ from games.guandan.matches.match_game import (
     parse_matches,
     read_match,
 )
-from games.guandan.matches.opening import Opening
 from games.guandan.rules import PRESETS, Rules
 from games.guandan.views.narration import Narrator, random_lines, random_match, replay_lines
 from games.record import RoundRecord, RoundRecordError
@@ -32,8 +30,10 @@ from tests.games.guandan.matches.old_lines import event_line, old_text
 from tests.patience import LONG, amount
 
 
-def played(seed: int, **options: object) -> Match:
+def played(seed: int, first_deal: tuple[np.ndarray, int] | None = None, **options: object) -> Match:
     match = Match(seed, **options)  # type: ignore[arg-type]
+    if first_deal is not None:
+        match.redeal(*first_deal)
     rng = np.random.default_rng(seed)
     while not match.over:
         # the later payer may answer first
@@ -100,7 +100,7 @@ def test_a_match_reads_back_and_replays_to_the_same_end(rules: str, write: Calla
 def test_given_deals_levels_and_lead_replay(write: Callable[[Match], str]) -> None:
     hands = next(e.hands for e in Match(99).events if isinstance(e, Dealt))
     rules = {"ace_limit": 2, "max_drops": 5, "first_lead": "seat 0", "max_rounds": 2}
-    match = played(3, opening=Opening(hands[None], first=2), levels=("A", "5"), owner=0, rules=rules)
+    match = played(3, (hands, 2), levels=("A", "5"), owner=0, rules=rules)
     record = replayed(match, write)
     assert record.game == match_name(match.rules, ("A", "5"), 0) and "ace_limit=2" in record.game
 

@@ -11,7 +11,7 @@ import pytest
 
 from games.game import GameError
 from games.guandan.cards import RANKS
-from games.guandan.matches.promotion import score_round
+from games.guandan.matches.tribute import score_round
 from games.guandan.rules import PRESETS, RULING, Rules, ace_rules, as_rules
 from tests.patience import amount
 from tests.reference.guandan import guandan_match as slow

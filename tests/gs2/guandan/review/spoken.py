@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from games.guandan.cards import CARD_NAMES, RANKS
-from games.guandan.matches.events import (
+from games.guandan.matches.match import (
     AntiTribute,
     Dealt,
     Event,
     Leads,
+    Match,
     MatchOver,
     Played,
     Returned,
     RoundOver,
     Tribute,
 )
-from games.guandan.matches.match import Match
 from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.notation import action_list
 from games.guandan.views.narration import random_match

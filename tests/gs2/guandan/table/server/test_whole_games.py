@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.bench.guandan.table import measure_latency
-from games.guandan.matches.events import MatchOver, Played
+from games.guandan.matches.match import MatchOver, Played
 from games.guandan.matches.match_game import match_events, read_match
 from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.client.client import TableClient

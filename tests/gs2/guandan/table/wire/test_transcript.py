@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from games.guandan.cards import parse_cards
-from games.guandan.matches.opening import Opening
+from games.guandan.matches.match import Match
 from games.guandan.rules import PRESETS
 from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.server.place import RoomConfig
@@ -105,12 +105,19 @@ def heart_straights(message: dict[str, Any]) -> set[Any]:
     }
 
 
-def test_our_server_in_its_official_form_says_what_the_official_server_said(transcript):
+def test_our_server_in_its_official_form_says_what_the_official_server_said(transcript, monkeypatch):
     begin = [line for line in transcript if line["msg"].get("stage") == "beginning"][:4]
     begin.sort(key=lambda line: line["seat"])
     hands = [parse_cards(line["msg"]["handCards"]) for line in begin]
     over = next(i for i, line in enumerate(transcript) if line["msg"].get("stage") == "episodeOver") + 4
     game = [line for line in transcript[:over] if line["msg"]["type"] in ("act", "notify", "PLAY")]
+
+    def dealt(*setup: Any, **rules: Any) -> Match:
+        match = Match(*setup, **rules)
+        match.redeal(np.stack(hands), 0)
+        return match
+
+    monkeypatch.setattr("gs2.guandan.table.session.Match", dealt)
 
     async def play() -> list[list[dict[str, Any]]]:
         room = Room(
@@ -119,7 +126,6 @@ def test_our_server_in_its_official_form_says_what_the_official_server_said(tran
             games=1,
             seed=0,
             finished=lambda room: None,
-            opening=Opening(np.stack(hands)[None], first=0),
         )
         ears = [Ear() for _ in range(4)]
         for seat, ear in enumerate(ears):

@@ -1,7 +1,7 @@
 """One random play of a game as text, with everything that the players see on the way.
 
-    python -m games.playthrough "leduc_poker" --seed 1
-    python -m games.playthrough --regenerate tests/playthroughs/*.txt
+    python -m tests.playthrough "leduc_poker" --seed 1
+    python -m tests.playthrough --regenerate tests/playthroughs/*.txt
 
 Transcripts under version control show at a glance what a change does to a game: a refactor leaves them as
 they are. Each names the command that made it, so that it can be made again.
@@ -26,7 +26,7 @@ from games.support.array_types import Array
 __all__ = ["command_of", "playthrough", "transcript"]
 
 ACTIONS_SHOWN = 12
-COMMAND = "python -m games.playthrough"
+COMMAND = "python -m tests.playthrough"
 
 
 def playthrough(game: Game, rng: np.random.Generator) -> str:
