@@ -7,9 +7,9 @@ and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of its
 (`gs2.commands.exploit.Exploiting`). training: of its network (`gs2.commands.training.learners.GameLearner`).
 environment: what its positions and listed moves look like, `views` and `moves` (`gs2.environments`). teacher:
 the rule agent that guides the first training of a network, and may be seated. face: how its cards look in the
-browser (`gs2.web.games.card_face.Face`). tables: what its tables there need, where they are its own
-(`gs2.web.house`). review: how its records are read and judged (`gs2.review.reviewing.GameReviewing`). words:
-returns a move of a review as players say it.
+browser (`gs2.web.games.card_face.Face`). play: what is played at its tables there, where that is its own
+(`gs2.web.tables.table.Play`). review: how its records are read and judged
+(`gs2.review.reviewing.GameReviewing`). words: returns a move of a review as players say it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WINGS = {
         "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
         "training": "gs2.commands.guandan.train_guandan:GUANDAN",
         "environment": "games.guandan.views.features:ROWS",
-        "tables": "gs2.web.guandan.match_tables:MatchTables",
+        "play": "gs2.web.guandan.match_play:MatchPlay",
         "review": "gs2.guandan.review.match_review:MatchReview",
         "words": "gs2.guandan.review.match_review:move_words",
     },

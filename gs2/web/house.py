@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from games.support.own import registered
 from gs2.jobs import Jobs
 from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import game_offers
 from gs2.web.tables.table import LONGEST_PACE, Refused, Table
 from gs2.web.tables.table_log import TableLog, TableSetup, read_table, stored_table, stored_tables
-from gs2.wings import FIRST, games_with
 
 __all__ = ["House", "NoSuch"]
 
@@ -35,9 +33,9 @@ class NoSuch(LookupError):
 class House:
     """All tables of a server, and what they share.
 
-    folder: of the tables' files. agents, game_agents: names that may be seated at games with tables of
-    their own and at all others, beside those that are listed. games: further ones, FILE.py:GAME each.
-    workers: processes for each agent at tables of their own.
+    folder: of the tables' files. agents, game_agents: names that may be seated at games whose play is their
+    own and at all others, beside those that are listed. games: further ones, FILE.py:GAME each. workers:
+    processes for each agent.
     """
 
     def __init__(
@@ -51,11 +49,7 @@ class House:
     ) -> None:
         self.folder = folder
         self.jobs = Jobs()
-        self.own: dict[str, Any] = {
-            game: registered(where)(self.jobs, agents, workers=workers)
-            for game, where in games_with("tables").items()
-        }
-        self.games = GameTables(game_agents, games)
+        self.games = GameTables(game_agents, games, own_agents=agents, workers=workers)
         self.tables: dict[str, Table[Any]] = {}
         self.damaged: list[str] = []
         self._opening = asyncio.Lock()
@@ -68,13 +62,9 @@ class House:
         for path in reversed(stored_tables(self.folder)[:MOST_TABLES]):
             await self._open(path)
 
-    def kind(self, game: Any) -> Any:
-        """Return what tables of a game need: as the game registers, or as all others (`GameTables`)."""
-        return self.own.get(game, self.games) if isinstance(game, str) else self.games
-
     def offers(self) -> list[dict[str, Any]]:
         """Return the games as the page lists them, each with its options and agents."""
-        return [*(kind.offer for kind in self.own.values()), *game_offers(self.games.agents, self.games.own)]
+        return game_offers(self.games.agents, self.games.own)
 
     async def table(self, key: str) -> Table[Any]:
         """Return the table of an id, opened from its file if it is not open.
@@ -102,15 +92,15 @@ class House:
         Raises Refused at what cannot be.
         """
         seed, pace = _seed(data), _pace(data)
-        kind = self.kind(data.get("game", FIRST))
-        fields = await kind.asked(data)
+        fields = await self.games.asked(data)
         setup = TableSetup(
             id=secrets.token_urlsafe(9), seed=seed, pace=pace, created=round(time.time(), 3), **fields
         )
-        play = await kind.play(setup)
+        play = await self.games.play(setup)
+        await self.games.load(play)
         self._make_room()
         log = TableLog(self.folder / f"{setup.id}.jsonl", setup, new=True)
-        table = self.tables[setup.id] = Table(log, play, kind)
+        table = self.tables[setup.id] = Table(log, play, self.games)
         seat, key = table.sit(name) if table.people else (None, None)
         table.drive()
         return {"id": setup.id, "seat": seat, "key": key}
@@ -119,8 +109,7 @@ class House:
         """End everything; the tables stay on disk."""
         for table in self.tables.values():
             table.close()
-        for kind in (*self.own.values(), self.games):
-            kind.close()
+        self.games.close()
         self.jobs.close()
 
     async def _open(self, path: Path) -> None:
@@ -128,11 +117,10 @@ class House:
         log = None
         try:
             setup, lines = read_table(path)
-            kind = self.kind(setup.game)
-            play = await kind.play(setup)
+            play = await self.games.play(setup)
             log = TableLog(path, setup, new=False)
             # beside the event loop: kernels may have to be compiled
-            table = self.tables[setup.id] = await asyncio.to_thread(Table, log, play, kind, lines)
+            table = self.tables[setup.id] = await asyncio.to_thread(Table, log, play, self.games, lines)
             table.drive()
         except (OSError, ValueError) as error:
             if log is not None:

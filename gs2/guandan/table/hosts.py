@@ -128,8 +128,24 @@ def answer_all(
         return [f"agent {name} failed: {error!r}"] * len(asked)
 
 
+def answer_one(name: str, key: Hashable, observation: Observation, *, progress: Progress) -> int:
+    """Return a seat's index. Raises AgentError if its agent fails or chooses what is not a choice."""
+    agent = _seats(name).of(key)
+    progress(1, 2)
+    try:
+        (index,) = agent.answers([observation])
+    except Exception as error:
+        raise AgentError(f"agent {name} failed: {error!r}") from error
+    return checked(index, observation)
+
+
 def load(name: str, *, progress: Progress) -> bool:
-    """Load an agent for the first seat; return whether it serves all seats."""
+    """Load an agent for the first seat, if that was not done before; return whether it serves all seats."""
+    return _loaded(name)
+
+
+@cache
+def _loaded(name: str) -> bool:
     agent = _seats(name).load()
     if ":" not in name:
         # a stranger's agent is asked nothing that no game asks

@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from games.game import Game
+import numpy as np
+
+from games.game import TERMINAL, Game
 from games.record import RoundRecord
+from gs2.web.games.agent_worker import Seated
 from gs2.web.games.card_face import card_face, round_view, seat_points
 from gs2.web.games.game_round import GameRound, round_record
-from gs2.web.tables.table import Offer, Refused
+from gs2.web.tables.table import Call, Offer, Play, Refused
 from gs2.web.tables.table_log import PERSON, TableSetup
 
 __all__ = ["FinishedRound", "GamePlay"]
@@ -38,7 +41,10 @@ class FinishedRound:
     record: RoundRecord
 
 
-class GamePlay:
+WORKER = "gs2.web.games.agent_worker"
+
+
+class GamePlay(Play):
     """The play of a game; players are numbered as the seats of the setup, `order` says who sits where.
 
     number: of the round in play, counted from 1; 0 before the first.
@@ -46,7 +52,6 @@ class GamePlay:
 
     over = fresh = False
     extra = ("next",)
-    advisers: Sequence[str] = ()
 
     def __init__(self, setup: TableSetup, game: Game) -> None:
         self.setup, self.game = setup, game
@@ -57,6 +62,36 @@ class GamePlay:
         self._round: GameRound | None = None
         self.number = 0
         self.finished: list[FinishedRound] = []
+
+    @staticmethod
+    def asked(data: Data) -> Data:
+        rotate = data.get("rotate", False)
+        if not isinstance(rotate, bool):
+            raise Refused("wrong", f"rotate is true or false; got {rotate!r:.40}")
+        return {"rotate": rotate}
+
+    @staticmethod
+    def prepared(game: Game) -> Game:
+        """Return a game whose kernels are compiled: one round was played."""
+        played = GameRound(game, 0, 0)
+        rng = np.random.default_rng(0)
+        while played.player != TERMINAL:
+            played.take(int(rng.integers(len(played.legal))))
+        return game
+
+    def call(self, what: str, agent: Seated, seat: int) -> Call | None:
+        match what:
+            case "load":
+                return f"{WORKER}:agent_ready", agent
+            case "answer":
+                return f"{WORKER}:agent_answer", agent, self.round.history(), self.round.draw(1)
+            case "hint":
+                return f"{WORKER}:agent_view", agent, self.round.history()
+        return None
+
+    def hint_told(self, seat: int) -> Callable[[Data], Data]:
+        told = self.told()
+        return lambda found: found | {"moves": [move | told(move["index"]) for move in found["moves"]]}
 
     def named(self, names: list[str]) -> None:
         """Take over what each player is called: of several agents of one label each has its number."""
@@ -122,19 +157,12 @@ class GamePlay:
         self._count()
 
     def count(self, seat: int) -> int:
-        """Return how many choices the seat has that is to act."""
         return len(self.round.legal)
 
-    def default_choice(self, seat: int) -> int:
-        """Return the first choice."""
-        return 0
-
     def marks(self, index: int, cards: list[str]) -> list[str] | None:
-        """Return which of its equal cards a choice plays. Raises GameError at cards that are not its own."""
         return None if self.face is None else self.face.marks(self.round, index, cards)
 
     def take(self, seat: int, index: int, marks: list[str] | None = None) -> None:
-        """Carry out a choice. Raises ValueError if it is none."""
         if self.round.player != seat:
             raise ValueError(f"seat {seat} is not to act")
         self.round.take(index, marks)
@@ -172,19 +200,16 @@ class GamePlay:
         return lambda place: {"move": move(place)}
 
     def fits(self, seat: int, cards: list[str]) -> tuple[list[Data], Data | None]:
-        """Return the choice that cards make, if they make one; else why not."""
         if self.face is None:
             return [], {"code": "no_combination"}
         return self.face.fits(self.round, cards)
 
     def suggested(self, seat: int) -> list[Data]:
-        """Return moves of cards to suggest."""
         return (
             [] if self.face is None or self.face.spoken(self.round.legal) else self.face.suggested(self.round)
         )
 
     def layout(self, seat: int) -> Callable[[], list[list[str]]]:
-        """Return what lays a hand out by its moves. Raises Refused at a game without cards."""
         face = self.face
         if face is None:
             raise Refused("wrong", f"{self.game.name} has no hand of cards")
@@ -192,7 +217,6 @@ class GamePlay:
         return lambda: face.moves(hand)
 
     def view(self, you: int | None, hands: bool) -> Data:
-        """Return what a seat sees, or a watcher; hands: whether a watcher sees those of all."""
         ended = [
             {"number": done.number, "points": list(done.points)} for done in self.finished[-SHOWN_ROUNDS:]
         ]

@@ -20,7 +20,7 @@ from games.support.own import is_own, own_object
 from gs2.web.games.card_face import card_face
 from gs2.web.tables.seat_labels import seat_labels
 from gs2.web.tables.table import Refused
-from gs2.wings import FIRST, TITLES, games_with
+from gs2.wings import FIRST, TITLES, games_with, own_part
 
 __all__ = [
     "GAMES",
@@ -34,7 +34,9 @@ __all__ = [
 
 SMALL = ("leduc_poker", "kuhn_poker", "liars_dice", "goofspiel")
 GAMES = (*games_with("face"), *SMALL)
-"""Games that the page offers, by their registered names; each seat's cards or words can be shown."""
+"""Games that the page offers as rounds, by their names; each seat's cards or words can be shown."""
+OWN = tuple(games_with("play"))
+"""Games that have a play of their own."""
 NETWORKED = tuple(name for name in GAMES if shipped_file(name) is not None)
 """Those of them whose networks come with the package."""
 NETWORK = ".safetensors"
@@ -193,7 +195,7 @@ def _field(parameter: Parameter) -> dict[str, Any] | None:
 def game_offers(agents: Sequence[AgentOffer], own: Mapping[str, tuple[str, Game]]) -> list[dict[str, Any]]:
     """Return the games as the page lists them: options, seats by default, agents; own: as `own_games`."""
     found = []
-    for name in (*GAMES, *own):
+    for name in (*OWN, *GAMES, *own):
         spec = None if name in own else game_spec(name)
         game = load_game(name, general_sum=True) if spec else own[name][1]
         names = [
@@ -208,6 +210,7 @@ def game_offers(agents: Sequence[AgentOffer], own: Mapping[str, tuple[str, Game]
                 "options": [field for field in map(_field, spec.parameters if spec else ()) if field],
                 "seats": game.num_players,
                 "agents": names,
+                **getattr(own_part(name, "play"), "OFFER", {}),
             }
         )
     return found
@@ -232,8 +235,10 @@ def own_games(given: Sequence[str]) -> dict[str, tuple[str, Game]]:
 
 def game_from(name: Any, options: Any) -> Game:
     """Return the game that a browser asks for. Raises Refused or GameError at one that cannot be had."""
+    if name in OWN:
+        return game_titled(name)
     if name not in GAMES:
-        raise Refused("wrong", f"a game is one of {', '.join(GAMES)}; got {name!r:.60}")
+        raise Refused("wrong", f"a game is one of {', '.join((*OWN, *GAMES))}; got {name!r:.60}")
     if not isinstance(options, dict):
         raise Refused("wrong", f"options are an object; got {type(options).__name__}")
     spec = game_spec(name)
@@ -249,7 +254,11 @@ def game_from(name: Any, options: Any) -> Game:
 
 
 def game_titled(name: str) -> Game:
-    """Return an offered game by its canonical name, as a stored table has it."""
-    if name.partition("(")[0] not in GAMES:
-        raise GameError(f"a game is one of {', '.join(GAMES)}; got {name[:60]!r}; move the table away")
-    return load_game(name, general_sum=True)
+    """Return an offered game by its canonical name, as a stored table has it; that is how it is called."""
+    if name not in OWN and name.partition("(")[0] not in GAMES:
+        games = ", ".join((*OWN, *GAMES))
+        raise GameError(f"a game is one of {games}; got {name[:60]!r}; move the table away")
+    game = load_game(name, general_sum=True)
+    if name in OWN:
+        game.name = name
+    return game

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from blueprint.guandan.rules.min_combination import min_combinations
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, pack, unpack
-from games.guandan.matches.match import Event, Match, Played
+from games.guandan.matches.match import Event, Match, Pending
 from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal_moves
@@ -21,22 +21,27 @@ from games.support.array_types import Array, Row, Rows
 from gs2.guandan.table.selection import fitting, why_not, wild_words
 from gs2.guandan.table.server.place import default_choice
 from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
+from gs2.web.games.agent_worker import Seated
 from gs2.web.games.card_face import fewest_moves, suggestion_order
-from gs2.web.tables.table import Offer, Refused
+from gs2.web.tables.table import Call, Offer, Play, Refused
 from gs2.web.tables.table_log import PERSON, TableSetup
 
 __all__ = ["GameAccount", "MatchPlay", "TableAccount", "guandan_moves", "suggested_moves"]
 
 Data = dict[str, Any]
 BOMBS = ("Bomb", "StraightFlush", "FourKings")
+MOST_GAMES = 100
+"""Games at a table."""
+HINT = "standard"
+"""How deeply a hint searches."""
+HOSTS, SEARCH = "gs2.guandan.table.hosts", "gs2.guandan.table.agents"
 
 
 @dataclass
 class GameAccount:
-    """One game: its record in pieces, and how it ended (None while it lasts). level: of its round."""
+    """One game: its record in pieces, and how it ended (None while it lasts)."""
 
     header: Data
-    level: int
     rows: list[Data] = field(default_factory=list)
     pieces: MatchPieces = field(default_factory=MatchPieces)
     over: Data | None = None
@@ -63,18 +68,20 @@ class TableAccount(Listener):
 
     def game_begun(self, number: int, match: Match) -> None:
         """Begin a record."""
-        self.games.append(GameAccount(match_header(match), match.level))
+        self.games.append(GameAccount(match_header(match)))
         self.fails = (0, 0)
 
     def happened(self, events: list[Event]) -> None:
         """Add to the record."""
         game = self.games[-1]
         game.rows += game.pieces.of(events)
-        for event in events:
-            game.level = getattr(event, "level", game.level)
-            if isinstance(event, Played):
-                words = action_list(event.action, game.level)
-                self.plays.append({"seat": int(event.seat), "move": words, "lead": self._opens})
+
+    def chosen(self, seat: int, due: Pending, index: int) -> None:
+        """Keep a move."""
+        assert self.session is not None
+        if due.stage == "play":
+            words = action_list(due.actions[index], self.session.level)
+            self.plays.append({"seat": int(seat), "move": words, "lead": self._opens})
 
     def asked(self, seats: Sequence[int]) -> None:
         """Note whether the next move opens a trick."""
@@ -124,21 +131,43 @@ class TableAccount(Listener):
         return "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
 
 
-class MatchPlay:
+class MatchPlay(Play):
     """The play of a match.
 
+    AGENTS: that anybody may seat, and what they are; the command line may add others. OFFER: the game as the
+    page lists it; usual: whom one meets where nothing is said, the first of them before others.
     choices: (seat, index) of all so far. waiting: whether the people look at a round's result; agents wait
     for them. people: whether any seat is a person's.
     """
 
+    AGENTS = (
+        ("gs2", "searches half a second at most"),
+        ("gs2-fast", "searches 50 ms at most"),
+        ("gs2-deep", "searches 3 seconds at most"),
+        ("blueprint", "the network alone"),
+        ("strong", "the strongest of the rule-based agents"),
+        ("mincomb", "rules: plays towards the fewest moves"),
+        ("aggressive", "rules: beats what it can"),
+        ("conservative", "rules: saves its high cards"),
+        ("balanced", "rules: in between"),
+        ("greedy", "rules: the simplest"),
+        ("random", "any legal move"),
+    )
+    OFFER: ClassVar[Data] = {
+        "summary": "",
+        "options": [],
+        "teams": [0, 1, 0, 1],
+        "matches": True,
+        "usual": ("gs2-fast", "blueprint", "greedy"),
+    }
     order = (0, 1, 2, 3)
     opening = scores = None
     look, advisers = "guandan", ("gs2",)
 
-    def __init__(self, setup: TableSetup) -> None:
+    def __init__(self, setup: TableSetup, game: Any) -> None:
         if len(setup.seats) != 4:
             raise ValueError("four seats, each a name")
-        self.setup, self.people = setup, PERSON in setup.seats
+        self.setup, self.game, self.people = setup, game, PERSON in setup.seats
         self.names: list[str] = []
         self._begin()
 
@@ -152,8 +181,31 @@ class MatchPlay:
         self.account.session = self.session
         self.session.begin()
 
+    @staticmethod
+    def asked(data: Data) -> Data:
+        games = data.get("games", 1)
+        if isinstance(games, bool) or not isinstance(games, int) or not 1 <= games <= MOST_GAMES:
+            raise Refused("wrong", f"games is a whole number in 1..{MOST_GAMES}; got {games!r:.40}")
+        return {"games": games}
+
+    def call(self, what: str, agent: Seated, seat: int) -> Call | None:
+        key = self.setup.id, seat
+        match what:
+            case "answer":
+                return f"{HOSTS}:answer_one", agent.name, key, self.session.observe(seat)
+            case "hint":  # whoever is asked
+                return f"{SEARCH}:hint", self.session.observe(seat), HINT
+            case "ready":
+                return f"{SEARCH}:ready", HINT
+            case "forget":
+                return f"{HOSTS}:forget", agent.name, key
+        return f"{HOSTS}:load", agent.name
+
+    def hint_told(self, seat: int) -> Callable[[Data], Data]:
+        moves = self.session.choices(seat)
+        return lambda found: found | {"choice": self.move(moves, found["index"])["move"]}
+
     def named(self, names: list[str]) -> None:
-        """Take over what each player is called."""
         self.names = self.account.names = names
 
     @property
@@ -206,15 +258,11 @@ class MatchPlay:
         return _finished_rounds(text)
 
     def count(self, seat: int) -> int:
-        """Return how many choices a seat has that is to act."""
         return len(self.session.pending[seat].actions)
 
     def default_choice(self, seat: int) -> int:
         """Return a pass if the seat may, else the weakest choice."""
         return default_choice(self.session.pending[seat])
-
-    def marks(self, index: int, cards: list[str]) -> None:
-        """Return nothing: a choice names its cards."""
 
     def take(self, seat: int, index: int, marks: list[str] | None = None) -> None:
         """Carry out a choice. Raises AgentError if it is none."""
@@ -225,7 +273,6 @@ class MatchPlay:
             self.waiting = True
 
     def last_choice(self, seat: int) -> int | None:
-        """Return the place of a seat's last choice; None if there is none."""
         places = range(len(self.choices) - 1, -1, -1)
         return next((place for place in places if self.choices[place][0] == seat), None)
 
@@ -262,7 +309,6 @@ class MatchPlay:
         return {"index": int(index), "move": words, "wild": wild_words(moves[index], self.session.level)}
 
     def fits(self, seat: int, cards: list[str]) -> tuple[list[Data], Data | None]:
-        """Return the moves that cards make, several where wild ones may stand for others; else why not."""
         moves = self.session.choices(seat)
         found = fitting(moves, cards) if cards else []
         reason = None if found else why_not(self.session.observe(seat), cards)
@@ -277,14 +323,12 @@ class MatchPlay:
         return [self.move(moves, place) for place in places]
 
     def layout(self, seat: int) -> Callable[[], list[list[str]]]:
-        """Return what lays a hand out by its moves."""
         hand, level = np.array(self.session.hand(seat), np.uint64), self.session.level
         return lambda: guandan_moves(hand, level)
 
     # --- what is seen ---
 
     def view(self, you: int | None, hands: bool) -> Data:
-        """Return what a seat sees, or a watcher; hands: whether a watcher sees those of all."""
         return {
             "match": self._match(),
             "round": self._round(you, hands),

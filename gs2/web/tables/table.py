@@ -22,6 +22,7 @@ from gs2.web.tables.table_log import PERSON, DamagedTable, Line, TableLog, Table
 __all__ = [
     "LONGEST_PACE",
     "Agents",
+    "Call",
     "Offer",
     "P",
     "Play",
@@ -37,6 +38,8 @@ logger = logging.getLogger("gs2.web")
 Data = dict[str, Any]
 Offer = tuple[str | int | None, ...]
 """Something that people may do, and what it would be done to: ("undo", 2, 41)."""
+Call = tuple[Any, ...]
+"""What a worker is asked: MODULE:FUNCTION, and its arguments."""
 
 LONGEST_PACE = 10.0
 """Seconds between two moves of agents at most."""
@@ -110,23 +113,23 @@ class Watcher(Protocol):
 
 
 class Play(Protocol):
-    """What is played at a table: a position that choices lead to.
+    """What is played at a table: a position that choices lead to. A kind of play is a subclass.
 
-    order: the player on each seat, by the place in the setup. pending: seats that are to act. opening: a line
-    that comes before anything else, None if play has begun. fresh: whether a round after others has no choice
-    yet. over: whether nothing is left to play. extra: offers to people besides choosing and undo. names: of
-    the players, "" for one to come. scores: of the players; None where nobody counts. standing: how far play
-    is, for the list of tables. look: the page's word for how the game looks. advisers: who may be asked for
-    hints, by label.
+    game: its rules. order: the player on each seat, by the place in the setup. names: of the players, "" for
+    one to come. look: the page's word for how the game looks. advisers: who may be asked for hints, by label;
+    by default every agent. pending: seats that are to act. opening: a line that comes before anything else,
+    None if play has begun. fresh: whether a round after others has no choice yet. over: whether nothing is
+    left to play. extra: offers to people besides choosing and undo. scores: of the players; None where nobody
+    counts. standing: how far play is, for the list of tables.
     """
 
-    look: str
-    advisers: Sequence[str]
-
     setup: TableSetup
+    game: Any
+    order: Sequence[int]
+    names: list[str]
+    look: str
+    advisers: Sequence[str] = ()
 
-    @property
-    def order(self) -> Sequence[int]: ...
     @property
     def pending(self) -> Collection[int]: ...
     @property
@@ -137,25 +140,57 @@ class Play(Protocol):
     def over(self) -> bool: ...
     @property
     def extra(self) -> Sequence[str]: ...
-
-    @property
-    def names(self) -> Sequence[str]: ...
     @property
     def scores(self) -> Sequence[float] | None: ...
     @property
     def standing(self) -> dict[str, Any]: ...
 
+    @staticmethod
+    def asked(data: Data) -> Data:
+        """Return the fields of a setup that only this kind has. Raises Refused at what cannot be."""
+
+    @staticmethod
+    def prepared(game: Any) -> Any:
+        """Return a game that is ready to be played. Runs beside the event loop."""
+        return game
+
+    def call(self, what: str, agent: Any, seat: int) -> Call | None:
+        """Return what a worker is asked; None where there is nothing to do.
+
+        what: to "load" an agent or get "ready" for hints, to "answer", "hint" or "forget" for a seat.
+        agent: the `agent_worker.Seated`.
+        """
+
+    def hint_told(self, seat: int) -> Callable[[Data], Data]:
+        """Return what makes of a worker's hint what the page is told, also when play has gone on."""
+
+    # --- what is seen ---
+
     def view(self, you: int | None, hands: bool) -> dict[str, Any]:
         """Return what a seat sees, or a watcher; hands: whether a watcher sees those of all."""
 
     def fits(self, seat: int, cards: list[str]) -> tuple[list[Data], Data | None]:
-        """Return the choices that cards make, each with its index and move; without one, why not."""
+        """Return the choices that cards make, each with its index and move; without one, why not.
+
+        There are several where wild cards may stand for others.
+        """
 
     def suggested(self, seat: int) -> list[Data]:
         """Return choices to suggest to a seat that is to act, the best first."""
 
     def layout(self, seat: int) -> Callable[[], list[list[str]]]:
         """Return what lays a hand out in moves of card names. Raises Refused at a game without cards."""
+
+    def record(self, which: str) -> str:
+        """Return the record that people may see now: of one game, or of all. Raises Refused otherwise."""
+
+    def record_to_review(self, asked: dict[str, Any]) -> str:
+        """Return the record that is to be reviewed. Raises Refused if there is none."""
+
+    # --- what is done ---
+
+    def named(self, names: list[str]) -> None:
+        """Take over what each player is called."""
 
     def next_round(self, seat: int | None, wish: Any) -> tuple[str, Any] | None:
         """Return the line by which play goes on after a round; None if it does already.
@@ -164,23 +199,19 @@ class Play(Protocol):
         Raises Refused if play cannot go on so.
         """
 
-    def named(self, names: list[str]) -> None:
-        """Take over what each player is called."""
-
-    def record(self, which: str) -> str:
-        """Return the record that people may see now: of one game, or of all. Raises Refused otherwise."""
-
-    def record_to_review(self, asked: dict[str, Any]) -> str:
-        """Return the record that is to be reviewed. Raises Refused if there is none."""
-
     def count(self, seat: int) -> int:
         """Return how many choices a seat has that is to act."""
 
     def default_choice(self, seat: int) -> int:
         """Return the choice that is made for an agent that fails."""
+        return 0
 
     def marks(self, index: int, cards: list[str]) -> list[str] | None:
-        """Return what the log keeps of the cards that a person picked for a choice; None for nothing."""
+        """Return what the log keeps of the cards that a person picked for a choice; None for nothing.
+
+        Raises ValueError at cards that are not its own.
+        """
+        return None
 
     def take(self, seat: int, index: int, marks: list[str] | None = None) -> None:
         """Carry out a choice. Raises ValueError if it is none."""
@@ -199,19 +230,18 @@ class Play(Protocol):
 
 
 P = TypeVar("P", bound=Play)
-P_contra = TypeVar("P_contra", bound=Play, contravariant=True)
 
 
-class Agents(Protocol[P_contra]):
-    """The agents of a kind of table, by label."""
+class Agents(Protocol):
+    """The agents at tables, by label."""
 
-    async def answer(self, play: P_contra, label: str, seat: int) -> int:
+    async def answer(self, play: Any, label: str, seat: int) -> int:
         """Return an agent's choice for a seat. Raises Refused if it fails or takes too long."""
 
-    def hint(self, play: P_contra, seat: int, label: Any) -> Callable[[], Awaitable[Data]]:
+    def hint(self, play: Any, seat: int, label: Any) -> Callable[[], Awaitable[Data]]:
         """Return what finds a hint for a seat that is to act. Raises Refused if nobody can be asked."""
 
-    def forget(self, play: P_contra) -> None:
+    def forget(self, play: Any) -> None:
         """Drop what the agents remember of a table."""
 
 
@@ -226,7 +256,7 @@ class Table(Generic[P]):
     act only while somebody does. failure: of an agent, in words, or None.
     """
 
-    def __init__(self, log: TableLog, play: P, agents: Agents[P], lines: Sequence[Line] = ()) -> None:
+    def __init__(self, log: TableLog, play: P, agents: Agents, lines: Sequence[Line] = ()) -> None:
         """Set up a table, and carry out the lines of its log.
 
         Raises DamagedTable where they depart from the rules.

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gs2.jobs import Jobs
 from gs2.web.games.game_play import GamePlay
 from gs2.web.games.offers import game_titled
 from gs2.web.guandan.match_play import MatchPlay
-from gs2.web.guandan.match_tables import MatchTables
 from gs2.web.tables.table import Play, Table
 from gs2.web.tables.table_log import TableLog, TableSetup, read_table
 
@@ -30,7 +28,7 @@ def stored_table_of_people(
     made = TableSetup(seats=("person",) * 4, **options)
     folder.mkdir(parents=True, exist_ok=True)
     log = TableLog(folder / f"{made.id}.jsonl", made, new=True)
-    table = Table(log, MatchPlay(made), MatchTables(Jobs()))
+    table = Table(log, MatchPlay(made, game_titled("guandan")), Nobody())
     keys = [table.sit(name)[1] for name in PEOPLE]
     rng = np.random.default_rng(made.seed)
     while not until(table):
@@ -46,7 +44,7 @@ def reopened(table: Table[MatchPlay]) -> Table[MatchPlay]:
     """Return a table of people again, as its file has it."""
     setup, lines = read_table(table.log.path)
     log = TableLog(table.log.path, setup, new=False)
-    return Table(log, MatchPlay(setup), MatchTables(Jobs()), lines)
+    return Table(log, MatchPlay(setup, game_titled("guandan")), Nobody(), lines)
 
 
 class Onlooker:

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from gs2.web.games.game_play import GamePlay
+from gs2.web.games.game_tables import play_of
 from gs2.web.games.offers import game_titled
-from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.tables.table import Play, Refused, Table
 from gs2.web.tables.table_log import TableLog, TableSetup
 from tests.web.tables.stored_tables import Onlooker
@@ -37,8 +36,7 @@ def table_of(folder: Path, game: str, seats: tuple[str, ...], agents: First) -> 
     """Return a new table without a pace, at which an agent is the first to act."""
     setup = TableSetup(id="abcdefgh", game=game, seats=seats, seed=5, pace=0)
     log = TableLog(folder / "abcdefgh.jsonl", setup, new=True)
-    play: Any = MatchPlay(setup) if game == "guandan" else GamePlay(setup, game_titled(game))
-    return Table(log, play, agents)
+    return Table(log, play_of(game)(setup, game_titled(game)), agents)
 
 
 async def settled(table: Table[Any]) -> int:

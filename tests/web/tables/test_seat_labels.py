@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gs2.guandan.table.seat import AgentError
 from gs2.web.house import House
 from gs2.web.tables.seat_labels import seat_labels, without_folders
+from gs2.web.tables.table import Refused
 
 BROKEN = """
 class Broken:
@@ -85,7 +85,7 @@ def test_a_table_names_no_folder_of_an_agent_that_cannot_be_had_or_fails(tmp_pat
         house = House(tmp_path / "tables", agents=[f"{file}:Broken"])
         (tmp_path / "tables").mkdir()
         file.write_text("def Broken():\n    raise OSError(2, 'cannot be read', __file__)\n")
-        with pytest.raises(AgentError) as failed:
+        with pytest.raises(Refused) as failed:
             await house.create(asked, "Ann")
         file.write_text(BROKEN)
         made = await house.create(asked, "Ann")
@@ -93,7 +93,7 @@ def test_a_table_names_no_folder_of_an_agent_that_cannot_be_had_or_fails(tmp_pat
         while not table.failure:
             await asyncio.sleep(0.01)
         house.close()
-        return [str(failed.value), table.failure, *house.kind("guandan").agents]
+        return [str(failed.value), table.failure, *(agent.label for agent in house.games.agents)]
 
     told = asyncio.run(sit())
     assert "mine.py" in told[0] and "no move today" in told[1] and "mine.py:Broken" in told

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gs2.jobs import Job, JobsFull
-from gs2.web.guandan.match_tables import MatchTables
+from gs2.web.games.game_tables import GameTables
 from gs2.web.tables.table_socket import TableSocket
 from tests.web.tables.offline_line import OfflineLine
 from tests.web.tables.stored_tables import reopened, stored_table_of_people
@@ -21,7 +22,9 @@ class SlowJobs:
     def __init__(self, most: int) -> None:
         self.most, self.made = most, list[Job]()
 
-    def start(self, kind: str, function: str, observation: Any, *more: object) -> Job:
+    def start(
+        self, kind: str, function: str, observation: Any, *more: object, limits: Sequence[float] = ()
+    ) -> Job:
         """Return a job that has begun."""
         if len(self.made) == self.most:
             raise JobsFull("jobs wait already")
@@ -53,7 +56,8 @@ def test_every_press_ends_for_its_own_decision(tmp_path: Path, kinds: str, most:
 
     async def ask() -> list[dict[str, Any]]:
         line = OfflineLine(keys[0])
-        table.agents = MatchTables(jobs)  # type: ignore[arg-type]
+        tables = table.agents = GameTables()
+        tables.jobs = jobs  # type: ignore[assignment]
         socket = TableSocket(table, line)  # type: ignore[arg-type]
         serving = asyncio.create_task(socket.run())
         for kind in kinds:
@@ -83,5 +87,5 @@ def test_every_press_ends_for_its_own_decision(tmp_path: Path, kinds: str, most:
     if len(changes) <= most:
         assert ends[-1]["status"] == "done" and ends[-1]["index"] == changes[-1][1] - 1
     else:
-        assert ends[-1]["status"] == "failed" and ends[-1]["error"] == "jobs wait already"
+        assert ends[-1]["status"] == "failed" and "too many ask this agent" in ends[-1]["error"]
     table.close()

@@ -13,7 +13,7 @@ from gs2.web import house as house_module
 from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.house import House, NoSuch
 from gs2.web.tables.table import Refused, Table, Versions
-from gs2.web.tables.table_log import stored_table, stored_tables
+from gs2.web.tables.table_log import TableLog, TableSetup, stored_table, stored_tables
 from tests.web.serving import Server
 from tests.web.tables.stored_tables import PEOPLE, Onlooker, game_table, reopened, stored_table_of_people
 
@@ -149,6 +149,21 @@ def test_only_what_is_called_as_a_table_is_looked_for(tmp_path: Path) -> None:
         for key in ("damaged1", "../outside1", "nowhere1"):
             with pytest.raises(NoSuch):
                 await house.table(key)
+        house.close()
+
+    asyncio.run(visit())
+
+
+def test_a_table_whose_agent_is_not_known_here_is_left_alone(tmp_path: Path) -> None:
+    for game, others in (("guandan", 3), ("kuhn_poker", 1)):
+        setup = TableSetup(id=f"{game}-1", game=game, seats=(*["person"] * others, "gone.py:Agent"))
+        TableLog(tmp_path / f"{setup.id}.jsonl", setup, new=True).close()
+
+    async def visit() -> None:
+        house = House(tmp_path)
+        await house.open()
+        assert not house.tables and len(house.damaged) == 2
+        assert all("gone.py:Agent" in told and "--agent" in told for told in house.damaged)
         house.close()
 
     asyncio.run(visit())

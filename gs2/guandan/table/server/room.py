@@ -407,11 +407,12 @@ class Room(RecordedGames):
             if seat.hand[0] != left:
                 seat.hand = left, self._hand(seat.index)
             hand = seat.hand[1]
-            seat.moves = encode_moves(due.actions, session.level, dialect=self.dialect.name)
-            return self.dialect.ask_play(seat.index, hand, view, self._trick, seat.moves)
+            moves = seat.moves = encode_moves(due.actions, session.level, dialect=self.dialect.name)
+            choices = Choices(moves.json, len(moves))
+            return self.dialect.ask("play", seat.index, hand, view, choices, trick=self._trick)
         paid = session.paid_to(seat.index) if due.stage == "back" else None
         hand = self._hand(seat.index, None if paid is None or self.dialect.tribute_in_hand else paid[2])
-        return self.dialect.ask_card(due.stage, seat.index, hand, view, _choices(due), paid)
+        return self.dialect.ask(due.stage, seat.index, hand, view, _choices(due), paid=paid)
 
     # --- the session tells ---
 

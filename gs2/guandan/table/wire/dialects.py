@@ -1,7 +1,8 @@
 """The wire's dialects: how each server writes the same events, as JSON bytes.
 
 OpenGuanDan's is as its paper prints it (appendices B and C) or as its server speaks it. The competition bots
-speak NJUPT's, that of the offline platform.
+speak NJUPT's, that of the offline platform. Which fields a message has, and in which order, stands in a table
+of each; `Dialect` fills them in.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import msgspec
 from games.guandan.cards import RANKS
 from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.session import GameCount, RoundView
-from gs2.guandan.table.wire.encode import PASS_JSON, MoveList
+from gs2.guandan.table.wire.encode import PASS_JSON
 
-__all__ = ["NULL", "Choices", "Dialect", "Njupt", "OpenGuanDan", "Trick", "notify", "rank_words", "reply"]
+__all__ = ["Choices", "Dialect", "Njupt", "OpenGuanDan", "Trick", "notify", "reply"]
 
-NULL = b"null"
 _RANK_JSON = [f'"{rank}"'.encode() for rank in RANKS]
+_STAGES = {stage: f'"{stage}"'.encode() for stage in ("play", "tribute", "back")}
+_NUMBERS = ("myPos", "curPos", "greaterPos", "tributePos", "indexRange")
+"""Fields that hold a number; all others are filled with JSON."""
 
 
 @dataclass
@@ -46,10 +49,7 @@ class Trick:
             self.greatest_seat, self.greatest = seat, move
 
 
-def rank_words(view: RoundView, seat: int) -> tuple[bytes, bytes, bytes]:
-    """Return selfRank, oppoRank and curRank in JSON, for one seat."""
-    own, other = view.levels[seat & 1], view.levels[1 - (seat & 1)]
-    return _RANK_JSON[own], _RANK_JSON[other], _RANK_JSON[view.level]
+_NO_TRICK = Trick()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,38 +60,91 @@ class Choices:
     count: int
 
 
+def _form(kind: str, fields: str) -> bytes:
+    """Return a message of a type, its fields in their order, to be filled by their names."""
+    parts = [f'"{name}":%({name}){"d" if name in _NUMBERS else "b"}' for name in fields.split()]
+    return f'{{"type":"{kind}",{",".join(parts)}}}'.encode()
+
+
 class Dialect(abc.ABC):
-    """Builds every message of a server in one dialect, as JSON bytes."""
+    """Builds every message of a server in one dialect, as JSON bytes.
+
+    name: also that of the form of moves, see `encode_moves`. official: as for `OpenGuanDan`.
+    tribute_in_hand: whether the hand in a request for a return card holds the tribute already.
+    acts, deal: the forms of requests, by stage, and of the start of a round. nothing: a move that is none.
+    """
 
     name: str
-    """Also the name of the form of moves: see `encode_moves`."""
+    official = False
     tribute_in_hand = True
-    """Whether the hand in a request for a return card holds the tribute already."""
+    acts: dict[str, bytes]
+    deal: bytes
+    nothing = b"null"
 
-    # --- requests ---
-
-    @abc.abstractmethod
-    def ask_play(self, seat: int, hand: bytes, view: RoundView, trick: Trick, moves: MoveList) -> bytes:
-        """Return the request for a move; positions are -1, and moves null or three nulls, when leading."""
-
-    @abc.abstractmethod
-    def ask_card(
-        self, stage: str, seat: int, hand: bytes, view: RoundView, cards: Choices, paid: Transfer | None
+    def ask(
+        self,
+        stage: str,
+        seat: int,
+        hand: bytes,
+        view: RoundView,
+        choices: Choices,
+        *,
+        trick: Trick = _NO_TRICK,
+        paid: Transfer | None = None,
     ) -> bytes:
-        """Return the request for a tribute ("tribute") or return card ("back").
+        """Return the request for a move ("play"), tribute ("tribute") or return card ("back").
 
-        paid: the tribute that is answered, for "back".
+        trick: before a move; when leading, positions are -1, and moves `nothing`. paid: the tribute that is
+        answered, for "back".
         """
+        if trick.greatest is None:
+            trick = _NO_TRICK
+        last_seat, last = trick.last_seat, trick.last
+        if self.official and last == PASS_JSON:
+            last_seat, last = -1, None
+        choices = self._listed(stage, choices)
+        told: dict[bytes, bytes | int] = {
+            b"stage": _STAGES[stage],
+            b"handCards": hand,
+            b"publicInfo": self._info(view.rest, trick.areas),
+            b"curPos": last_seat,
+            b"curAction": last or self.nothing,
+            b"greaterPos": trick.greatest_seat,
+            b"greaterAction": trick.greatest or self.nothing,
+            b"actionList": choices.json,
+            b"indexRange": choices.count - 1,
+        }
+        if paid is not None:
+            told |= {b"tributePos": paid[0], b"tribute": b'"%b"' % paid[2].encode()}
+        told |= _ranks(view, seat)
+        return self.acts[stage] % told
 
-    # --- notifications ---
+    def _listed(self, stage: str, choices: Choices) -> Choices:
+        """Return choices as this server lists them."""
+        return choices
 
-    @abc.abstractmethod
+    def _info(self, rest: Sequence[int], areas: Sequence[bytes | None]) -> bytes:
+        """Return what is public of each seat: the number of its cards."""
+        return b'[{"rest":%d},{"rest":%d},{"rest":%d},{"rest":%d}]' % tuple(rest)
+
     def beginning(self, seat: int, hand: bytes, view: RoundView) -> bytes:
         """Return the start of a round."""
+        ranks = _ranks(view, seat)
+        told = {b"stage": b'"beginning"', b"handCards": hand, b"myPos": seat, b"levelCard": ranks[b"curRank"]}
+        return self.deal % {**told, **ranks}
 
-    @abc.abstractmethod
     def played(self, before: Trick, seat: int, move: bytes) -> bytes:
-        """Return the notification of a move; `before` is the trick without it."""
+        """Return the notification of a move; `before` is the trick without it.
+
+        The greatest move includes it, unless `official`.
+        """
+        greatest_seat, greatest = before.greatest_seat, before.greatest
+        if not self.official and move != PASS_JSON:
+            greatest_seat, greatest = seat, move
+        return (
+            b'{"type":"notify","stage":"play","curPos":%d,"curAction":%b,"greaterPos":%d,"greaterAction":%b}'
+            % (seat, move, greatest_seat, greatest or PASS_JSON)
+        )
 
     def tribute_begins(self, cards: Choices) -> bytes | None:
         """Return what a payer is sent before its request for tribute, if anything."""
@@ -120,6 +173,12 @@ class Dialect(abc.ABC):
         """Return the messages at the end of a game; the last game's include the session's result."""
 
 
+def _ranks(view: RoundView, seat: int) -> dict[bytes, bytes]:
+    """Return selfRank, oppoRank and curRank in JSON, for one seat."""
+    own, other = view.levels[seat & 1], view.levels[1 - (seat & 1)]
+    return {b"selfRank": _RANK_JSON[own], b"oppoRank": _RANK_JSON[other], b"curRank": _RANK_JSON[view.level]}
+
+
 def notify(stage: str, **fields: Any) -> bytes:
     """Return a notification."""
     return msgspec.json.encode({"type": "notify", "stage": stage, **fields})
@@ -141,59 +200,27 @@ class OpenGuanDan(Dialect):
     """
 
     name = "openguandan"
+    acts = {  # noqa: RUF012 - of the class, never changed
+        stage: _form("act", f"stage handCards {fields} actionList indexRange")
+        for stage, fields in (
+            ("play", "publicInfo selfRank oppoRank curRank curPos curAction greaterPos greaterAction"),
+            ("tribute", "selfRank oppoRank curRank"),
+            ("back", "selfRank oppoRank curRank tributePos tribute"),
+        )
+    }
+    deal = _form("notify", "stage handCards myPos levelCard")
 
     def __init__(self, *, official: bool = False) -> None:
         self.official = official
         self.tribute_in_hand = not official
 
-    def ask_play(self, seat: int, hand: bytes, view: RoundView, trick: Trick, moves: MoveList) -> bytes:
-        last_seat, last = trick.last_seat, trick.last
-        if trick.greatest is None or (self.official and last == PASS_JSON):
-            last_seat, last = -1, None
-        self_rank, oppo_rank, cur_rank = rank_words(view, seat)
-        a, b, c, d = view.rest
-        return (
-            b'{"type":"act","stage":"play","handCards":%b,'
-            b'"publicInfo":[{"rest":%d},{"rest":%d},{"rest":%d},{"rest":%d}],'
-            b'"selfRank":%b,"oppoRank":%b,"curRank":%b,"curPos":%d,"curAction":%b,"greaterPos":%d,'
-            b'"greaterAction":%b,"actionList":%b,"indexRange":%d}'
-            % (
-                hand,
-                a,
-                b,
-                c,
-                d,
-                self_rank,
-                oppo_rank,
-                cur_rank,
-                last_seat,
-                last or NULL,
-                trick.greatest_seat,
-                trick.greatest or NULL,
-                moves.json,
-                len(moves) - 1,
-            )
-        )
-
-    def ask_card(
-        self, stage: str, seat: int, hand: bytes, view: RoundView, cards: Choices, paid: Transfer | None
-    ) -> bytes:
-        cards = self._listed(stage, cards)
-        told = b"" if paid is None else b'"tributePos":%d,"tribute":"%b",' % (paid[0], paid[2].encode())
-        return (
-            b'{"type":"act","stage":"%b","handCards":%b,"selfRank":%b,"oppoRank":%b,"curRank":%b,%b'
-            b'"actionList":%b,"indexRange":%d}'
-            % (stage.encode(), hand, *rank_words(view, seat), told, cards.json, cards.count - 1)
-        )
-
-    def _listed(self, stage: str, cards: Choices) -> Choices:
-        """Return tribute or return cards as this server lists them."""
-        if not self.official:
-            return cards
+    def _listed(self, stage: str, choices: Choices) -> Choices:
+        if not self.official or stage == "play":
+            return choices
         if stage == "back":
-            return Choices(b"%b,%b]" % (cards.json[:-1], cards.json[1:-1]), 2 * cards.count)
-        first = cards.json[1 : cards.json.index(b"]]") + 2]
-        return Choices(b"[" + b",".join([first] * cards.count) + b"]", cards.count)
+            return Choices(b"%b,%b]" % (choices.json[:-1], choices.json[1:-1]), 2 * choices.count)
+        first = choices.json[1 : choices.json.index(b"]]") + 2]
+        return Choices(b"[" + b",".join([first] * choices.count) + b"]", choices.count)
 
     def tribute_begins(self, cards: Choices) -> bytes | None:
         """Return the official server's word to a payer that tribute is due."""
@@ -203,28 +230,8 @@ class OpenGuanDan(Dialect):
 
     def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> bytes:
         """Return the notification of tribute paid or cards returned; the official one counts the latter."""
-        if self.official and stage == "back":
-            return notify(stage, result=transfers, count=len(transfers))
-        return super().exchanged(stage, transfers)
-
-    def beginning(self, seat: int, hand: bytes, view: RoundView) -> bytes:
-        """Return the start of a round, with the official server's levelCard."""
-        rank = rank_words(view, seat)[2]
-        return b'{"type":"notify","stage":"beginning","handCards":%b,"myPos":%d,"levelCard":%b}' % (
-            hand,
-            seat,
-            rank,
-        )
-
-    def played(self, before: Trick, seat: int, move: bytes) -> bytes:
-        """Return the notification of a move: the greatest one includes it, unless `official`."""
-        greatest_seat, greatest = before.greatest_seat, before.greatest
-        if not self.official and move != PASS_JSON:
-            greatest_seat, greatest = seat, move
-        return (
-            b'{"type":"notify","stage":"play","curPos":%d,"curAction":%b,"greaterPos":%d,"greaterAction":%b}'
-            % (seat, move, greatest_seat, greatest or PASS_JSON)
-        )
+        counted = {"count": len(transfers)} if self.official and stage == "back" else {}
+        return notify(stage, result=transfers, **counted)
 
     def error(self, message: str, kind: str = "ERROR") -> bytes:
         return msgspec.json.encode({"type": kind, "code": -1, "data": {"msg": message}})
@@ -236,101 +243,36 @@ class OpenGuanDan(Dialect):
         `official`: gameResult after every game, its victoryNum for each seat, and gameOver after the last.
         What the field gameResult within gameResult holds is not known; here it is the winner.
         """
-        victory = -1 if count.winner is None else count.winner
-        ranks = [RANKS[level] for level in count.levels]
-        last = count.played >= count.wanted
-        wins = list(count.wins)
+        victory, last = -1 if count.winner is None else count.winner, count.played >= count.wanted
+        won = {"victory": victory, "victoryRank": [RANKS[level] for level in count.levels]}
+        played, wins = count.played, list(count.wins)
         if self.official:
-            played = count.played
-            result = notify(
-                "gameResult",
-                victory=victory,
-                victoryRank=ranks,
-                gameRound=played,
-                gameResult=victory,
-                victoryNum=wins * 2,
-            )
+            ended = {**won, "gameRound": played, "gameResult": victory, "victoryNum": wins * 2}
             over = notify("gameOver", curTimes=played, settingTimes=played, gameRound=played)
-            return [result, over] if last else [result]
-        over = notify(
-            "gameOver",
-            curTimes=count.played,
-            settingTimes=count.wanted,
-            gameRound=count.rounds,
-            victory=victory,
-            victoryRank=ranks,
-        )
-        result = notify(
-            "gameResult",
-            victory=victory,
-            victoryRank=ranks,
-            gameRound=count.rounds,
-            victoryNum=wins,
-            draws=count.draws,
-        )
-        return [over, result] if last else [over]
-
-
-NOTHING = b"[null,null,null]"
+            return [notify("gameResult", **ended), over][: 1 + last]
+        told = {"curTimes": played, "settingTimes": count.wanted, "gameRound": count.rounds}
+        result = {**won, "gameRound": count.rounds, "victoryNum": wins, "draws": count.draws}
+        return [notify("gameOver", **told, **won), notify("gameResult", **result)][: 1 + last]
 
 
 class Njupt(Dialect):
     """Messages of a server. A request has the same fields at every stage; the bots rely on each of them."""
 
     name = "njupt"
+    acts = dict.fromkeys(
+        ("play", "tribute", "back"),
+        _form(
+            "act",
+            "handCards publicInfo selfRank oppoRank curRank stage curPos curAction greaterPos greaterAction "
+            "actionList indexRange",
+        ),
+    )
+    deal = _form("notify", "stage handCards myPos selfRank oppoRank curRank")
+    nothing = b"[null,null,null]"
 
-    def ask_play(self, seat: int, hand: bytes, view: RoundView, trick: Trick, moves: MoveList) -> bytes:
-        leading = trick.greatest is None
-        choices = Choices(moves.json, len(moves))
-        return self._ask(b"play", seat, hand, view, Trick() if leading else trick, choices)
-
-    def ask_card(
-        self, stage: str, seat: int, hand: bytes, view: RoundView, cards: Choices, paid: Transfer | None
-    ) -> bytes:
-        return self._ask(stage.encode(), seat, hand, view, Trick(), cards)
-
-    def _ask(
-        self, stage: bytes, seat: int, hand: bytes, view: RoundView, trick: Trick, choices: Choices
-    ) -> bytes:
-        info = b",".join(
-            [
-                b'{"rest":%d,"playArea":%b}' % (n, area or NULL)
-                for n, area in zip(view.rest, trick.areas, strict=True)
-            ]
-        )
-        return (
-            b'{"type":"act","handCards":%b,"publicInfo":[%b],"selfRank":%b,"oppoRank":%b,"curRank":%b,'
-            b'"stage":"%b","curPos":%d,"curAction":%b,"greaterPos":%d,"greaterAction":%b,'
-            b'"actionList":%b,"indexRange":%d}'
-            % (
-                hand,
-                info,
-                *rank_words(view, seat),
-                stage,
-                trick.last_seat,
-                trick.last or NOTHING,
-                trick.greatest_seat,
-                trick.greatest or NOTHING,
-                choices.json,
-                choices.count - 1,
-            )
-        )
-
-    def beginning(self, seat: int, hand: bytes, view: RoundView) -> bytes:
-        """Return the start of a round; some clients read the ranks."""
-        return (
-            b'{"type":"notify","stage":"beginning","handCards":%b,"myPos":%d,'
-            b'"selfRank":%b,"oppoRank":%b,"curRank":%b}' % (hand, seat, *rank_words(view, seat))
-        )
-
-    def played(self, before: Trick, seat: int, move: bytes) -> bytes:
-        greatest_seat, greatest = before.greatest_seat, before.greatest
-        if move[:7] != b'["PASS"' or greatest is None:
-            greatest_seat, greatest = seat, move
-        return (
-            b'{"type":"notify","stage":"play","curPos":%d,"curAction":%b,"greaterPos":%d,"greaterAction":%b}'
-            % (seat, move, greatest_seat, greatest)
-        )
+    def _info(self, rest: Sequence[int], areas: Sequence[bytes | None]) -> bytes:
+        shown = zip(rest, areas, strict=True)
+        return b"[%b]" % b",".join([b'{"rest":%d,"playArea":%b}' % (n, area or b"null") for n, area in shown])
 
     def error(self, message: str, kind: str = "ERROR") -> bytes:
         return msgspec.json.encode({"type": "error", "msg": message})
@@ -338,6 +280,5 @@ class Njupt(Dialect):
     def game_over(self, count: GameCount) -> list[bytes]:
         """Return gameOver, and after the last game gameResult with each seat's games won and drawn."""
         over = notify("gameOver", curTimes=count.played, settingTimes=count.wanted)
-        if count.played < count.wanted:
-            return [over]
-        return [over, notify("gameResult", victoryNum=list(count.wins) * 2, draws=[count.draws] * 4)]
+        result = notify("gameResult", victoryNum=list(count.wins) * 2, draws=[count.draws] * 4)
+        return [over, result] if count.played >= count.wanted else [over]

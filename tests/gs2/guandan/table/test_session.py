@@ -117,7 +117,8 @@ class Wire:
             if session.match.state["leader"][0] > 3:
                 self.trick = Trick()
             moves = encode_moves(due.actions, session.level, dialect=self.dialect.name)
-            payload = self.dialect.ask_play(seat, hand, view, self.trick, moves)
+            choices = Choices(moves.json, len(moves))
+            payload = self.dialect.ask(due.stage, seat, hand, view, choices, trick=self.trick)
         else:
             cards = b"[" + b",".join(encode_card(due.stage, a) for a in due.actions) + b"]"
             paid = session.paid_to(seat) if due.stage == "back" else None
@@ -126,7 +127,7 @@ class Wire:
                 names.remove(paid[2])
                 hand = json.dumps(names).encode()
             choices = Choices(cards, len(due.actions))
-            payload = self.dialect.ask_card(due.stage, seat, hand, view, choices, paid)
+            payload = self.dialect.ask(due.stage, seat, hand, view, choices, paid=paid)
         message = self.say(payload, [seat])
         assert isinstance(message, m.Act)
         return message
