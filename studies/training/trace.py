@@ -140,8 +140,8 @@ def _two_moves(
 
     states: [n] STATE, each with a choice.
     """
-    from blueprint.choosing import choose_soft
     from blueprint.protocol import Decisions
+    from blueprint.soft_choices import choose_soft
     from games.guandan.rounds.round import legal
 
     moves = legal(states, canonical=True)

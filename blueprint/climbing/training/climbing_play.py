@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing import choose_soft
 from blueprint.climbing.fast_moves import FastMoves
 from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.protocol import Agent, Decisions, drawn, shared_out
+from blueprint.soft_choices import choose_soft
 from games.game import TERMINAL
 from games.support.array_types import Array, Ints
 

@@ -75,7 +75,7 @@ def game_seeds(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
 
 
 class _Duel:
-    """Both agents as one chooser over 2 n rounds: in the first n agent a has side 0, in the others side 1."""
+    """Both agents as one over 2 n rounds: in the first n agent a has side 0, in the others side 1."""
 
     def __init__(self, a: Agent, b: Agent, n: int) -> None:
         self.agents, self.n = (a, b), n

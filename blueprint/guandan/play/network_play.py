@@ -10,10 +10,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing import draw_soft, near_best
 from blueprint.guandan.objective import OBJECTIVES, rounds_alone
 from blueprint.paper_parts import check_paper_fields, paper_part
 from blueprint.protocol import Agent, Decisions
+from blueprint.soft_choices import draw_soft, near_best
 from games.support.array_types import Array
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 

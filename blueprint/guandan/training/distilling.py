@@ -24,13 +24,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import write_checkpoint
-from blueprint.choosing import choose_soft
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.samples import outcome_classes
 from blueprint.guandan.training.supervised import Progress, SoftPlay, half_precision, tensors_of
 from blueprint.protocol import Decisions
+from blueprint.soft_choices import choose_soft
 from blueprint.structured import Columns
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged

@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blueprint.choosing import choose_soft
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.layers.bfloat import native_half
 from blueprint.protocol import Decisions
+from blueprint.soft_choices import choose_soft
 from games.support.array_types import Array
 
 __all__ = ["Progress", "SoftPlay", "fit", "half_precision", "tensors_of"]
