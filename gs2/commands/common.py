@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from rich.console import Console
@@ -45,6 +45,7 @@ __all__ = [
     "NewFileType",
     "OutputType",
     "check_plot",
+    "end_interrupted",
     "held_checkpoint",
     "held_new",
     "html_option",
@@ -52,6 +53,7 @@ __all__ = [
     "number",
     "number_table",
     "print_json",
+    "rounds_are_pairs",
     "stderr",
     "stdout",
 ]
@@ -319,3 +321,21 @@ def number_table(*headings: str, words: int = 1, lines: bool = False, **drawn: A
     for index, heading in enumerate(headings):
         table.add_column(heading, justify="left" if index < words else "right")
     return table
+
+
+def rounds_are_pairs(how: dict[str, Any]) -> None:
+    """Take --rounds, the earlier name of --pairs, out of a command's options, and say the present name."""
+    rounds = how.pop("rounds")
+    if rounds is None:
+        return
+    if how["pairs"] is not None:
+        raise click.UsageError("--rounds must be left out where --pairs is given: it is its earlier name")
+    stderr().print(f"--rounds is now --pairs {rounds}", soft_wrap=True)
+    how["pairs"] = rounds
+
+
+def end_interrupted(asked: Interruption, kept: Path | None) -> NoReturn:
+    """Say what goes on from the results kept so far, and exit as interrupted commands do."""
+    hint = f"; the same command continues from {kept}" if kept else "; --output lets it continue later"
+    stderr().print(f"interrupted{hint}", soft_wrap=True)
+    raise SystemExit(asked.exit_code)

@@ -1,7 +1,7 @@
 """How exploitable a GuanDan agent is at least: a network trained to beat it, and search that knows it.
 
     manner = HuntManner(Path("runs/responder"))
-    report = exploit_game(load_game("guandan"), "blueprint", GuanDanExploitConfig(minutes=60), manner)
+    report = exploit_game(load_game("guandan"), "blueprint", ExploitConfig(minutes=60), manner)
 
 The trained responder starts from the shipped network and goes on by the trainer of
 `blueprint.guandan.training`, with the frozen agent on the other side of every round. An agent that searches
@@ -20,7 +20,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import attrs
 import numpy as np
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
@@ -28,7 +27,7 @@ from blueprint.guandan import SHIPPED
 from blueprint.guandan.play.quick_agents import RULE_AGENTS
 from blueprint.guandan.train_config import TrainConfig
 from games.support.bootstrap import estimate
-from games.support.configuration import ConfigError, integer, real
+from games.support.configuration import ConfigError
 from games.support.files import check_folder, read_text, write_text
 from games.support.work.executor import available_cores
 from games.support.work.where import where_of
@@ -36,10 +35,10 @@ from gs2.guandan.agent_families import check_agent, guandan_agent
 from gs2.play.agent_names import parse_agent
 from gs2.play.arena import Meeting, MeetingResult, play_match
 from gs2.play.exploit.bounds import LowerBound
-from gs2.play.exploit.measure import ExploitConfig, ExploitReport, Hunt
+from gs2.play.exploit.measure import ExploitReport, Hunt
 from gs2.play.game_pairs import PlayedGames
 
-__all__ = ["RESPONDER", "GuanDanExploitConfig", "GuanDanHunt", "model_of", "searching_responder"]
+__all__ = ["RESPONDER", "GuanDanHunt", "model_of", "searching_responder"]
 
 DEALS, SLOW_DEALS = 500, 100
 """Deals by default, each played from both sides; fewer where somebody searches."""
@@ -60,21 +59,6 @@ RESPONDER = TrainConfig(
     strangers="blueprint",
 )
 """Training of the responder: small generations and steps, since minutes must suffice and it starts strong."""
-
-
-@attrs.frozen(slots=False)
-class GuanDanExploitConfig(ExploitConfig):
-    """How a lower bound is looked for at GuanDan.
-
-    method: "lbr", search whose rollouts are played by the agent's own network; "trained"; "both".
-    minutes: of training in all, what came before a resume included.
-    games: deals that the responder is measured on; None for `DEALS`, or `SLOW_DEALS` where somebody searches.
-    threads: that play and learn; processes: that measure.
-    """
-
-    minutes: float = attrs.field(default=60.0, validator=real(0, above=True))
-    threads: int = attrs.field(default=1, validator=integer(1))
-    processes: int = attrs.field(default=1, validator=integer(1))
 
 
 def model_of(agent: str) -> str:
@@ -102,17 +86,9 @@ class GuanDanHunt(Hunt):
     The same call goes on from there: training up to `minutes` in all, and the deals left.
     """
 
-    config: GuanDanExploitConfig
     keeps_run = True
     minutes = 60.0
     fresh = FRESH
-
-    @classmethod
-    def config_of(cls, **fields: Any) -> GuanDanExploitConfig:
-        """Return the configuration of these fields, on all cores of this machine."""
-        cores = available_cores()
-        fields["method"] = "trained" if fields["method"] == "network" else fields["method"]
-        return GuanDanExploitConfig(**fields, threads=cores, processes=cores)
 
     def _loaded(self) -> tuple[str, str]:
         if self.config.exact:
@@ -125,7 +101,8 @@ class GuanDanHunt(Hunt):
     @property
     def methods(self) -> tuple[str, ...]:
         """Search that knows the agent, and a network."""
-        return ("lbr", "trained") if self.config.method == "both" else (self.config.method,)
+        one = "trained" if self.config.method == "network" else self.config.method
+        return ("lbr", "trained") if one == "both" else (one,)
 
     def called(self, opponent: str) -> str:
         """Return the name, which is all there is of an opponent."""
@@ -174,7 +151,7 @@ class GuanDanHunt(Hunt):
         from blueprint.guandan.training.trainer import Setup, Trainer
         from blueprint.learning.run import RunLimits, RunManner, train
 
-        last = self.folder / "last.safetensors"
+        last, cores = self.folder / "last.safetensors", available_cores()
         if not last.exists():
             _begin(last)
         seconds = float(read_checkpoint(last, prefix="-")[1]["seconds"])
@@ -192,7 +169,7 @@ class GuanDanHunt(Hunt):
                 partial(
                     Trainer.begun,
                     config=RESPONDER.replace(strangers=self.model, seed=self.config.seed),
-                    setup=Setup(evaluate_minutes=0.0, threads=self.config.threads),
+                    setup=Setup(evaluate_minutes=0.0, threads=cores),
                 ),
                 RunLimits(call_minutes=left),
                 RunManner(
@@ -205,7 +182,7 @@ class GuanDanHunt(Hunt):
             )
         description = read_checkpoint(last, prefix="-")[1]
         notes = {name: description[name] for name in ("generation", "decisions", "rounds")}
-        return str(last), float(description["seconds"]), notes
+        return str(last), float(description["seconds"]), {**notes, "threads": cores}
 
     def play(self, method: str, responder: str, opponent: str) -> PlayedGames:
         """Return the fresh deals of a responder against an opponent, each from both sides."""
@@ -220,7 +197,7 @@ class GuanDanHunt(Hunt):
         return play_match(
             Meeting("guandan", responder, opponent, deals, (self.config.seed + FRESH) % (1 << 63)),
             output=self.folder / name,
-            processes=where_of(self.config.processes) if self.manner.on is None else self.manner.on,
+            processes=where_of(available_cores()) if self.manner.on is None else self.manner.on,
             progress=progress,
             stop=self.manner.asked or (lambda: False),
         ).games

@@ -30,6 +30,7 @@ from games.ragged import pick_by
 from games.record import RoundNotes, RoundRecord, winners
 from games.support.array_types import Array
 from games.support.bootstrap import Estimate, bootstrap_interval, estimate
+from games.support.splitmix import STEP, mixed_bits
 
 __all__ = [
     "NumberedGames",
@@ -278,12 +279,6 @@ def numbered_draws(
     with np.errstate(over="ignore"):
         mixed = np.full(len(stream), seed & (1 << 64) - 1, np.uint64)
         for part in (stream, np.broadcast_to(source, stream.shape), number):
-            mixed = _mixed(mixed + np.uint64(0x9E3779B97F4A7C15) * (part.astype(np.uint64) + np.uint64(1)))
+            mixed = mixed_bits(mixed + STEP * (part.astype(np.uint64) + np.uint64(1)))
     found: NDArray[np.float64] = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return found
-
-
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    words = (words ^ words >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ words >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return words ^ words >> np.uint64(31)

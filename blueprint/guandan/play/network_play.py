@@ -82,7 +82,7 @@ class InferenceAgent:
         rng: np.random.Generator | None = None,
         objective: str = "match",
     ) -> None:
-        """Take a network; temperature and epsilon as in `choose_soft`, which draws from `rng`.
+        """Take a network; temperature and epsilon as in `draw_soft`, which draws from `rng`.
 
         near: levels below the best move within which the soft choice is made; 0 for among all.
         objective: of OBJECTIVES; "levels" maximises levels in matches too.

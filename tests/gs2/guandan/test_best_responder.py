@@ -14,13 +14,13 @@ from games.registry import load_game
 from games.support.configuration import ConfigError
 from gs2.guandan import best_responder
 from gs2.guandan.agent_families import check_agent
-from gs2.guandan.best_responder import RESPONDER, GuanDanExploitConfig, model_of, searching_responder
-from gs2.play.exploit.measure import ExploitReport, HuntManner, exploit_game
+from gs2.guandan.best_responder import RESPONDER, model_of, searching_responder
+from gs2.play.exploit.measure import ExploitConfig, ExploitReport, HuntManner, exploit_game
 
 TINY = RESPONDER.replace(rounds=8, batch=64)
 
 
-def hunted(agent: str, config: GuanDanExploitConfig, folder: Path) -> ExploitReport:
+def hunted(agent: str, config: ExploitConfig, folder: Path) -> ExploitReport:
     return exploit_game(load_game("guandan"), agent, config, HuntManner(folder))
 
 
@@ -43,7 +43,7 @@ def test_a_searching_agent_is_trained_against_by_its_network(agent: str, model: 
 
 def test_a_run_goes_on_and_belongs_to_one_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(best_responder, "RESPONDER", TINY)
-    config = GuanDanExploitConfig(method="trained", minutes=1e-6, games=2)
+    config = ExploitConfig(method="trained", minutes=1e-6, games=2)
     first = hunted("greedy", config, tmp_path)
     (bound,) = first.bounds
     assert first.notes["complete"] and first.model == "greedy" and bound.games == 2
@@ -68,7 +68,7 @@ def test_search_that_knows_the_agent_is_measured_against_it(
 ) -> None:
     quick = "gs2-fast:method=rollout,worlds=2,endgame=0"
     monkeypatch.setattr(best_responder, "searching_responder", lambda model: quick)
-    config = GuanDanExploitConfig(method="lbr", games=2)
+    config = ExploitConfig(method="lbr", games=2)
     report = hunted("greedy", config, tmp_path)
     assert report.notes["knows"] is False and report.bounds[0].notes["responder"] == quick
     assert len(list(tmp_path.glob("deals-*.jsonl"))) == 1
