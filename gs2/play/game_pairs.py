@@ -84,18 +84,17 @@ class PlayedGames:
         found: NDArray[np.float64] = self.payoffs.mean(1)
         return found
 
-    def interval(self, seed: int = 0, *, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the bootstrap interval of the mean of `net` over pairs. seed: of the resamples."""
-        return bootstrap_interval(self.net, np.random.default_rng([seed, 0xB007]), confidence=confidence)
+    def interval(self, seed: int = 0) -> tuple[float, float]:
+        """Return the 95 % bootstrap interval of the mean of `net` over pairs. seed: of the resamples."""
+        return bootstrap_interval(self.net, np.random.default_rng([seed, 0xB007]))
 
-    def summary(self, seed: int = 0, *, confidence: float = 0.95) -> tuple[Estimate, Estimate]:
-        """Return the first agent's payoff a game and its share of games won, with intervals over pairs.
+    def summary(self, seed: int = 0) -> tuple[Estimate, Estimate]:
+        """Return the first agent's payoff a game and its share of games won, with 95 % intervals over pairs.
 
         seed: of the resamples. A pair counts as one observation: the mean of its games.
         """
         rng = np.random.default_rng([seed, 0xB007])
-        net = estimate(self.net, rng, confidence=confidence)
-        return net, estimate(self.won.mean(1), rng, confidence=confidence)
+        return estimate(self.net, rng), estimate(self.won.mean(1), rng)
 
     def outcomes(self) -> dict[float, float]:
         """Return the share of games by what they paid the first agent, the most first."""

@@ -19,7 +19,7 @@ from gs2.guandan.table.wire.decode import packed_words
 if TYPE_CHECKING:
     from blueprint.protocol import Decisions, PlayedMoves
 
-__all__ = ["ArenaObservation", "Seated", "Seats", "canonical_places"]
+__all__ = ["Seated", "Seats", "canonical_places"]
 
 
 class Seated:
@@ -187,26 +187,9 @@ class Seats:
             ) from None
 
 
-class ArenaObservation(Observation):
-    """What a seat knows in the arena: as at a table, but for the order in which the round was played.
-
-    Rounds are played in lockstep and nobody keeps their records: `actors` and `record` are empty, and `plays`
-    is refused. What each seat played, in all and last, is in `state`. Of moves that have the same effect one
-    is listed.
-    """
-
-    @property
-    def plays(self) -> list[tuple[int, list[Any]]]:
-        """Raise AgentError: there is none."""
-        raise AgentError(
-            "an agent in the arena cannot ask for the record of a round; use observation.state, or let it "
-            "play at a table: gs2 serve"
-        )
-
-
-def _observation(decision: Decisions) -> ArenaObservation:
+def _observation(decision: Decisions) -> Observation:
     """Return what the seat of a single decision knows; the others' hands are empty."""
     seat = int(decision.seats[0])
     state = seen_by(decision.states[decision.rows], seat)
     nobody, nothing = np.zeros(0, np.uint8), np.zeros(0, ACTION)
-    return ArenaObservation(seat, "play", state, decision.actions, nobody, nothing)
+    return Observation(seat, "play", state, decision.actions, nobody, nothing, recorded=False)
