@@ -9,7 +9,7 @@ from .guandan.network.inference import Inference as Inference
 from .guandan.network.inference import load_inference as load_inference
 from .guandan.network.neural_blueprint import NeuralBlueprint as NeuralBlueprint
 from .guandan.network.neural_blueprint import load_blueprint as load_blueprint
-from .guandan.play.quick_agents import load_chooser as load_chooser
+from .guandan.play.quick_agents import load_quick_agent as load_quick_agent
 from .guandan.train_config import NetworkConfig as NetworkConfig
 from .guandan.train_config import TrainConfig as TrainConfig
 from .guandan.training.actors.pieces import Piece as Piece

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing import soft_shares
+from blueprint.soft_choices import soft_shares
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array

@@ -22,9 +22,10 @@ def join(arrays: Sequence[Array]) -> Array:
     dtype = arrays[0].dtype
     if dtype.fields is None:
         return np.concatenate(arrays)
-    rows = [np.ascontiguousarray(a).view(np.uint8).reshape(len(a), dtype.itemsize) for a in arrays]
+    flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]
+    rows = [a.view(np.uint8).reshape(len(a), dtype.itemsize) for a in flat]
     joined: Array = np.concatenate(rows).view(dtype)[:, 0]
-    return joined
+    return joined.reshape(-1, *arrays[0].shape[1:])
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,10 @@
 """What a game brings beside its rules, by the game's name; a part is imported when it is first asked for.
 
 agents: its own, a function from a name to the `NamedAgent` (`blueprint.agent_name`). contest: what agents
-meet in, called with the terms of a match (`gs2.play.contests.Contest`). solve: methods and examples of its
-own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a module with OPTIONS, AGENTS
-and `chosen` (`gs2.commands.matches.compare_agents`). exploit: responders of its own
-(`gs2.commands.exploit.Exploiting`). training: of its network (`gs2.commands.training.learners.GameLearner`).
+meet in, called with the terms of a match (`gs2.play.contests.GameContest`). solve: methods and examples of
+its own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a module with OPTIONS,
+AGENTS and `chosen` (`gs2.commands.matches.compare_agents`). exploit: how responders of its own are found
+(`gs2.play.exploit.measure.Hunt`). training: of its network (`gs2.commands.training.learners.GameLearner`).
 environment: what its positions and listed moves look like, `views` and `moves` (`gs2.environments`). teacher:
 the rule agent that guides the first training of a network, and may be seated. face: how its cards look in the
 browser (`gs2.web.games.card_face.Face`). play: what is played at its tables there, where that is its own
@@ -29,7 +29,7 @@ WINGS = {
         "contest": "gs2.guandan.contest:guandan_contest",
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
         "terms": "gs2.commands.guandan.match_terms:",
-        "exploit": "gs2.commands.guandan.exploit_own:exploit_own",
+        "exploit": "gs2.guandan.best_responder:GuanDanHunt",
         "training": "gs2.commands.guandan.train_guandan:GUANDAN",
         "environment": "games.guandan.views.features:ROWS",
         "play": "gs2.web.guandan.match_play:MatchPlay",

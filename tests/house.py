@@ -144,7 +144,7 @@ class House:
             for module in self.modules
             for node in ast.walk(module.tree)
             if isinstance(node, ast.ClassDef)
-            and node.name.endswith(("Agent", "Chooser"))
+            and node.name.endswith("Agent")
             and any(ast.unparse(base).startswith("Protocol") for base in node.bases)
         ]
 

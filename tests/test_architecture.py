@@ -218,7 +218,7 @@ def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
         "one/deep/up.py": "from two.game_arena import kernel\n",
         "one/divert.py": "class Long:\n    def make_context(self): pass\n",
         "blueprint/papers/system.py": "\n" * 101,
-        "two/inner.py": "import two\nclass OneAgent(Protocol): pass\nclass Chooser(Protocol[T]): pass\n"
+        "two/inner.py": "import two\nclass OneAgent(Protocol): pass\nclass OtherAgent(Protocol[T]): pass\n"
         "class RealAgent(OneAgent): pass\n",
     }
     for name, text in files.items():
@@ -240,7 +240,7 @@ def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
     assert house.cycles({"load"}) == []
     assert house.hundreds() == {"one": 5, "two": 1, "blueprint": 0, "blueprint/papers": 2}
     assert house.doubled() == ["arena: two/game_arena.py"]
-    assert house.agent_protocols() == ["two/inner.py: OneAgent", "two/inner.py: Chooser"]
+    assert house.agent_protocols() == ["two/inner.py: OneAgent", "two/inner.py: OtherAgent"]
     assert house.naming("guandan") == ["one/arena.py"]
     assert house.mutual() == ["one/deep <-> two"]
     assert house.diverting() == ["one/divert.py:2"]

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.choosing import TopChoices
 from blueprint.layers.bfloat import native_half
 from blueprint.paper_parts import paper_part
+from blueprint.soft_choices import TopChoices
 from games.support.array_types import Array, Ints
 
 __all__ = ["BaseLearner", "arrays_of", "drawn_rows", "looking_back"]

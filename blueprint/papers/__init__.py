@@ -9,7 +9,7 @@ PARTS = {
     "recipes": "recipes:RECIPES",
     "check": "fields:check_fields",
     "alpha": "fields:ALPHA",
-    "policy player": "top_policy:TopChooser",
+    "policy player": "top_policy:TopAgent",
     "policy loss": "top_policy:policy_loss",
     "GuanDan network": "danzero:DanZeroNetwork",
     "GuanDan network in play": "danzero:DanZeroPlay",

@@ -125,22 +125,22 @@ def climbing_personas(agent: Agent, inputs: MoveInputs, types: Ints) -> Personas
 
 
 def guandan_player(
-    chooser: Agent, config: TrainConfig, piece: Piece, rng: np.random.Generator, rounds: int
+    agent: Agent, config: TrainConfig, piece: Piece, rng: np.random.Generator, rounds: int
 ) -> Agent:
     """Return who plays a piece of so many rounds, as the configuration wants it.
 
     The types of the seats follow from the piece's seed alone, whoever plays it.
     """
     if config.prune >= 0:
-        chooser = pruned_agent(chooser, config.prune)
+        agent = pruned_agent(agent, config.prune)
     share = guidance_share(piece.decisions, config.guide, config.guide_share)
     if share > 0:
-        chooser = Guided(chooser, StrongAgent(), share, rng)
+        agent = Guided(agent, StrongAgent(), share, rng)
     if config.personas:
         own = np.random.SeedSequence(piece.seed.entropy, spawn_key=(*piece.seed.spawn_key, PARTS))
         types = drawn_types(config.personas, (rounds, 4), np.random.default_rng(own), np.uint8)
-        chooser = guandan_personas(chooser, types)
-    return chooser
+        agent = guandan_personas(agent, types)
+    return agent
 
 
 def climbing_player(agent: Agent, trainer: MoveTrainer, rng: np.random.Generator, rounds: int) -> Agent:

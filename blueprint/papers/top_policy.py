@@ -17,12 +17,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blueprint.choosing import TopChoices
 from blueprint.protocol import Decisions
+from blueprint.soft_choices import TopChoices
 from games.support.array_types import Ints
 from games.support.kernel import kernel
 
-__all__ = ["TopChooser", "policy_loss"]
+__all__ = ["TopAgent", "policy_loss"]
 
 
 @kernel(nogil=True)
@@ -69,7 +69,7 @@ def _draw_top(
         log_chance[j] = (scores[index[j, picked[j]]] - best) / temperature - np.log(total)
 
 
-class TopChooser:
+class TopAgent:
     """Plays by the softmax of scores over a temperature among the k best moves; keeps what it chose among.
 
     scores: of each move of some decisions, [m] float32. k: moves; 2 or more.

@@ -164,6 +164,7 @@ class NetworkWeights:
 
     def __init__(self, arrays: dict[str, NDArray[np.float32]]) -> None:
         """Take the arrays of `NetworkLayout.shapes`."""
+        self.arrays = arrays
         blocks = sum(name.startswith("blocks.") and name.endswith(".weight") for name in arrays)
         names = ["input", *(f"blocks.{k}" for k in range(blocks))]
         self.layers = [

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing import draw_soft
 from blueprint.game_lockstep import GameLockstep
 from blueprint.protocol import Agent, Decisions, drawn
 from blueprint.research.game_network import GameNetwork
+from blueprint.soft_choices import draw_soft
 from games.support.array_types import Array
 
 __all__ = ["Decided", "Turn", "play_generation"]

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from rich.console import Console
@@ -49,6 +49,7 @@ __all__ = [
     "NewFileType",
     "OutputType",
     "check_plot",
+    "end_interrupted",
     "held_checkpoint",
     "held_new",
     "html_option",
@@ -57,6 +58,7 @@ __all__ = [
     "number",
     "number_table",
     "print_json",
+    "rounds_are_pairs",
     "stderr",
     "stdout",
 ]
@@ -361,3 +363,21 @@ def lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Fix the play at the infosets of this file: a policy, or JSON {infoset: {action: probability}}.",
     )
     return file(seat(locking))
+
+
+def rounds_are_pairs(how: dict[str, Any]) -> None:
+    """Take --rounds, the earlier name of --pairs, out of a command's options, and say the present name."""
+    rounds = how.pop("rounds")
+    if rounds is None:
+        return
+    if how["pairs"] is not None:
+        raise click.UsageError("--rounds must be left out where --pairs is given: it is its earlier name")
+    stderr().print(f"--rounds is now --pairs {rounds}", soft_wrap=True)
+    how["pairs"] = rounds
+
+
+def end_interrupted(asked: Interruption, kept: Path | None) -> NoReturn:
+    """Say what goes on from the results kept so far, and exit as interrupted commands do."""
+    hint = f"; the same command continues from {kept}" if kept else "; --output lets it continue later"
+    stderr().print(f"interrupted{hint}", soft_wrap=True)
+    raise SystemExit(asked.exit_code)

@@ -123,11 +123,11 @@ def _own_agent(name: AgentName) -> NamedAgent | None:
         raise UnknownAgent(f"agent {name.text!r} must be a class or function; got {type(found).__name__}")
 
     def load(rng: np.random.Generator) -> Agent:
-        from gs2.guandan.table.seated import SeatedChooser
+        from gs2.guandan.table.seated import Seats
 
         made = made_agent(name.text)
         if callable(getattr(made, "act", None)):
-            return SeatedChooser(name.text, partial(made_agent, name.text), made)
+            return Seats(partial(made_agent, name.text), made, name=name.text)
         try:
             return agent_of(made)
         except AgentFault:

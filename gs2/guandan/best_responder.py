@@ -1,6 +1,7 @@
 """How exploitable a GuanDan agent is at least: a network trained to beat it, and search that knows it.
 
-    report = exploit_guandan("blueprint", Hunt(minutes=60), Path("runs/responder"))
+    manner = HuntManner(Path("runs/responder"))
+    report = exploit_game(load_game("guandan"), "blueprint", ExploitConfig(minutes=60), manner)
 
 The trained responder starts from the shipped network and goes on by the trainer of
 `blueprint.guandan.training`, with the frozen agent on the other side of every round. An agent that searches
@@ -13,34 +14,32 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from tempfile import TemporaryDirectory
+from typing import Any
 
-import attrs
 import numpy as np
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.play.quick_agents import RULE_AGENTS
 from blueprint.guandan.train_config import TrainConfig
-from games.guandan.rounds.round import GuanDan
 from games.support.bootstrap import estimate
-from games.support.configuration import ConfigError, Configuration, integer, one_of, real
+from games.support.configuration import ConfigError
 from games.support.files import check_folder, read_text, write_text
-from games.support.interruption import Interruption
-from games.support.work.where import Place, where_of
+from games.support.work.executor import available_cores
+from games.support.work.where import where_of
 from gs2.guandan.agent_families import check_agent, guandan_agent
 from gs2.play.agent_names import parse_agent
 from gs2.play.arena import Meeting, MeetingResult, play_match
-from gs2.play.exploit.bounds import LowerBound, sampled_bound
-from gs2.play.exploit.measure import ExploitReport
+from gs2.play.exploit.bounds import LowerBound
+from gs2.play.exploit.measure import ExploitReport, Hunt
+from gs2.play.game_pairs import PlayedGames
 
-__all__ = ["RESPONDER", "GuanDanReport", "Hunt", "exploit_guandan", "model_of", "searching_responder"]
+__all__ = ["RESPONDER", "GuanDanHunt", "model_of", "searching_responder"]
 
-METHODS = ("lbr", "trained")
 DEALS, SLOW_DEALS = 500, 100
 """Deals by default, each played from both sides; fewer where somebody searches."""
 FRESH = 0xF5E50000
@@ -62,43 +61,6 @@ RESPONDER = TrainConfig(
 """Training of the responder: small generations and steps, since minutes must suffice and it starts strong."""
 
 
-@attrs.frozen(slots=False)
-class Hunt(Configuration):
-    """How a lower bound is looked for.
-
-    method: "lbr", search whose rollouts are played by the agent's own network; "trained"; "both".
-    minutes: of training in all, what came before a resume included.
-    deals: that the responder is measured on; None for `DEALS`, or `SLOW_DEALS` where somebody searches.
-    threads: that play and learn; processes: that measure.
-    seed: of everything random.
-    """
-
-    label: ClassVar[str] = "exploit"
-
-    method: str = attrs.field(default="both", validator=one_of((*METHODS, "both")))
-    minutes: float = attrs.field(default=60.0, validator=real(0, above=True))
-    deals: int | None = attrs.field(default=None, validator=integer(2, optional=True))
-    threads: int = attrs.field(default=1, validator=integer(1))
-    processes: int = attrs.field(default=1, validator=integer(1))
-    seed: int = attrs.field(default=0, validator=integer(0, (1 << 62) - 1))
-
-
-@dataclass(frozen=True)
-class GuanDanReport(ExploitReport):
-    """What was found about an agent of GuanDan, in levels a round.
-
-    knows: whether the searching responder's rollouts are played by the agent's own network; None without it.
-    complete: whether everything that was asked for was done.
-    """
-
-    knows: bool | None = None
-    complete: bool = True
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON."""
-        return {**super().to_json(), "knows": self.knows, "complete": self.complete}
-
-
 def model_of(agent: str) -> str:
     """Return the name of the quick agent that a responder is trained against.
 
@@ -117,42 +79,133 @@ def searching_responder(model: str) -> str:
     return f"gs2:method=rollout{network}"
 
 
-def exploit_guandan(
-    agent: str,
-    config: Hunt,
-    directory: Path,
-    *,
-    tell: Callable[[str], None] = lambda words: None,
-    asked: Interruption | None = None,
-    on: Place | None = None,
-) -> GuanDanReport:
-    """Return what responders gain at least against an agent, in levels a round.
+class GuanDanHunt(Hunt):
+    """The responders to one agent of GuanDan, by their names, in the folder of a run.
 
-    directory: of the run; gets the responder as `last.safetensors`, a line for each generation of training
-        and the deals played. The same call goes on from there: training up to `minutes` in all, and the deals
-        left.
-    tell: called with what is being done. asked: interruption that ends the run with what there is so far.
-    on: where the responders are measured, None for `processes` of this machine; they are trained here.
-    Raises UnknownAgent for a name that no agent has, ConfigError for the directory of another run, LockHeld
-    where another process uses it.
+    It gets the responder as `last.safetensors`, a line for each generation of training and the deals played.
+    The same call goes on from there: training up to `minutes` in all, and the deals left.
     """
-    check_agent(agent)
-    model = model_of(agent)
-    methods = METHODS if config.method == "both" else (config.method,)
-    directory = check_folder(directory)
-    told = guandan_agent(model).fingerprint()
-    _claim(directory, {"agent": agent, "model": model, "model_is": told, "seed": config.seed})
-    place = where_of(config.processes) if on is None else on
-    run = _Run(agent, model, config, directory, tell, asked, place)
-    bounds: list[LowerBound] = []
-    for method in methods:
-        if run.stopped:
-            break
-        name, seconds, notes = run.trained() if method == "trained" else (searching_responder(model), 0.0, {})
-        bounds += run.measured(method, name, seconds, notes)
-    knows = model not in RULE_AGENTS if "lbr" in methods else None
-    found = ("guandan", agent, model, GuanDan.payoff_range, tuple(bounds), None, config)
-    return GuanDanReport(*found, knows=knows, complete=not run.stopped)
+
+    keeps_run = True
+    minutes = 60.0
+    fresh = FRESH
+
+    def _loaded(self) -> tuple[str, str]:
+        if self.config.exact:
+            raise ConfigError("exploit: --exact needs a game with a tree; GuanDan has none; leave it out")
+        check_agent(self.name)
+        self.where = "guandan"
+        model = model_of(self.name)
+        return self.name, self.name if model == self.name else model
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Search that knows the agent, and a network."""
+        one = "trained" if self.config.method == "network" else self.config.method
+        return ("lbr", "trained") if one == "both" else (one,)
+
+    def called(self, opponent: str) -> str:
+        """Return the name, which is all there is of an opponent."""
+        return opponent
+
+    def report(self) -> ExploitReport:
+        """Return what the responders gain, in levels a round.
+
+        Raises ConfigError for the folder of another run, LockHeld where another process uses it.
+        """
+        with ExitStack() as stack:
+            output = self.manner.output
+            folder = (
+                Path(stack.enter_context(TemporaryDirectory())) if output is None else check_folder(output)
+            )
+            self.folder, told = folder, guandan_agent(self.model).fingerprint()
+            about = {"agent": self.agent, "model": self.model, "model_is": told, "seed": self.config.seed}
+            _claim(folder, about)
+            bounds = self.played_bounds()
+        knows = self.model not in RULE_AGENTS if "lbr" in self.methods else None
+        notes = {"knows": knows, "complete": not self.stopped}
+        return self.reported(bounds, notes=notes, words=self._words(bounds, knows))
+
+    def _words(self, bounds: list[LowerBound], knows: bool | None) -> tuple[str, ...]:
+        """Return what is more to say of responders at GuanDan."""
+        lines = []
+        for bound in bounds:
+            decisions, won = bound.notes.get("decisions"), bound.notes["won"][0]
+            trained = "" if decisions is None else f", trained on {decisions:,} decisions"
+            lines.append(f"{bound.method} wins {100 * won:.1f} % of rounds against {bound.against}{trained}.")
+        if self.model != self.agent:
+            lines.append(f"Responders know {self.model}, which answers at once, in place of {self.agent}.")
+        if knows is False:
+            lines.append(f"Rollouts of lbr are played by the shipped network: {self.model} has none.")
+        output = self.manner.output
+        if output is not None:
+            last = output / "last.safetensors"
+            words = f"; the responder is {last}, which gs2 match plays" if last.exists() else ""
+            lines.append(f"The run is in {output}: more --minutes or --games continue from there{words}.")
+        return tuple(lines)
+
+    def responder(self, method: str) -> tuple[str, float, dict[str, Any]]:
+        """Return the responder's name, the seconds of its training in all, and its counters."""
+        if method == "lbr":
+            return searching_responder(self.model), 0.0, {}
+        from blueprint.guandan.training.trainer import Setup, Trainer
+        from blueprint.learning.run import RunLimits, RunManner, train
+
+        last, cores = self.folder / "last.safetensors", available_cores()
+        if not last.exists():
+            _begin(last)
+        seconds = float(read_checkpoint(last, prefix="-")[1]["seconds"])
+        left = self.config.minutes - seconds / 60
+        if left > 0:
+            began = time.monotonic()
+
+            def progress(row: dict[str, Any]) -> None:
+                self.manner.tell(
+                    f"trained: {row['decisions']:,} decisions, {time.monotonic() - began:.0f} s …"
+                )
+
+            train(
+                self.folder,
+                partial(
+                    Trainer.begun,
+                    config=RESPONDER.replace(strangers=self.model, seed=self.config.seed),
+                    setup=Setup(evaluate_minutes=0.0, threads=cores),
+                ),
+                RunLimits(call_minutes=left),
+                RunManner(
+                    resume=True,
+                    every=120.0,
+                    keep_every=60.0,
+                    progress=progress,
+                    interruption=self.manner.asked,
+                ),
+            )
+        description = read_checkpoint(last, prefix="-")[1]
+        notes = {name: description[name] for name in ("generation", "decisions", "rounds")}
+        return str(last), float(description["seconds"]), {**notes, "threads": cores}
+
+    def play(self, method: str, responder: str, opponent: str) -> PlayedGames:
+        """Return the fresh deals of a responder against an opponent, each from both sides."""
+        met = [guandan_agent(responder), guandan_agent(opponent)]
+        deals = self.config.games or (DEALS if all(one.is_quick for one in met) else SLOW_DEALS)
+        name = f"deals-{met[0].fingerprint()}-{met[1].fingerprint()}.jsonl"
+
+        def progress(result: MeetingResult) -> None:
+            done = len(result.games.numbers)
+            self.manner.tell(f"{method}: {done:,} of {deals:,} deals against {opponent} {result.net:+.3f} …")
+
+        return play_match(
+            Meeting("guandan", responder, opponent, deals, (self.config.seed + FRESH) % (1 << 63)),
+            output=self.folder / name,
+            processes=where_of(available_cores()) if self.manner.on is None else self.manner.on,
+            progress=progress,
+            stop=self.manner.asked or (lambda: False),
+        ).games
+
+    def notes_of(self, responder: str, played: PlayedGames, rng: np.random.Generator) -> dict[str, Any]:
+        """Return the responder's name, and its share of rounds won with its interval."""
+        won = estimate(played.won.mean(1), rng)
+        return {"responder": responder, "won": [won.mean, won.low, won.high]}
 
 
 def _claim(directory: Path, words: dict[str, Any]) -> None:
@@ -174,87 +227,6 @@ def _claim(directory: Path, words: dict[str, Any]) -> None:
             f"exploit: {directory} must be empty or hold a run against {words['agent']} with seed "
             f"{words['seed']}; it holds {found}; name another directory"
         )
-
-
-@dataclass(eq=False)
-class _Run:
-    """A run in its directory: who is told of it, who may end it, and where its deals are played."""
-
-    agent: str
-    model: str
-    config: Hunt
-    directory: Path
-    tell: Callable[[str], None]
-    asked: Interruption | None
-    place: Place
-
-    @property
-    def stopped(self) -> bool:
-        """Whether it was interrupted."""
-        return self.asked is not None and self.asked.stop
-
-    def trained(self) -> tuple[str, float, dict[str, Any]]:
-        """Return the responder's name, the seconds of its training in all, and its counters."""
-        from blueprint.guandan.training.trainer import Setup, Trainer
-        from blueprint.learning.run import RunLimits, RunManner, train
-
-        last = self.directory / "last.safetensors"
-        if not last.exists():
-            _begin(last)
-        seconds = float(read_checkpoint(last, prefix="-")[1]["seconds"])
-        left = self.config.minutes - seconds / 60
-        if left > 0:
-            began = time.monotonic()
-
-            def progress(row: dict[str, Any]) -> None:
-                self.tell(f"trained: {row['decisions']:,} decisions, {time.monotonic() - began:.0f} s …")
-
-            train(
-                self.directory,
-                partial(
-                    Trainer.begun,
-                    config=RESPONDER.replace(strangers=self.model, seed=self.config.seed),
-                    setup=Setup(evaluate_minutes=0.0, threads=self.config.threads),
-                ),
-                RunLimits(call_minutes=left),
-                RunManner(
-                    resume=True, every=120.0, keep_every=60.0, progress=progress, interruption=self.asked
-                ),
-            )
-        description = read_checkpoint(last, prefix="-")[1]
-        notes = {name: description[name] for name in ("generation", "decisions", "rounds")}
-        return str(last), float(description["seconds"]), notes
-
-    def measured(
-        self, method: str, responder: str, seconds: float, notes: dict[str, Any]
-    ) -> list[LowerBound]:
-        """Return what fresh deals say of a responder, against the model and the agent."""
-        bounds = []
-        seed = (self.config.seed + FRESH) % (1 << 63)
-        for opponent in dict.fromkeys((self.model, self.agent)):
-            met = [guandan_agent(responder), guandan_agent(opponent)]
-            deals = self.config.deals or (DEALS if all(one.is_quick for one in met) else SLOW_DEALS)
-            name = f"deals-{met[0].fingerprint()}-{met[1].fingerprint()}.jsonl"
-
-            def progress(result: MeetingResult, met: str = opponent, wanted: int = deals) -> None:
-                done = len(result.games.numbers)
-                self.tell(f"{method}: {done:,} of {wanted:,} deals against {met} {result.net:+.3f} …")
-
-            found = play_match(
-                Meeting("guandan", responder, opponent, deals, seed),
-                output=self.directory / name,
-                processes=self.place,
-                progress=progress,
-                stop=(lambda: False) if self.asked is None else self.asked,
-            ).games
-            if len(found.payoffs) >= 2:
-                rng = np.random.default_rng([self.config.seed, FRESH])
-                won = estimate(found.won.mean(1), rng)
-                told = {**notes, "responder": responder, "won": [won.mean, won.low, won.high]}
-                bounds.append(sampled_bound(method, opponent, found.payoffs, rng, seconds, told))
-            if self.stopped:
-                break
-        return bounds
 
 
 def _begin(last: Path) -> None:

@@ -12,26 +12,23 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.play.duplicate import (
     BLOCK,
+    Notes,
     duplicate_deals,
     game_seeds,
     play_duplicate,
     play_games_duplicate,
 )
-from blueprint.guandan.play.selfplay import PastMoves, Scratch
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.protocol import Agent, Decisions
-from games.guandan.cards import unpack
-from games.guandan.matches.lockstep import CardDecisions, Matches
-from games.guandan.matches.match_game import deal_words, gift_words, match_name
-from games.guandan.notation import action_text
-from games.guandan.rounds.position import position_text
+from games.guandan.matches.match_game import match_name
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rules import as_rules
-from games.record import RoundNotes, RoundRecord
+from games.record import RoundRecord
 from games.support.array_types import Array
 from games.support.configuration import Configuration, flag, integer, real, text
 from games.support.work.carried import name_here
 from gs2.guandan.agent_families import check_agent, guandan_agent
-from gs2.play.contests import PAIRS, Meeting
+from gs2.play.contests import PAIRS, GameContest, Meeting
 from gs2.play.game_pairs import Pace, PlayedGames
 
 __all__ = ["GuanDanContest", "Terms", "guandan_contest"]
@@ -84,48 +81,20 @@ class _Timed:
         return found
 
 
-class _Notes:
-    """The words of rounds or whole games while they are played in lockstep."""
-
-    def __init__(self, n: int) -> None:
-        self.games = [RoundNotes() for _ in range(n)]
-
-    def dealt(self, matches: Matches) -> None:
-        for k in np.flatnonzero(~matches.over):
-            row = matches.table[k]
-            first = int(row["leader"]) if row["round"] == 1 else None
-            self.games[k].chance.append(deal_words(unpack(row["hand"]), first))
-
-    def gave(self, matches: Matches, decisions: CardDecisions, cards: NDArray[np.int64]) -> None:
-        for k, seat, back, card in zip(decisions.rows, decisions.seats, decisions.back, cards, strict=True):
-            self.games[k].play.append(gift_words(int(seat), bool(back), int(card)))
-
-    def played(self, states: Array, past: PastMoves) -> None:
-        for k in np.flatnonzero(states["player"] >= 0):
-            notes, level = self.games[k], int(states["level"][k])
-            notes.start = notes.start or position_text(states[k])
-            made = past.of(int(k))
-            notes.play += [
-                f"P{seat} {action_text(action, level)}"
-                for seat, action in zip(made.seats, made.actions, strict=True)
-            ]
-
-
-class GuanDanContest:
+class GuanDanContest(GameContest):
     """Rounds or whole games between agents that decide for many of them together."""
 
-    teams = GuanDan.teams
     spread = True
     shipped = "blueprint"
 
     def __init__(self, terms: Terms) -> None:
         self._how = terms
         kept = ("whole", "rules") if terms.whole else ("whole", "level", "tribute")
-        self.terms: Mapping[str, Any] = {name: getattr(terms, name) for name in kept}
-        self.payoff_range = (-1.0, 1.0) if terms.whole else GuanDan.payoff_range
+        super().__init__(GuanDan(), {name: getattr(terms, name) for name in kept})
+        if terms.whole:
+            self.payoff_range = (-1.0, 1.0)
         self.unit = "whole games won less lost" if terms.whole else "levels a round"
         self._scratch = Scratch()
-        self._agents: dict[tuple[int, str], Agent] = {}
 
     def check(self, name: str, seed: int) -> None:
         """Raise what loading the agent would raise at its name; nothing large is loaded."""
@@ -152,7 +121,7 @@ class GuanDanContest:
             for seat, name in enumerate((meeting.a, meeting.b))
         )
         play = self._games if self._how.whole else self._rounds
-        notes = _Notes(2 * len(numbers)) if recorded else None
+        notes = Notes(2 * len(numbers)) if recorded else None
         which = np.asarray(numbers, np.int64)
         payoffs, lengths = play(a, b, meeting, which, notes)
         rounds = () if notes is None else self._records(notes, payoffs, meeting, numbers)
@@ -160,7 +129,7 @@ class GuanDanContest:
         return PlayedGames(which, payoffs, won, (a.pace, b.pace), rounds, lengths)
 
     def _records(
-        self, notes: _Notes, payoffs: Array, meeting: Meeting, numbers: Sequence[int]
+        self, notes: Notes, payoffs: Array, meeting: Meeting, numbers: Sequence[int]
     ) -> tuple[RoundRecord, ...]:
         """Return the records of both games of each pair, by pair and team."""
         game = match_name(self._how.rules) if self._how.whole else meeting.game
@@ -176,15 +145,15 @@ class GuanDanContest:
 
     def _agent(self, seat: int, name: str, rng: np.random.Generator) -> Agent:
         """Return an agent, loaded once for each side; one that draws does so from `rng`."""
-        if (seat, name) not in self._agents:
-            self._agents[seat, name] = guandan_agent(name_here(name)).load(rng)
-        agent = self._agents[seat, name]
+        if (name, seat) not in self._agents:
+            self._agents[name, seat] = guandan_agent(name_here(name)).load(rng)
+        agent = self._agents[name, seat]
         if hasattr(agent, "rng"):
             agent.rng = rng
         return agent
 
     def _rounds(
-        self, a: Agent, b: Agent, meeting: Meeting, numbers: NDArray[np.int64], notes: _Notes | None
+        self, a: Agent, b: Agent, meeting: Meeting, numbers: NDArray[np.int64], notes: Notes | None
     ) -> tuple[Array, None]:
         deals, others = (
             duplicate_deals(which, meeting.seed, tribute=self._how.tribute, level=self._how.level)
@@ -194,7 +163,7 @@ class GuanDanContest:
         return payoffs.astype(np.float64), None
 
     def _games(
-        self, a: Agent, b: Agent, meeting: Meeting, numbers: NDArray[np.int64], notes: _Notes | None
+        self, a: Agent, b: Agent, meeting: Meeting, numbers: NDArray[np.int64], notes: Notes | None
     ) -> tuple[Array, NDArray[np.int64]]:
         seeds, others = (
             game_seeds(which, meeting.seed)

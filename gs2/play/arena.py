@@ -26,7 +26,7 @@ from games.support.work.carried import name_here
 from games.support.work.engines import executor_at
 from games.support.work.executor import Executor, Task, WorkerLost, on_one_core, results
 from games.support.work.where import Place, where_of
-from gs2.play.contests import Contest, Meeting, contest_of
+from gs2.play.contests import GameContest, Meeting, contest_of
 from gs2.play.game_pairs import Pace, PlayedGames
 from gs2.play.match_files import MatchBook, MatchFiles, MeetingError, result_row
 
@@ -100,10 +100,10 @@ Played = tuple[list[Row], tuple[RoundRecord, ...], list[tuple[int, float]], floa
 class _Player:
     """What one process keeps: contests with the agents that they have loaded, and which agents it knows."""
 
-    contests: dict[str, Contest] = field(default_factory=dict)
+    contests: dict[str, GameContest] = field(default_factory=dict)
     known: set[tuple[str, str, str]] = field(default_factory=set)
 
-    def contest(self, meeting: Meeting) -> Contest:
+    def contest(self, meeting: Meeting) -> GameContest:
         """Return the contest that a match is of."""
         key = _key(meeting.game, meeting.terms)
         if key not in self.contests:
@@ -146,7 +146,7 @@ class Arena:
     """
 
     def __init__(
-        self, processes: int | Place | None = 1, *, contest: Contest | None = None, name: str = ""
+        self, processes: int | Place | None = 1, *, contest: GameContest | None = None, name: str = ""
     ) -> None:
         self._place = where_of(processes)
         self._here = _Player()
@@ -165,7 +165,7 @@ class Arena:
         if self._executor is not None:
             self._executor.close()
 
-    def contest(self, meeting: Meeting) -> Contest:
+    def contest(self, meeting: Meeting) -> GameContest:
         """Return the contest of a match, with the agents that this process has loaded."""
         return self._here.contest(meeting)
 
@@ -215,7 +215,7 @@ class Arena:
             return result()
 
     def _pieces(
-        self, contest: Contest, meeting: Meeting, book: MatchBook, stop: Callable[[], bool]
+        self, contest: GameContest, meeting: Meeting, book: MatchBook, stop: Callable[[], bool]
     ) -> Iterator[Played]:
         """Yield what pieces of work come to, as many as keep every process busy."""
         left = book.to_play(meeting.pairs)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from gs2.play.game_pairs import PlayedGames, play_numbered, playing_teams
 from gs2.play.match_files import MeetingError
 from gs2.wings import own_part
 
-__all__ = ["Contest", "GameContest", "Meeting", "contest_of"]
+__all__ = ["GameContest", "Meeting", "contest_of"]
 
 QUICK, SEARCHING = 256, 4
 """Pairs of games that are played in lockstep: many where agents answer at once, few where one searches."""
@@ -70,70 +70,38 @@ class Meeting:
         return {**told, **self.terms}
 
 
-class Contest(Protocol):
-    """A game that agents meet in, by their names.
+class GameContest:
+    """A game that agents meet in, by their names: any game, by the functions of its contract.
 
     terms: what was chosen for the match, every field with its value. teams: of each seat; an agent plays each
     in turn. payoff_range: of what a game pays. unit: of payoffs, in words. spread: whether a match takes all
-    cores unless fewer are asked for. shipped: the name of the network that comes with the
-    package.
+    cores unless fewer are asked for. shipped: the name of the network that comes with the package.
     """
-
-    terms: Mapping[str, Any]
-    teams: tuple[int, ...]
-    payoff_range: tuple[float, float]
-    unit: str
-    spread: bool
-    shipped: str
-
-    def check(self, name: str, seed: int) -> None:
-        """Raise what loading the agent would raise at its name. seed: of what it trains or searches."""
-        ...
-
-    def identity(self, name: str, *, named: bool = True) -> str:
-        """Return what changes when the agent does; named: whether its name, too, tells it from others."""
-        ...
-
-    def together(self, meeting: Meeting) -> int:
-        """Return how many pairs of games make one piece of work, at least 1; both names are checked."""
-        ...
-
-    def usual(self, names: Sequence[str]) -> int:
-        """Return how many pairs of games these agents play where nothing is said."""
-        ...
-
-    def play(self, meeting: Meeting, numbers: Sequence[int], *, recorded: bool = False) -> PlayedGames:
-        """Return what the pairs of games of these numbers came to. recorded: with the rounds in words."""
-        ...
-
-
-class GameContest:
-    """Any game, by the functions of its contract. Agents are named as in `gs2.play.agent_names`."""
 
     unit = "payoff a game"
     spread = False
     shipped = "network"
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, terms: Mapping[str, Any] | None = None) -> None:
         self.game, self.teams = game, playing_teams(game)
         self.payoff_range = game.payoff_range
-        self.terms: Mapping[str, Any] = {}
+        self.terms: Mapping[str, Any] = terms or {}
         self._agents: dict[tuple[str, int], Agent] = {}
 
     def check(self, name: str, seed: int) -> None:
-        """Load the agent, and keep it."""
+        """Raise what loading the agent raises at its name. seed: of what it trains or searches."""
         self.agent(name, seed)
 
     def identity(self, name: str, *, named: bool = True) -> str:
-        """Return `agent_identity` of the name."""
+        """Return what changes when the agent does; named: whether its name, too, tells it from others."""
         return agent_identity(name, self.game.name, named=named)
 
     def together(self, meeting: Meeting) -> int:
-        """Return a few where an agent follows the games, as a search does."""
+        """Return how many pairs of games make one piece of work: a few where an agent follows the games."""
         return SEARCHING if any(follows(agent) for agent in self._met(meeting)) else QUICK
 
     def usual(self, names: Sequence[str]) -> int:
-        """Return the same number for all agents."""
+        """Return how many pairs of games these agents play where nothing is said."""
         return PAIRS
 
     def agent(self, name: str, seed: int) -> Agent:
@@ -143,7 +111,7 @@ class GameContest:
         return self._agents[name, seed]
 
     def play(self, meeting: Meeting, numbers: Sequence[int], *, recorded: bool = False) -> PlayedGames:
-        """Return what the pairs of games of these numbers came to."""
+        """Return what the pairs of games of these numbers came to. recorded: with the rounds in words."""
         played = play_numbered(
             self.game,
             self._met(meeting),
@@ -160,7 +128,7 @@ class GameContest:
         return self.agent(meeting.a, first), self.agent(meeting.b, second)
 
 
-def contest_of(game: str | Game, terms: Mapping[str, Any] | None = None) -> Contest:
+def contest_of(game: str | Game, terms: Mapping[str, Any] | None = None) -> GameContest:
     """Return the contest of a game. game: its string, or the game itself; terms: of the match.
 
     Raises GameError if there is no such game, ConfigError for terms that it does not have.
@@ -168,7 +136,7 @@ def contest_of(game: str | Game, terms: Mapping[str, Any] | None = None) -> Cont
     loaded = load_game(name_here(game), general_sum=True) if isinstance(game, str) else game
     own = own_part(loaded.name, "contest")
     if own is not None:
-        made: Contest = own(terms or {})
+        made: GameContest = own(terms or {})
         return made
     if terms:
         raise MeetingError(

@@ -30,6 +30,7 @@ from games.ragged import pick_by
 from games.record import RoundNotes, RoundRecord, winners
 from games.support.array_types import Array
 from games.support.bootstrap import Estimate, bootstrap_interval, estimate
+from games.support.splitmix import STEP, mixed_bits
 
 __all__ = [
     "NumberedGames",
@@ -83,18 +84,17 @@ class PlayedGames:
         found: NDArray[np.float64] = self.payoffs.mean(1)
         return found
 
-    def interval(self, seed: int = 0, *, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the bootstrap interval of the mean of `net` over pairs. seed: of the resamples."""
-        return bootstrap_interval(self.net, np.random.default_rng([seed, 0xB007]), confidence=confidence)
+    def interval(self, seed: int = 0) -> tuple[float, float]:
+        """Return the 95 % bootstrap interval of the mean of `net` over pairs. seed: of the resamples."""
+        return bootstrap_interval(self.net, np.random.default_rng([seed, 0xB007]))
 
-    def summary(self, seed: int = 0, *, confidence: float = 0.95) -> tuple[Estimate, Estimate]:
-        """Return the first agent's payoff a game and its share of games won, with intervals over pairs.
+    def summary(self, seed: int = 0) -> tuple[Estimate, Estimate]:
+        """Return the first agent's payoff a game and its share of games won, with 95 % intervals over pairs.
 
         seed: of the resamples. A pair counts as one observation: the mean of its games.
         """
         rng = np.random.default_rng([seed, 0xB007])
-        net = estimate(self.net, rng, confidence=confidence)
-        return net, estimate(self.won.mean(1), rng, confidence=confidence)
+        return estimate(self.net, rng), estimate(self.won.mean(1), rng)
 
     def outcomes(self) -> dict[float, float]:
         """Return the share of games by what they paid the first agent, the most first."""
@@ -278,12 +278,6 @@ def numbered_draws(
     with np.errstate(over="ignore"):
         mixed = np.full(len(stream), seed & (1 << 64) - 1, np.uint64)
         for part in (stream, np.broadcast_to(source, stream.shape), number):
-            mixed = _mixed(mixed + np.uint64(0x9E3779B97F4A7C15) * (part.astype(np.uint64) + np.uint64(1)))
+            mixed = mixed_bits(mixed + STEP * (part.astype(np.uint64) + np.uint64(1)))
     found: NDArray[np.float64] = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return found
-
-
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    words = (words ^ words >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ words >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return words ^ words >> np.uint64(31)

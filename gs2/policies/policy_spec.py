@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing import soft_shares
+from blueprint.soft_choices import soft_shares
 from cfr.policies.policy import load_policy, uniform_policy
 from cfr.policies.policy_words import load_policy_json, read_policy_json
 from cfr.private_moves.form import list_private_moves

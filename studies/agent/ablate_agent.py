@@ -171,9 +171,9 @@ def play_pairs(
         counts.update(changed=0, searched=0, decisions=0)
         began = time.process_time()
         payoffs = []
-        for side, choosers in enumerate(((agent, base), (base, agent))):
+        for side, agents in enumerate(((agent, base), (base, agent))):
             played = states.copy()
-            play_rounds(played, choosers, Scratch(), record=False)
+            play_rounds(played, agents, Scratch(), record=False)
             payoffs.append(game.returns(played)[:, side])
         seconds = (time.process_time() - began) / n
         share = {name: count / n for name, count in counts.items()}

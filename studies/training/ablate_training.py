@@ -175,7 +175,7 @@ def _agent(directory: Path, name: str) -> Agent:
     if name == "strong":
         return StrongAgent()
     trainer = Trainer.load(directory / name, threads=1)
-    return trainer.learner.chooser(0.0, 0.0, np.random.default_rng(0))
+    return trainer.learner.agent(0.0, 0.0, np.random.default_rng(0))
 
 
 def _play(a: Agent, b: Agent, deals: int) -> dict[str, Any]:

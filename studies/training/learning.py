@@ -92,11 +92,11 @@ def play(trainer: Trainer, rounds: int, rng: np.random.Generator) -> PlayedRound
     from games.guandan.rounds.round import GuanDan
 
     config, scratch = trainer.config, Scratch()
-    chooser = trainer.learner.chooser(config.temperature, config.epsilon, rng)
+    agent = trainer.learner.agent(config.temperature, config.epsilon, rng)
     found: list[PlayRecord] = []
     for first in range(0, rounds, AT_ONCE):
         deals = deal_rounds(min(AT_ONCE, rounds - first), rng, tribute=config.tribute)
-        record = play_rounds(deals, [chooser], scratch)
+        record = play_rounds(deals, [agent], scratch)
         found.append(replace(record, round=record.round + first))
     whole = PlayRecord(
         states=join([r.states for r in found]),

@@ -40,12 +40,12 @@ def match_situations(n: int, seed: int, *, most: int = 400) -> NDArray[np.void]:
     They are drawn from `most` matches of the shipped network, which maximises levels.
     """
     from blueprint.guandan.play.deals import card_choice
-    from blueprint.guandan.play.quick_agents import load_chooser
+    from blueprint.guandan.play.quick_agents import load_quick_agent
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from games.guandan.matches.lockstep import Matches
 
     rng = np.random.default_rng([seed, 1])
-    player, scratch = load_chooser("blueprint", rng), Scratch()
+    player, scratch = load_quick_agent("blueprint", rng), Scratch()
     running = Matches(rng.integers(0, 2**63, most).astype(np.uint64))
     found = []
     while not running.over.all():

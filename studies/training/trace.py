@@ -140,17 +140,17 @@ def _two_moves(
 
     states: [n] STATE, each with a choice.
     """
-    from blueprint.choosing import choose_soft
     from blueprint.protocol import Decisions
+    from blueprint.soft_choices import draw_soft
     from games.guandan.rounds.round import legal
 
     moves = legal(states, canonical=True)
     scores = agent.inference.advantages(Decisions.of(states, moves))
     at = moves.offsets[:-1]
-    best = at + choose_soft(scores, moves.offsets, 0.0, 0.0, rng)
+    best = at + draw_soft(scores, moves.offsets, 0.0, 0.0, rng)[0]
     others = scores.copy()
     others[best] = -np.inf
-    other = at + choose_soft(others, moves.offsets, RUNNER_UP, 0.0, rng)
+    other = at + draw_soft(others, moves.offsets, RUNNER_UP, 0.0, rng)[0]
     chosen = moves.values[np.stack([best, other], 1)]
     return chosen, (scores[best] - scores[other]).astype(np.float64)
 

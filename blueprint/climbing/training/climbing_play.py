@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing import choose_soft
 from blueprint.climbing.fast_moves import FastMoves
 from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.protocol import Agent, Decisions, drawn, shared_out
+from blueprint.soft_choices import draw_soft
 from games.game import TERMINAL
 from games.support.array_types import Array, Ints
 
@@ -92,7 +92,7 @@ def scorer(network: FastMoves) -> Callable[[Decisions], NDArray[np.float32]]:
 def soft_player(network: FastMoves, temperature: float, epsilon: float, rng: np.random.Generator) -> Agent:
     """Return who chooses by a network, softly among moves of about the same value."""
     scores = scorer(network)
-    return lambda d: choose_soft(scores(d), d.offsets, temperature, epsilon, rng)
+    return lambda d: draw_soft(scores(d), d.offsets, temperature, epsilon, rng)[0]
 
 
 def against(agent: Agent, rival: Agent, own: NDArray[np.bool_], rng: np.random.Generator) -> Agent:

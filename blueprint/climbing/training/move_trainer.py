@@ -21,7 +21,6 @@ from blueprint.checkpoint import (
     check_features,
     read_checkpoint,
 )
-from blueprint.choosing import TopChoices
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
 from blueprint.climbing.fast_moves import FastMoves
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
@@ -38,6 +37,7 @@ from blueprint.climbing.training.move_learner import MoveLearner
 from blueprint.learning.base_trainer import BaseTrainer
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent
+from blueprint.soft_choices import TopChoices
 from games.game import Game
 from games.support.configuration import ConfigError
 
@@ -172,15 +172,15 @@ class MoveTrainer(BaseTrainer):
             rng = streams[k]
             if tops:
                 return play_in_lockstep(inputs, inputs.deal(sizes[k], rng), tops[k])
-            chooser: Agent = soft_player(network, temperature, config.epsilon, rng)
+            agent: Agent = soft_player(network, temperature, config.epsilon, rng)
             if config.prune >= 0 or config.guide or config.personas:
-                chooser = paper_part("climbing player")(chooser, self, rng, sizes[k])
+                agent = paper_part("climbing player")(agent, self, rng, sizes[k])
             if self.rival is not None:
                 own = self.teams == np.arange(sizes[k])[:, None] % len(set(self.teams.tolist()))
-                chooser = against(chooser, self.rival, own, rng)
-                return decided_by(play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser), own)
-            played = play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser)
-            return replace(played, types=getattr(chooser, "types", None))
+                agent = against(agent, self.rival, own, rng)
+                return decided_by(play_in_lockstep(inputs, inputs.deal(sizes[k], rng), agent), own)
+            played = play_in_lockstep(inputs, inputs.deal(sizes[k], rng), agent)
+            return replace(played, types=getattr(agent, "types", None))
 
         if self.threads == 1:
             played = [play(k) for k in range(len(sizes))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,15 @@ from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.selfplay import PastMoves, Scratch, play_rounds
 from blueprint.protocol import Agent, Decisions, shared_out
 from blueprint.structured import join
+from games.guandan.cards import unpack
 from games.guandan.matches.lockstep import CardDecisions, Matches
+from games.guandan.matches.match_game import deal_words, gift_words
+from games.guandan.notation import action_text
+from games.guandan.rounds.position import position_text
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules
+from games.record import RoundNotes
 from games.support.array_types import Array
 
 __all__ = [
@@ -32,20 +37,34 @@ BLOCK = 512
 """Deals that come from one generator, so that deal i is the same however the work is cut into pieces."""
 
 
-class Notes(Protocol):
-    """What takes note of rounds or whole games while they are played."""
+class Notes:
+    """The words of rounds or whole games while they are played in lockstep."""
+
+    def __init__(self, n: int) -> None:
+        self.games = [RoundNotes() for _ in range(n)]
 
     def dealt(self, matches: Matches) -> None:
         """Take note of the rounds that begin; no card was exchanged yet."""
-        ...
+        for k in np.flatnonzero(~matches.over):
+            row = matches.table[k]
+            first = int(row["leader"]) if row["round"] == 1 else None
+            self.games[k].chance.append(deal_words(unpack(row["hand"]), first))
 
     def gave(self, matches: Matches, decisions: CardDecisions, cards: NDArray[np.int64]) -> None:
         """Take note of tribute or return cards, [k] card indices."""
-        ...
+        for k, seat, back, card in zip(decisions.rows, decisions.seats, decisions.back, cards, strict=True):
+            self.games[k].play.append(gift_words(int(seat), bool(back), int(card)))
 
     def played(self, states: Array, past: PastMoves) -> None:
         """Take note of the moves of rounds. states: [n] STATE before the first lead, or after the end."""
-        ...
+        for k in np.flatnonzero(states["player"] >= 0):
+            notes, level = self.games[k], int(states["level"][k])
+            notes.start = notes.start or position_text(states[k])
+            made = past.of(int(k))
+            notes.play += [
+                f"P{seat} {action_text(action, level)}"
+                for seat, action in zip(made.seats, made.actions, strict=True)
+            ]
 
 
 def duplicate_deals(
@@ -75,7 +94,7 @@ def game_seeds(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
 
 
 class _Duel:
-    """Both agents as one chooser over 2 n rounds: in the first n agent a has side 0, in the others side 1."""
+    """Both agents as one over 2 n rounds: in the first n agent a has side 0, in the others side 1."""
 
     def __init__(self, a: Agent, b: Agent, n: int) -> None:
         self.agents, self.n = (a, b), n

@@ -10,10 +10,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing import draw_soft, near_best
 from blueprint.guandan.objective import OBJECTIVES, rounds_alone
 from blueprint.paper_parts import check_paper_fields, paper_part
 from blueprint.protocol import Agent, Decisions
+from blueprint.soft_choices import draw_soft, near_best
 from games.support.array_types import Array
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
@@ -82,7 +82,7 @@ class InferenceAgent:
         rng: np.random.Generator | None = None,
         objective: str = "match",
     ) -> None:
-        """Take a network; temperature and epsilon as in `choose_soft`, which draws from `rng`.
+        """Take a network; temperature and epsilon as in `draw_soft`, which draws from `rng`.
 
         near: levels below the best move within which the soft choice is made; 0 for among all.
         objective: of OBJECTIVES; "levels" maximises levels in matches too.

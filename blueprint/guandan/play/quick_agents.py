@@ -15,16 +15,16 @@ import numpy as np
 from blueprint.agent_name import NETWORK, SUFFIX, AgentName, NamedAgent, Namer, agent_named, parse_name
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
-from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
 from blueprint.guandan.rules.split_agents import MinCombinationAgent, PersonalityAgent, StrongAgent
 from blueprint.protocol import Agent, UnknownAgent
 from games.support.spec import field_types, read_settings
 
-__all__ = ["QUICK", "QUICK_NAMES", "RULE_AGENTS", "check_file", "digest", "load_chooser", "network_path"]
+__all__ = ["QUICK", "QUICK_NAMES", "RULE_AGENTS", "check_file", "digest", "load_quick_agent", "network_path"]
 
 
 RULE_AGENTS: dict[str, Callable[[np.random.Generator], Agent]] = {
-    "random": RandomChooser,
+    "random": RandomAgent,
     "greedy": lambda rng: GreedyAgent(),
     "mincomb": lambda rng: MinCombinationAgent(),
     "aggressive": lambda rng: PersonalityAgent("aggressive"),
@@ -64,7 +64,7 @@ QUICK: tuple[Namer, ...] = (_rule_agent, _network_agent)
 QUICK_NAMES = (*RULE_AGENTS, "blueprint")
 
 
-def load_chooser(name: str, rng: np.random.Generator) -> Agent:
+def load_quick_agent(name: str, rng: np.random.Generator) -> Agent:
     """Return the agent of a name that answers at once.
 
     rng: what an agent that draws draws from.

@@ -1,6 +1,6 @@
 """Self-play in lockstep: many rounds advance together, and every decision with a choice is recorded.
 
-One step lists the legal moves of all running rounds, asks the choosers for one action each where there is a
+One step lists the legal moves of all running rounds, asks the agents for one action each where there is a
 choice, records and plays. Python runs a few calls a step; everything per round happens in kernels that
 release the GIL, so that two threads with half of the rounds each keep two cores busy.
 """
@@ -33,7 +33,7 @@ class PlayRecord:
     """Decisions in the order they were taken, round by round interleaved.
 
     states: [n] STATE before the decision; actions: [n] ACTION taken; round: [n] int64 which round.
-    chance: [n] float32, probability with which the action was taken; 0 where its chooser does not tell.
+    chance: [n] float32, probability with which the action was taken; 0 where its agent does not tell.
     final: [rounds] STATE at the end. steps: decisions taken in all, forced ones included.
     """
 
@@ -139,7 +139,7 @@ def _play_chosen(
 
 def play_rounds(
     states: Array,
-    choosers: Sequence[Agent],
+    agents: Sequence[Agent],
     scratch: Scratch,
     *,
     record: bool = True,
@@ -147,13 +147,13 @@ def play_rounds(
 ) -> PlayRecord:
     """Return the record of playing every round to its end.
 
-    states: [n] STATE, played in place. choosers: one for all seats, or one per side (0: seats 0 and 2).
+    states: [n] STATE, played in place. agents: one for all seats, or one per side (0: seats 0 and 2).
     record: False leaves the record of decisions empty. past: takes note of all moves of `states`, forced ones
         included; agents see them only if they follow the rounds.
     """
     n = len(states)
     words, bytes_ = views(states)
-    follow = any(getattr(chooser, "follows", False) for chooser in choosers)
+    follow = any(getattr(agent, "follows", False) for agent in agents)
     if follow and past is None:
         past = PastMoves(states)
     logs: list[tuple[Array, Array, Array, Array]] = []
@@ -180,10 +180,10 @@ def play_rounds(
             past if follow else None,
             GUANDAN,
         )
-        if len(choosers) == 1:
-            choice, chance = drawn(choosers[0], decisions)
+        if len(agents) == 1:
+            choice, chance = drawn(agents[0], decisions)
         else:
-            choice, chance = shared_out(decisions, decisions.seats & 1, choosers)
+            choice, chance = shared_out(decisions, decisions.seats & 1, agents)
         size = k if record else 1
         log = (np.empty(size, STATE), np.empty((size, 3), np.int64), np.empty(size, np.int64))
         _play_chosen(

@@ -12,10 +12,10 @@ from games.guandan.rounds.state import LEVEL, views
 from games.support.array_types import Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["GreedyAgent", "RandomChooser"]
+__all__ = ["GreedyAgent", "RandomAgent"]
 
 
-class RandomChooser:
+class RandomAgent:
     """Plays any legal move with equal probability."""
 
     name = "random"

@@ -24,13 +24,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import write_checkpoint
-from blueprint.choosing import choose_soft
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.samples import outcome_classes
 from blueprint.guandan.training.supervised import Progress, SoftPlay, half_precision, tensors_of
 from blueprint.protocol import Decisions
+from blueprint.soft_choices import draw_soft
 from blueprint.structured import Columns
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
@@ -126,8 +126,8 @@ def agreement(student: Inference, labelled: Labelled) -> Agreement:
     """Return how the student's greedy moves compare with the teacher's at labelled decisions."""
     scores = student.advantages(Decisions.of(labelled.states, labelled.actions))
     offsets = labelled.actions.offsets
-    mine = choose_soft(scores, offsets, 0.0, 0.0, np.random.default_rng(0)) + offsets[:-1]
-    best = choose_soft(labelled.advantages, offsets, 0.0, 0.0, np.random.default_rng(0)) + offsets[:-1]
+    mine = draw_soft(scores, offsets, 0.0, 0.0, np.random.default_rng(0))[0] + offsets[:-1]
+    best = draw_soft(labelled.advantages, offsets, 0.0, 0.0, np.random.default_rng(0))[0] + offsets[:-1]
     lost = labelled.advantages[best] - labelled.advantages[mine]
     return Agreement(float((mine == best).mean()), float(lost.mean()))
 

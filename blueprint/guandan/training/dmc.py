@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.choosing import TopChoices
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_full, hidden_hands
@@ -33,6 +32,7 @@ from blueprint.guandan.training.samples import Samples, lambda_returns, outcome_
 from blueprint.learning.learner import BaseLearner, arrays_of, looking_back
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent, Decisions
+from blueprint.soft_choices import TopChoices
 from games.support.array_types import Array
 
 __all__ = ["Judge", "Learner"]
@@ -84,11 +84,11 @@ class Learner(BaseLearner):
         """Whether a snapshot of the network can take the fast path."""
         return self.device.type == "cpu" and self.network.config.kind == "ours"
 
-    def chooser(self, temperature: float, epsilon: float, rng: np.random.Generator) -> Agent:
+    def agent(self, temperature: float, epsilon: float, rng: np.random.Generator) -> Agent:
         """Return a player by a snapshot of the network: by its fast path on a processor if it has one."""
         return self._player(self.mean_network, temperature, epsilon, rng)
 
-    def policy_chooser(self, temperature: float, rng: np.random.Generator) -> Agent:
+    def policy_agent(self, temperature: float, rng: np.random.Generator) -> Agent:
         """Return a player by the weights that learn, which keeps what it chose among (`choices`)."""
         player = self._player(self.network, 0.0, 0.0, rng)
         scores, k = player.inference.advantages, self.config.policy_top

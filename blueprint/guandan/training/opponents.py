@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.play.quick_agents import load_chooser
+from blueprint.guandan.play.quick_agents import load_quick_agent
 from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.rules.split_agents import StrongAgent, StrongParameters
 from blueprint.guandan.train_config import TrainConfig
@@ -24,7 +24,7 @@ from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.work.carried import name_here
 
-__all__ = ["YARDSTICKS", "League", "SparringChooser", "league_of"]
+__all__ = ["YARDSTICKS", "League", "SparringAgent", "league_of"]
 
 NOBODY = -1
 YARDSTICKS = ("mincomb", "conservative")
@@ -42,7 +42,7 @@ RECENT = 2000
 class League:
     """Who is met in training, and how it went lately.
 
-    names: agents as of `load_chooser`, or "varied". by_loss: meet those more often to whom more is lost;
+    names: agents as of `load_quick_agent`, or "varied". by_loss: meet those more often to whom more is lost;
     otherwise each as often as the others. always: nobody else is met, as where a best responder learns.
     Raises ConfigError for one of YARDSTICKS, unless it alone is met, or a name that is there twice.
     """
@@ -59,7 +59,8 @@ class League:
 
     def load(self, rng: np.random.Generator) -> list[Agent]:
         """Return the members; raise UnknownAgent or CheckpointError where there is none."""
-        return [_varied(rng) if name == VARIED else load_chooser(name_here(name), rng) for name in self.names]
+        named = (name if name == VARIED else name_here(name) for name in self.names)
+        return [_varied(rng) if name == VARIED else load_quick_agent(name, rng) for name in named]
 
     def weights(self) -> NDArray[np.float64]:
         """Return how often each member is to be met, [k], as shares."""
@@ -108,7 +109,7 @@ def _varied(rng: np.random.Generator) -> StrongAgent:
     return StrongAgent(StrongParameters(**dict(zip(fields, drawn.tolist(), strict=True))))
 
 
-class SparringChooser:
+class SparringAgent:
     """Plays all four seats of a batch of rounds, one side of some by strangers.
 
     strangers: those to be met, as often as `weights` say, or each as often as the others.
@@ -116,7 +117,7 @@ class SparringChooser:
 
     def __init__(
         self,
-        chooser: Agent,
+        agent: Agent,
         strangers: Sequence[Agent],
         share: float,
         rounds: int,
@@ -124,7 +125,7 @@ class SparringChooser:
         weights: NDArray[np.float64] | None = None,
     ) -> None:
         """Draw in which of `rounds` rounds there is a stranger (`share` of them), who and on which side."""
-        self.chooser, self.strangers = chooser, strangers
+        self.agent, self.strangers = agent, strangers
         who = rng.choice(len(strangers), size=rounds, p=weights)
         self.who = np.where(rng.random(rounds) < share, who, NOBODY)
         self.side = rng.integers(2, size=rounds)
@@ -140,7 +141,7 @@ class SparringChooser:
     def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability (0: not known)."""
         playing = self._playing(decisions.rows, decisions.seats)
-        return shared_out(decisions, playing - NOBODY, (self.chooser, *self.strangers))
+        return shared_out(decisions, playing - NOBODY, (self.agent, *self.strangers))
 
     def payoffs(self, payoff: Array) -> Array:
         """Return the payoff to the network's side where a stranger sat opposite, [n]; payoff: to side 0."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.choosing import TopChoices
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.learning.learner import drawn_rows
+from blueprint.soft_choices import TopChoices
 from blueprint.structured import Columns
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel

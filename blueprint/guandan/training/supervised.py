@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blueprint.choosing import choose_soft
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.layers.bfloat import native_half
 from blueprint.protocol import Decisions
+from blueprint.soft_choices import draw_soft
 from games.support.array_types import Array
 
 __all__ = ["Progress", "SoftPlay", "fit", "half_precision", "tensors_of"]
@@ -30,7 +30,7 @@ class SoftPlay:
     """Self-play by a softmax over scores, looked at decision by decision.
 
     scores: of each action, [m], in levels. look: called with decisions and scores before moves are drawn.
-    temperature, epsilon: as of `choose_soft`. follows: whether decisions tell the past.
+    temperature, epsilon: as of `draw_soft`. follows: whether decisions tell the past.
     """
 
     scores: Callable[[Decisions], NDArray[np.float32]]
@@ -44,7 +44,7 @@ class SoftPlay:
         """Return softly chosen actions, [n]."""
         scores = self.scores(decisions)
         self.look(decisions, scores)
-        return choose_soft(scores, decisions.offsets, self.temperature, self.epsilon, self.rng)
+        return draw_soft(scores, decisions.offsets, self.temperature, self.epsilon, self.rng)[0]
 
     def play(self, rounds: int) -> Array:
         """Return the ends of rounds of all levels, half of them after tribute, [rounds] STATE."""

@@ -21,7 +21,7 @@ from blueprint.checkpoint import (
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_tribute import NetworkTribute
-from blueprint.guandan.play.quick_agents import load_chooser
+from blueprint.guandan.play.quick_agents import load_quick_agent
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.actors.crews import PieceCrew, ThreadCrew
@@ -275,14 +275,14 @@ class Trainer(BaseTrainer):
     def evaluate(self, opponents: Sequence[str], rounds: int) -> dict[str, float]:
         """Return the share of rounds won against each opponent on fixed duplicate deals, best moves alone.
 
-        opponents: as of `load_chooser`. rounds: deals, each played from both sides. The shares are also kept
-        for the next checkpoint.
+        opponents: as of `load_quick_agent`. rounds: deals, each played from both sides. The shares are also
+        kept for the next checkpoint.
         """
         deals = duplicate_deals(np.arange(rounds), EVALUATION_SEED)
-        own = self.learner.chooser(0.0, 0.0, np.random.default_rng(0))
+        own = self.learner.agent(0.0, 0.0, np.random.default_rng(0))
         won = {}
         for name in opponents:
-            other = load_chooser(name, np.random.default_rng(EVALUATION_SEED))
+            other = load_quick_agent(name, np.random.default_rng(EVALUATION_SEED))
             won[name] = float((play_duplicate(own, other, deals, Scratch()) > 0).mean())
         self.evaluation = {"decisions": self.decisions, "rounds": 2 * rounds, "won": won}
         return won

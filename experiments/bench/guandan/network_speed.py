@@ -144,17 +144,17 @@ def _matrix_rate(kind: torch.dtype, seconds: float) -> float:
         return measured_rate(multiply, seconds, 1).processor
 
 
-def _play(choosers: list[Any], rounds: int, rng: np.random.Generator, scratch: list[Scratch]) -> int:
-    """Play rounds on as many threads as there are choosers; return the decisions."""
-    parts = np.array_split(deal_rounds(rounds, rng, tribute=0.5), len(choosers))
+def _play(agents: list[Any], rounds: int, rng: np.random.Generator, scratch: list[Scratch]) -> int:
+    """Play rounds on as many threads as there are agents; return the decisions."""
+    parts = np.array_split(deal_rounds(rounds, rng, tribute=0.5), len(agents))
 
     def play(k: int) -> int:
-        return play_rounds(parts[k].copy(), [choosers[k]], scratch[k]).steps
+        return play_rounds(parts[k].copy(), [agents[k]], scratch[k]).steps
 
-    if len(choosers) == 1:
+    if len(agents) == 1:
         return play(0)
-    with ThreadPoolExecutor(len(choosers)) as pool:
-        return sum(pool.map(play, range(len(choosers))))
+    with ThreadPoolExecutor(len(agents)) as pool:
+        return sum(pool.map(play, range(len(agents))))
 
 
 class _Encoding:

@@ -29,7 +29,7 @@ class _GuanDan(GameLearner):
     def begin(self, game: Game, place: RunPlace, o: Options) -> Begin:
         import numpy as np
 
-        from blueprint.guandan.play.quick_agents import load_chooser
+        from blueprint.guandan.play.quick_agents import load_quick_agent
         from blueprint.guandan.train_config import NetworkConfig, TrainConfig
         from blueprint.guandan.training.trainer import Setup, Trainer
         from blueprint.paper_parts import paper_part
@@ -61,7 +61,7 @@ class _GuanDan(GameLearner):
         evaluate = o["evaluate_minutes"]
         opponents = tuple(name for name in o["against"].split(",") if name) if evaluate else ()
         for name in opponents:
-            load_chooser(name, np.random.default_rng(0))
+            load_quick_agent(name, np.random.default_rng(0))
         check_device(o["device"])
         if on.is_local and actors is not None:
             raise click.UsageError(f"--actors {actors} needs --on ray; here --threads say how many play")

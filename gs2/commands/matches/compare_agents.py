@@ -18,21 +18,22 @@ from gs2.commands.common import (
     SEED,
     Interruption,
     check_plot,
+    end_interrupted,
     memory_option,
     number,
     number_table,
     print_json,
+    rounds_are_pairs,
     stderr,
     stdout,
 )
-from gs2.commands.matches.endings import end_interrupted, rounds_are_pairs
 from gs2.commands.progress import working
 from gs2.wings import FIRST, own_parts
 
 if TYPE_CHECKING:
     from games.support.work.where import Place
     from gs2.play.arena import Arena, MeetingResult
-    from gs2.play.contests import Contest
+    from gs2.play.contests import GameContest
     from gs2.play.ladder import Ladder
     from gs2.play.match_files import MatchFiles
 
@@ -107,7 +108,7 @@ def _earlier(how: dict[str, Any]) -> None:
     rounds_are_pairs(how)
 
 
-def _contest(text: str, how: dict[str, Any]) -> tuple[str, Contest]:
+def _contest(text: str, how: dict[str, Any]) -> tuple[str, GameContest]:
     """Return the game's string and its contest, before processes start. how: the command's options."""
     from games.registry import game_string, load_game
     from gs2.play.contests import contest_of
@@ -118,7 +119,7 @@ def _contest(text: str, how: dict[str, Any]) -> tuple[str, Contest]:
     return game_string(text, game), contest
 
 
-def _arena(contest: Contest, name: str, on: Place, processes: int | None) -> Arena:
+def _arena(contest: GameContest, name: str, on: Place, processes: int | None) -> Arena:
     """Return an arena on as many cores as the contest and the options say."""
     from gs2.play.arena import Arena
 
@@ -201,7 +202,7 @@ def verdict(names: tuple[str, str], count: int, interval: tuple[float, float]) -
 
 def _print(result: MeetingResult, files: MatchFiles) -> None:
     from cfr.tree.memory import words_of_bytes
-    from gs2.play.ratings import short_names
+    from gs2.play.ladder import short_names
 
     meeting, games, out = result.meeting, result.games, stdout()
     a, b = short_names((meeting.a, meeting.b))

@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import CORES, COUNT, ON, OUTPUT_FILE, SEED, Interruption, print_json, stderr, stdout
-from gs2.commands.matches.endings import rounds_are_pairs
+from gs2.commands.common import (
+    CORES,
+    COUNT,
+    ON,
+    OUTPUT_FILE,
+    SEED,
+    Interruption,
+    print_json,
+    rounds_are_pairs,
+    stderr,
+    stdout,
+)
 from gs2.wings import FIRST
 
 if TYPE_CHECKING:

@@ -104,10 +104,6 @@ class Gs2Agent:
             group.append((decisions.states[row : row + 1], decisions.table[j], known))
         return np.array([decision.choice for decision in self.decide_all(group)], np.int64)
 
-    def act(self, state: Array) -> Array:
-        """Return the move to play at one state, [1] ACTION."""
-        return self.decide(state).action
-
     def decide(
         self, state: Array, actions: Array | None = None, moves: PlayedMoves | None = None
     ) -> Decision:

@@ -11,16 +11,16 @@ import numpy as np
 from blueprint.protocol import UnknownAgent
 from games.guandan.rounds.round import legal
 from gs2.guandan.table.seat import AgentError, Observation
-from gs2.guandan.table.seated import Seated, SeatedChooser, canonical_places
+from gs2.guandan.table.seated import Seated, Seats, canonical_places
 from gs2.guandan.table.session import Listener, Session
 
 if TYPE_CHECKING:
     from gs2.guandan.agent.agent import Gs2Agent
 
-__all__ = ["INSTANT", "FirstAgent", "RandomAgent", "check_agents", "hint", "load_agent", "ready", "warm_up"]
+__all__ = ["INSTANT", "FirstSeat", "RandomSeat", "check_agents", "hint", "load_agent", "ready", "warm_up"]
 
 
-class RandomAgent:
+class RandomSeat:
     """Chooses evenly among all choices."""
 
     name = "random"
@@ -33,7 +33,7 @@ class RandomAgent:
         return int(self.rng.integers(len(observation.moves)))
 
 
-class FirstAgent:
+class FirstSeat:
     """Plays the weakest single when it leads, and passes otherwise."""
 
     name = "first"
@@ -43,7 +43,7 @@ class FirstAgent:
         return 0
 
 
-INSTANT = {"random": RandomAgent, "first": FirstAgent}
+INSTANT = {"random": RandomSeat, "first": FirstSeat}
 """Agents that answer in microseconds and need no process of their own."""
 
 
@@ -66,9 +66,7 @@ def load_agent(name: str) -> Seated:
         found, together = named.load(np.random.default_rng()), ":" in name or named.is_quick
     except UnknownAgent as error:
         raise AgentError(f"{error}; at a table also first and human") from error
-    if isinstance(found, SeatedChooser):
-        return found.seats.load()
-    return Seated(found, name, together=together, chooser=True)
+    return found.load() if isinstance(found, Seats) else Seated(found, name, together=together)
 
 
 def warm_up(agent: Seated) -> None:

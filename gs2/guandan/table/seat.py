@@ -55,6 +55,9 @@ class Observation:
     actors, record: [k] uint8 and [k] ACTION, who played what in the round so far.
     tributes, returns: cards exchanged before the round.
     listed: the choices in the words of the server that asks, where a server asks.
+    recorded: whether the round's moves are known. In the arena, where rounds are played in lockstep, nobody
+        keeps them: `actors` and `record` are empty, and `plays` is refused. What each seat played, in all and
+        last, is in `state`. Of moves that have the same effect one is listed.
     """
 
     seat: int
@@ -66,6 +69,7 @@ class Observation:
     tributes: tuple[Transfer, ...] = ()
     returns: tuple[Transfer, ...] = ()
     listed: list[Any] | None = field(default=None, repr=False)
+    recorded: bool = True
 
     @cached_property
     def actions(self) -> list[Any]:
@@ -78,7 +82,15 @@ class Observation:
 
     @cached_property
     def plays(self) -> list[tuple[int, list[Any]]]:
-        """(seat, move) of the round so far, in order, moves as `[type, rank, cards]`."""
+        """(seat, move) of the round so far, in order, moves as `[type, rank, cards]`.
+
+        Raises AgentError where they are not known.
+        """
+        if not self.recorded:
+            raise AgentError(
+                "an agent in the arena cannot ask for the record of a round; use observation.state, or let "
+                "it play at a table: gs2 serve"
+            )
         level = int(self.state["level"][0])
         return [(int(s), action_list(move, level)) for s, move in zip(self.actors, self.record, strict=True)]
 

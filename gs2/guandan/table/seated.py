@@ -1,4 +1,4 @@
-"""Who sits in seats: what answers one observation at a time, or a chooser, at tables and in the arena."""
+"""Who sits in seats: what answers one observation at a time, or decisions, at tables and in the arena."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gs2.guandan.table.wire.decode import packed_words
 if TYPE_CHECKING:
     from blueprint.protocol import Decisions, PlayedMoves
 
-__all__ = ["ArenaObservation", "Seated", "SeatedChooser", "Seats", "canonical_places"]
+__all__ = ["Seated", "Seats", "canonical_places"]
 
 
 class Seated:
@@ -28,15 +28,12 @@ class Seated:
     agent: with `act(observation) -> index`, or a `blueprint.protocol.Agent`: that one chooses among moves of
         different effect, and of tribute and return cards by its `cards`, or else by rule; a seat without a
         choice costs it nothing. name: what it is called. together: whether one instance serves every seat, as
-        a network does; by default any that is no agent of a seat. chooser: whether it is none although it has
-        an `act`, of another kind.
+        a network does; by default any that is no agent of a seat.
     Raises AgentError if it is no agent.
     """
 
-    def __init__(
-        self, agent: Any, name: str | None = None, *, together: bool = True, chooser: bool = False
-    ) -> None:
-        self.acts = not chooser and callable(getattr(agent, "act", None))
+    def __init__(self, agent: Any, name: str | None = None, *, together: bool = True) -> None:
+        self.acts = callable(getattr(agent, "act", None))
         if not self.acts and not callable(agent):
             raise AgentError(
                 "an agent must have act(observation) -> index, or be called with Decisions; "
@@ -139,11 +136,16 @@ _CARDS = {(int(lo), int(hi)): card for card, (lo, hi) in enumerate(pack(np.eye(5
 class Seats:
     """The agents of seats: one for all seats if it serves them together, else one for each.
 
+    Called with decisions it is an agent of the arena: each seat of each round has one to itself, and tribute
+    in whole games goes by rule.
     make: makes an agent. first: one that is made already. alone: whether each seat gets its own in any case.
+    name: what the arena calls them.
     """
 
-    def __init__(self, make: Callable[[], Any], first: Any = None, *, alone: bool = False) -> None:
-        self.make, self.alone = make, alone
+    def __init__(
+        self, make: Callable[[], Any], first: Any = None, *, alone: bool = False, name: str = "of a seat"
+    ) -> None:
+        self.make, self.alone, self.name = make, alone, name
         self.agents: dict[Hashable, Seated] = {}
         self._next = None if first is None else Seated.of(first)
 
@@ -169,33 +171,6 @@ class Seats:
             return agents[0].answers([one for _, one in asked])
         return [agent.answers([one])[0] for agent, (_, one) in zip(agents, asked, strict=True)]
 
-
-class ArenaObservation(Observation):
-    """What a seat knows in the arena: as at a table, but for the order in which the round was played.
-
-    Rounds are played in lockstep and nobody keeps their records: `actors` and `record` are empty, and `plays`
-    is refused. What each seat played, in all and last, is in `state`. Of moves that have the same effect one
-    is listed.
-    """
-
-    @property
-    def plays(self) -> list[tuple[int, list[Any]]]:
-        """Raise AgentError: there is none."""
-        raise AgentError(
-            "an agent in the arena cannot ask for the record of a round; use observation.state, or let it "
-            "play at a table: gs2 serve"
-        )
-
-
-class SeatedChooser:
-    """Agents that answer one seat at a time, as a chooser: each seat of each round has one of its own.
-
-    make: makes such an agent. first: one that is made already. Tribute in whole games goes by rule.
-    """
-
-    def __init__(self, name: str, make: Callable[[], Any], first: Any = None) -> None:
-        self.name, self.seats = name, Seats(make, first)
-
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row.
 
@@ -203,7 +178,7 @@ class SeatedChooser:
         """
         seen = [_observation(decisions.span(j, j + 1)) for j in range(len(decisions))]
         rows = decisions.rows.tolist()
-        answers = self.seats.answers([((row, one.seat), one) for row, one in zip(rows, seen, strict=True)])
+        answers = self.answers([((row, one.seat), one) for row, one in zip(rows, seen, strict=True)])
         try:
             return np.array([operator.index(answer) for answer in answers], np.int64)
         except TypeError:
@@ -212,9 +187,9 @@ class SeatedChooser:
             ) from None
 
 
-def _observation(decision: Decisions) -> ArenaObservation:
+def _observation(decision: Decisions) -> Observation:
     """Return what the seat of a single decision knows; the others' hands are empty."""
     seat = int(decision.seats[0])
     state = seen_by(decision.states[decision.rows], seat)
     nobody, nothing = np.zeros(0, np.uint8), np.zeros(0, ACTION)
-    return ArenaObservation(seat, "play", state, decision.actions, nobody, nothing)
+    return Observation(seat, "play", state, decision.actions, nobody, nothing, recorded=False)

@@ -73,8 +73,8 @@ class Service:
     def _answered(self, questions: list[Any]) -> list[Any]:
         import numpy as np
 
-        from blueprint.choosing import draw_soft
         from blueprint.protocol import Decisions
+        from blueprint.soft_choices import draw_soft
         from blueprint.structured import join
         from games.ragged import Ragged
 
@@ -103,12 +103,12 @@ class Player:
         import numpy as np
         import torch
 
-        from blueprint.guandan.play.quick_agents import load_chooser
+        from blueprint.guandan.play.quick_agents import load_quick_agent
         from blueprint.guandan.play.selfplay import Scratch
 
         torch.set_num_threads(1)
         self.rng, self.scratch = np.random.default_rng(seed), Scratch()
-        self.chooser = self._ask if service is not None else load_chooser("blueprint", self.rng)
+        self.agent = self._ask if service is not None else load_quick_agent("blueprint", self.rng)
         self.service = service
 
     def _ask(self, decisions: Any) -> Any:
@@ -131,7 +131,7 @@ class Player:
         begin, busy, decisions = time.perf_counter(), time.process_time(), 0
         while not decisions or time.perf_counter() - begin < seconds:
             rounds = deal_rounds(tables, self.rng, tribute=0.5)
-            decisions += play_rounds(rounds, [self.chooser], self.scratch, record=False).steps
+            decisions += play_rounds(rounds, [self.agent], self.scratch, record=False).steps
         took, busy = time.perf_counter() - begin, time.process_time() - busy
         return {
             "pace": decisions / took,

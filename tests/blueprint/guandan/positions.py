@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.protocol import Decisions
 from blueprint.structured import join
@@ -23,7 +23,7 @@ SMALL = NetworkConfig(state=24, blocks=2, action=16, action_blocks=2, critic=24)
 def some_decisions(rounds: int = 12, seed: int = 0) -> Decisions:
     """Return every eighth decision of rounds between chance and greed, tribute included."""
     rng = np.random.default_rng(seed)
-    agents = (RandomChooser(rng), GreedyAgent())
+    agents = (RandomAgent(rng), GreedyAgent())
     states, seats, counts, actions = [], [], [], []
     step = [0]
 

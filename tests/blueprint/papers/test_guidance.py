@@ -8,7 +8,7 @@ from blueprint.climbing.move_inputs import move_inputs
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
-from blueprint.guandan.training.actors.pieces import chooser_of
+from blueprint.guandan.training.actors.pieces import piece_agent
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.players import Guided, guidance_share
 from blueprint.protocol import Decisions
@@ -59,7 +59,7 @@ def test_training_with_guidance_plays_the_teachers_moves_until_it_ends() -> None
     assert trainer.decisions > 50
     unguided = Trainer(SMALL, FAST, threads=1)
     ended, never = (
-        chooser_of(t.learner.chooser(0.0, 0.0, t.rng), t.config, t.deal()[0], t.rng, 4)
+        piece_agent(t.learner.agent(0.0, 0.0, t.rng), t.config, t.deal()[0], t.rng, 4)
         for t in (trainer, unguided)
     )
     assert type(ended) is type(never)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from blueprint.choosing import near_best
 from blueprint.guandan.network.input_layout import PAST_WIDTH
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
@@ -23,6 +22,7 @@ from blueprint.papers.players import OWN, drawn_types, guandan_personas
 from blueprint.papers.recipes import named_recipe
 from blueprint.papers.styles import StyledAgent, blended_scores
 from blueprint.protocol import Decisions
+from blueprint.soft_choices import near_best
 from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import random_decisions, random_states
 

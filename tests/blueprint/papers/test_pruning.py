@@ -9,8 +9,8 @@ from blueprint.climbing.move_inputs import move_inputs
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import min_combinations
-from blueprint.guandan.rules.rule_agents import RandomChooser
-from blueprint.guandan.training.actors.pieces import chooser_of
+from blueprint.guandan.rules.rule_agents import RandomAgent
+from blueprint.guandan.training.actors.pieces import piece_agent
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.pruning import (
     GUANDAN,
@@ -61,7 +61,7 @@ def test_the_moves_that_stay_are_those_of_the_rule() -> None:
             pruned[margin] += len(kept) - kept.sum()
         return agent(decisions)
 
-    agent = RandomChooser(np.random.default_rng(0))
+    agent = RandomAgent(np.random.default_rng(0))
     play_rounds(deal_rounds(3, np.random.default_rng(1)), [watch], Scratch())
     assert pruned[0] >= pruned[1] >= pruned[2] > 0
 
@@ -88,8 +88,8 @@ def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
 
 def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
     trainer = Trainer(TINY, FAST.replace(prune=0), threads=1)
-    player, piece = trainer.learner.chooser(0.0, 0.0, trainer.rng), trainer.deal()[0]
-    assert isinstance(chooser_of(player, trainer.config, piece, trainer.rng, 4), Pruned)
+    player, piece = trainer.learner.agent(0.0, 0.0, trainer.rng), trainer.deal()[0]
+    assert isinstance(piece_agent(player, trainer.config, piece, trainer.rng, 4), Pruned)
     trainer.run_generation()
     (played,) = trainer.pending
     moves = legal(played.states, canonical=True)
@@ -100,7 +100,7 @@ def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
         these = slice(*moves.offsets[i : i + 2])
         assert np.any(moves.values[these][kept[these]] == played.actions[i])
     with pytest.raises(ValueError, match="margin"):
-        pruned_agent(RandomChooser(trainer.rng), -1)(decisions)
+        pruned_agent(RandomAgent(trainer.rng), -1)(decisions)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import torch
 from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
-from blueprint.guandan.play.quick_agents import load_chooser
+from blueprint.guandan.play.quick_agents import load_quick_agent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.danzero import DanZeroNetwork
@@ -70,8 +70,8 @@ def test_a_recipe_trains_and_goes_on_from_its_checkpoint_as_without_a_break(
     # the same weights and the same random stream: the same games, and the same values of them
     assert played(again) == played(trainer)
     again.run_generation()
-    own, greedy = load_chooser(str(path), np.random.default_rng(0)), load_chooser("greedy", again.rng)
-    same = load_chooser(str(path), np.random.default_rng(1))
+    own, greedy = load_quick_agent(str(path), np.random.default_rng(0)), load_quick_agent("greedy", again.rng)
+    same = load_quick_agent(str(path), np.random.default_rng(1))
     as_published = network_agent(path, NetworkPlay(**named_recipe(name).play), np.random.default_rng(0))
     first, second, third = (
         play_duplicate(agent, greedy, duplicate_deals(np.arange(1), 5)) for agent in (own, same, as_published)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from blueprint.choosing import TopChoices
 from blueprint.guandan.training.trainer import Trainer
-from blueprint.papers.top_policy import TopChooser, policy_loss
+from blueprint.papers.top_policy import TopAgent, policy_loss
 from blueprint.protocol import Decisions
+from blueprint.soft_choices import TopChoices
 from tests.blueprint.guandan.positions import FAST, random_decisions
 from tests.blueprint.guandan.positions import TINY as SMALL
 
@@ -23,14 +23,14 @@ def test_the_best_moves_are_kept_in_order_and_drawn_by_their_softmax(k: int) -> 
     rng = np.random.default_rng(0)
     asked = random_decisions(20, rng)
     scores = rng.normal(size=len(asked.actions)).astype(np.float32)
-    chooser = TopChooser(lambda _: scores, k, 0.5, rng)
+    agent = TopAgent(lambda _: scores, k, 0.5, rng)
     times = 400
     played = np.zeros(len(scores))
     for _ in range(times):
-        index, chance = chooser.draw(asked)
+        index, chance = agent.draw(asked)
         played[asked.offsets[:-1] + index] += 1 / times
-    kept = chooser.choices()
-    assert kept is not None and len(kept) == times * len(asked) and chooser.choices() is None
+    kept = agent.choices()
+    assert kept is not None and len(kept) == times * len(asked) and agent.choices() is None
     for j in range(len(asked)):
         low, high = asked.offsets[j], asked.offsets[j + 1]
         order = np.argsort(-scores[low:high], kind="stable")[:k]
@@ -110,7 +110,7 @@ def test_a_policy_learns_to_prefer_what_pays() -> None:
     def chance_of_the_worst() -> float:
         offsets = np.arange(n + 1) * choices.actions.shape[1]
         asked = Decisions(samples.states, rows, seats, offsets, choices.actions.reshape(-1))
-        scores = learner.policy_chooser(0.06, rng).scores(asked).reshape(n, -1)
+        scores = learner.policy_agent(0.06, rng).scores(asked).reshape(n, -1)
         weight = np.exp(scores / 0.06) * (np.arange(scores.shape[1]) < choices.count[:, None])
         return float((weight[rows, choices.count - 1] / weight.sum(1)).mean())
 

@@ -32,7 +32,7 @@ from gs2.guandan.beliefs.belief_network import DEFAULT
 from gs2.guandan.beliefs.deal_network import DEALS
 from gs2.guandan.table.agents import load_agent
 from gs2.guandan.table.seat import AgentError, Observation
-from gs2.guandan.table.seated import SeatedChooser
+from gs2.guandan.table.seated import Seats
 from gs2.play.arena import Meeting, play_match
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
@@ -169,7 +169,7 @@ class Watcher:
 
 def test_a_seats_agent_plays_one_seat_of_one_round_and_sees_no_other_hand() -> None:
     Watcher.everything.clear()
-    agent = SeatedChooser("watcher", Watcher)
+    agent = Seats(Watcher)
     play_duplicate(agent, GreedyAgent(), duplicate_deals(np.arange(3), 0))
     seats: dict[int, set[int]] = {}
     for who, seen in Watcher.everything:
@@ -193,7 +193,7 @@ def test_it_plays_as_the_same_rule_for_batches_does() -> None:
 
     deals = duplicate_deals(np.arange(4), 1)
     wanted = play_duplicate(First(), GreedyAgent(), deals)
-    assert np.array_equal(play_duplicate(SeatedChooser("own", One), GreedyAgent(), deals), wanted)
+    assert np.array_equal(play_duplicate(Seats(One), GreedyAgent(), deals), wanted)
 
 
 def test_an_answer_that_is_no_choice_is_refused() -> None:
@@ -210,7 +210,7 @@ def test_an_answer_that_is_no_choice_is_refused() -> None:
         (lambda: Wrong(99999), AgentFault, "index of its legal moves"),
     ):
         with pytest.raises(error, match=says):
-            play_duplicate(SeatedChooser("wrong", agent), GreedyAgent(), deals)
+            play_duplicate(Seats(agent), GreedyAgent(), deals)
 
 
 @pytest.mark.parametrize("name", ["own.py:Weakest", "own.py:WeakestOfMany"])

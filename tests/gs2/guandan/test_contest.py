@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.guandan.play.duplicate import duplicate_deals, game_seeds, play_duplicate, play_games_duplicate
-from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
 from games.game import GameError
 from games.record import RoundRecordError, replayed_rounds
 from games.support.configuration import ConfigError
@@ -30,7 +30,7 @@ def test_a_match_is_its_duplicate_deals_or_whole_games() -> None:
     found = play_match(meeting("greedy", "random", 5, seed=3, terms={"level": 4}))
     rng = np.random.default_rng([3, 0, 0, 1])
     deals = duplicate_deals(np.arange(5), 3, level=4)
-    assert np.array_equal(found.games.payoffs, play_duplicate(GreedyAgent(), RandomChooser(rng), deals))
+    assert np.array_equal(found.games.payoffs, play_duplicate(GreedyAgent(), RandomAgent(rng), deals))
     assert found.unit == "levels a round" and found.games.lengths is None
     assert found.games.paces[0].decisions > 0 < found.games.paces[0].seconds
     games = play_match(meeting("greedy", "balanced", 1, terms=WHOLE)).games

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.dmc import Judge, Learner
-from blueprint.guandan.training.opponents import SparringChooser, league_of
+from blueprint.guandan.training.opponents import SparringAgent, league_of
 from blueprint.guandan.training.samples import Samples
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent, Decisions, drawn
@@ -30,7 +30,7 @@ __all__ = [
     "Piece",
     "PieceGame",
     "PlayedPiece",
-    "chooser_of",
+    "piece_agent",
     "player_of",
 ]
 
@@ -94,21 +94,21 @@ def player_of(learner: Learner, config: TrainConfig, decisions: int, rng: np.ran
     """Return the network as it plays now, after so many decisions."""
     temperature = config.temperature_at(decisions)
     if config.policy and decisions >= config.policy_from:
-        return learner.policy_chooser(temperature, rng)
-    return learner.chooser(0.0 if config.policy else temperature, config.epsilon, rng)
+        return learner.policy_agent(temperature, rng)
+    return learner.agent(0.0 if config.policy else temperature, config.epsilon, rng)
 
 
-def chooser_of(
+def piece_agent(
     player: Agent, config: TrainConfig, piece: Piece, rng: np.random.Generator, rounds: int
 ) -> Agent:
     """Return who plays a piece of so many rounds: the network, and whom else the configuration wants."""
-    chooser = player
+    agent = player
     if config.prune >= 0 or config.guide or config.personas:
-        chooser = paper_part("GuanDan player")(chooser, config, piece, rng, rounds)
+        agent = paper_part("GuanDan player")(agent, config, piece, rng, rounds)
     if config.strangers_share == 0:
-        return chooser
+        return agent
     strangers = league_of(config).load(rng)
-    return SparringChooser(chooser, strangers, config.strangers_share, rounds, rng, piece.weights)
+    return SparringAgent(agent, strangers, config.strangers_share, rounds, rng, piece.weights)
 
 
 class PieceGame:
@@ -121,21 +121,21 @@ class PieceGame:
         self._states = piece.states()
         config = learner.config
         self._player = player_of(learner, config, piece.decisions, self._rng)
-        self._chooser = chooser_of(self._player, config, piece, self._rng, len(self._states))
+        self._agent = piece_agent(self._player, config, piece, self._rng, len(self._states))
 
     def play(self, scratch: Scratch, stopped: Callable[[], bool]) -> PlayedPiece:
         """Return what the piece comes to; raise Interrupted once `stopped` says so. To be called once."""
-        heard, chooser = _Heard(self._chooser, stopped), self._chooser
+        heard, agent = _Heard(self._agent, stopped), self._agent
         record = play_rounds(self._states, [heard], scratch)
         payoff = GuanDan().returns(record.final)[:, 0]
         of = np.ones(len(record.states), bool)
         met = None
-        if isinstance(chooser, SparringChooser):
-            of, met = chooser.ours(record), (chooser.who, chooser.payoffs(payoff))
-            record = chooser.own(record)
+        if isinstance(agent, SparringAgent):
+            of, met = agent.ours(record), (agent.who, agent.payoffs(payoff))
+            record = agent.own(record)
         kept = getattr(self._player, "choices", None)  # of a policy
         choices = None if kept is None else kept()
-        types = getattr(chooser, "types", None)  # of seats that play by personalities
+        types = getattr(agent, "types", None)  # of seats that play by personalities
         samples, at = self.learner.samples(
             record, payoff, self.judge, self._rng, choices=choices, types=types
         )
@@ -147,20 +147,20 @@ class PieceGame:
 
 
 class _Heard:
-    """A chooser that stops the game once it is told to, and keeps its answers."""
+    """An agent that stops the game once it is told to, and keeps its answers."""
 
-    def __init__(self, chooser: Agent, stopped: Callable[[], bool]) -> None:
-        self.chooser, self.stopped = chooser, stopped
+    def __init__(self, agent: Agent, stopped: Callable[[], bool]) -> None:
+        self.agent, self.stopped = agent, stopped
         self.answers: list[NDArray[np.int64]] = []
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return the chooser's answer."""
+        """Return the agent's answer."""
         return self.draw(decisions)[0]
 
     def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the chooser's answer and its probability."""
+        """Return the agent's answer and its probability."""
         if self.stopped():
             raise Interrupted
-        found = drawn(self.chooser, decisions)
+        found = drawn(self.agent, decisions)
         self.answers.append(np.asarray(found[0], np.int64))
         return found

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from blueprint.choosing import TopChoices
 from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.training.actors.pieces import Piece, PlayedPiece
 from blueprint.guandan.training.samples import Samples, outcome_classes
 from blueprint.protocol import Decisions
+from blueprint.soft_choices import TopChoices
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array
@@ -120,7 +120,7 @@ def _bad(piece: Piece, why: str) -> BadRecord:
 
 
 class _Told:
-    """A chooser that gives the answers of a record."""
+    """An agent that gives the answers of a record."""
 
     def __init__(self, choices: NDArray[np.int64]) -> None:
         self.choices, self.at, self.wrong = choices, 0, False

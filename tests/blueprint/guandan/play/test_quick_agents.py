@@ -14,7 +14,7 @@ from blueprint.guandan.network.input_layout import FEATURE_HASH
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_play import InferenceAgent
-from blueprint.guandan.play.quick_agents import RULE_AGENTS, load_chooser
+from blueprint.guandan.play.quick_agents import RULE_AGENTS, load_quick_agent
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.protocol import Decisions, UnknownAgent
 from games.guandan.rounds.round import GuanDan
@@ -26,7 +26,7 @@ def test_an_agent_plays_rounds_to_the_end_with_legal_moves_and_repeats_itself(na
     finals = []
     for _ in range(2):
         rng = np.random.default_rng(4)
-        agent = load_chooser(name, rng)
+        agent = load_quick_agent(name, rng)
 
         def watched(decisions: Decisions, agent=agent) -> NDArray[np.int64]:
             choice = agent(decisions)
@@ -43,7 +43,7 @@ def test_an_agent_plays_rounds_to_the_end_with_legal_moves_and_repeats_itself(na
 def test_the_shipped_network_beats_the_strongest_rule() -> None:
     deals = duplicate_deals(np.arange(30), seed=2)
     rng = np.random.default_rng(0)
-    payoff = play_duplicate(load_chooser("blueprint", rng), load_chooser("strong", rng), deals)
+    payoff = play_duplicate(load_quick_agent("blueprint", rng), load_quick_agent("strong", rng), deals)
     assert payoff.mean() > 0.3
 
 
@@ -51,10 +51,10 @@ def test_a_checkpoint_is_an_agent_by_its_path(tmp_path: Path) -> None:
     path = tmp_path / "mine.safetensors"
     described = {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 5}
     write_checkpoint(path, random_tensors(), described)
-    agent = load_chooser(str(path), np.random.default_rng(0))
+    agent = load_quick_agent(str(path), np.random.default_rng(0))
     assert agent.name == "mine@5"  # type: ignore[attr-defined]
     with pytest.raises(UnknownAgent, match="does not exist; give a checkpoint that exists"):
-        load_chooser(str(tmp_path / "other.safetensors"), np.random.default_rng(0))
+        load_quick_agent(str(tmp_path / "other.safetensors"), np.random.default_rng(0))
 
 
 def test_a_soft_agent_needs_a_generator_and_then_varies() -> None:

@@ -10,7 +10,7 @@ import pytest
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
 from blueprint.guandan.rules.split_agents import (
     MinCombinationAgent,
     PersonalityAgent,
@@ -102,7 +102,7 @@ def test_the_agents_stand_in_their_known_order() -> None:
     for better, worse in pairwise(ladder):
         assert play_duplicate(better, worse, deals).mean() > 0
     assert play_duplicate(StrongAgent(), GreedyAgent(), deals).mean() > 1
-    chance = RandomChooser(np.random.default_rng(0))
+    chance = RandomAgent(np.random.default_rng(0))
     assert play_duplicate(PersonalityAgent("balanced"), chance, deals).mean() > 0
 
 

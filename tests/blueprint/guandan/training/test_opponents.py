@@ -9,7 +9,7 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import TrainConfig
-from blueprint.guandan.training.opponents import LEAST, NOBODY, YARDSTICKS, League, SparringChooser
+from blueprint.guandan.training.opponents import LEAST, NOBODY, YARDSTICKS, League, SparringAgent
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.protocol import Decisions, UnknownAgent
 from games.support.configuration import ConfigError
@@ -28,15 +28,15 @@ class Watched:
         return (np.diff(decisions.offsets) - 1) * self.last
 
 
-def play(share: float, strangers: int = 1) -> tuple[SparringChooser, PlayRecord]:
+def play(share: float, strangers: int = 1) -> tuple[SparringAgent, PlayRecord]:
     others = [Watched(True) for _ in range(strangers)]
-    sparring = SparringChooser(Watched(False), others, share, 40, np.random.default_rng(0))
+    sparring = SparringAgent(Watched(False), others, share, 40, np.random.default_rng(0))
     return sparring, play_rounds(deal_rounds(40, np.random.default_rng(1)), [sparring], Scratch())
 
 
-def asked(chooser: object) -> set[tuple[int, int]]:
-    assert isinstance(chooser, Watched)
-    return {(int(row), int(side)) for row, side in np.concatenate(chooser.asked)}
+def asked(agent: object) -> set[tuple[int, int]]:
+    assert isinstance(agent, Watched)
+    return {(int(row), int(side)) for row, side in np.concatenate(agent.asked)}
 
 
 def test_a_stranger_plays_one_side_of_its_rounds_and_the_network_the_rest() -> None:
@@ -45,7 +45,7 @@ def test_a_stranger_plays_one_side_of_its_rounds_and_the_network_the_rest() -> N
     assert 0 < len(met) < 40
     for k, stranger in enumerate(sparring.strangers):
         assert asked(stranger) == {seat for seat, who in met.items() if who == k} != set()
-    assert asked(sparring.chooser) == {(i, side) for i in range(40) for side in (0, 1)} - met.keys()
+    assert asked(sparring.agent) == {(i, side) for i in range(40) for side in (0, 1)} - met.keys()
     sides = [side for _, side in met]
     assert 0 < sum(sides) < len(sides)
 
@@ -56,8 +56,8 @@ def test_only_the_networks_decisions_stay_in_the_record(share: float) -> None:
     own = sparring.own(record)
     sides = own.states["player"] % 2
     assert np.all((sparring.who[own.round] == NOBODY) | (sides != sparring.side[own.round]))
-    assert isinstance(sparring.chooser, Watched)
-    assert len(own.states) == len(own.actions) == len(own.chance) == sum(map(len, sparring.chooser.asked))
+    assert isinstance(sparring.agent, Watched)
+    assert len(own.states) == len(own.actions) == len(own.chance) == sum(map(len, sparring.agent.asked))
     assert record.steps - own.steps == len(record.states) - len(own.states) and own.final is record.final
     assert (record.steps == own.steps) == (share == 0)
     if share != 0.5:
@@ -102,7 +102,7 @@ def test_more_is_met_of_whom_more_is_lost_to() -> None:
 
 def test_rounds_are_drawn_by_the_weights() -> None:
     rng = np.random.default_rng(5)
-    drawn = SparringChooser(Watched(False), [Watched(True)] * 2, 0.5, 8000, rng, np.array([0.9, 0.1]))
+    drawn = SparringAgent(Watched(False), [Watched(True)] * 2, 0.5, 8000, rng, np.array([0.9, 0.1]))
     met = drawn.who[drawn.who != NOBODY]
     assert abs(len(met) / 8000 - 0.5) < 0.03 and abs((met == 0).mean() - 0.9) < 0.03
     payoff = np.arange(8000)

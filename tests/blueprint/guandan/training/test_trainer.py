@@ -12,7 +12,6 @@ import torch
 from safetensors.numpy import save_file
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.choosing import draw_soft
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals
@@ -23,6 +22,7 @@ from blueprint.learning.learner import looking_back
 from blueprint.learning.run import RunLimits, RunManner, train
 from blueprint.networks import export_checkpoint
 from blueprint.protocol import Decisions
+from blueprint.soft_choices import draw_soft
 from games.guandan.rounds.round import GuanDan
 from tests.blueprint.guandan.positions import FAST
 from tests.blueprint.guandan.positions import TINY as SMALL
@@ -119,7 +119,7 @@ def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp
         for slow, fast in zip(learner.mean_network.parameters(), learner.network.parameters(), strict=True)
     )
     # what plays is the mean: its scores are those of the checkpoint's network
-    players = [load_inference(path, critic=False), learner.chooser(0.0, 0.0, trainer.rng).inference]
+    players = [load_inference(path, critic=False), learner.agent(0.0, 0.0, trainer.rng).inference]
     scores: list[list] = [[], []]
 
     def watch(decisions: Decisions) -> np.ndarray:
@@ -151,7 +151,7 @@ def test_the_probability_of_an_action_is_how_often_it_is_drawn() -> None:
 def test_focus_learns_most_from_what_is_in_doubt() -> None:
     trainer = Trainer(SMALL, FAST.replace(focus=2.0, temperature=0.02))
     rng = np.random.default_rng(5)
-    player = trainer.learner.chooser(0.02, 0.05, rng)
+    player = trainer.learner.agent(0.02, 0.05, rng)
     record = play_rounds(deal_rounds(40, np.random.default_rng(2)), [player], Scratch())
     payoff = GuanDan().returns(record.final)[:, 0]
     chance = np.where(np.arange(len(record.chance)) % 2, np.float32(0.3), np.float32(1.0))

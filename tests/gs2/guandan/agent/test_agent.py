@@ -121,7 +121,7 @@ def test_the_same_seed_plays_the_same_round() -> None:
         agent = Gs2Agent(CountBlueprint(), QUICK, np.random.default_rng(seed))
         state = deal(1, np.random.default_rng(11))
         for _ in range(12):
-            advance(state, agent.act(state))
+            advance(state, agent.decide(state).action)
         return state.tobytes()
 
     assert round_of(3) == round_of(3)
@@ -150,8 +150,8 @@ def paired_gain(config, deals: int, seed: int) -> tuple[float, float]:
     base = Gs2Agent(blueprint, "blueprint", rng)
     starts = deal(deals, rng, level=rng.integers(0, 13, deals))
     gains = np.zeros(deals)
-    for side, choosers in enumerate(((agent, base), (base, agent))):
-        played = play_rounds(starts.copy(), choosers, Scratch(), record=False).final
+    for side, agents in enumerate(((agent, base), (base, agent))):
+        played = play_rounds(starts.copy(), agents, Scratch(), record=False).final
         gains += GuanDan().returns(played)[:, side] / 2
     return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(deals))
 

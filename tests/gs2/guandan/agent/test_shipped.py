@@ -77,7 +77,7 @@ def test_presets_play_a_round(name: str, known: bool, networks: Gs2Agent) -> Non
             stages.append(decision.stage)
             move = decision.action
         else:
-            move = other.act(state)
+            move = other.decide(state).action
         advance(state, move)
         past.step()
     assert ("rollout" if agent.config.method == "rollout" else "subgame") in stages, stages

@@ -168,5 +168,5 @@ def test_nested_search_keeps_deals_from_one_decision_to_the_next() -> None:
                 assert len(decision.worlds) == 8
             advance(state, decision.action)
         else:
-            advance(state, base.act(state))
+            advance(state, base.decide(state).action)
     assert shared >= 1

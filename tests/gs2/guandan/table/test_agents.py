@@ -12,7 +12,7 @@ import pytest
 
 from games.guandan.cards import RANKS, unpack
 from games.guandan.rounds.round import legal
-from gs2.guandan.table.agents import FirstAgent, RandomAgent, load_agent
+from gs2.guandan.table.agents import FirstSeat, RandomSeat, load_agent
 from gs2.guandan.table.client.human import HumanAgent
 from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.client.screen import CardFaces
@@ -105,7 +105,7 @@ def test_a_language_model_gets_the_rules_and_its_mistakes_back():
         raise TimeoutError("no model")
 
     assert LanguageAgent(broken).act(observation) == 0
-    assert LanguageAgent(lambda prompt: "??", fallback=RandomAgent()).act(observation) < len(
+    assert LanguageAgent(lambda prompt: "??", fallback=RandomSeat()).act(observation) < len(
         observation.actions
     )
 
@@ -122,7 +122,7 @@ class NoAgent:
 
 
 def test_agents_are_loaded_by_name_by_module_and_by_file(tmp_path):
-    assert isinstance(load_agent("random").agent, RandomAgent)
+    assert isinstance(load_agent("random").agent, RandomSeat)
     assert isinstance(load_agent("human").agent, HumanAgent)
     observation = observations(1)[0]
     agent = load_agent("tests.gs2.guandan.table.test_agents:LastMove")
@@ -211,7 +211,7 @@ def test_an_agent_for_many_seats_is_made_once_where_its_seats_take_turns():
         assert len(made) == instances
 
 
-def test_a_chooser_of_batches_plays_at_the_table():
+def test_an_agent_of_batches_plays_at_the_table():
     calls = []
 
     def strongest(decisions):
@@ -226,7 +226,7 @@ def test_a_chooser_of_batches_plays_at_the_table():
     for observation, answer in zip(seen, answers, strict=True):
         assert 0 <= answer < len(observation.moves)
         assert [answer] == seat.answers([observation])
-    result = play_games([seat, FirstAgent(), seat, FirstAgent()], games=1, seed=2)
+    result = play_games([seat, FirstSeat(), seat, FirstSeat()], games=1, seed=2)
     assert result.wins == (1, 0)
     assert isinstance(seen[0], Observation)
 
@@ -238,7 +238,7 @@ def test_an_agent_of_the_arena_answers_at_a_table(name):
     assert all(0 <= answer < len(one.moves) for answer, one in zip(answers, seen, strict=True))
 
 
-def test_a_chooser_that_chooses_cards_is_asked_for_tribute_at_the_table():
+def test_an_agent_that_chooses_cards_is_asked_for_tribute_at_the_table():
     seen = [one for one in observations(20, stages=("tribute", "back")) if len(one.moves) > 1]
 
     class LastCard:

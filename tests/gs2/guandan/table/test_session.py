@@ -13,7 +13,7 @@ from games.guandan.cards import RANKS
 from games.guandan.notation import action_list
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rules import PRESETS
-from gs2.guandan.table.agents import FirstAgent, RandomAgent
+from gs2.guandan.table.agents import FirstSeat, RandomSeat
 from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.client.visit import ClientConfig, ClientResult, Ending
@@ -236,9 +236,9 @@ def test_the_runner_plays_games_and_reports_them():
         def act(self, observation):
             return "Pair"
 
-    agents = [RandomAgent(np.random.default_rng(1)), FirstAgent()] * 2
+    agents = [RandomSeat(np.random.default_rng(1)), FirstSeat()] * 2
     result = play_games(agents, games=2, seed=5)
-    again = play_games([RandomAgent(np.random.default_rng(1)), FirstAgent()] * 2, games=2, seed=5)
+    again = play_games([RandomSeat(np.random.default_rng(1)), FirstSeat()] * 2, games=2, seed=5)
     assert len(result.games) == 2 and sum(result.wins) == 2
     assert sum(sum(share.values()) for share in result.shares) == result.rounds
     assert sum(timing.count for timing in result.timing) >= result.decisions

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
-from gs2.guandan.table.agents import FirstAgent
+from gs2.guandan.table.agents import FirstSeat
 from gs2.guandan.table.client.client import TableClient
 from gs2.guandan.table.client.visit import ClientConfig, ClientError, ClientResult
 from gs2.guandan.table.hosts import InstantHost, ThreadHost
@@ -58,7 +58,7 @@ class Script:
         )
 
 
-def play(script: Callable[[Script], Awaitable[None]], agent: Any = FirstAgent, **config: Any) -> ClientResult:
+def play(script: Callable[[Script], Awaitable[None]], agent: Any = FirstSeat, **config: Any) -> ClientResult:
     """Return what became of a client; fails if the script did."""
     failures: list[Any] = []
 
@@ -75,7 +75,7 @@ def play(script: Callable[[Script], Awaitable[None]], agent: Any = FirstAgent, *
             port = server.sockets[0].getsockname()[1]
             # a server is woken only where a test asks for it: a busy machine is silent, too
             options = {"linger": 0.1, "silence": 300.0, "patience": 300.0, **config}
-            host = (InstantHost if agent is FirstAgent else ThreadHost)(agent)
+            host = (InstantHost if agent is FirstSeat else ThreadHost)(agent)
             return await TableClient(ClientConfig(f"ws://127.0.0.1:{port}", **options), host).run()
 
     result = asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
@@ -214,7 +214,7 @@ def test_a_server_that_gives_no_seat_or_is_not_there_is_named():
         play(script)
 
     async def nowhere() -> None:
-        await TableClient(ClientConfig("ws://127.0.0.1:1"), InstantHost(FirstAgent)).run()
+        await TableClient(ClientConfig("ws://127.0.0.1:1"), InstantHost(FirstSeat)).run()
 
     with pytest.raises(ClientError, match="cannot connect"):
         asyncio.run(nowhere())
@@ -227,7 +227,7 @@ def test_a_server_that_lets_nobody_in_is_not_always_taken_for_one_with_a_token()
 
         async with serve(lambda socket: None, "127.0.0.1", 0, process_request=refuse) as server:
             port = server.sockets[0].getsockname()[1]
-            client = TableClient(ClientConfig(f"ws://127.0.0.1:{port}"), InstantHost(FirstAgent))
+            client = TableClient(ClientConfig(f"ws://127.0.0.1:{port}"), InstantHost(FirstSeat))
             with pytest.raises(ClientError, match=told):
                 await client.run()
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.server import serve
 
-from gs2.guandan.table.agents import FirstAgent
+from gs2.guandan.table.agents import FirstSeat
 from gs2.guandan.table.client.client import TableClient
 from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.hosts import InstantHost
@@ -35,7 +35,7 @@ def told(*cases: tuple[Any, str], path: str = "", **config: Any) -> list[str]:
             options = {"patience": 300.0, "linger": 0.1, **config}
             url = f"ws://127.0.0.1:{port}{path}"
             with pytest.raises(ClientError) as error:
-                await TableClient(ClientConfig(url, dialect, **options), InstantHost(FirstAgent)).run()
+                await TableClient(ClientConfig(url, dialect, **options), InstantHost(FirstSeat)).run()
             return str(error.value)
 
     async def scenario() -> list[str]:
@@ -123,7 +123,7 @@ def test_a_silent_server_of_the_competition_is_waited_for_but_spoken_of(caplog):
     async def scenario() -> None:
         async with scripted(silent) as port:
             config = ClientConfig(f"ws://127.0.0.1:{port}", "njupt", patience=SILENCE)
-            task = asyncio.create_task(TableClient(config, InstantHost(FirstAgent)).run())
+            task = asyncio.create_task(TableClient(config, InstantHost(FirstSeat)).run())
             while not caplog.records:
                 await asyncio.sleep(0.01)
             assert not task.done()

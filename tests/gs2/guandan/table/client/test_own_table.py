@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from games.guandan.matches.match_game import match_events, read_match
-from gs2.guandan.table.agents import FirstAgent
+from gs2.guandan.table.agents import FirstSeat
 from gs2.guandan.table.client.human import SeatLeft, UndoWanted
 from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig, play_games
 from gs2.guandan.table.client.screen import CardFaces, PlayScreen
@@ -95,9 +95,9 @@ def test_choices_taken_back_lead_to_the_very_situation_before_them_and_change_no
 
 
 def test_the_same_seed_plays_what_the_runner_plays_and_it_is_told_in_the_order_of_play():
-    table, shown = own_table(Scripted(), agents=FirstAgent, seed=9)
+    table, shown = own_table(Scripted(), agents=FirstSeat, seed=9)
     assert table.play()
-    result = play_games([Decided(), FirstAgent(), FirstAgent(), FirstAgent()], seed=9)
+    result = play_games([Decided(), FirstSeat(), FirstSeat(), FirstSeat()], seed=9)
     assert result.games == table.result.games and result.shares == table.result.shares
     text = "\n".join(shown)
     assert text.count("=== round") == table.result.rounds == text.count("round over:")

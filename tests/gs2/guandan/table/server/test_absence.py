@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from websockets.asyncio.client import connect
 
-from gs2.guandan.table.agents import RandomAgent
+from gs2.guandan.table.agents import RandomSeat
 from gs2.guandan.table.client.client import TableClient
 from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.hosts import InstantHost, host_for
@@ -130,7 +130,7 @@ def test_the_clock_of_a_request_begins_once_when_its_client_is_there(decision, r
 
 @with_a_limit
 async def test_the_seat_of_a_killed_client_goes_to_the_fallback_agent_and_the_others_play_on():
-    hosts = {"fallback": InstantHost(RandomAgent)}
+    hosts = {"fallback": InstantHost(RandomSeat)}
     async with table(room={"reconnect": 0.1}, hosts=hosts) as (server, sockets):
         await first_request(sockets)
         server.rooms[1].seats[2].connection.abort()
@@ -227,7 +227,7 @@ async def test_our_client_that_is_not_let_in_again_says_why():
         """Loses the connection at the third decision."""
 
         def __init__(self, server: TableServer) -> None:
-            super().__init__(RandomAgent)
+            super().__init__(RandomSeat)
             self.server, self.asked = server, 0
 
         def answer_now(self, key: Any, observation: Any) -> int:

@@ -13,7 +13,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from games.guandan.matches.match_game import match_events, read_match
-from gs2.guandan.table.agents import RandomAgent
+from gs2.guandan.table.agents import RandomSeat
 from gs2.guandan.table.hosts import InstantHost, ThreadHost
 from gs2.guandan.table.server.place import RoomConfig, TableError, place_agents
 from gs2.guandan.table.server.server import ServerConfig, TableServer
@@ -208,7 +208,7 @@ def test_an_agent_that_fails_or_dawdles_costs_its_seat_a_default_move_and_nobody
             return 0
 
     async def scenario(kind):
-        hosts = {"bad": ThreadHost(kind), "random": InstantHost(RandomAgent)}
+        hosts = {"bad": ThreadHost(kind), "random": InstantHost(RandomSeat)}
         limit = 0.05 if kind is Dawdles else PATIENCE  # a slow machine is late, too
         config = ServerConfig(
             port=0, seed=1, agents=("1:bad", "2:random", "3:random"), room=RoomConfig(decision=limit)

@@ -17,7 +17,7 @@ from websockets.asyncio.client import connect
 
 from games.guandan.matches.match import Match
 from games.guandan.matches.match_game import match_events, read_match
-from gs2.guandan.table.agents import RandomAgent
+from gs2.guandan.table.agents import RandomSeat
 from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server import recording
@@ -53,7 +53,7 @@ async def session(server: TableServer) -> None:
 
 def a_server(folder: Path) -> TableServer:
     config = ServerConfig(dialect="njupt", port=0, seed=1, record=folder, agents=("random",) * 3, games=1)
-    return TableServer(config, {"random": InstantHost(RandomAgent)})
+    return TableServer(config, {"random": InstantHost(RandomSeat)})
 
 
 def test_two_servers_at_once_and_a_third_after_them_leave_each_other_their_records(tmp_path, monkeypatch):
@@ -81,7 +81,7 @@ def test_two_servers_at_once_and_a_third_after_them_leave_each_other_their_recor
 def test_the_runner_leaves_earlier_records_alone(tmp_path):
     for games in (1, 2):
         before = contents(tmp_path)
-        result = play_games([RandomAgent()] * 4, games=games, seed=1, record=tmp_path)
+        result = play_games([RandomSeat()] * 4, games=games, seed=1, record=tmp_path)
         check_kept(before, tmp_path)
         records = [read_match(path) for path in sorted(tmp_path.glob("*.jsonl")) if path.name not in before]
         assert [record.complete for record in records] == [True] * games
@@ -133,7 +133,7 @@ def test_a_full_disk_ends_the_record_and_not_the_game(tmp_path, monkeypatch, cap
             return super().write(bytes(data)[:7])
 
     monkeypatch.setattr(recording, "FileIO", Slow)
-    result = play_games([RandomAgent()] * 4, seed=1, record=tmp_path)
+    result = play_games([RandomSeat()] * 4, seed=1, record=tmp_path)
     assert len(result.games) == 1
     assert [record.message.count("No space left") for record in caplog.records] == [1]
     (path,) = tmp_path.glob("*.jsonl")
@@ -141,7 +141,7 @@ def test_a_full_disk_ends_the_record_and_not_the_game(tmp_path, monkeypatch, cap
     assert len(list(match_events(record))) > 0
     # with room enough, writes that take only a part are gone on with
     monkeypatch.setattr(Slow, "room", 10**9)
-    play_games([RandomAgent()] * 4, seed=1, record=tmp_path / "roomy")
+    play_games([RandomSeat()] * 4, seed=1, record=tmp_path / "roomy")
     (path,) = (tmp_path / "roomy").glob("*.jsonl")
     assert read_match(path).complete
 
@@ -180,7 +180,7 @@ def test_servers_killed_one_after_the_other_leave_whole_lines_and_lose_nothing(t
                 raise
 
     # what a server that was killed before them may have left
-    play_games([RandomAgent()] * 4, seed=1, record=tmp_path)
+    play_games([RandomSeat()] * 4, seed=1, record=tmp_path)
     (path,) = tmp_path.glob("*.jsonl")
     path.write_bytes(path.read_bytes()[:-200])
 

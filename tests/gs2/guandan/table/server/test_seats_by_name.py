@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from websockets.asyncio.client import connect
 
-from gs2.guandan.table.agents import RandomAgent
+from gs2.guandan.table.agents import RandomSeat
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.server import ServerConfig, TableServer
@@ -19,7 +19,7 @@ async def tables(*, agents: tuple[str, ...] = (), **room: float):
     """Yield a server, and a function that connects a client of a name; at the end all are cut off."""
     config = ServerConfig(dialect="njupt", port=0, seed=3, agents=agents, room=RoomConfig(**room))
     sockets = []
-    async with TableServer(config, {name: InstantHost(RandomAgent) for name in agents}) as server:
+    async with TableServer(config, {name: InstantHost(RandomSeat) for name in agents}) as server:
 
         async def arrive(name: str):
             url = server.url.replace("{name}", name)

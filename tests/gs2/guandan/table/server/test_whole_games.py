@@ -12,7 +12,7 @@ import pytest
 from experiments.bench.guandan.table import measure_latency
 from games.guandan.matches.match import MatchOver, Played
 from games.guandan.matches.match_game import match_events, read_match
-from gs2.guandan.table.agents import RandomAgent
+from gs2.guandan.table.agents import RandomSeat
 from gs2.guandan.table.client.client import TableClient
 from gs2.guandan.table.client.visit import ClientConfig
 from gs2.guandan.table.hosts import InstantHost
@@ -100,14 +100,14 @@ def test_four_strangers_play_two_games_and_every_message_fits_the_schemas(dialec
 @pytest.mark.some(2)
 def test_our_clients_play_with_strangers_and_agents_fill_the_seats_that_are_left(dialect, strangers, agents):
     async def scenario():
-        hosts = {name: InstantHost(RandomAgent) for name in agents}
+        hosts = {name: InstantHost(RandomSeat) for name in agents}
         config = ServerConfig(dialect=dialect, port=0, seed=8, agents=agents)
         async with TableServer(config, hosts) as server:
             url, room = server.url.removesuffix("/game/{name}"), None
             tasks = []
             for k in range(4 - strangers - len(agents)):
                 visit = ClientConfig(url, dialect, user=f"c{k}", room=room, linger=0.05)
-                client = TableClient(visit, InstantHost(RandomAgent))
+                client = TableClient(visit, InstantHost(RandomSeat))
                 tasks.append(asyncio.create_task(client.run()))
                 room = await client.seated if dialect == "openguandan" else None
             bots = [

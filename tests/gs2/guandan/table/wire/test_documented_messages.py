@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from games.guandan.rules import PRESETS
 from gs2.commands import guandan as table
-from gs2.guandan.table.agents import RandomAgent, load_agent
+from gs2.guandan.table.agents import RandomSeat, load_agent
 from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.server.lobby import OpenGuanDanLobby
 from gs2.guandan.table.server.place import RoomConfig, TableError
@@ -160,7 +160,7 @@ def files() -> dict[str, str]:
 def test_the_class_of_ten_lines_plays(files, tmp_path, monkeypatch, capsys):
     (tmp_path / "seats.py").write_text(files["seats.py"])
     agent = load_agent(f"{tmp_path / 'seats.py'}:Cautious")
-    result = play_games([agent, RandomAgent(), agent, RandomAgent()], seed=2)
+    result = play_games([agent, RandomSeat(), agent, RandomSeat()], seed=2)
     assert result.rounds > 0
     monkeypatch.syspath_prepend(tmp_path)
     (program,) = (text for name, text in files.items() if name.startswith("program"))
@@ -180,7 +180,7 @@ def test_the_seat_of_a_language_model_asks_and_reads(files, tmp_path, monkeypatc
     monkeypatch.setattr(urllib.request, "urlopen", reply)
     (tmp_path / "llm.py").write_text(files["llm.py"])
     agent = load_agent(f"{tmp_path / 'llm.py'}:Seat")
-    play_games([agent, RandomAgent(), RandomAgent(), RandomAgent()], seed=3)
+    play_games([agent, RandomSeat(), RandomSeat(), RandomSeat()], seed=3)
     assert asked and all("Your hand" in prompt and "Choices:" in prompt for prompt in asked)
 
 

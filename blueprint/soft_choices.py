@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.structured import join
+from blueprint.structured import Columns
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = ["TopChoices", "choose_soft", "draw_soft", "near_best", "soft_shares"]
+__all__ = ["TopChoices", "draw_soft", "near_best", "soft_shares"]
 
 
 @kernel(nogil=True)
@@ -54,21 +54,6 @@ def _choose_soft(
         chance[j] = (1.0 - epsilon) * share + epsilon / (end - start)
 
 
-def choose_soft(
-    values: Array,
-    offsets: NDArray[np.int64],
-    temperature: float,
-    epsilon: float,
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Return the index within its row of one action per row, [n] int64.
-
-    values: [m] of each action. With probability `epsilon` any action of the row, else one drawn from the
-    softmax of values / temperature (the greedy one at temperature 0; the first among equals).
-    """
-    return draw_soft(values, offsets, temperature, epsilon, rng)[0]
-
-
 def draw_soft(
     values: Array,
     offsets: NDArray[np.int64],
@@ -76,7 +61,11 @@ def draw_soft(
     epsilon: float,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return what `choose_soft` does, and the probability of each action it returns, [n] float32."""
+    """Return the index within its row of one action per row, [n] int64, and its probability, [n] float32.
+
+    values: [m] of each action. With probability `epsilon` any action of the row, else one drawn from the
+    softmax of values / temperature (the greedy one at temperature 0; the first among equals).
+    """
     choice = np.zeros(len(offsets) - 1, np.int64)
     chance = np.zeros(len(choice), np.float32)
     _choose_soft(values, offsets, temperature, epsilon, rng.random(len(choice)), choice, chance)
@@ -115,7 +104,7 @@ def soft_shares(
 
 
 @dataclass(frozen=True, eq=False)
-class TopChoices:
+class TopChoices(Columns):
     """What was chosen among, at n decisions.
 
     actions: [n, k] of the game, the best ones in order; where there are fewer, the first again. count: [n]
@@ -126,19 +115,3 @@ class TopChoices:
     count: NDArray[np.int64]
     picked: NDArray[np.int64]
     log_chance: NDArray[np.float32]
-
-    def __len__(self) -> int:
-        """Return the number of decisions."""
-        return len(self.count)
-
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> TopChoices:
-        """Return some of the decisions."""
-        return TopChoices(self.actions[rows], self.count[rows], self.picked[rows], self.log_chance[rows])
-
-    @classmethod
-    def joined(cls, parts: list[TopChoices]) -> TopChoices:
-        """Return the decisions of all parts, in order."""
-        names = ("count", "picked", "log_chance")
-        rest = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
-        k = parts[0].actions.shape[1]
-        return cls(join([part.actions.reshape(-1) for part in parts]).reshape(-1, k), *rest)
