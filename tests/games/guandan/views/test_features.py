@@ -1,4 +1,4 @@
-"""DanZero's inputs and OpenGuanDan's observation against plain twins that read the record of a round."""
+"""DanZero's inputs and OpenGuanDan's observation against plain twins; the rows of listed moves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from games.game import GameError
-from games.guandan.cards import CARD_NAMES, RANKS, make_actions, unpack
+from games.guandan.cards import CARD_NAMES, PASS, RANKS, TYPE_NAMES, make_actions, unpack
 from games.guandan.matches.match import Match
 from games.guandan.notation import action_list, parse_action
 from games.guandan.rounds.round import deal, legal
@@ -24,6 +24,7 @@ from games.guandan.views.features import (
     observations,
     state_features,
 )
+from games.guandan.views.listed_moves import CANONICAL_MOVES, MOVE_SLICES, move_features
 from tests.patience import amount
 from tests.reference.guandan import guandan_features as slow
 from tests.reference.guandan.guandan_match import wild_flags
@@ -129,3 +130,31 @@ def test_bad_requests_are_refused() -> None:
             encode(over)
         with pytest.raises(GameError, match=r"a seat is 0\.\.3"):
             encode(states, 4)
+
+
+def test_a_canonical_list_always_fits() -> None:
+    """The bound on canonical moves is a sum over effects; no random hand comes near it."""
+    longest = max(
+        legal(deal(amount(2000, 400), np.random.default_rng(1), level=level), canonical=True).counts.max()
+        for level in (0, 8)
+    )
+    assert 100 < longest < CANONICAL_MOVES
+
+
+def test_the_features_of_moves_tell_every_two_of_them_apart() -> None:
+    """Cards, type and rank are the move: what no feature tells, no agent can learn."""
+    match, rng = Match(5), np.random.default_rng(5)
+    kinds: set[str] = set()
+    for _ in range(amount(300, 80)):
+        due = match.pending()[0]
+        moves, rows = due.actions, move_features(due.actions)
+        assert len(np.unique(rows, axis=0)) == len(moves) == len(rows)
+        assert np.array_equal(rows[:, MOVE_SLICES["cards"]], action_features(moves))
+        assert np.array_equal(rows[:, MOVE_SLICES["type"]].argmax(1), moves["type"])
+        assert np.array_equal(rows[:, MOVE_SLICES["rank"]].argmax(1), moves["rank"])
+        cards = rows[:, MOVE_SLICES["size"]][:, 0]
+        assert np.array_equal(cards, rows[:, MOVE_SLICES["cards"]].sum(1))
+        assert np.array_equal(cards == 0, moves["type"] == PASS)
+        kinds |= {TYPE_NAMES[kind] for kind in moves["type"]}
+        match.apply(due.seat, int(rng.integers(len(moves))))
+    assert len(kinds) >= 8
