@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.runner import as_json, gs2, one_line
+from tests.commands.runner import as_json, gs2, one_line, ran
 from tests.patience import PATIENCE
 
 
@@ -36,8 +36,7 @@ def test_infosets_are_read_back_as_they_are_written() -> None:
 
 
 def test_solve_without_options_explains_itself_on_leduc() -> None:
-    result = gs2("solve")
-    assert result.exit_code == 0, result.output
+    result = ran("solve")
     for words in ("leduc_poker", "blueprint", "refined", "Histories", "Subgame", "Whole game"):
         assert words in result.stdout
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.runner import gs2
+from tests.commands.runner import ran
 
 SOURCE = """
 from games.research.goofspiel import Goofspiel
@@ -30,8 +30,7 @@ def test_values_are_told_whatever_their_size(size: float, tmp_path: Path) -> Non
     file = tmp_path / "scaled.py"
     file.write_text(SOURCE.format(size=size))
     words = ("solve", f"{file}:Scaled", "--infoset", "P0 | prize 1", "--blueprint", "uniform")
-    result = gs2(*words)
-    assert result.exit_code == 0, result.output
+    result = ran(*words)
     for bid, worth in BIDS.items():
         told = re.search(rf"^bid {bid} .* ([+-][0-9.e+-]+)\s*$", result.stdout, re.M)
         assert told is not None and float(told[1]) == pytest.approx(size * worth), result.stdout
@@ -48,6 +47,5 @@ def test_values_are_told_whatever_their_size(size: float, tmp_path: Path) -> Non
     ],
 )
 def test_a_step_is_told_as_one_and_not_as_a_subgame(method: str, words: str) -> None:
-    result = gs2("solve", "kuhn_poker", "--method", method)
-    assert result.exit_code == 0, result.output
+    result = ran("solve", "kuhn_poker", "--method", method)
     assert words in result.stdout and "Subgame" not in result.stdout
