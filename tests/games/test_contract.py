@@ -33,7 +33,7 @@ SMALL = (
     "goofspiel(cards=2,turns=2)",
     "goofspiel(cards=4,turns=4,points_order=ascending,returns=total_points)",
     "dark_hex(size=2)",
-    "big2(players=2,ranks=3,suits=2,cards=2,opening=holder)",
+    "big2(players=2,ranks=3,suits=2,cards=2,opening=holder,must_play=true)",
     "doudizhu(ranks=1)",
 )
 MORE = (

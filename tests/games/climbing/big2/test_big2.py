@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from cfr.tree import grow
 from cfr.tree_cfr import TreeSolver
 from games import CHANCE, TERMINAL, GameError, Infoset
-from games.check import chi_square_bound
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import NO_PLAY, PLAY_KINDS, play_kinds
 from games.infosets import infoset_at
@@ -458,48 +456,6 @@ def test_a_refusal_tells_why(line: str, why: str) -> None:
     game = Big2(players=2, ranks=3, suits=3, cards=3)
     with pytest.raises(GameError, match=why):
         game.parse_infoset(line)
-
-
-@pytest.mark.parametrize(
-    ("opening", "must_play"), [("lowest", False), ("lowest", True), ("holder", True), ("first", False)]
-)
-def test_hidden_hands_are_drawn_uniformly_from_those_that_agree(opening: str, must_play: bool) -> None:
-    # every deal, followed along a line that is possible in some: what is left is what agrees
-    game = Big2(players=3, ranks=4, suits=2, cards=2, opening=opening, must_play=must_play)
-    states = game.root()
-    for _ in range(8):
-        actions = game.actions(states)
-        states = game.step(states, actions.rows, actions.values)
-    rng = np.random.default_rng(3)
-    tried = 0
-    while tried < 4:
-        state = states[rng.integers(len(states))][None]
-        # all deals beside the one that is played, as long as they allow what happens
-        beside = states[np.all(game.infoset_key(states, 1) == game.infoset_key(state, 1), axis=1)]
-        for _ in range(int(rng.integers(0, 4))):
-            actions = game.actions(state)[0]
-            action = actions[rng.integers(len(actions))]
-            state = game.step(state, np.zeros(1, np.int64), action[None])
-            rows = np.flatnonzero(np.bincount(*_allowed(game, beside, action), minlength=len(beside)))
-            beside = game.step(beside, rows, np.full(len(rows), action))
-            beside = beside[np.all(game.infoset_key(beside, 1) == game.infoset_key(state, 1), axis=1)]
-            if game.player(state)[0] == TERMINAL:
-                break
-        if len(beside) < 2 or game.player(state)[0] == TERMINAL:
-            continue
-        tried += 1
-        ends, _, _ = follow_lines(game, game.sample_histories(infoset_at(game, state, 1), 2000, rng))
-        seen = Counter(end.tobytes() for end in ends)
-        assert set(seen) <= {other.tobytes() for other in beside}
-        expected = 2000 / len(beside)
-        off = sum((seen.get(other.tobytes(), 0) - expected) ** 2 / expected for other in beside)
-        assert off <= chi_square_bound(len(beside) - 1)
-
-
-def _allowed(game: Big2, states: np.ndarray, action: np.uint64) -> tuple[np.ndarray]:
-    """Return the rows of states at which an action is legal, for np.bincount."""
-    actions = game.actions(states)
-    return (actions.rows[actions.values == action],)
 
 
 def test_histories_are_not_drawn_from_what_is_no_infoset() -> None:
