@@ -1,4 +1,4 @@
-"""How the house stands, counted: lines, mechanisms built twice, games named outside their wing, and marks.
+"""How the house stands, counted: lines, mechanisms built twice, games named outside their wing, cycles.
 
     python -m tests.house            the counts, beside the limits that CI does not let grow
     python -m tests.house --names    and what is behind every count
@@ -8,8 +8,7 @@
 
 The counts need nothing but the source, so they can be taken of any commit. `tests/test_architecture.py` holds
 those in `tests/house.json` to their limits, which only fall. A change that needs more lines of a package
-removes others, or raises the limit and says why. Other counts, such as lines of a module or parameters of a
-function, are marks for a review: a file that is one idea may be long, and is not cut in two for a number.
+removes others, or raises the limit and says why.
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -31,13 +29,6 @@ LIMITS = Path(__file__).with_name("house.json")
 PACKAGES = ("games", "cfr", "blueprint", "gs2", "experiments")
 PAPERS = "blueprint/papers"
 """A wing that may be missing, counted apart."""
-MOST_SIBLINGS = 14
-MOST_LINES = 400
-MOST_PARAMETERS = 6
-COMPILED = re.compile(r"njit|jit|intrinsic|type_callable|lower_builtin|overload|vectorize|kernel")
-"""Decorators of functions that Numba compiles, where a wide signature is the kernel's way."""
-CLICK = re.compile(r"command|click\.|group")
-"""Decorators of functions that click calls, where a parameter is an option."""
 HUNDRED = 100
 """Lines that a budget is counted by, so that not every change moves one."""
 MECHANISMS = {
@@ -70,19 +61,6 @@ class Module:
     imports: list[tuple[str, tuple[str, ...], str]] = field(default_factory=list)
     """(module, names, kind) of each import: kind "load", "type" (TYPE_CHECKING) or "lazy" (in a function)."""
 
-    @cached_property
-    def exported(self) -> frozenset[str]:
-        """Names in `__all__`, where it is a plain list."""
-        for node in self.tree.body:
-            if isinstance(node, ast.Assign) and any(
-                isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets
-            ):
-                try:
-                    return frozenset(ast.literal_eval(node.value))
-                except ValueError:
-                    return frozenset()
-        return frozenset()
-
 
 class House:
     """The source under a root, read once; every count is a list of what is behind it."""
@@ -108,14 +86,6 @@ class House:
             "pairs of folders that import each other": self.mutual(),
             "commands that divert by make_context": self.diverting(),
             "imports of the command line by the library": self.commanding(),
-            f"folders with more than {MOST_SIBLINGS} siblings": self.crowded(self.modules),
-            f"test folders with more than {MOST_SIBLINGS} siblings": self.crowded(self.tests),
-            f"modules over {MOST_LINES} lines": self.long(self.modules),
-            f"test modules over {MOST_LINES} lines": self.long(self.tests),
-            f"plain functions with more than {MOST_PARAMETERS} parameters": self.wide(click=False),
-            f"commands with more than {MOST_PARAMETERS} options": self.wide(click=True),
-            "names exported by two modules": self.two_meanings(),
-            "module names in two folders": self.shared_names(),
             "private imports across modules": self.private_imports(self.modules),
             "private imports in tests": self.private_imports(self.tests),
             "import cycles, type-only imports included": self.cycles({"load", "type"}),
@@ -174,8 +144,10 @@ class House:
         return [
             f"{module.path}:{node.lineno}"
             for module in self.modules
-            for node, in_class in _functions(module.tree)
-            if in_class
+            for kind in ast.walk(module.tree)
+            if isinstance(kind, ast.ClassDef)
+            for node in kind.body
+            if isinstance(node, ast.FunctionDef)
             and node.name == "make_context"
             and module.path.stem != "groups"  # the boundary of all
         ]
@@ -190,67 +162,6 @@ class House:
             and module.path.parts[0] != "experiments"
             and module.path.parts[:2] not in (("gs2", "commands"), ("gs2", "cli.py"))
         ]
-
-    def siblings(self, modules: list[Module]) -> dict[str, int]:
-        """Return how many modules and folders of source stand in each folder, `__init__` left out."""
-        found: dict[Path, set[str]] = defaultdict(set)
-        for module in modules:
-            if not module.is_package:
-                found[module.path.parent].add(module.path.name)
-            for folder in module.path.parents[:-2]:
-                found[folder.parent].add(folder.name)
-        return {str(folder): len(names) for folder, names in sorted(found.items())}
-
-    def crowded(self, modules: list[Module]) -> list[str]:
-        """Return the folders with too many siblings."""
-        return [f"{folder}: {n}" for folder, n in self.siblings(modules).items() if n > MOST_SIBLINGS]
-
-    def long(self, modules: list[Module]) -> list[str]:
-        """Return the modules with too many lines."""
-        return [f"{module.path}: {module.lines}" for module in modules if module.lines > MOST_LINES]
-
-    def wide(self, *, click: bool) -> list[str]:
-        """Return the plain functions, or with `click` the commands, with too many parameters."""
-        found = []
-        for module in self.modules:
-            for node, in_class in _functions(module.tree):
-                words = [ast.unparse(decorator).split("(")[0] for decorator in node.decorator_list]
-                is_command = any(CLICK.search(word) for word in words)
-                if any(COMPILED.search(word) for word in words) or is_command != click:
-                    continue
-                arguments = node.args
-                names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-                bound = in_class and "staticmethod" not in words
-                width = len(names) - bound
-                if width > MOST_PARAMETERS:
-                    found.append(f"{module.path}:{node.lineno} {node.name}: {width}")
-        return found
-
-    def two_meanings(self) -> list[str]:
-        """Return the classes and functions of one name that two modules each define and export.
-
-        A command is named by the word that is typed, mostly that of the function it calls: it does not count.
-        """
-        places: dict[str, list[str]] = defaultdict(list)
-        for module in self.modules:
-            for node in module.tree.body:
-                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                    is_command = any(CLICK.search(ast.unparse(word)) for word in node.decorator_list)
-                    if node.name in module.exported and not is_command:
-                        places[node.name].append(f"{module.path}:{node.lineno}")
-        return [
-            f"{name}: {', '.join(found)}"
-            for name, found in sorted(places.items())
-            if len({place.partition(":")[0] for place in found}) > 1
-        ]
-
-    def shared_names(self) -> list[str]:
-        """Return the names of modules that stand in two folders; wings of a package may be called alike."""
-        places: dict[str, list[str]] = defaultdict(list)
-        for module in self.modules:
-            if not module.is_package:
-                places[module.path.stem].append(str(module.path.parent))
-        return [f"{name}: {', '.join(found)}" for name, found in sorted(places.items()) if len(found) > 1]
 
     def private_imports(self, modules: list[Module]) -> list[str]:
         """Return what modules take from each other though its name starts with an underscore."""
@@ -284,25 +195,14 @@ class House:
                 if not names and target in edges:
                     edges[module.name].add(target)
             edges[module.name].discard(module.name)
-        return [" <-> ".join(sorted(group)) for group in _circles(edges) if len(group) > 1]
+        return [" <-> ".join(sorted(group)) for group in _circles(edges)]
 
 
 def strict_errors(root: Path) -> dict[str, int]:
     """Return the errors of `mypy --strict` by folder of `TYPED`; raise RuntimeError if mypy cannot run."""
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "mypy",
-            "--strict",
-            "--no-error-summary",
-            "--hide-error-context",
-            "--no-pretty",
-        ],
-        capture_output=True,
-        text=True,
-        cwd=root,
-    )
+    options = ["--strict", "--no-error-summary", "--hide-error-context", "--no-pretty"]
+    command = [sys.executable, "-m", "mypy", *options]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=root)
     if run.returncode not in (0, 1):
         raise RuntimeError(f"mypy ended with {run.returncode}: {run.stderr.strip() or run.stdout.strip()}")
     counts: Counter[str] = Counter(dict.fromkeys(TYPED, 0))
@@ -377,56 +277,21 @@ def _imports(nodes: list[ast.stmt], kind: str) -> Iterator[tuple[str, tuple[str,
                         yield from _imports(inner.body, kind)
 
 
-def _functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
-    """Yield every function with whether it is a method; statements are walked, expressions hold none."""
-    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
-    while waiting:
-        parent, is_class = waiting.pop()
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            for node in getattr(parent, block, ()):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                    yield node, is_class
-                waiting.append((node, isinstance(node, ast.ClassDef)))
-
-
 def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__")
 
 
 def _circles(edges: dict[str, set[str]]) -> list[set[str]]:
-    """Return the strongly connected components (Kosaraju), without recursion."""
-    order: list[str] = []
-    seen: set[str] = set()
-    for start in edges:
-        stack = [(start, iter(sorted(edges[start])))] if start not in seen else []
-        seen.add(start)
-        while stack:
-            name, rest = stack[-1]
-            onward = next((other for other in rest if other not in seen), None)
-            if onward is None:
-                order.append(name)
-                stack.pop()
-            else:
-                seen.add(onward)
-                stack.append((onward, iter(sorted(edges[onward]))))
-    back: dict[str, set[str]] = {name: set() for name in edges}
+    """Return the groups of two or more that all lead to each other."""
+    onward: dict[str, set[str]] = {}
     for name, others in edges.items():
-        for other in others:
-            back[other].add(name)
-    groups: list[set[str]] = []
-    placed: set[str] = set()
-    for start in reversed(order):
-        if start in placed:
-            continue
-        group, waiting = set(), [start]
+        waiting, onward[name] = [*others], set[str]()
         while waiting:
-            name = waiting.pop()
-            if name not in placed:
-                placed.add(name)
-                group.add(name)
-                waiting += back[name]
-        groups.append(group)
-    return groups
+            if (other := waiting.pop()) not in onward[name]:
+                onward[name].add(other)
+                waiting += edges[other]
+    groups = ({name, *(o for o in onward[name] if name in onward[o])} for name in edges)
+    return [set(group) for group in {frozenset(group) for group in groups} if len(group) > 1]
 
 
 def main() -> int:
@@ -447,13 +312,9 @@ def main() -> int:
     allowed = limits() if LIMITS.is_file() else dict(counts)
     width = max(map(len, counts))
     for what, count in counts.items():
-        print(f"{what:{width}}  {count:4}  {f'limit {allowed[what]}' if what in allowed else 'a mark'}")
+        print(f"{what:{width}}  {count:4}  {f'limit {allowed[what]}' if what in allowed else 'no limit'}")
         for line in found.get(what, []) if options.names else []:
             print(f"    {line}")
-    if options.names:
-        print("siblings in each folder")
-        for folder, n in house.siblings(house.modules + house.tests).items():
-            print(f"    {folder}: {n}")
     over = [what for what, count in counts.items() if count > allowed.get(what, count)]
     if options.write:
         kept = {what: min(counts[what], limit) for what, limit in allowed.items() if what in counts}

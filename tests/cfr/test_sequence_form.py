@@ -99,18 +99,6 @@ def test_private_cards_under_one_public_history_form_one_bundle() -> None:
     assert layout.n_cells == 4080
 
 
-def test_the_layout_does_not_change_what_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = tree_of("leduc")
-    usual = Solver(tree, "dcfr")
-    monkeypatch.setattr(layouts, "MAX_FILL", 0.0)
-    monkeypatch.setattr(layouts, "UNIT_SIZE", 4)
-    other = Solver(tree, "dcfr")
-    assert len(other.form.layout.sides[0].bundle) != len(usual.form.layout.sides[0].bundle)
-    usual.run(20)
-    other.run(20)
-    np.testing.assert_allclose(other.average_policy(), usual.average_policy(), atol=1e-9)
-
-
 @pytest.mark.parametrize("source", ["leduc", "goofspiel(cards=4)", 3])
 @pytest.mark.parametrize("name", ["cfr+", "pdcfr+"])
 @pytest.mark.some(3)

@@ -39,21 +39,62 @@ RULES = re.compile(
 )
 """Some word of a sentence that states a rule, or what is there instead."""
 
-NUMBERS = ("", "0", "-1", "1e3", "nan", "inf", "-inf", "1e400", "0x10", "½", "٣", " 1", "10_0", "--", "one")
-HUGE = ("9223372036854775807", "9223372036854775808", "100000000000000000000")
-TEXTS = (
-    *("", " ", "x" * 3000, "🂡", "\u202egs2", "a\nb", "'; rm", "%s%n", "../..", "[bold]x", "\udcff", "-"),
-    *("=",),
+LISTED = """
+NUMBERS         '' 0 -1 1e3 nan inf -inf 1e400 0x10 ½ ٣ 10_0 -- one
+HUGE            9223372036854775807 9223372036854775808 100000000000000000000
+TEXTS           '' 🂡 %s%n ../.. [bold]x - =
+GAMES           kuhn_poker kuhn_poker leduc_poker liars_dice(sides=2) goofspiel(cards=3,turns=2) kuhn_pokr
+GAMES           liars_dice( liars_dice(sides=) liars_dice(sides=2 liars_dice(sides=0) liars_dice(=2) () )( :
+GAMES           liars_dice(sides=100000000000000000000) liars_dice(sides=2,sides=2) leduc_poker()
+GAMES           leduc_poker(ranks=NaN) goofspiel_5_random_3(cards=4) openspiel: openspiel:nope guandan
+GAMES           openspiel:kuhn_poker openspiel:tic_tac_toe( nothing.py:Game garbage.bin:Game folder:x
+AGENTS          random greedy first gredy blueprint@ gs2- gs2: gs2:deadline gs2:deadline=-1 gs2:nothing=1 :: @
+AGENTS          gs2-fast@missing.safetensors gs2@garbage.bin garbage.bin folder missing.py:A garbage.bin:A
+AGENTS          json:JSONDecoder no.module:A missing.safetensors empty.safetensors
+SPECS           uniform cfr:5 cfr: cfr:-1 cfr:1e3 cfr:1000000001 cfr+:99999999999999999999999 dmc:5 dcfr:٣
+SPECS           noise:0.5 noise:nan noise:2 network:0 good.npz garbage.bin empty folder missing.npz other.npz
+SPECS           empty.safetensors
+FILES           good.npz garbage.bin empty folder missing missing/below closed /dev/null record.jsonl new.out
+FILES           neu→.out good.npz/below / . empty.safetensors grid
+game            kuhn_poker kuhn_pokr liars_dice( guandan ''
+older           big2 guandan kuhn_pokr ''
+method          gs2+ gs2-d maxmargin gs3 0-klss -klss 99999-klss mirror-descent path gs2-d:k=1 gs2-d:k=
+method          gs2-r:k=1,gadget=resolve gs2-d:k=99999999999999999999 gs2+:nothing=1 9999999999999999999-klss
+methods         gs2+ gs2-d:k=1 gs2-d:k= gs2-d:k=0 gs2-d:nothing=1 : gs2-d:k=nan
+modes           nested independent sideways
+games           kuhn_poker kuhn_pokr liars_dice( ''
+generator       all random diverse clusters nearest garbage.bin:f missing.py:f
+gadget          unsafe resolve maxmargin reach-maxmargin path armour
+leaf            exact value rollout continuations multi-valued play-on leaves
+variant         cfr cfr+ dcfr pcfr+ cfr++
+solver          cfr lp anchored mirror-descent simplex
+certificate     none margin anchored shared path statistical sealed
+source          follow duel garbage.bin empty folder missing
+name            quick fast standard nothing
+presets         fast nothing
+level           2 A 11 T t joker
+rules           ruling njupt paper house
+url             ws://127.0.0.1:1 ws:// http://127.0.0.1:1 127.0.0.1 ws://[ ws://127.0.0.1:999999
+host            127.0.0.1 localhost 256.1.1.1 ::1 nowhere.invalid 0.0.0.0
+token           secret '' ünïcode
+settings        rounds=4 rounds= =4 rounds=nan nothing=1 rounds=-1 rounds=1e99 passes=x =
+sizes           state=16 state=0 state=-1 state=1e99 nothing=1 state
+device          cpu cuda:99 tpu cuda:x
+grep            K ( [ * \\ (?P<a
+tried           trace=0.9 trace= nothing=1 trace=nan
+variant_name    standard nothing
+"""
+"""Values of parameters, by the parameter's name or, in capitals, by kind; '' is the empty one."""
+WORDS: dict[str, list[str]] = {}
+for _name, *_values in map(str.split, LISTED.strip().splitlines()):
+    WORDS.setdefault(_name, []).extend("" if value == "''" else value for value in _values)
+NUMBERS, HUGE, TEXTS, GAMES, AGENTS, SPECS, FILES = (
+    WORDS.pop(kind) for kind in ("NUMBERS", "HUGE", "TEXTS", "GAMES", "AGENTS", "SPECS", "FILES")
 )
-GAMES = (
-    *("kuhn_poker", "kuhn_poker", "leduc_poker", "liars_dice(sides=2)", "goofspiel(cards=3,turns=2)"),
-    *("kuhn_pokr", "liars_dice(", "liars_dice(sides=)", "liars_dice(sides=2", "liars_dice(sides=0)", "()"),
-    *(")(", "liars_dice(sides=100000000000000000000)", "liars_dice(sides=2,sides=2)", "liars_dice(=2)"),
-    *("leduc_poker()", "leduc_poker(ranks=NaN)", "goofspiel_5_random_3(cards=4)", "openspiel:"),
-    *("openspiel:nope", "guandan", "openspiel:kuhn_poker", "openspiel:tic_tac_toe(", "nothing.py:Game"),
-    *("garbage.bin:Game", "folder:x", ":"),
-)
-INFOSETS = (
+NUMBERS.append(" 1")
+TEXTS += [" ", "x" * 3000, "\u202egs2", "a\nb", "'; rm", "\udcff"]
+FILES.append("x" * 300)
+INFOSETS = [
     "P0 holds K",
     "P1 holds Ks | raise",
     "P0 holds",
@@ -62,120 +103,31 @@ INFOSETS = (
     "| |",
     "P0 holds K |",
     "P-1",
+]
+WORDS |= {"text": INFOSETS, "words": AGENTS, "against": AGENTS, "fallback": AGENTS}
+WORDS |= {"spec": SPECS, "policy": SPECS, "blueprint": SPECS, "blueprints": SPECS, "agent": [*SPECS, *AGENTS]}
+WORDS["source"].append('{"level": 1}')
+WORDS["token"].append("a b")
+TINY = (
+    "--minutes 0 --rounds 1 --against greedy --evaluate-minutes 0 --threads 1 --set rounds=4 --set batch=64 "
+    "--network state=16 --network blocks=1 --network action=16 --network critic=16"
 )
-AGENTS = (
-    *("random", "greedy", "first", "gredy", "blueprint@", "gs2-", "gs2:", "gs2:deadline"),
-    *("gs2:deadline=-1", "gs2:nothing=1", "gs2-fast@missing.safetensors", "gs2@garbage.bin", "garbage.bin"),
-    *("folder", "missing.py:A", "garbage.bin:A", "json:JSONDecoder", "no.module:A", "::", "@"),
-    *("missing.safetensors", "empty.safetensors"),
-)
-SPECS = (
-    *("uniform", "cfr:5", "cfr:", "cfr:-1", "cfr:1e3", "cfr:1000000001", "cfr+:99999999999999999999999"),
-    *("dmc:5", "noise:0.5", "noise:nan", "noise:2", "network:0", "good.npz", "garbage.bin", "empty"),
-    *("folder", "missing.npz", "other.npz", "empty.safetensors", "dcfr:٣"),
-)
-FILES = (
-    *("good.npz", "garbage.bin", "empty", "folder", "missing", "missing/below", "closed", "x" * 300),
-    *("/dev/null", "record.jsonl", "new.out", "neu→.out", "good.npz/below", "/", ".", "empty.safetensors"),
-    *("grid",),
-)
-SETTINGS = (
-    "rounds=4",
-    "rounds=",
-    "=4",
-    "rounds=nan",
-    "nothing=1",
-    "rounds=-1",
-    "rounds=1e99",
-    "passes=x",
-    "=",
-)
-WORDS: dict[str, tuple[str, ...]] = {
-    "text": INFOSETS,
-    "spec": SPECS,
-    "policy": SPECS,
-    "blueprint": SPECS,
-    "blueprints": SPECS,
-    "words": AGENTS,
-    "agent": (*SPECS, *AGENTS),
-    "game": ("kuhn_poker", "kuhn_pokr", "liars_dice(", "guandan", ""),
-    "older": ("big2", "guandan", "kuhn_pokr", ""),
-    "against": AGENTS,
-    "fallback": AGENTS,
-    "method": (
-        "gs2+",
-        "gs2-d",
-        "maxmargin",
-        "gs3",
-        "0-klss",
-        "-klss",
-        "99999-klss",
-        "mirror-descent",
-        "path",
-        "gs2-d:k=1",
-        "gs2-d:k=",
-        "gs2-r:k=1,gadget=resolve",
-        "gs2-d:k=99999999999999999999",
-        "gs2+:nothing=1",
-        "9999999999999999999-klss",
-    ),
-    "methods": ("gs2+", "gs2-d:k=1", "gs2-d:k=", "gs2-d:k=0", "gs2-d:nothing=1", ":", "gs2-d:k=nan"),
-    "modes": ("nested", "independent", "sideways"),
-    "games": ("kuhn_poker", "kuhn_pokr", "liars_dice(", ""),
-    "generator": ("all", "random", "diverse", "clusters", "nearest", "garbage.bin:f", "missing.py:f"),
-    "gadget": ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path", "armour"),
-    "leaf": ("exact", "value", "rollout", "continuations", "multi-valued", "play-on", "leaves"),
-    "variant": ("cfr", "cfr+", "dcfr", "pcfr+", "cfr++"),
-    "solver": ("cfr", "lp", "anchored", "mirror-descent", "simplex"),
-    "certificate": ("none", "margin", "anchored", "shared", "path", "statistical", "sealed"),
-    "source": ("follow", "duel", "garbage.bin", "empty", "folder", "missing", '{"level": 1}'),
-    "name": ("quick", "fast", "standard", "nothing"),
-    "presets": ("fast", "nothing"),
-    "level": ("2", "A", "11", "T", "t", "joker"),
-    "rules": ("ruling", "njupt", "paper", "house"),
-    "url": (
-        "ws://127.0.0.1:1",
-        "ws://",
-        "http://127.0.0.1:1",
-        "127.0.0.1",
-        "ws://[",
-        "ws://127.0.0.1:999999",
-    ),
-    "host": ("127.0.0.1", "localhost", "256.1.1.1", "::1", "nowhere.invalid", "0.0.0.0"),
-    "token": ("secret", "", "ünïcode", "a b"),
-    "settings": SETTINGS,
-    "sizes": ("state=16", "state=0", "state=-1", "state=1e99", "nothing=1", "state"),
-    "device": ("cpu", "cuda:99", "tpu", "cuda:x"),
-    "grep": ("K", "(", "[", "*", "\\", "(?P<a"),
-    "tried": ("trace=0.9", "trace=", "nothing=1", "trace=nan"),
-    "variant_name": ("standard", "nothing"),
-}
-TRAIN = (
-    *("--minutes", "0", "--rounds", "1", "--against", "greedy", "--evaluate-minutes", "0", "--threads", "1"),
-    *("--set", "rounds=4", "--set", "batch=64", "--network", "state=16", "--network", "blocks=1"),
-    *("--network", "action=16", "--network", "critic=16"),
-)
-SMALL: dict[str, tuple[str, ...]] = {
-    "match": ("--pairs", "1", "--processes", "1"),
-    "ladder": ("--pairs", "1", "--processes", "1"),
-    "match kuhn_poker": ("--pairs", "1"),
-    "match doudizhu": ("--pairs", "1"),
-    "ladder kuhn_poker": ("--pairs", "1"),
-    "train kuhn_poker": (
-        *("-o", "net.safetensors", "--decisions", "1", "--set", "width=8", "--set", "episodes=4"),
-    ),
-    "train doudizhu": (
-        *("-o", "ddz", "--decisions", "1", "--set", "rounds=4", "--set", "state=16"),
-        *("--set", "action=8", "--set", "critic=8"),
-    ),
-    "gate": ("--pairs", "100", "--batch", "100", "--processes", "1"),
-    "exploit": ("--minutes", "0.001", "--games", "2"),
-    "train": TRAIN,
-    "train guandan": ("-o", "run", *TRAIN),
-    "serve": ("--port", "0", "--grace", "0"),
-    "play": ("--server", "ws://127.0.0.1:1"),
-    "web": ("--port", "0", "--no-open", "--data", "tables"),
-    "experiment refine": ("--game", "kuhn_poker", "--iterations", "2", "--seeds", "1", "--workers", "1"),
+SMALL = {
+    "match": "--pairs 1 --processes 1",
+    "ladder": "--pairs 1 --processes 1",
+    "match kuhn_poker": "--pairs 1",
+    "match doudizhu": "--pairs 1",
+    "ladder kuhn_poker": "--pairs 1",
+    "train kuhn_poker": "-o net.safetensors --decisions 1 --set width=8 --set episodes=4",
+    "train doudizhu": "-o ddz --decisions 1 --set rounds=4 --set state=16 --set action=8 --set critic=8",
+    "gate": "--pairs 100 --batch 100 --processes 1",
+    "exploit": "--minutes 0.001 --games 2",
+    "train": TINY,
+    "train guandan": f"-o run {TINY}",
+    "serve": "--port 0 --grace 0",
+    "play": "--server ws://127.0.0.1:1",
+    "web": "--port 0 --no-open --data tables",
+    "experiment refine": "--game kuhn_poker --iterations 2 --seeds 1 --workers 1",
 }
 """Budgets that a line starts with; what is drawn comes after them and counts."""
 BUDGETS = frozenset(
@@ -225,7 +177,7 @@ class Drawn:
     def line(self) -> list[str]:
         """Return the words of a command line."""
         path, command = self.one(COMMANDS)
-        words = [*path, *SMALL.get(" ".join(path), ())]
+        words = [*path, *SMALL.get(" ".join(path), "").split()]
         if self.chance(0.02):
             words[0] = self.one((words[0][:-1] + "x", "", "--nothing", *TEXTS))
         after: list[str] = []

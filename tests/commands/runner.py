@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from gs2.cli import main
 
-__all__ = ["TINY", "as_json", "gs2", "one_line", "refused"]
+__all__ = ["TINY", "as_json", "gs2", "one_line", "ran", "refused"]
 
 TINY = (
     *("--set", "rounds=4", "--set", "batch=64", "--threads", "1", "--evaluate-minutes", "0"),
@@ -21,6 +21,13 @@ TINY = (
 def gs2(*words: object) -> Result:
     """Return what `gs2 WORDS…` prints and how it ends."""
     return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def ran(*words: object) -> Result:
+    """Return what a command that must succeed prints."""
+    result = gs2(*words)
+    assert result.exit_code == 0, (words, result.output, result.exception)
+    return result
 
 
 def refused(*words: object) -> str:
@@ -41,6 +48,4 @@ def one_line(*words: object) -> str:
 
 def as_json(*words: object) -> Any:
     """Return what a command that must succeed prints as JSON."""
-    result = gs2(*words, "--json")
-    assert result.exit_code == 0, (words, result.output, result.exception)
-    return json.loads(result.stdout)
+    return json.loads(ran(*words, "--json").stdout)

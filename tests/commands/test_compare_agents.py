@@ -16,15 +16,14 @@ import pytest
 
 from gs2.commands.matches.compare_agents import verdict
 from gs2.play import ladder
-from tests.commands.runner import as_json, gs2, refused
+from tests.commands.runner import as_json, gs2, ran, refused
 from tests.patience import PATIENCE
 
 ONE = ("--processes", "1")
 
 
 def test_a_match_says_who_is_stronger_and_by_how_much() -> None:
-    result = gs2("match", "greedy", "random", "--pairs", "100", *ONE)
-    assert result.exit_code == 0, result.output
+    result = ran("match", "greedy", "random", "--pairs", "100", *ONE)
     for words in (
         *("greedy against random", "levels a round", "games won", "+3 / +2 / +1", "a second"),
         *("greedy is the stronger one", "100 pairs of games on the same chance"),
@@ -34,8 +33,7 @@ def test_a_match_says_who_is_stronger_and_by_how_much() -> None:
 
 @pytest.mark.parametrize("words", [("--pairs", "1"), ("--whole", "--pairs", "1")])
 def test_on_a_few_deals_it_stays_open_who_is_stronger(words: tuple[str, ...]) -> None:
-    result = gs2("match", "greedy", "random", *words, *ONE)
-    assert result.exit_code == 0, result.output
+    result = ran("match", "greedy", "random", *words, *ONE)
     said = f"No winner yet: a verdict takes 100, and there are {words[-1]}. Raise --pairs."
     assert said in result.stdout
     assert ("whole games won less lost" in result.stdout) == ("--whole" in words)

@@ -19,7 +19,7 @@ from safetensors.numpy import save
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from cfr.policies.policy import PolicyError, load_policy
-from tests.commands.runner import TINY, gs2
+from tests.commands.runner import TINY, gs2, ran
 from tests.patience import amount
 
 ONE = ("--processes", "1")
@@ -31,17 +31,17 @@ WRONG: tuple[Any, ...] = (None, -1, 1e308, float("nan"), "x" * 40, [], {}, True,
 def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a good file of every kind that commands read."""
     place = tmp_path_factory.mktemp("originals")
-    assert gs2("blueprint", "kuhn_poker", "--iterations", "10", "-o", str(place / "p.npz")).exit_code == 0
-    assert gs2("train", "--minutes", "0", *TINY, "-o", str(place / "run")).exit_code == 0
+    ran("blueprint", "kuhn_poker", "--iterations", "10", "-o", str(place / "p.npz"))
+    ran("train", "--minutes", "0", *TINY, "-o", str(place / "run"))
     words = ("match", "greedy", "random", "--pairs", "3", *ONE)
-    assert gs2(*words, "-o", str(place / "m.jsonl")).exit_code == 0
+    ran(*words, "-o", str(place / "m.jsonl"))
     shutil.copytree("experiments/results/rows/closures", place / "rows")
     record = ("guandan", "play-random", "--record", str(place / "record.jsonl"))
-    assert gs2(*record).exit_code == 0
+    ran(*record)
     from gs2.guandan.position_solver import example_positions
 
     rounds = ("match", "--game", "leduc_poker", "uniform", "uniform", "--pairs", "2")
-    assert gs2(*rounds, "--records", str(place / "rounds.jsonl")).exit_code == 0
+    ran(*rounds, "--records", str(place / "rounds.jsonl"))
     (place / "position.json").write_text(json.dumps(example_positions()["follow"]["position"]))
     return place
 

@@ -20,7 +20,7 @@ from cfr.policies.policy import load_policy, load_state
 from experiments.refinement.rows import read_rows
 from games.support.locks import hold
 from gs2.commands.common import SEED, FiniteRange
-from tests.commands.runner import TINY, gs2, one_line
+from tests.commands.runner import TINY, gs2, one_line, ran
 from tests.commands.tree import COMMANDS
 from tests.patience import amount
 
@@ -175,8 +175,7 @@ def test_a_better_network_passes_the_gate_is_exported_and_goes_on_from_the_deals
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words = ("gate", SHIPPED, "--against", "random", *LEAST, *ONE, "--json")
-    whole = gs2(*words, "--export", "better.safetensors")
-    assert whole.exit_code == 0, whole.output
+    whole = ran(*words, "--export", "better.safetensors")
     gate = read_checkpoint(Path("better.safetensors"))[1]["gate"]
     assert gate["verdict"] == "better" and gate["low"] > 0
     [kept] = Path("runs").glob("gate-*.jsonl")

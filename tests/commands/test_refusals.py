@@ -1,13 +1,15 @@
-"""Command lines that cannot be: refused with the rule and the next step, before anything is written."""
+"""Command lines that cannot be: refused with the rule and the next step, also by modules run alone."""
 
 from __future__ import annotations
 
+import ast
 import shlex
 from pathlib import Path
 
 import pytest
 
 from tests.commands.runner import one_line, refused
+from tests.forked import run_module
 
 IN_ONE_LINE = [
     ("games 'liars_dice(sides=0)'", "sides must be an integer in"),
@@ -143,3 +145,43 @@ def test_what_cannot_be_is_refused_with_the_next_step(
     assert says in refused(*shlex.split(words))
     # what contradicts a recipe is found once the run has its folder
     assert [path.name for path in tmp_path.rglob("*")] == ["x"] * ("personas" in words)
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def alone() -> list[str]:
+    """Return the modules of experiments and studies that run by themselves."""
+    found = []
+    for path in sorted([*(ROOT / "experiments").rglob("*.py"), *(ROOT / "studies").rglob("*.py")]):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.If) and "__main__" in ast.unparse(node.test):
+                found.append(".".join(path.relative_to(ROOT).with_suffix("").parts))
+                assert ast.unparse(node.body[-1]).startswith("run_alone("), f"{path}: no boundary"
+    return found
+
+
+def test_every_module_that_runs_by_itself_has_the_boundary() -> None:
+    assert len(alone()) >= 6
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "says"),
+    [
+        ("studies.steps_by_depth", ("--game", "no_such_game"), "no_such_game"),
+        ("studies.steps_by_depth", ("--game", "kuhn_poker", "--blueprint", "what:3"), "what:3"),
+        ("experiments.guandan.learning_curve", ("-o", "/proc/none/x"), "/proc/none"),
+    ],
+)
+@pytest.mark.some(1)
+def test_what_is_refused_is_one_line(module: str, words: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    done = run_module(module, "-o", str(tmp_path), *words)
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("gs2: ") and says in line
+
+
+def test_its_help_names_the_module() -> None:
+    done = run_module("studies.steps_by_depth", "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: python -m studies.steps_by_depth")

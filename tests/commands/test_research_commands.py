@@ -1,10 +1,11 @@
-"""The commands of the research games, as a person types them."""
+"""The commands of research games and of Gambit files, as a person types them; the tables of `gs2 solve`."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.runner import as_json, gs2, one_line
+from tests.commands.runner import as_json, gs2, one_line, ran
 from tests.patience import PATIENCE
 
 
@@ -36,8 +37,7 @@ def test_infosets_are_read_back_as_they_are_written() -> None:
 
 
 def test_solve_without_options_explains_itself_on_leduc() -> None:
-    result = gs2("solve")
-    assert result.exit_code == 0, result.output
+    result = ran("solve")
     for words in ("leduc_poker", "blueprint", "refined", "Histories", "Subgame", "Whole game"):
         assert words in result.stdout
 
@@ -160,3 +160,89 @@ def test_an_unknown_command_is_answered_with_near_ones() -> None:
     result = gs2("sovle")
     assert result.exit_code == 2
     assert "solve" in result.stderr
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+POKER, SEXES = f"gambit:{EXAMPLES / 'poker.efg'}", f"gambit:{EXAMPLES / 'sexes.nfg'}"
+
+
+def test_a_file_is_counted_sized_solved_and_measured(tmp_path: Path) -> None:
+    row = as_json("games", POKER)
+    assert (row["title"], row["player_labels"]) == ("One-card poker", ["Alice", "Bob"])
+    assert (row["histories"], row["infosets"]) == (11, [2, 1])
+    assert as_json("games", POKER, "--size")["histories"]["mean"] == 11
+    assert gs2("infosets", POKER).stdout.splitlines() == ["P0 king", "P0 queen", "P1 raised"]
+    policy = str(tmp_path / "poker.npz")
+    solved = as_json("blueprint", POKER, "--iterations", "2000", "-o", policy)
+    assert solved["value"] == pytest.approx(1 / 3, abs=1e-3)
+    measured = as_json("exploitability", POKER, policy)
+    assert measured["exploitability"] == pytest.approx(solved["exploitability"], abs=1e-12)
+
+
+def test_a_general_sum_file_is_solved_without_a_promise_and_refused_for_search() -> None:
+    assert "do not sum to zero" in gs2("games", SEXES).stdout
+    solved = gs2("blueprint", SEXES, "--iterations", "300", "--json")
+    assert "no guarantee: with payoffs that do not sum to zero" in solved.stderr
+    found = json.loads(solved.stdout)
+    assert found["exploitability"] < 1e-3 and len(found["values"]) == 2
+    refused = gs2("solve", SEXES)
+    assert refused.exit_code == 2 and refused.exception is not None
+    assert "must sum to zero to be searched" in str(refused.exception) + refused.stderr
+
+
+def test_values_of_a_shifted_game_say_how_to_read_them(tmp_path: Path) -> None:
+    path = tmp_path / "constant.nfg"
+    path.write_text('NFG 1 R "" { "A" "B" } { 2 1 }\n1 9 6 4\n')
+    for words in (("games",), ("blueprint",), ("exploitability", "uniform")):
+        shown = gs2(words[0], f"gambit:{path}", *words[1:])
+        assert "constant sum, shifted to sum to zero: add 5" in " ".join(shown.stdout.split()), shown.output
+    assert as_json("exploitability", f"gambit:{path}", "uniform")["shift"] == 5
+
+
+def test_three_players_of_openspiel_are_measured() -> None:
+    pytest.importorskip("pyspiel")
+    found = as_json("exploitability", "openspiel:kuhn_poker(players=3)", "uniform")
+    assert len(found["values"]) == 3 and sum(found["values"]) == pytest.approx(0, abs=1e-9)
+    assert found["nash_conv"] == pytest.approx(sum(found["gains"]))
+
+
+SOURCE = """
+from games.research.goofspiel import Goofspiel
+
+class Scaled(Goofspiel):
+    def __init__(self):
+        super().__init__(cards=3)
+        low, high = self.payoff_range
+        self.payoff_range = {size} * low, {size} * high
+
+    def returns(self, states):
+        return {size} * super().returns(states)
+"""
+BIDS = {1: 0.5, 2: 0.0, 3: -0.5}
+"""What the bids on the first prize, 1, are worth of the payoffs if everything else is chosen uniformly."""
+
+
+@pytest.mark.parametrize("size", [1e-6, 3e-5, 1.0, 1e5])
+def test_values_are_told_whatever_their_size(size: float, tmp_path: Path) -> None:
+    file = tmp_path / "scaled.py"
+    file.write_text(SOURCE.format(size=size))
+    words = ("solve", f"{file}:Scaled", "--infoset", "P0 | prize 1", "--blueprint", "uniform")
+    result = ran(*words)
+    for bid, worth in BIDS.items():
+        told = re.search(rf"^bid {bid} .* ([+-][0-9.e+-]+)\s*$", result.stdout, re.M)
+        assert told is not None and float(told[1]) == pytest.approx(size * worth), result.stdout
+    assert not re.search(r"[+-]\d\.\de-(?:0[9]|[1-9]\d)", result.stdout), "no errors of rounding"
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("mirror-descent", "no answer of the opponent"),
+        ("gs2-s", "gains against three answers of the opponent"),
+        ("gs2-s:robust=false", "against the opponent's own step"),
+        ("gs2-s:source=sampled", "values by rollout after 1 action"),
+    ],
+)
+def test_a_step_is_told_as_one_and_not_as_a_subgame(method: str, words: str) -> None:
+    result = ran("solve", "kuhn_poker", "--method", method)
+    assert words in result.stdout and "Subgame" not in result.stdout

@@ -24,10 +24,12 @@ from click.testing import CliRunner, Result
 from gs2.cli import main
 from tests.forked import run_module
 from tests.patience import PATIENCE
+from tests.studies.test_studies import archived_studies
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 PAGES = ("README.md", *DOCS, "TRAINING.md", "CONTRIBUTING.md", "studies/README.md")
+ARCHIVED = archived_studies()
 TINY = (
     "--minutes 0.002 --set rounds=4 --set batch=64 --threads 2 --rounds 2 --against greedy "
     "--network state=16 --network blocks=1 --network action=16 --network critic=16"
@@ -124,7 +126,8 @@ def _documented() -> list[tuple[str, str]]:
     found: dict[str, str] = {}
     for page in PAGES:
         for command in _commands((ROOT / page).read_text(encoding="utf-8")):
-            found.setdefault(command, page)
+            if not ARCHIVED.intersection(command.split()):
+                found.setdefault(command, page)
     return [(page, command) for command, page in found.items()]
 
 

@@ -18,7 +18,7 @@ from tests.patience import amount
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ELSEWHERE = {"guandan_masked_agent"}
-"""Run by tests/games/guandan/views/test_env.py."""
+"""Run by tests/gs2/environments/test_game_env.py."""
 
 
 def load(name: str) -> ModuleType:

@@ -9,7 +9,7 @@ import pytest
 
 import experiments.outputs
 from experiments.outputs import NoCheckoutError, report_file
-from tests.commands.runner import gs2
+from tests.commands.runner import gs2, ran
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,8 +19,7 @@ def test_a_report_replaces_an_earlier_one_and_nothing_else(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["experiment", "refine", "--game", "kuhn_poker", "--method", "maxmargin", "--seeds", "1"]
-    made = gs2(*words, "--iterations", "2", "--workers", "1", "-o", "run")
-    assert made.exit_code == 0, made.output
+    ran(*words, "--iterations", "2", "--workers", "1", "-o", "run")
     mine = tmp_path / "run" / "RESULTS.md"
     mine.write_text("What I found out, on my own.\n")
     refused = gs2("experiment", "report", "run")
@@ -28,7 +27,7 @@ def test_a_report_replaces_an_earlier_one_and_nothing_else(
     assert mine.read_text() == "What I found out, on my own.\n"
     mine.unlink()
     for _ in range(2):
-        assert gs2("experiment", "report", "run").exit_code == 0
+        ran("experiment", "report", "run")
     assert mine.read_text().startswith("# ")
 
 
@@ -42,12 +41,10 @@ def test_a_report_lies_beside_its_runs_and_says_why_a_plot_is_missing(
         words = [word for method in methods for word in ("--method", method)]
         words += ["--game", "kuhn_poker", "--seeds", "1", "--workers", "1"]
         limits = ["--limit", "0.001"] if name == "several" else ["--iterations", "2"]
-        done = gs2("experiment", "refine", *words, *limits, "-o", f"runs/{name}")
-        assert done.exit_code == 0, done.output
+        ran("experiment", "refine", *words, *limits, "-o", f"runs/{name}")
 
     def reported(*folders: str) -> tuple[list[str], str]:
-        found = gs2("experiment", "report", *folders, "--json")
-        assert found.exit_code == 0, found.output
+        found = ran("experiment", "report", *folders, "--json")
         return json.loads(found.stdout)["written"], " ".join(json.loads(found.stdout)["missing"])
 
     written, missing = reported("runs/plain")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from games import CHANCE, TERMINAL, CheckReport, Game, Ragged, check_game
+from games import CHANCE, TERMINAL, CheckReport, Game, Infoset, Ragged, check_game
 from games.base import TwoPlayerGame
 from tests.patience import amount
 
@@ -21,35 +21,42 @@ class Node:
 
     up: number of the history before, -1 at the root; move: number of the action that led here.
     who: a seat, CHANCE or TERMINAL. count: actions. prob: of the outcome that led here, where chance acted.
-    known: what each seat knows. payoff: to seat 0, where the game is over.
+    known: what each seat knows. payoff: to seat 0, where the game is over. paid: to more than two sides.
     """
 
     up: int
     move: int
-    known: tuple[tuple, tuple]
+    known: tuple[tuple, ...]
     who: int = TERMINAL
     count: int = 0
     prob: float = 1.0
     payoff: float = 0.0
+    paid: tuple[float, ...] = ()
 
 
 class NodeGame(TwoPlayerGame):
     """A game given by its nodes, children next to each other in order; a state is a node's number."""
 
-    def __init__(self, name: str, nodes: list[Node]) -> None:
+    def __init__(self, name: str, nodes: list[Node], teams: tuple[int, ...] = (0, 1)) -> None:
         """Take the nodes, root first."""
-        self.name = name
+        self.name, self.teams, self.num_players = name, teams, len(teams)
         self.nodes = nodes
         self._who = np.array([node.who for node in nodes], np.int8)
         self._count = np.array([node.count for node in nodes], np.int64)
         self.first = 1 + np.cumsum(self._count) - self._count
         self._prob = np.array([node.prob for node in nodes])
-        self._payoff = np.array([node.payoff for node in nodes])
-        most = float(np.abs(self._payoff[self._who == TERMINAL]).max())
-        self.payoff_range = (-most, most)
-        known: tuple[dict, dict] = ({}, {})
+        rest = (0.0,) * (max(teams) - 1)
+        sides = np.array([node.paid or (node.payoff, -node.payoff, *rest) for node in nodes])
+        self._payoff = sides[:, list(teams)]
+        ends = self._payoff[self._who == TERMINAL]
+        self.payoff_range = (float(ends.min()), float(ends.max()))
+        known: list[dict] = [{} for _ in teams]
         self._known = np.array(
-            [[known[s].setdefault(node.known[s], len(known[s])) for node in nodes] for s in (0, 1)], np.uint64
+            [
+                [names.setdefault(node.known[s], len(names)) for node in nodes]
+                for s, names in enumerate(known)
+            ],
+            np.uint64,
         )
 
     def root(self) -> NDArray[np.int64]:
@@ -75,8 +82,8 @@ class NodeGame(TwoPlayerGame):
         return self.first[states[rows]] + actions
 
     def returns(self, states: NDArray) -> NDArray[np.float64]:
-        """Return the payoffs of both seats."""
-        return np.stack([self._payoff[states], -self._payoff[states]], axis=1)
+        """Return the payoffs of all seats."""
+        return self._payoff[states]
 
     def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
         """Return the number of what a seat knows."""
@@ -88,11 +95,15 @@ class NodeGame(TwoPlayerGame):
 
     def state_text(self, state: NDArray) -> str:
         """Return the actions so far."""
-        way, node = [], self.nodes[int(state)]
+        return " ".join(f"a{node.move}" for node in self.way(int(state))) or "start"
+
+    def way(self, at: int) -> list[Node]:
+        """Return the nodes from the root's child on to a node."""
+        node, found = self.nodes[at], []
         while node.up >= 0:
-            way.append(f"a{node.move}")
+            found.append(node)
             node = self.nodes[node.up]
-        return " ".join(reversed(way)) or "start"
+        return found[::-1]
 
     def infoset_text(self, state: NDArray, player: int) -> str:
         """Return the number of what a seat knows."""
@@ -124,7 +135,7 @@ def hidden_move() -> NodeGame:
 
 
 class RandomGame(NodeGame):
-    """A random two-player zero-sum game of perfect recall.
+    """A random zero-sum game of perfect recall, between two players unless `teams` says otherwise.
 
     Chance deals privately and acts anywhere, either seat may be first, lines end at different depths.
 
@@ -133,14 +144,24 @@ class RandomGame(NodeGame):
         moved: a private order of turns.
     """
 
-    def __init__(self, seed: int, *, public: bool, depth: int = 5, width: int = 3, most: int = 150) -> None:
-        """Draw a game: at most `depth` moves, `width` actions, and about `most` nodes."""
+    def __init__(
+        self,
+        seed: int,
+        *,
+        public: bool = True,
+        teams: tuple[int, ...] = (0, 1),
+        depth: int = 5,
+        width: int = 3,
+        most: int = 150,
+    ) -> None:
+        """Draw a game: at most `depth` moves, `width` actions, `most` nodes or so. teams: sides of seats."""
+        seats, sides = len(teams), max(teams) + 1
         self.remembers = public  # else a seat may or may not wait on its way to an infoset
         rng = np.random.default_rng([seed, public])
         self._seed = [seed, int(public), 1]
         self._drawn: dict[tuple, int] = {}
         hidden = (0.3, 0.6, 0.9)[int(rng.integers(3))]
-        nodes = [Node(-1, 0, ((), ()))]
+        nodes = [Node(-1, 0, ((),) * seats)]
         open_: list[tuple] = [()]
         decimals = int(rng.integers(0, 3))
         for at, node in enumerate(nodes):  # grows as we go
@@ -150,23 +171,26 @@ class RandomGame(NodeGame):
             over = length >= depth or len(nodes) > most
             if over or self._draw(about, "ends", 100) < (0 if length < 2 else 20):
                 node.payoff = float(np.round(rng.normal(0, 2), decimals))
+                if sides > 2:
+                    more = rng.integers(-2, 3, sides - 2).tolist()
+                    node.paid = (node.payoff, *more, -node.payoff - sum(more))
                 continue
             node.who = self._draw(about, "who", 8)
-            node.who = CHANCE if node.who < 2 and length != 1 else node.who % 2
+            node.who = CHANCE if node.who < 2 and length != 1 else node.who % seats
             if node.who == CHANCE:
                 node.count = 2 + self._draw(about, "outcomes", width - 1)
             else:
                 drawn = self._draw(("own", node.who, seen[node.who]), "actions", width + 2)
                 node.count = min(width, 1 + drawn)
                 asked = (*seen[node.who], "asked")
-                node.known = (asked, seen[1]) if node.who == 0 else (seen[0], asked)
+                node.known = tuple(asked if seat == node.who else seen[seat] for seat in range(seats))
             prob = 0.02 + rng.dirichlet(np.ones(node.count)) * (1 - 0.02 * node.count)
             # In public games everybody sees one label of a move: its number, or only that it was made.
             shown = self._draw(about, "shown", 2) and node.who >= 0
             for action in range(node.count):
                 label = (node.who, action if shown else -1)
                 after = []
-                for seat in (0, 1):
+                for seat in range(seats):
                     new: tuple = (label,) if public else ()
                     if seat == node.who:
                         new = ("asked", action, *new)
@@ -174,12 +198,13 @@ class RandomGame(NodeGame):
                         new = (*new, "saw", action if rng.integers(3) == 0 else int(rng.integers(2)))
                     after.append((*seen[seat], new) if new else seen[seat])
                 chance = float(prob[action]) if node.who == CHANCE else 1.0
-                nodes.append(Node(at, action, (after[0], after[1]), prob=chance))
+                nodes.append(Node(at, action, tuple(after), prob=chance))
                 open_.append((*open_[at], label))
         ends = [node for node in nodes if node.who == TERMINAL]
         if not any(node.payoff for node in ends):
             ends[0].payoff = 1.0
-        super().__init__(f"random_game(seed={seed},public={public})", nodes)
+        more = f",teams={'-'.join(map(str, teams))}" if seats > 2 else ""
+        super().__init__(f"random_game(seed={seed},public={public}{more})", nodes, teams)
 
     def _draw(self, about: tuple, what: str, n: int) -> int:
         """Return one of n numbers, the same whenever the same thing is asked."""
@@ -188,6 +213,73 @@ class RandomGame(NodeGame):
             words = [*self._seed, *np.frombuffer(repr(name).encode(), np.uint8).tolist()]
             self._drawn[name] = int(np.random.default_rng(words).integers(n))
         return self._drawn[name]
+
+
+class SelfDrawnGame(RandomGame):
+    """A random public game with a sampler of its own that is always taken."""
+
+    follows = False
+
+    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+        """Return n histories that agree with a key, as often as chance has them."""
+        nodes = np.flatnonzero(self._known[infoset.player] == np.uint64(infoset.key[0]))
+        ways = [self.way(at) for at in nodes.tolist()]
+        share = np.array([np.prod([node.prob for node in way]) for way in ways])
+        moves = np.array(
+            [[node.move for node in way] for way in ways], np.int64
+        )  # what is public counts them
+        rows = rng.choice(len(nodes), n, p=share / share.sum())
+        return Ragged.from_counts(np.full(n, moves.shape[1]), moves[rows].reshape(-1))
+
+
+class RandomPlay:
+    """A random policy by infoset, with random values; some actions are never played.
+
+    zeros: share of the actions that it gives no probability.
+    """
+
+    name = "random play"
+
+    def __init__(self, seed: int, zeros: float = 0.0) -> None:
+        """Name the policy by a seed."""
+        self.seed, self.zeros = seed, zeros
+
+    def _uniforms(
+        self, game: Game, states: NDArray[np.uint64], player: int, actions: Ragged
+    ) -> NDArray[np.float64]:
+        if len(states) == 0:
+            return np.zeros((0, 2))
+        asked = np.column_stack([game.infoset_key(states, player), actions.counts.astype(np.uint64)])
+        found, row = np.unique(asked, axis=0, return_inverse=True)
+        drawn = [
+            np.random.default_rng([self.seed, player, *map(int, key)]).random((2, int(count))).T
+            for *key, count in found
+        ]
+        counts = found[:, -1].astype(np.int64)
+        numbers = Ragged.from_counts(counts, np.arange(counts.sum())).take(row.reshape(-1)).values
+        return np.concatenate(drawn)[numbers]
+
+    def policy(
+        self, game: Game, states: NDArray[np.uint64], player: int, actions: Ragged
+    ) -> NDArray[np.float64]:
+        """Return the probability of each action."""
+        drawn = self._uniforms(game, states, player, actions)
+        weight = np.where(drawn[:, 1] < self.zeros, 0.0, 0.05 + drawn[:, 0])
+        total = np.bincount(actions.rows, weight, minlength=len(actions))
+        weight[actions.offsets[:-1][total == 0]] = 1.0
+        total = np.bincount(actions.rows, weight, minlength=len(actions))
+        shares: NDArray[np.float64] = weight / total[actions.rows]
+        return shares
+
+    def q(self, game: Game, states: NDArray[np.uint64], player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return a random value of each action."""
+        drawn: NDArray[np.float64] = self._uniforms(game, states, player, actions)[:, 1]
+        return drawn
+
+    def value(self, game: Game, states: NDArray[np.uint64], player: int) -> NDArray[np.float64]:
+        """Return a random value of each state."""
+        ones = Ragged.from_counts(np.ones(len(states), np.int64), np.zeros(len(states), np.int64))
+        return self.q(game, states, player, ones)
 
 
 def broken(function: str, change: Callable[..., Any], base: type[Any]) -> Any:

@@ -3,8 +3,7 @@
 Every option is tried: the hand that it leaves, the level, whose level it is, who leads and which card the
 other is then known to hold. What a decision does not say is averaged over: which opponent is on the other
 side and, for a payer, which card comes back. Nothing hidden is looked at: V sees one hand.
-`card_choice` of `blueprint.guandan.play.deals` is the rule that it is measured against
-(`studies/training/tribute_gain.py`).
+`card_choice` of `blueprint.guandan.play.deals` is the rule that it is measured against.
 """
 
 from __future__ import annotations

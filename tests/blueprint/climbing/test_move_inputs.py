@@ -18,7 +18,7 @@ from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.multiset import RANK_LETTERS
 from games.game import GameError
 from games.support.array_types import Rows
-from tests.games.climbing.big2.boards import VARIANTS
+from tests.games.climbing.big2.test_big2 import VARIANTS
 from tests.patience import amount
 from tests.reference.climbing.big2_rows import big2_hidden_bits, big2_move_blocks, big2_seat_blocks
 from tests.reference.climbing.doudizhu_rows import hidden_blocks, move_blocks, seat_blocks

@@ -23,7 +23,7 @@ from games.research.kuhn_poker import KuhnPoker
 from games.support.array_types import Ints
 from gs2.play.big2_shedding import BIG2_SHEDDING
 from tests.blueprint.climbing.random_rounds import asked as decisions_of
-from tests.games.climbing.big2.boards import VARIANTS
+from tests.games.climbing.big2.test_big2 import VARIANTS
 from tests.reference.climbing.turns import slow_big2_turns, slow_doudizhu_turns
 
 

@@ -9,22 +9,27 @@ import numpy as np
 import pytest
 import torch
 
+from blueprint.climbing.move_inputs import move_inputs
 from blueprint.guandan.network.input_layout import PAST_WIDTH
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import min_combinations
-from blueprint.guandan.rules.split_agents import PersonalityAgent
+from blueprint.guandan.rules.split_agents import PersonalityAgent, StrongAgent
+from blueprint.guandan.training.actors.pieces import piece_agent
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.danzero import DanZeroPlay, hidden_moves
 from blueprint.papers.fields import PERSONALITIES
-from blueprint.papers.players import OWN, drawn_types, guandan_personas
+from blueprint.papers.players import OWN, Guided, drawn_types, guandan_personas, guidance_share
 from blueprint.papers.recipes import named_recipe
 from blueprint.papers.styles import StyledAgent, blended_scores
 from blueprint.protocol import Decisions
 from blueprint.soft_choices import near_best
+from games import load_game
 from games.support.configuration import ConfigError
-from tests.blueprint.guandan.positions import random_decisions, random_states
+from gs2.play.big2_shedding import BIG2_SHEDDING
+from tests.blueprint.climbing.random_rounds import asked
+from tests.blueprint.guandan.positions import FAST, SMALL, random_decisions, random_states
 
 SIZES = {"state": 16, "blocks": 4, "personality": 8}
 SHORT = {"rounds": 12, "batch": 128, "seed": 1}
@@ -211,3 +216,62 @@ def test_a_near_choice_leaves_out_what_is_far_from_the_best() -> None:
     values, offsets = np.array([1.0, 0.95, 0.5, -2.0, -2.05]), np.array([0, 3, 5])
     assert np.array_equal(near_best(values, offsets, 0.1), [1.0, 0.95, -np.inf, -2.0, -2.05])
     assert np.array_equal(near_best(values, offsets, 0.0), [1.0, -np.inf, -np.inf, -2.0, -np.inf])
+
+
+def first(decisions: Decisions) -> np.ndarray:
+    return np.zeros(len(decisions), np.int64)
+
+
+def last(decisions: Decisions) -> np.ndarray:
+    return np.diff(decisions.offsets) - 1
+
+
+def test_the_teachers_share_falls_linearly_to_zero_and_stays_there() -> None:
+    assert [guidance_share(d, 100, 0.5) for d in (0, 50, 100, 500)] == [0.5, 0.25, 0.0, 0.0]
+    assert guidance_share(0, 0, 0.5) == 0
+
+
+def test_the_teacher_makes_its_share_of_the_decisions() -> None:
+    counts = np.zeros(2)
+    rng = np.random.default_rng(0)
+    guided = Guided(first, last, 0.3, rng)
+
+    def watch(decisions: Decisions) -> np.ndarray:
+        choice = guided(decisions)
+        counts[0] += (choice == last(decisions)).sum()
+        counts[1] += len(decisions)
+        assert np.all((choice == last(decisions)) | (choice == 0))
+        return choice
+
+    play_rounds(deal_rounds(20, np.random.default_rng(1)), [watch], Scratch())
+    share = counts[0] / counts[1]
+    assert abs(share - 0.3) < 4 * np.sqrt(0.21 / counts[1])
+
+
+def test_training_with_guidance_plays_the_teachers_moves_until_it_ends() -> None:
+    config = FAST.replace(guide=50, guide_share=1.0)
+    trainer = Trainer(SMALL, config, threads=1)
+    trainer.run_generation()
+    teacher, (record,) = StrongAgent(), trainer.pending
+    (piece,) = Trainer(SMALL, config, threads=1).deal()
+    taught = play_rounds(piece.states(), [teacher], Scratch())
+    assert np.array_equal(record.actions, taught.actions)
+    assert trainer.decisions > 50
+    unguided = Trainer(SMALL, FAST, threads=1)
+    ended, never = (
+        piece_agent(t.learner.agent(0.0, 0.0, t.rng), t.config, t.deal()[0], t.rng, 4)
+        for t in (trainer, unguided)
+    )
+    assert type(ended) is type(never)
+
+
+def test_a_guided_player_of_a_climbing_game_takes_the_moves_of_its_guide() -> None:
+    game = load_game("big2")
+    inputs = move_inputs(game)
+    rng = np.random.default_rng(4)
+    for d in asked(inputs, 3):
+        taught = Guided(first, BIG2_SHEDDING, 1.0, rng)(d)
+        for j in range(len(d)):
+            legal = game.actions(d.states[j : j + 1])
+            asked_of_it = Decisions.of(d.states[j : j + 1], legal, int(d.seats[j]), game=game)
+            assert taught[j] == BIG2_SHEDDING(asked_of_it)[0]

@@ -16,7 +16,7 @@ from games import GameError, load_game
 from gs2 import SearchContext, preset
 from gs2.search.pipeline import refine_infoset
 from tests.cfr.trees import random_policy
-from tests.commands.runner import as_json, gs2
+from tests.commands.runner import as_json, gs2, ran
 from tests.games.random_games import RandomGame, check_quickly
 from tests.patience import amount
 
@@ -173,13 +173,12 @@ def test_commands_lock_by_words_by_policy_and_by_seat(
     ]
     assert measured[0] == pytest.approx(made["exploitability"], abs=1e-12) and measured[1] > 0.02
     # all of player 1 is locked to a file of its equilibrium: player 0 answers it, and gets the game's value
-    assert gs2("blueprint", "kuhn_poker", "--iterations", "3000", "-o", "whole.npz").exit_code == 0
+    ran("blueprint", "kuhn_poker", "--iterations", "3000", "-o", "whole.npz")
     words = ("blueprint", "kuhn_poker", "--lock", "whole.npz", "--lock-seat", "1", "--json")
     answer = json.loads(gs2(*words).stdout)
     assert answer["locked"] == 6 and answer["value"] == pytest.approx(-1 / 18, abs=1e-3)
     words = ("solve", "kuhn_poker", "--lock", "king.json", "--infoset", "P1 holds Q | bet")
-    solved = gs2(*words, "--blueprint", "uniform", "-o", "solved.npz", "--json")
-    assert solved.exit_code == 0, solved.output
+    ran(*words, "--blueprint", "uniform", "-o", "solved.npz", "--json")
     policy = cfr.load_policy("solved.npz", "kuhn_poker")
     tree = cfr.grow(load_game("kuhn_poker"))
     kings = load_game("kuhn_poker").parse_infoset("P0 holds K")

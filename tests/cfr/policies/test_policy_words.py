@@ -18,7 +18,7 @@ from games import Game, GameError, load_game
 from games.openspiel.direct import openspiel_game
 from games.research.kuhn_poker import KuhnPoker
 from tests.cfr.trees import random_policy
-from tests.commands.runner import as_json, gs2
+from tests.commands.runner import as_json, gs2, ran
 from tests.games.openspiel.efg import HIDDEN_MOVE
 
 AGREEMENT = 1e-12
@@ -241,8 +241,7 @@ def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
 
 def test_the_commands_write_and_read_words(tmp_path: Path) -> None:
     blueprint, refined = (str(tmp_path / name) for name in ("b.json", "r.json"))
-    made = gs2("blueprint", "leduc_poker", "--iterations", "50", "-o", blueprint, "--json")
-    assert made.exit_code == 0, made.output
+    made = ran("blueprint", "leduc_poker", "--iterations", "50", "-o", blueprint, "--json")
     measured = as_json("exploitability", "leduc_poker", blueprint)
     assert measured["exploitability"] == pytest.approx(json.loads(made.stdout)["exploitability"], abs=1e-12)
     after = as_json("solve", "--blueprint", blueprint, "-o", refined)["opponent_best_response"][1]

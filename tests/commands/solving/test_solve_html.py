@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands.runner import as_json, gs2, one_line
+from tests.commands.runner import as_json, gs2, one_line, ran
 from tests.web.modules.least_browser import in_page, needs_node
 
 KUHN = ("solve", "kuhn_poker", "--infoset", "P1 holds Q | bet")
@@ -71,8 +71,7 @@ def test_the_page_shows_what_the_command_prints_with_and_without_it(tmp_path: Pa
 
 def test_histories_that_are_drawn_are_shown_without_a_tree(tmp_path: Path) -> None:
     page = tmp_path / "large.html"
-    result = gs2(*LARGE, "--html", str(page))
-    assert result.exit_code == 0, result.output
+    ran(*LARGE, "--html", str(page))
     shown = data_of(page)
     assert shown["trees"] is None and shown["whole_game"] is None and shown["sampled"]["histories"] > 0
 
@@ -81,8 +80,7 @@ def test_histories_that_are_drawn_are_shown_without_a_tree(tmp_path: Path) -> No
 def test_actions_that_were_not_searched_are_on_the_page_without_a_value(tmp_path: Path) -> None:
     page = tmp_path / "leduc.html"
     words = ("solve", "leduc_poker", "--blueprint", "uniform", "--method", "rollout")
-    result = gs2(*words, "--html", str(page))
-    assert result.exit_code == 0, result.output
+    ran(*words, "--html", str(page))
     shown = data_of(page)
     script = """
     import { report } from "browser";

@@ -11,7 +11,7 @@ import pytest
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.explain import solve_infoset
-from tests.commands.runner import gs2, refused
+from tests.commands.runner import gs2, ran, refused
 from tests.gs2.search.setting import KUHN, LEDUC, context
 
 LARGE = "goofspiel(cards=13,turns=13)"
@@ -77,8 +77,7 @@ def test_what_was_drawn_is_in_the_json_with_the_standard_errors_of_values() -> N
 
 def test_a_policy_file_is_refined_at_drawn_histories(tmp_path: Path) -> None:
     file = str(tmp_path / "kuhn.npz")
-    made = gs2("blueprint", "kuhn_poker", "--iterations", "50", "-o", file)
-    assert made.exit_code == 0, made.output
+    ran("blueprint", "kuhn_poker", "--iterations", "50", "-o", file)
     words = ["kuhn_poker", "--infoset", "P1 holds Q | bet", "--source", "sampled", "--blueprint", file]
     code, said = run(*words)
     assert code == 0, said
@@ -91,7 +90,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("policies")
     for suffix in ("npz", "json"):
         words = ["blueprint", KUHN, "--iterations", "20", "-o", str(folder / f"kuhn.{suffix}")]
-        assert gs2(*words).exit_code == 0
+        ran(*words)
     named = {suffix: str(folder / f"kuhn.{suffix}") for suffix in ("npz", "json")}
     return {"default": "cfr:100", "uniform": "uniform", **named}
 

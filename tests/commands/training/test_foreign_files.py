@@ -14,7 +14,7 @@ from games.support.files import FileProblem
 from games.support.json_rows import trim_generations
 from games.support.locks import hold
 from gs2.commands.common import NewFileType
-from tests.commands.runner import TINY, gs2, refused
+from tests.commands.runner import TINY, gs2, ran, refused
 from tests.commands.tree import COMMANDS
 
 NOTES = b"my own notes"
@@ -76,8 +76,7 @@ def test_a_new_run_refuses_every_file_that_it_would_write_over(
 @pytest.mark.some(3)
 def test_a_run_writes_the_files_it_is_said_to_and_goes_on_beside_no_others(run: str, tmp_path: Path) -> None:
     words, output, files = RUNS[run]
-    begun = gs2(*words, str(tmp_path / output))
-    assert begun.exit_code == 0, begun.output
+    ran(*words, str(tmp_path / output))
     made = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     assert made == {file for file in files if "kept" not in file}
     again = ("train", "--minutes", "0", *TINY[4:8]) if run == "guandan" else words[:2]
@@ -94,7 +93,7 @@ def test_a_run_writes_the_files_it_is_said_to_and_goes_on_beside_no_others(run: 
 
 def test_an_old_runs_curve_outlives_a_checkpoint_that_was_moved_away(tmp_path: Path) -> None:
     words, output, _ = RUNS["climbing folder"]
-    assert gs2(*words, str(tmp_path / output)).exit_code == 0
+    ran(*words, str(tmp_path / output))
     curve = tmp_path / output / "curve.jsonl"
     old = curve.read_bytes()
     shutil.move(tmp_path / output / "last.safetensors", tmp_path / "best.safetensors")
@@ -105,7 +104,7 @@ def test_an_old_runs_curve_outlives_a_checkpoint_that_was_moved_away(tmp_path: P
 
 def test_a_training_whose_network_was_moved_away_is_begun_anew_only_by_name(tmp_path: Path) -> None:
     words, output, _ = RUNS["network"]
-    assert gs2(*words, str(tmp_path / output)).exit_code == 0
+    ran(*words, str(tmp_path / output))
     (tmp_path / output).unlink()
     state = (tmp_path / "x.state.safetensors").read_bytes()
     assert "x.state.safetensors" in refused(*words, str(tmp_path / output))
@@ -194,15 +193,14 @@ def test_a_file_of_something_else_is_never_replaced(command: str, tmp_path: Path
 @pytest.mark.parametrize("command", ["solve", "exploit"])
 def test_a_run_of_cfr_is_never_replaced_and_one_writer_has_a_new_file(command: str, tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
-    assert gs2("blueprint", "kuhn_poker", "--iterations", "5", "-o", str(path)).exit_code == 0
+    ran("blueprint", "kuhn_poker", "--iterations", "5", "-o", str(path))
     words = OUTPUTS[command]
     assert "must be a new file" in refused(*words, str(path))
     state = load_state(path)
     assert state is not None and state["iteration"] == 5
     with hold(tmp_path / "new.npz"):
         assert "only one process at a time" in refused(*words, str(tmp_path / "new.npz"))
-    done = gs2(*words, str(tmp_path / "new.npz"))
-    assert done.exit_code == 0, done.output
+    ran(*words, str(tmp_path / "new.npz"))
     assert (tmp_path / "new.npz").exists()
 
 
@@ -242,7 +240,7 @@ def test_a_network_grows_into_a_new_folder_and_into_no_run(tmp_path: Path) -> No
     grow = ("guandan", "grow")
     grown = tmp_path / "runs" / "grown" / "last.safetensors"
     words = (*grow, NETWORK, "--past", "-o", str(grown))
-    assert gs2(*words).exit_code == 0
+    ran(*words)
     assert read_checkpoint(grown, prefix="-")[1]["network"]["past"] is True
     made = grown.read_bytes()
     assert "must be a new file" in refused(*words)

@@ -20,7 +20,7 @@ from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.learning.run import RunLimits, RunManner
 from blueprint.learning.run import train as train_run
 from blueprint.papers.recipes import RECIPES
-from tests.commands.runner import TINY, as_json, gs2, refused
+from tests.commands.runner import TINY, as_json, gs2, ran, refused
 
 EVALUATED = (*TINY, "--evaluate-minutes", "10", "--rounds", "2", "--against", "greedy")
 QUIET = ("--evaluate-minutes", "0")
@@ -36,8 +36,7 @@ def generations(run: Path) -> list[int]:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("trained") / "run"
-    result = gs2("train", "--minutes", "0.015", "-o", str(directory), *EVALUATED)
-    assert result.exit_code == 0, result.output
+    ran("train", "--minutes", "0.015", "-o", str(directory), *EVALUATED)
     return directory
 
 
@@ -83,8 +82,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     assert description["generation"] >= 3 and lost <= 1
     with curve.open("a") as file:
         file.write('{"generation": 99')  # a line torn by the kill
-    result = gs2("train", "--minutes", "0", "-o", str(directory), "--resume", "--evaluate-minutes", "0")
-    assert result.exit_code == 0, result.output
+    ran("train", "--minutes", "0", "-o", str(directory), "--resume", "--evaluate-minutes", "0")
     assert generations(directory) == list(range(1, description["generation"] + 2))
     _, after = read_checkpoint(directory / "last.safetensors", prefix="-")
     assert after["decisions"] > description["decisions"]
@@ -155,8 +153,7 @@ def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
 def odmc(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("recipes") / "odmc"
     words = ("--network", "opponent=8", *SMALL)
-    result = gs2("train", "guandan", "-o", str(directory), "--recipe", "odmc", *SHORT, *words)
-    assert result.exit_code == 0, result.output
+    ran("train", "guandan", "-o", str(directory), "--recipe", "odmc", *SHORT, *words)
     return directory
 
 
@@ -174,16 +171,12 @@ def test_a_run_keeps_its_recipe_goes_on_by_it_and_plays(odmc: Path) -> None:
     assert description["network"]["opponent"] == 8
     before = description["generation"]
     for words in (("--recipe", "odmc"), ("--set", "batch=32"), ("--set", "seed=0")):
-        result = gs2("train", "guandan", "-o", str(odmc), "--resume", "--minutes", "0", *QUIET, *words)
-        assert result.exit_code == 0, result.output
+        ran("train", "guandan", "-o", str(odmc), "--resume", "--minutes", "0", *QUIET, *words)
     _, description = read_checkpoint(odmc / "last.safetensors", prefix="-")
     assert description["generation"] == before + 3
     assert (description["train"]["recipe"], description["train"]["batch"]) == ("odmc", 32)
     agent = f"blueprint:prune=2,heeds=false@{odmc / 'last.safetensors'}"
-    result = gs2(
-        "match", agent, str(odmc / "last.safetensors"), "--rounds", "2", "--processes", "1", "--json"
-    )
-    assert result.exit_code == 0, result.output
+    ran("match", agent, str(odmc / "last.safetensors"), "--rounds", "2", "--processes", "1", "--json")
 
 
 def test_a_resumed_run_keeps_its_recipe(odmc: Path) -> None:
@@ -200,8 +193,7 @@ def test_a_network_of_a_game_with_an_auction_is_gated(
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "x.safetensors"
     small = ("--set", "rounds=4", "--set", "state=8", "--set", "action=8", "--decisions", "1")
-    result = gs2("train", "doudizhu(landlord=bid,ranks=4)", "-o", str(path), *small)
-    assert result.exit_code == 0, result.output
+    result = ran("train", "doudizhu(landlord=bid,ranks=4)", "-o", str(path), *small)
     shutil.copy(path, tmp_path / "y.safetensors")
     words = ("--against", str(tmp_path / "y.safetensors"), "--rounds", "100", "--batch", "100", "--json")
     result = gs2("gate", str(path), *words, "--processes", "2")

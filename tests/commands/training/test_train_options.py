@@ -17,7 +17,7 @@ from gs2.commands.guandan.train_guandan import GUANDAN
 from gs2.commands.training import train as command
 from gs2.commands.training.learners import COLUMNS, MOVES, GameLearner
 from gs2.commands.training.train import train
-from tests.commands.runner import TINY, as_json, gs2, refused
+from tests.commands.runner import TINY, as_json, gs2, ran, refused
 
 GAMES = {GUANDAN: "guandan", MOVES: "big2", COLUMNS: "kuhn_poker"}
 """A game for each learner."""
@@ -106,13 +106,12 @@ def test_a_seed_is_given_by_either_option_and_kept(
     output = tmp_path / ("x.safetensors" if game == "kuhn_poker" else game)
     begin = ("train", game, "-o", output)
     assert "--seed 3 and --set seed=5" in refused(*begin, "--seed", "3", "--set", "seed=5")
-    done = gs2(*begin, *SMALL[game], *words)
-    assert done.exit_code == 0, done.output
+    ran(*begin, *SMALL[game], *words)
     file = output if game == "kuhn_poker" else output / "last.safetensors"
     assert read_checkpoint(file, prefix="-")[1][field]["seed"] == 3
     again = (*begin, "--minutes", "0", "--resume", "--seed")
     assert "keeps its seed, 3; got seed=4" in refused(*again, "4")
-    assert gs2(*again, "3").exit_code == 0
+    ran(*again, "3")
 
 
 @pytest.mark.parametrize(("learner", "game"), GAMES.items())
@@ -149,8 +148,7 @@ def test_an_older_spelling_trains_and_says_the_new_one(
     words: tuple[str, ...], game: str, note: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = gs2("train", *words, *SMALL[game])
-    assert done.exit_code == 0, done.output
+    done = ran("train", *words, *SMALL[game])
     assert [line for line in done.stderr.splitlines() if "older" in line] == [note] * (note is not None)
     _, description = read_checkpoint(tmp_path / "run" / "last.safetensors", prefix="-")
     assert description.get("game", "guandan") == game
@@ -168,7 +166,7 @@ def test_the_older_spelling_keeps_its_defaults(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(command, "_train", watched)
     for words in (("big2", "-o"), ("--game", "big2"), ("--game", "big2", "--minutes", "3")):
-        assert gs2("train", *words, str(tmp_path / "run")).exit_code == 0
+        ran("train", *words, str(tmp_path / "run"))
     cores = available_cores()
     assert seen == [
         {"minutes": None, "threads": None, "checkpoint_minutes": None},
@@ -183,8 +181,7 @@ def test_every_field_of_a_games_training_can_be_set(option: str, tmp_path: Path)
     del fields["recipe"]
     settings = [word for name, value in fields.items() for word in (option, f"{name}={value}")]
     words = ("big2", "-o", str(tmp_path / "run"), *settings, option, "rounds=4", option, "state=8")
-    done = gs2("train", *words, "--minutes", "0")
-    assert done.exit_code == 0, done.output
+    ran("train", *words, "--minutes", "0")
     told = refused("train", "big2", "-o", str(tmp_path / "other"), option, "tribute=0.5")
     assert f"Invalid value for '{option}': there is no field 'tribute' to set" in told
 
@@ -218,8 +215,7 @@ def test_tensorboard_gets_the_rows_of_any_training(
     research = learner == "kuhn_poker"
     output = tmp_path / ("x.safetensors" if research else "x.2")
     more = ("--measure", "2") if research else ()
-    result = gs2("train", learner, "-o", str(output), *SMALL[learner], *more, "--tensorboard")
-    assert result.exit_code == 0, result.output
+    ran("train", learner, "-o", str(output), *SMALL[learner], *more, "--tensorboard")
     ((folder, rows),) = Scalars.kept.items()
     assert Path(folder) == (tmp_path / "x.tensorboard" if research else output / "tensorboard")
     assert rows.pop() == ("closed", 0.0, 0)

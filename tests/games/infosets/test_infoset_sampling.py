@@ -23,8 +23,7 @@ from games.ragged import pick_by
 from games.research.leduc_poker import LeducPoker
 from gs2.policies.tabulate import policy_of
 from gs2.search.context import SearchContext
-from tests.games.infosets.seated_games import RandomPlay
-from tests.games.random_games import RandomGame
+from tests.games.random_games import RandomGame, RandomPlay
 from tests.patience import amount
 
 EXACT = 1e-12

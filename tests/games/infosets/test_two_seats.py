@@ -16,8 +16,7 @@ from gs2.policies.tabulate import policy_of
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.histories.seats import SeatBlueprint, seat_views
-from tests.games.infosets.seated_games import RandomPlay, SeatedGame, SelfDrawnGame
-from tests.games.random_games import check_quickly
+from tests.games.random_games import RandomGame, RandomPlay, SelfDrawnGame, check_quickly
 from tests.patience import amount
 
 SAME = 1e-9
@@ -54,13 +53,13 @@ def at_random(game: Game, tree: FlatTree, count: int, seed: int) -> list[Trail]:
     "teams", [TEAMS[2], *(pytest.param(t, marks=pytest.mark.long) for t in TEAMS if t != TEAMS[2])]
 )
 def test_the_random_games_keep_the_contract(teams: tuple[int, ...]) -> None:
-    assert check_quickly(SeatedGame(len(teams), teams, turns=amount(3, 2)), rng(0)).complete
+    assert check_quickly(RandomGame(len(teams), teams=teams), rng(0)).complete
 
 
 @pytest.mark.parametrize("teams", TEAMS[1:3])
 @pytest.mark.long
 def test_a_view_from_two_seats_keeps_the_contract_of_a_game(teams: tuple[int, ...]) -> None:
-    game = SeatedGame(7, teams, turns=3)
+    game = RandomGame(7, teams=teams)
     for at, seen in enumerate(views(game, RandomPlay(1, zeros=0.3))[::3]):
         # The range of payoffs is the game's, which one seat, or nature, may not exhaust.
         check_quickly(seen.view, rng(at), roots=game.root(), max_width=60)
@@ -80,7 +79,7 @@ def test_views_of_climbing_games_keep_the_contract(name: str) -> None:
 @pytest.mark.some(3)
 def test_a_profile_is_worth_in_the_view_what_it_is_worth_in_the_game(teams: tuple[int, ...]) -> None:
     for seed in range(amount(2, 1)):
-        game, play = SeatedGame(seed, teams, turns=3), RandomPlay(seed, zeros=0.4)
+        game, play = RandomGame(seed, teams=teams), RandomPlay(seed, zeros=0.4)
         tree = grow(game)
         worth = root_values(tree, policy_of(play, game, tree))
         for seen in views(game, play):
@@ -90,11 +89,11 @@ def test_a_profile_is_worth_in_the_view_what_it_is_worth_in_the_game(teams: tupl
             assert found[1] == pytest.approx(-found[0], abs=SAME)
 
 
-@pytest.mark.parametrize("kind", [SeatedGame, SelfDrawnGame])
+@pytest.mark.parametrize("kind", [RandomGame, SelfDrawnGame])
 @pytest.mark.some(1)
-def test_drawn_histories_weigh_as_much_as_nature_and_chance_let_them(kind: type[SeatedGame]) -> None:
+def test_drawn_histories_weigh_as_much_as_nature_and_chance_let_them(kind: type[RandomGame]) -> None:
     for seed in range(2):
-        game, play = kind(seed, (0, 1, 1)), RandomPlay(seed, zeros=0.3)
+        game, play = kind(seed, teams=(0, 1, 1)), RandomPlay(seed, zeros=0.3)
         for seen in views(game, play)[seed : seed + 2]:
             tree = grow(seen.view)
             known = reach(tree, policy_of(seen, seen.view, tree))
@@ -104,7 +103,7 @@ def test_drawn_histories_weigh_as_much_as_nature_and_chance_let_them(kind: type[
                     & np.all(seen.view.infoset_key(tree.states, trail.player) == trail.keys[-1], axis=1)
                 )
                 sums: dict[bytes, list[float]] = {}
-                runs = 1 if kind is SeatedGame else 40
+                runs = 1 if kind is RandomGame else 40
                 for run in range(runs):
                     sample = follow_trails(seen.view, [trail], 100, rng(seed, run))[0]
                     weights = sample.stands * sample.chance
@@ -117,11 +116,11 @@ def test_drawn_histories_weigh_as_much_as_nature_and_chance_let_them(kind: type[
                 assert sums.keys() <= wanted.keys()
                 for name, part in wanted.items():
                     mean = sum(sums.get(name, [])) / runs
-                    assert mean == pytest.approx(part, abs=SAME if kind is SeatedGame else 0.12)
+                    assert mean == pytest.approx(part, abs=SAME if kind is RandomGame else 0.12)
 
 
 def test_where_nature_rules_out_everything_histories_count_by_chance_alone() -> None:
-    game = SeatedGame(1, (0, 1, 1))
+    game = RandomGame(1, teams=(0, 1, 1))
     never = TwoSeatView(
         game,
         RandomPlay(0).policy,
@@ -136,14 +135,14 @@ def test_where_nature_rules_out_everything_histories_count_by_chance_alone() -> 
 
 
 def test_who_plays_against_a_seat_begins_with_the_next_of_another_team() -> None:
-    game = SeatedGame(0, (0, 1, 0, 1))
+    game = RandomGame(0, teams=(0, 1, 0, 1))
     assert other_side(game, 0) == (1, 3)
     assert other_side(game, 3) == (0, 2)
     assert other_side(load_game("doudizhu(landlord=bid)", general_sum=True), 1) == (2, 0)
 
 
 def test_two_seats_of_one_team_and_infosets_of_nature_are_refused() -> None:
-    game = SeatedGame(0, (0, 1, 1))
+    game = RandomGame(0, teams=(0, 1, 1))
     with pytest.raises(GameError, match="different teams"):
         TwoSeatView(game, RandomPlay(0).policy, (1, 2))
     view = TwoSeatView(game, RandomPlay(0).policy, (0, 1))

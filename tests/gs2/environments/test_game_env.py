@@ -40,7 +40,7 @@ from games.support.array_types import Array
 from gs2.environments.game_env import GameEnv
 from gs2.environments.spaces import move_space
 from tests.blueprint.climbing.test_own_inputs import Shedding
-from tests.games.climbing.big2.boards import dealt
+from tests.games.climbing.big2.test_big2 import dealt
 from tests.games.random_games import RandomGame
 
 GAMES = (

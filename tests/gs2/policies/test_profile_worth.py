@@ -13,7 +13,7 @@ from gs2.policies.policy_spec import policy_from_spec
 from gs2.policies.profile_worth import figure, profile_worth, worth_lines
 from gs2.policies.tabulate import policy_of
 from tests.commands.runner import as_json, gs2
-from tests.games.infosets.seated_games import RandomPlay, SeatedGame
+from tests.games.random_games import RandomGame, RandomPlay
 
 SAME = 1e-9
 BIG2 = "big2(players=3,ranks=3,suits=2)"
@@ -34,7 +34,7 @@ def test_with_two_seats_it_is_what_the_sequence_form_says() -> None:
 @pytest.mark.parametrize("teams", [(0, 1, 1), (0, 1, 2), (0, 1, 0, 1)])
 def test_no_seat_loses_by_a_best_response_and_gains_add_up(teams: tuple[int, ...]) -> None:
     for seed in range(2):
-        game = SeatedGame(seed, teams, turns=3)
+        game = RandomGame(seed, teams=teams)
         tree = grow(game)
         found = profile_worth(tree, policy_of(RandomPlay(seed), game, tree))
         assert min(found["gains"]) >= -SAME

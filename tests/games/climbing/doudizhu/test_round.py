@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 import re
 
@@ -15,7 +14,6 @@ from games.climbing.doudizhu.move_table import BOMB, NUM_MOVES, move_letters, mo
 from games.climbing.doudizhu.multiset import DECK_COPIES, cards_text, count_ranks, read_multiset
 from games.climbing.doudizhu.round_state import CALLS, DEALS, empty_rounds, first_forbidden, round_views
 from games.support.array_types import Rows
-from tests.games.random_games import check_quickly
 from tests.patience import amount
 from tests.reference.doudizhu import PASS, Auction, Round, all_moves, in_order
 
@@ -336,27 +334,6 @@ def test_rlcard_plays_the_same_rounds() -> None:
         assert np.array_equal(game.returns(state)[0] > 0, np.array(table.get_payoffs()) > 0)
 
 
-@pytest.mark.parametrize(
-    ("game", "width", "terminals"),
-    [
-        (DouDizhu(ranks=1), 20_000, 277),
-        pytest.param(DouDizhu(ranks=1, spring=True), 20_000, 277, marks=pytest.mark.long),
-        (DouDizhu(start=rounds_from_hands(["33334", "5", "66"])), 20_000, 86),
-        (DouDizhu(ranks=4), 5, None),
-        pytest.param(DouDizhu(), 5, None, marks=pytest.mark.long),
-        (DouDizhu(landlord="bid", ranks=4), 8, None),
-        pytest.param(DouDizhu(landlord="bid", ranks=1), 8, None, marks=pytest.mark.long),
-    ],
-    ids=lambda value: getattr(value, "name", None),
-)
-def test_the_contract_is_kept_in_every_history_or_in_random_ones(
-    game: DouDizhu, width: int, terminals: int | None
-) -> None:
-    report = check_quickly(game, np.random.default_rng(0), max_width=width)
-    assert report.terminals > 0 and report.complete == (terminals is not None)
-    assert terminals in (None, report.terminals)
-
-
 def test_payoffs_with_an_auction_are_each_seats_own() -> None:
     game = DouDizhu(landlord="bid", ranks=1, spring=True)
     assert not game.zero_sum and DouDizhu().zero_sum
@@ -383,14 +360,6 @@ def test_payoff_ranges_are_what_can_be_won_and_lost(
     options: dict[str, object], wanted: tuple[float, float]
 ) -> None:
     assert DouDizhu(**options).payoff_range == wanted  # type: ignore[arg-type]
-
-
-def test_the_name_tells_what_is_not_at_its_default_and_the_game_can_be_sent() -> None:
-    assert DouDizhu().name == "doudizhu"
-    game = DouDizhu(landlord="bid", ranks=7, spring=True, returns="win_loss")
-    assert game.name == "doudizhu(landlord=bid,ranks=7,spring=true,returns=win_loss)"
-    sent = pickle.loads(pickle.dumps(game))
-    assert sent.name == game.name and sent.rules == game.rules
 
 
 def test_actions_are_told_apart_by_kind() -> None:

@@ -13,7 +13,6 @@ from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
 from games.climbing.doudizhu.move_table import PASS
 from games.climbing.doudizhu.multiset import cards_text, count_ranks, pack_ranks, read_multiset
 from games.climbing.doudizhu.round_state import CALLS
-from games.infosets import infoset_at
 from tests.patience import amount
 
 
@@ -23,26 +22,6 @@ def test_multisets_are_packed_and_written_and_read_back() -> None:
     packed = pack_ranks(counts)
     assert np.array_equal(count_ranks(packed), counts)
     assert [read_multiset(cards_text(cards)) for cards in packed] == packed.tolist()
-
-
-@pytest.mark.parametrize("options", [{}, {"ranks": 7}, {"landlord": "bid"}])
-@pytest.mark.some(2)
-def test_every_decision_of_a_round_is_named_and_read_back(options: dict[str, object]) -> None:
-    game = DouDizhu(**options)  # type: ignore[arg-type]
-    rng = np.random.default_rng(1)
-    state = game.sample_deals(1, rng)
-    named = set()
-    while (seat := int(game.player(state)[0])) >= 0:
-        infoset = infoset_at(game, state, seat)
-        assert game.parse_infoset(infoset.text) == infoset
-        assert game.parse_infoset(infoset.text.lower().replace("dealt ", "dealt  ")) == infoset
-        assert infoset.text not in named
-        named.add(infoset.text)
-        actions = game.actions(state).values
-        words = [game.action_text(state[0], action) for action in actions]
-        assert len(set(words)) == len(words)
-        state = game.step(state, np.zeros(1, np.int64), rng.choice(actions, 1))
-    assert game.state_text(state).count(" dealt ") == 3
 
 
 def test_an_endgame_is_named_and_read_back() -> None:
@@ -210,29 +189,6 @@ def test_bottom_cards_are_hidden_until_there_is_a_landlord() -> None:
     for player, same in ((0, True), (1, False), (2, True)):
         keys = [game.infoset_key(states, player)[0].tolist() for states in (deals[:1], other)]
         assert (keys[0] == keys[1]) == same
-
-
-@pytest.mark.parametrize("options", [{}, {"ranks": 7}, {"landlord": "bid"}])
-@pytest.mark.some(2)
-def test_histories_drawn_again_are_those_that_a_seat_cannot_tell_apart(options: dict[str, object]) -> None:
-    game = DouDizhu(**options)  # type: ignore[arg-type]
-    rng = np.random.default_rng(3)
-    states = game.sample_deals(amount(3, 2), rng)
-    for step in range(45):
-        if step % amount(6, 9) == 0:
-            for state, player in ((state, player) for state in states for player in range(3)):
-                infoset = infoset_at(game, state[None], player)
-                lines = game.sample_histories(infoset, 5, rng)
-                for row in range(5):
-                    drawn = game.root()
-                    for action in lines[row]:
-                        drawn = game.step(drawn, np.zeros(1, np.int64), np.array([action]))
-                    assert tuple(int(w) for w in game.infoset_key(drawn, player)[0]) == infoset.key
-                    assert game.player(drawn)[0] == state["player"]
-        states = states[game.player(states) >= 0]
-        actions = game.actions(states)
-        pick = actions.offsets[:-1] + (rng.random(len(states)) * actions.counts).astype(np.int64)
-        states = game.step(states, np.arange(len(states)), actions.values[pick])
 
 
 def test_hidden_cards_are_drawn_as_often_as_chance_has_them() -> None:

@@ -81,7 +81,7 @@ def test_the_official_servers_game_is_ours_move_by_move() -> None:
             mine, theirs = ({key(move) for move in m["actionList"]} for m in (ours, message))
             wild = "H" + RANKS[match.level]
             assert theirs <= mine
-            # its one omission: straights of hearts with a wild card; see test_official_moves
+            # its one omission: straights of hearts with a wild card; see test_moves
             for kind, _, *cards in mine - theirs:
                 assert kind == "Straight" and wild in cards and all(card[0] == "H" for card in cards)
         elif message.get("type") == "PLAY":

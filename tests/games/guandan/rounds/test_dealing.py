@@ -75,20 +75,6 @@ def test_chance_deals_every_round_as_often_as_a_shuffle_does() -> None:
         assert found[row] == pytest.approx(ways - SHUFFLES - log(4))
 
 
-def test_states_under_the_deal_and_at_play_go_together_in_one_batch() -> None:
-    rng = np.random.default_rng(1)
-    states = np.concatenate([GAME.root(), deal(1, rng), GAME.root(), deal(1, rng)])
-    actions = GAME.actions(states)
-    first = actions.values[actions.offsets[:-1]]
-    after = GAME.step(states, np.arange(4), first)
-    for row in range(4):
-        alone = states[row : row + 1]
-        assert actions[row].tobytes() == GAME.actions(alone).values.tobytes()
-        assert after[row] == GAME.step(alone, np.zeros(1, int), first[row : row + 1])[0]
-    with pytest.raises(GameError, match="the cards are being dealt"):
-        GAME.step(states, np.zeros(1, np.int64), first[1:2])
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.some(1)
 def test_drawn_histories_come_as_often_as_chance_deals_them(seed: int) -> None:

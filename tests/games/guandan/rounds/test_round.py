@@ -203,6 +203,8 @@ def test_illegal_actions_are_refused_and_change_nothing() -> None:
         GAME.step(over, np.array([0]), np.zeros(1, ACTION))
     with pytest.raises(GameError, match="as many actions"):
         advance(states, np.zeros(2, ACTION))
+    with pytest.raises(GameError, match="the cards are being dealt"):
+        GAME.step(GAME.root(), np.array([0]), np.zeros(1, ACTION))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""DanZero's inputs and OpenGuanDan's observation against plain twins that read the record of a round."""
+"""DanZero's inputs and OpenGuanDan's observation against plain twins; the rows of listed moves."""
 
 from __future__ import annotations
 

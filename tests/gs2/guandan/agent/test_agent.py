@@ -116,17 +116,6 @@ def test_a_deadline_of_a_millisecond_still_plays() -> None:
                 assert any("time" in note for note in decision.notes)
 
 
-def test_the_same_seed_plays_the_same_round() -> None:
-    def round_of(seed: int) -> bytes:
-        agent = Gs2Agent(CountBlueprint(), QUICK, np.random.default_rng(seed))
-        state = deal(1, np.random.default_rng(11))
-        for _ in range(12):
-            advance(state, agent.decide(state).action)
-        return state.tobytes()
-
-    assert round_of(3) == round_of(3)
-
-
 def test_endgames_of_two_are_decided_exactly() -> None:
     rng = np.random.default_rng(8)
     agent = Gs2Agent(CountBlueprint(noise=0.5), agent_preset("standard").replace(deadline=600.0), rng)

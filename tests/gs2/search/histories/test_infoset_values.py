@@ -28,7 +28,7 @@ from gs2.search.histories.sampled_growth import LikeliestBranches
 from gs2.search.histories.seats import SeatBlueprint, seat_views
 from gs2.search.refine.policy_only import PlayedStrategy, PolicyOnly, UniformPlay
 from gs2.search.strategy import Strategy
-from tests.games.infosets.seated_games import RandomPlay, SeatedGame
+from tests.games.random_games import RandomGame, RandomPlay
 from tests.gs2.search.setting import LEDUC, LIARS_DICE, context, random_policy, rng
 from tests.patience import amount
 
@@ -188,7 +188,7 @@ def test_an_agents_answer_does_not_depend_on_what_is_hidden(method: str) -> None
 
 
 def test_a_view_from_two_seats_says_what_its_blueprint_says() -> None:
-    game = SeatedGame(1, (0, 1, 2))
+    game = RandomGame(1, teams=(0, 1, 2))
     for blueprint, hidden in ((RandomPlay(1), False), (PolicyOnly(RandomPlay(1)), True)):
         (seen,) = seat_views(game, blueprint, 0, preset("rollout"))
         assert isinstance(seen, SeatBlueprint)

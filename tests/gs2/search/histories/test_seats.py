@@ -25,7 +25,7 @@ from gs2.search.histories.sampled_growth import LikeliestBranches
 from gs2.search.histories.seats import seat_views
 from gs2.search.refine.at import refine_at
 from gs2.search.subgame.playing_out import FreshDraws, play_out
-from tests.games.infosets.seated_games import RandomPlay, SeatedGame
+from tests.games.random_games import RandomGame, RandomPlay
 from tests.gs2.search.setting import rng
 from tests.patience import amount
 
@@ -54,7 +54,7 @@ def decisions(game: Game, count: int, seed: int) -> list[tuple[Trail, Infoset]]:
 @pytest.mark.parametrize("teams", [(0, 1, 1), (0, 1, 2), (0, 1, 0, 1)])
 def test_against_nobody_the_answer_is_a_best_response_to_the_blueprint(teams: tuple[int, ...]) -> None:
     for seed in range(amount(2, 1)):
-        game, play = SeatedGame(seed, teams, turns=3), RandomPlay(seed)
+        game, play = RandomGame(seed, teams=teams), RandomPlay(seed)
         for trail, _ in decisions(game, 3, seed):
             seen = seat_views(game, play, trail.player, EXACT)[0]
             context = SearchContext(seen.view)
@@ -67,7 +67,7 @@ def test_against_nobody_the_answer_is_a_best_response_to_the_blueprint(teams: tu
 
 def test_sampled_and_listed_searches_of_a_view_agree_where_everything_is_drawn() -> None:
     config = SearchConfig.of(order=None, solver="lp", gadget="resolve", freeze="none", scope="block")
-    game, play = SeatedGame(3, (0, 1, 1), turns=3), RandomPlay(3)
+    game, play = RandomGame(3, teams=(0, 1, 1)), RandomPlay(3)
     for trail, infoset in decisions(game, 3, 1):
         drawn = solve_infoset(game, play, trail, config.replace(source="sampled", samples=5000), rng(0))
         listed = solve_infoset(game, play, infoset, config.replace(source="enumerated"), rng(0))
@@ -78,7 +78,7 @@ def test_sampled_and_listed_searches_of_a_view_agree_where_everything_is_drawn()
 
 
 def test_each_opponent_in_turn_is_the_mean_of_the_searches_against_one() -> None:
-    game, play = SeatedGame(5, (0, 1, 0, 1), turns=3), RandomPlay(5)
+    game, play = RandomGame(5, teams=(0, 1, 0, 1)), RandomPlay(5)
     config = preset("kluss", source="sampled", opponent="each", samples=500, companions=500, solver="lp")
     for trail, _ in decisions(game, 2, 2):
         alone = [
@@ -142,7 +142,7 @@ class _Asked(RandomPlay):
 
 
 def test_nobody_is_asked_about_a_forced_move_in_rollouts() -> None:
-    game = SeatedGame(2, (0, 1, 1))
+    game = RandomGame(2, teams=(0, 1, 1))
     states = np.repeat(game.root(), 50, axis=0)
     asked = play_out(game, states, [(_Asked(1),)] * 3, FreshDraws(rng(5)))
     plain = play_out(game, states, [(RandomPlay(1),)] * 3, FreshDraws(rng(5)))
@@ -160,7 +160,7 @@ class _Greedy(RandomPlay):
 
 
 def test_of_actions_never_played_the_best_are_kept_and_none_beyond_the_gap() -> None:
-    game, play = SeatedGame(4, (0, 1, 1)), _Greedy(4)
+    game, play = RandomGame(4, teams=(0, 1, 1)), _Greedy(4)
     tree = grow(game)
     for seat in range(3):
         states = tree.states[(tree.player == seat) & (tree.n_children == 3)]

@@ -1,1 +1,0 @@
-"""What training on a cluster costs and how far one learner goes."""
