@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.structured import join
+from blueprint.structured import Columns
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
@@ -115,7 +115,7 @@ def soft_shares(
 
 
 @dataclass(frozen=True, eq=False)
-class TopChoices:
+class TopChoices(Columns):
     """What was chosen among, at n decisions.
 
     actions: [n, k] of the game, the best ones in order; where there are fewer, the first again. count: [n]
@@ -126,19 +126,3 @@ class TopChoices:
     count: NDArray[np.int64]
     picked: NDArray[np.int64]
     log_chance: NDArray[np.float32]
-
-    def __len__(self) -> int:
-        """Return the number of decisions."""
-        return len(self.count)
-
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> TopChoices:
-        """Return some of the decisions."""
-        return TopChoices(self.actions[rows], self.count[rows], self.picked[rows], self.log_chance[rows])
-
-    @classmethod
-    def joined(cls, parts: list[TopChoices]) -> TopChoices:
-        """Return the decisions of all parts, in order."""
-        names = ("count", "picked", "log_chance")
-        rest = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
-        k = parts[0].actions.shape[1]
-        return cls(join([part.actions.reshape(-1) for part in parts]).reshape(-1, k), *rest)

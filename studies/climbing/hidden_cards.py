@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.fast_moves import FastMoves
 from blueprint.climbing.move_inputs import MoveInputs
+from blueprint.layers.fast_moves import FastMoves
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.support.array_types import Array, Ints

@@ -31,8 +31,8 @@ from studies.climbing.pruning_shares import MARGINS, PAPER, RECIPE_MARGIN, count
 from studies.climbing.same_deals import as_each_team
 
 if TYPE_CHECKING:
-    from blueprint.climbing.fast_moves import FastMoves
     from blueprint.climbing.move_inputs import MoveInputs
+    from blueprint.layers.fast_moves import FastMoves
     from blueprint.protocol import Agent
 
 __all__ = ["Side", "opponent_hands", "played_bombs", "without_model"]
@@ -62,8 +62,8 @@ def _mean(values: NDArray[np.float64]) -> tuple[float, float, float]:
 def _network(path: Path, inputs: MoveInputs, *, hears: bool = True) -> tuple[FastMoves, int]:
     """Return a checkpoint's network and its margin of pruning."""
     from blueprint.checkpoint import read_checkpoint
-    from blueprint.climbing.fast_moves import fast_moves
     from blueprint.climbing.move_config import described_config
+    from blueprint.layers.fast_moves import fast_moves
 
     tensors, description = read_checkpoint(path, prefix="network.")
     config = described_config(path, description, inputs.game)
