@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from games.game import Game
 from games.infosets.trail import SeatTrail
 from games.ragged import Ragged, pick_by
-from games.support.array_types import Array
+from games.support.array_types import Array, Bytes, Ints
 from games.support.contract import ContractError
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Blueprint",
     "BlueprintAgent",
     "Decisions",
+    "MoveRows",
     "Past",
     "PlayedMoves",
     "Trails",
@@ -84,6 +85,32 @@ class Blueprint(Protocol):
 
     def value(self, game: Game, states: Array, player: int) -> Array:
         """Return the value to `player` of each state, [n] float64, whoever is to act."""
+        ...
+
+
+class MoveRows(Protocol):
+    """What a network sees, in bytes. seat_bits, move_bits, hidden_bits: widths of the rows."""
+
+    seat_bits: int
+    move_bits: int
+    hidden_bits: int
+
+    def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
+        """Write what seats see, [k or more, seat_bits]. rows: [k] of which states; seats: [k] whose eyes."""
+        ...
+
+    def write_moves(
+        self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
+    ) -> None:
+        """Write moves, [m or more, move_bits]: words[offsets[j]:offsets[j + 1]] at states[rows[j]]."""
+        ...
+
+    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
+        """Write the others' hands, [k or more, hidden_bits]."""
+        ...
+
+    def words(self, actions: Array) -> Ints:
+        """Return the game's actions as words, [m] or [m, words of an action]."""
         ...
 
 

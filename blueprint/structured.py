@@ -15,17 +15,16 @@ __all__ = ["Columns", "join"]
 
 
 def join(arrays: Sequence[Array]) -> Array:
-    """Return arrays of one dtype end to end, structured ones as they are.
+    """Return arrays of one dtype and width end to end, structured ones as they are.
 
     NumPy's `concatenate` would pack a structured dtype and drop its padding.
     """
     dtype = arrays[0].dtype
     if dtype.fields is None:
         return np.concatenate(arrays)
-    flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]
-    rows = [a.view(np.uint8).reshape(len(a), dtype.itemsize) for a in flat]
-    joined: Array = np.concatenate(rows).view(dtype)[:, 0]
-    return joined.reshape(-1, *arrays[0].shape[1:])
+    joined = np.concatenate([np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in arrays])
+    found: Array = joined.view(dtype).reshape(-1, *arrays[0].shape[1:])
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import check_features, read_checkpoint
-from blueprint.climbing.fast_moves import FastMoves, fast_moves
 from blueprint.climbing.move_config import described_config
 from blueprint.climbing.move_inputs import move_inputs
+from blueprint.layers.fast_moves import FastMoves, fast_moves
 from blueprint.network_blueprint import NetworkBlueprint
 from blueprint.paper_parts import check_paper_fields, paper_part
 from blueprint.protocol import Agent

@@ -18,6 +18,7 @@ import numpy as np
 from blueprint.climbing.row_layout import rows_hash
 from blueprint.game_lockstep import GameLockstep
 from blueprint.networks import OF_GAMES
+from blueprint.protocol import MoveRows
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Bytes, Ints
@@ -28,21 +29,17 @@ __all__ = ["ActionType", "MoveInputs", "RowGame", "RowInputs", "move_inputs"]
 ActionType = type[np.int64] | type[np.uint64]
 
 
-class MoveInputs(Protocol):
+class MoveInputs(MoveRows, Protocol):
     """How a game is seen by a network, and played in lockstep.
 
-    layout: name of the rows' layout. action_type: dtype of the game's actions. seat_bits, move_bits,
-    hidden_bits: widths of the rows. others: seats whose hands are hidden from one, each
-    `hidden_bits / others` wide. trial_rounds: rounds of random play by
-    which payoffs are scaled.
+    layout: name of the rows' layout. action_type: dtype of the game's actions. others: seats whose hands are
+    hidden from one, each `hidden_bits / others` wide. trial_rounds: rounds of random play by which payoffs
+    are scaled.
     """
 
     game: Game
     layout: str
     action_type: ActionType
-    seat_bits: int
-    move_bits: int
-    hidden_bits: int
     others: int
     trial_rounds: int
 
@@ -60,24 +57,6 @@ class MoveInputs(Protocol):
 
     def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
         """Return the ends of rounds after uniformly random play."""
-        ...
-
-    def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        """Write what seats see, [k or more, seat_bits]. rows: [k] of which states; seats: [k] whose eyes."""
-        ...
-
-    def write_moves(
-        self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
-    ) -> None:
-        """Write moves, [m or more, move_bits]: words[offsets[j]:offsets[j + 1]] at states[rows[j]]."""
-        ...
-
-    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        """Write the others' hands, [k or more, hidden_bits]."""
-        ...
-
-    def words(self, actions: Array) -> Ints:
-        """Return the game's actions as words."""
         ...
 
 

@@ -6,46 +6,28 @@ makes of the seat's view. The critic sees all hands and is used in training alon
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import MoveInputs
-from blueprint.layers.fused import Tower, considered
+from blueprint.layers.fused import MoveHead, Tower
 from blueprint.paper_parts import paper_part
 
 __all__ = ["HandCritic", "MoveNetwork", "move_network"]
 
 
-class MoveNetwork(nn.Module):
+class MoveNetwork(MoveHead):
     """V and A."""
 
     def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
         super().__init__()
         self.tower = Tower(inputs.seat_bits, config.state, config.blocks)
         self.value = nn.Linear(config.state, 1)
-        self.context = nn.Linear(config.state, config.action)
-        self.action = nn.Linear(inputs.move_bits, config.action)
-        self.head = nn.ModuleList(
-            nn.Linear(config.action, config.action) for _ in range(config.action_blocks)
-        )
-        self.advantage = nn.Linear(config.action, 1)
-        with torch.no_grad():
-            self.advantage.weight.mul_(0.1)
-            self.advantage.bias.zero_()
+        self._begin_head(config.state, inputs.move_bits, config.action, config.action_blocks)
 
     def values(self, h: Tensor) -> Tensor:
         """Return V, [n], from the tower's output."""
         found: Tensor = self.value(h).squeeze(-1)
-        return found
-
-    def advantages(self, h: Tensor, moves: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Return A, [m], of moves at `h[rows]`; without rows, of one for each row of the tower's output."""
-        return considered(moves, self, self.seen(h), rows)
-
-    def seen(self, h: Tensor) -> Tensor:
-        """Return what the tower's output adds to the first layer of the moves' head."""
-        found: Tensor = self.context(h)
         return found
 
 

@@ -6,7 +6,7 @@ are fused (`bfloat`); torch's own take half of a gradient step there. Elsewhere 
 
 from __future__ import annotations
 
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from blueprint.layers.bfloat import (
     scattered,
 )
 
-__all__ = ["MoveHead", "Tower", "considered", "joined", "recalled", "rectified", "residual"]
+__all__ = ["MoveHead", "Tower", "joined", "recalled", "rectified", "residual"]
 
 
 def rectified(x: Tensor, layer: nn.Linear, scale: Tensor | None = None) -> Tensor:
@@ -61,29 +61,6 @@ def residual(h: Tensor, layer: nn.Linear) -> Tensor:
     return h + F.relu(layer(h), inplace=True)
 
 
-class MoveHead(Protocol):
-    """A network that judges moves, whatever the game: a first layer, residual ones, and one number each."""
-
-    action: nn.Linear
-    head: nn.ModuleList
-    advantage: nn.Linear
-
-
-def considered(moves: Tensor, network: MoveHead, context: Tensor, rows: Tensor | None) -> Tensor:
-    """Return what a network's head says of moves, [m], from [m, inputs].
-
-    context: [n, width], what their decisions add to the first layer; rows: [m] of which of them, row by row
-    if None.
-    """
-    if rows is not None:
-        context = context.index_select(0, rows)
-    z = joined(moves, network.action, context)
-    for block in network.head:
-        z = residual(z, cast(nn.Linear, block))
-    found: Tensor = network.advantage(z).squeeze(-1)
-    return found
-
-
 class Tower(nn.Module):
     """The trunk of a network whose inputs are bits of a position: an input layer and residual layers."""
 
@@ -105,6 +82,37 @@ class Tower(nn.Module):
     def first(self, x: Tensor, scale: Tensor | None) -> Tensor:
         """Return what the input layer makes of x, [n, width]."""
         return rectified(x, self.input, scale)
+
+
+class MoveHead(nn.Module):
+    """A network that judges moves, whatever the game: a first layer, residual ones, and one number each."""
+
+    def _begin_head(self, width: int, moves: int, inner: int, blocks: int) -> None:
+        """Make the layers. width: of the tower's output. moves: inputs of one. inner: width of the head."""
+        self.context = nn.Linear(width, inner)
+        self.action = nn.Linear(moves, inner)
+        self.head = nn.ModuleList(nn.Linear(inner, inner) for _ in range(blocks))
+        self.advantage = nn.Linear(inner, 1)
+        with torch.no_grad():
+            self.advantage.weight.mul_(0.1)
+            self.advantage.bias.zero_()
+
+    def seen(self, h: Tensor) -> Tensor:
+        """Return what the tower's output adds to the first layer of the moves' head."""
+        found: Tensor = self.context(h)
+        return found
+
+    def advantages(self, h: Tensor, moves: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return A, [m], of moves [m, inputs] at `h[rows]`; without rows, of one for each row of h.
+
+        h: [n, width], the tower's output.
+        """
+        context = self.seen(h)
+        z = joined(moves, self.action, context if rows is None else context.index_select(0, rows))
+        for block in self.head:
+            z = residual(z, cast(nn.Linear, block))
+        found: Tensor = self.advantage(z).squeeze(-1)
+        return found
 
 
 def _fused(x: Tensor) -> bool:

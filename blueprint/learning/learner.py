@@ -18,7 +18,7 @@ from blueprint.paper_parts import paper_part
 from blueprint.soft_choices import TopChoices
 from games.support.array_types import Array, Ints
 
-__all__ = ["BaseLearner", "arrays_of", "drawn_rows", "looking_back"]
+__all__ = ["BaseLearner", "arrays_of", "drawn_rows", "load_module", "looking_back"]
 
 LONGEST = 5.0
 """A gradient is cut to this length."""
@@ -155,8 +155,8 @@ class BaseLearner:
         for name, mean, module in self._modules():
             learned = f"learned.{name}."
             has_learned = any(key.startswith(learned) for key in tensors)
-            _load(mean, tensors, f"{name}.", path)
-            _load(module, tensors, learned if has_learned else f"{name}.", path)
+            load_module(mean, tensors, f"{name}.", path)
+            load_module(module, tensors, learned if has_learned else f"{name}.", path)
         state = self.optimiser.state_dict()
         state["state"] = self._moments(tensors, path)
         self.optimiser.load_state_dict(state)
@@ -207,7 +207,7 @@ def _copied(value: Tensor) -> Array:
     return np.asarray(value.detach().to("cpu", torch.float32, copy=True).numpy())
 
 
-def _load(module: torch.nn.Module, tensors: dict[str, Array], prefix: str, path: str | Path) -> None:
+def load_module(module: torch.nn.Module, tensors: dict[str, Array], prefix: str, path: str | Path) -> None:
     """Give a module the arrays behind a prefix; raise CheckpointError where they are not its own."""
     own = module.state_dict()
     found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}

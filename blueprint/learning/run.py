@@ -204,12 +204,13 @@ def train(
             _generations(trainer, None, None, limits, manner, manner.interruption or Interruption())
             return trainer
         place = place if isinstance(place, RunPlace) else RunPlace.of(place)
-        if place.checkpoint.parent != Path():
-            check_folder(place.checkpoint.parent)
+        folder = place.checkpoint.parent
+        if folder != Path():
+            if not folder.exists():
+                stack.callback(_drop_if_empty, folder)  # of a run that is refused nothing stays
+            check_folder(folder)
         check_output(place.state)
-        stack.enter_context(
-            hold(place.checkpoint.parent, folder=True) if place.in_folder else hold(place.checkpoint)
-        )
+        stack.enter_context(hold(folder, folder=True) if place.in_folder else hold(place.checkpoint))
         goes_on = place.check(resume=manner.resume)
         trainer = begin(place.state if goes_on else None)
         stack.callback(trainer.close)
@@ -224,6 +225,11 @@ def train(
         stack.enter_context(trainer.working())
         _generations(trainer, place, curve, limits, manner, asked)
         return trainer
+
+
+def _drop_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _generations(

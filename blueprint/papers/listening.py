@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.climbing.fast_moves import FastMoves
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.climbing.move_network import MoveNetwork
+from blueprint.layers.fast_moves import FastMoves
 from blueprint.layers.fused import joined
 from blueprint.layers.half_rows import Layers
 from blueprint.papers.danzero import PersonalityHead
@@ -113,7 +113,9 @@ class ListeningMoves(FastMoves):
     """V and A of a snapshot of such a network, and what it says of the others."""
 
     def _further(self, layers: Layers) -> None:
-        width, inner, tensors = self._tower.width, len(self._context.base), layers.tensors
+        super()._further(layers)
+        width, inner, tensors = self._views.width, len(self._context.base), layers.tensors
+        self._adds = self._listened
         self._hands = self._foreseen = None
         if "network.hands.weight" in tensors:
             self._hands = layers.one("network.hands", width, self.inputs.hidden_bits)
@@ -132,8 +134,8 @@ class ListeningMoves(FastMoves):
                 )
             self._heard = layers.one("network.heard", told, inner, bias=False)
 
-    def _seen(self, h: Tensor) -> Tensor:
-        context = super()._seen(h)
+    def _listened(self, h: Tensor) -> Tensor:
+        context = self._context(h)
         if self._foreseen is not None and self._hands is not None:
             context += self._foreseen(torch.sigmoid(self._hands(h).float()).to(h.dtype))
         if self._heard is not None and self._recogniser is not None:
@@ -157,11 +159,7 @@ class ListeningMoves(FastMoves):
         """
         if self._hands is None:
             raise ValueError("there is no head for hands; train with hands above 0")
-        out = np.empty((len(rows), self.inputs.hidden_bits), np.float32)
-        for part, h in self._views(states, rows, seats):
-            with torch.inference_mode():
-                out[part] = self._hands(h)[: part.stop - part.start].float().numpy()
-        return out
+        return self._views.told(states, rows, seats, self._hands, self.inputs.hidden_bits).numpy()
 
     def types(self, states: Array, rows: Ints, seats: Ints) -> NDArray[np.float32]:
         """Return the chance that each other seat, from the next on, plays by each type, [k, others, 4].
@@ -170,11 +168,8 @@ class ListeningMoves(FastMoves):
         """
         if self._recogniser is None:
             raise ValueError("there is no recogniser of types; train with recognise above 0")
-        out = np.empty((len(rows), self.inputs.game.num_players - 1, len(PERSONALITIES)), np.float32)
-        for part, h in self._views(states, rows, seats):
-            with torch.inference_mode():
-                out[part] = self._likely(self._recogniser(h))[: part.stop - part.start].numpy()
-        return out
+        shape = self.inputs.game.num_players - 1, len(PERSONALITIES)
+        return self._views.told(states, rows, seats, self._recogniser, *shape, then=self._likely).numpy()
 
     def _likely(self, logits: Tensor) -> Tensor:
         """Return probabilities, [n, others, 4], from the recogniser's answers."""

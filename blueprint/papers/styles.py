@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint
 from blueprint.climbing.move_config import described_config
 from blueprint.climbing.move_inputs import MoveInputs, move_inputs
+from blueprint.learning.learner import load_module
 from blueprint.papers.fields import ALPHA, PERSONALITIES
 from blueprint.papers.listening import ListeningNetwork
 from blueprint.protocol import Decisions
@@ -164,15 +165,7 @@ def load_persona_agent(
     inputs = move_inputs(game)
     check_features(path, description, inputs.layout)
     network = ListeningNetwork(inputs, config)
-    own = {name.removeprefix("network."): value for name, value in tensors.items()}
-    try:
-        network.load_state_dict(
-            {name: torch.from_numpy(np.array(value, np.float32)) for name, value in own.items()}
-        )
-    except RuntimeError as error:
-        raise CheckpointError(
-            f"checkpoint: {path} must hold the network that it describes; {error}"
-        ) from error
+    load_module(network, tensors, "network.", path)
     agent = PersonaAgent(network, inputs, f"{path.stem}:{persona}")
     agent.persona, agent.alpha = PERSONALITIES.index(persona), alpha
     return agent

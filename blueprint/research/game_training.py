@@ -36,8 +36,7 @@ from blueprint.research.game_network import (
     read_game_network,
 )
 from blueprint.research.game_selfplay import Decided, play_generation
-from blueprint.research.game_tower import Tower, TowerWeights
-from blueprint.research.policy_learning import PolicyLearner
+from blueprint.research.policy_learning import GameTower, PolicyLearner, TowerWeights
 from games.game import Game, GameError
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
@@ -124,7 +123,7 @@ class GameTrainer(BaseTrainer):
         learns = config.learner != "dmc"
         if learns and self.rival is not None:
             raise ConfigError(f"learner must be dmc against a rival; got {config.learner}; take dmc")
-        tower = Tower(layout.features.width, layout.columns.count, config, policy=learns).to(self.device)
+        tower = GameTower(layout.features.width, layout.columns.count, config, policy=learns).to(self.device)
         self.policy = PolicyLearner(layout, config, self.device) if learns else None
         critic = None if self.policy is None else self.policy.critic
         groups = [([*tower.parameters()], config.learning_rate)]
@@ -192,7 +191,7 @@ class GameTrainer(BaseTrainer):
             own = _rows(sizes, config.batch, rng)
             seen = _rows(views, config.batch // 2, rng) if views.sum() else []
             x = [self.replay[k].own[at] for k, at in own] + [self.replay[k].seen[at] for k, at in seen]
-            v, a, _ = self.learner.network(self._tensor(x).float())
+            v, a, _ = self.learner.network.answers(self._tensor(x).float())
             gain = self._tensor([self.replay[k].gain[at] for k, at in own])
             column = self._tensor([self.replay[k].column[at] for k, at in own])
             worth = [self._tensor([self.replay[k].worth[at]]) for k, at in seen]

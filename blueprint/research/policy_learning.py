@@ -22,15 +22,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from blueprint.layers.fused import Tower
 from blueprint.learning.learner import drawn_rows
-from blueprint.research.game_network import GameNetworkConfig, NetworkLayout
+from blueprint.research.game_network import GameNetworkConfig, NetworkLayout, NetworkWeights
 from blueprint.research.game_selfplay import Decided, Turn
-from blueprint.research.game_tower import Tower
+from games.support.array_types import Array
 
-__all__ = ["PolicyLearner", "clipped_gain", "mirror_gain"]
+__all__ = ["GameTower", "PolicyLearner", "TowerWeights", "clipped_gain", "mirror_gain"]
 
 CPU = torch.device("cpu")
 AT_ONCE = 8192
@@ -45,6 +47,45 @@ LONGEST = 1.0
 """A gradient of the policy is cut to this length."""
 CLIP = 0.2
 """PPO: an action's probability is moved by at most this share of it in a generation."""
+
+
+class GameTower(Tower):
+    """An input layer, residual layers, and heads for V, A and, with `policy`, the scores of actions."""
+
+    def __init__(self, inputs: int, columns: int, config: GameNetworkConfig, *, policy: bool) -> None:
+        """Begin with random parameters, of the sizes that the configuration says."""
+        super().__init__(inputs, config.width, config.blocks)
+        self.value = nn.Linear(config.width, 1)
+        self.advantage = nn.Linear(config.width, columns)
+        self.policy = nn.Linear(config.width, columns) if policy else None
+        with torch.no_grad():
+            for head in (self.advantage, self.policy):
+                if head is not None:
+                    head.weight.mul_(0.1)
+                    head.bias.zero_()
+
+    def answers(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return V [n], A [n, columns] and the scores [n, columns] (those of A without a policy)."""
+        h = self(x)
+        advantage = self.advantage(h)
+        scores = advantage if self.policy is None else self.policy(h)
+        return self.value(h).squeeze(-1), advantage, scores
+
+
+class TowerWeights(NetworkWeights):
+    """A network's answers by its layers as they are trained, on the device where that is done."""
+
+    def __init__(self, tower: GameTower) -> None:
+        """Take the layers; they are asked as they are at that moment."""
+        self.tower, self.has_policy = tower, tower.policy is not None
+        self.columns = tower.advantage.out_features
+
+    def _forward(self, features: Array) -> NDArray[np.float32]:
+        with torch.no_grad():
+            x = torch.from_numpy(features).to(self.tower.value.weight.device)
+            v, a, scores = self.tower.answers(x.float())
+            found = torch.cat([v[:, None], a, *([scores] if self.has_policy else [])], 1)
+        return np.asarray(found.cpu().numpy())
 
 
 @dataclass(eq=False)
@@ -80,7 +121,7 @@ class PolicyLearner:
         self.layout, self.config, self.device = layout, config, device
         self.own, self.players = layout.features.width, layout.game.num_players
         self.inputs = self.own * (self.players if config.critic == "hands" else 1)
-        self.critic = Tower(self.inputs, layout.columns.count, config, policy=False).to(device)
+        self.critic = GameTower(self.inputs, layout.columns.count, config, policy=False).to(device)
         self.teams = np.array(layout.game.teams)
         self.replay: list[_Rows] = []
 
@@ -91,7 +132,7 @@ class PolicyLearner:
 
     def learn(
         self,
-        tower: Tower,
+        tower: GameTower,
         optimiser: torch.optim.Optimizer,
         played: Decided,
         share: float,
@@ -115,7 +156,7 @@ class PolicyLearner:
         parts = []
         with torch.no_grad():
             for some in torch.split(hands, AT_ONCE):
-                v, a, _ = self.critic(some[:, : self.inputs].float())
+                v, a, _ = self.critic.answers(some[:, : self.inputs].float())
                 parts.append(v[:, None] + a)
         return torch.cat(parts)
 
@@ -144,7 +185,7 @@ class PolicyLearner:
     def _critic_step(self, optimiser: torch.optim.Optimizer, rng: np.random.Generator) -> Tensor:
         rows = self.replay[int(rng.integers(len(self.replay)))]
         at = torch.from_numpy(rng.integers(0, len(rows.column), self.config.batch)).to(self.device)
-        v, a, _ = self.critic(rows.hands[at, : self.inputs].float())
+        v, a, _ = self.critic.answers(rows.hands[at, : self.inputs].float())
         q = v + a.gather(1, rows.column[at, None]).squeeze(1)
         loss = F.mse_loss(q, rows.target[at])
         optimiser.zero_grad(set_to_none=True)
@@ -154,7 +195,7 @@ class PolicyLearner:
 
     def _policy_steps(
         self,
-        tower: Tower,
+        tower: GameTower,
         optimiser: torch.optim.Optimizer,
         rows: _Rows,
         steps: int,
@@ -170,7 +211,7 @@ class PolicyLearner:
         for picked in drawn_rows(len(hands), min(config.batch, len(hands)), steps, rng):
             i = torch.from_numpy(picked).to(self.device)
             inputs, here = hands[i, : self.own].float(), legal[i]
-            v, a, scores = tower(inputs)
+            v, a, scores = tower.answers(inputs)
             log = _log_policy(scores, here)
             if config.learner == "mmd":
                 gain = mirror_gain(log, here, q[i] - worth[i, None], last[i], config.step)
@@ -182,11 +223,11 @@ class PolicyLearner:
             other = rng.integers(self.players - 1)
             few = i[: max(1, len(i) // WAITING)]
             waits = hands[few, self.own * (1 + other) : self.own * (2 + other)].float()
-            values = torch.cat([v, tower(waits)[0]])
+            values = torch.cat([v, tower.answers(waits)[0]])
             fit = fit.mean() + F.mse_loss(values, torch.cat([worth[i], rows.others[few, other]]))
             loss = (self.price(share) * away - gain).mean() + FIT * fit
             optimiser.zero_grad(set_to_none=True)
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]  # of torch
             nn.utils.clip_grad_norm_(tower.parameters(), LONGEST)
             optimiser.step()
             losses.append(fit.detach())

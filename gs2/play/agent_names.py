@@ -165,8 +165,8 @@ def with_quick_copy(blueprint: Blueprint, path: str | Path) -> Blueprint:
     Of any blueprint but a climbing game's network, and on other processors, itself.
     """
     from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
-    from blueprint.climbing.fast_moves import fast_moves
     from blueprint.layers.bfloat import native_half
+    from blueprint.layers.fast_moves import fast_moves
 
     if not isinstance(blueprint, ClimbingBlueprint) or not native_half():
         return blueprint

@@ -24,9 +24,8 @@ from blueprint.research.game_network import (
     load_game_network,
 )
 from blueprint.research.game_selfplay import Decided, Turn, play_generation
-from blueprint.research.game_tower import TowerWeights
 from blueprint.research.game_training import GameTrainer, train_game_network
-from blueprint.research.policy_learning import CLIP, PolicyLearner, clipped_gain, mirror_gain
+from blueprint.research.policy_learning import CLIP, PolicyLearner, TowerWeights, clipped_gain, mirror_gain
 from cfr.best_response import exploitability
 from cfr.policies.policy import uniform_policy
 from cfr.tree import grow

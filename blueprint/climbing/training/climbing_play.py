@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.fast_moves import FastMoves
 from blueprint.climbing.move_inputs import MoveInputs
+from blueprint.layers.fast_moves import FastMoves
 from blueprint.protocol import Agent, Decisions, drawn, shared_out
 from blueprint.soft_choices import draw_soft
 from games.game import TERMINAL
 from games.support.array_types import Array, Ints
 
-__all__ = ["MoveRecord", "against", "decided_by", "play_in_lockstep", "scorer", "soft_player"]
+__all__ = ["MoveRecord", "against", "decided_by", "play_in_lockstep", "soft_player"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +82,9 @@ def play_in_lockstep(inputs: MoveInputs, states: Array, agent: Agent) -> MoveRec
     return MoveRecord(joined[0], joined[1], joined[2], joined[3], payoffs, steps, offered)
 
 
-def scorer(network: FastMoves) -> Callable[[Decisions], NDArray[np.float32]]:
-    """Return what says how good each move of some decisions is, [m] float32."""
-    words = network.inputs.words
-    return lambda d: network.answer(d.states, d.rows, d.seats, d.offsets, words(d.actions))[1]
-
-
 def soft_player(network: FastMoves, temperature: float, epsilon: float, rng: np.random.Generator) -> Agent:
     """Return who chooses by a network, softly among moves of about the same value."""
-    scores = scorer(network)
-    return lambda d: draw_soft(scores(d), d.offsets, temperature, epsilon, rng)[0]
+    return lambda d: draw_soft(network.advantages(d), d.offsets, temperature, epsilon, rng)[0]
 
 
 def against(agent: Agent, rival: Agent, own: NDArray[np.bool_], rng: np.random.Generator) -> Agent:

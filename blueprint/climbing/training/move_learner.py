@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.climbing.fast_moves import FastCritic, FastMoves, fast_moves
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.climbing.move_network import HandCritic, move_network
 from blueprint.climbing.training.climbing_play import MoveRecord
+from blueprint.layers.fast_moves import FastCritic, FastMoves, fast_moves
 from blueprint.learning.learner import BaseLearner, arrays_of, drawn_rows, looking_back
 from blueprint.paper_parts import paper_part
 from blueprint.soft_choices import TopChoices

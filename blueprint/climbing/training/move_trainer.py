@@ -22,7 +22,6 @@ from blueprint.checkpoint import (
     read_checkpoint,
 )
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
-from blueprint.climbing.fast_moves import FastMoves
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
 from blueprint.climbing.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.training.climbing_play import (
@@ -30,10 +29,10 @@ from blueprint.climbing.training.climbing_play import (
     against,
     decided_by,
     play_in_lockstep,
-    scorer,
     soft_player,
 )
 from blueprint.climbing.training.move_learner import MoveLearner
+from blueprint.layers.fast_moves import FastMoves
 from blueprint.learning.base_trainer import BaseTrainer
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent
@@ -162,11 +161,10 @@ class MoveTrainer(BaseTrainer):
         streams = self.rng.spawn(len(sizes))
         temperature = config.temperature_at(self.decisions)
         self.learner.temperature = temperature
-        score = scorer(network)
         tops: list[Any] = []
         if config.policy:
             top = paper_part("policy player")
-            tops = [top(score, config.policy_top, temperature, rng) for rng in streams]
+            tops = [top(network.advantages, config.policy_top, temperature, rng) for rng in streams]
 
         def play(k: int) -> MoveRecord:
             rng = streams[k]

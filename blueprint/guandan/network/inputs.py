@@ -25,17 +25,16 @@ from blueprint.guandan.network.input_layout import (
     STATE_WIDTH,
 )
 from blueprint.guandan.objective import result_worth
-from blueprint.protocol import Decisions
+from blueprint.protocol import Decisions, MoveRows
 from games.guandan.cards import unpack
 from games.guandan.matches.chances import RESULTS
 from games.guandan.rounds.state import action_words, views
-from games.support.array_types import Array
+from games.support.array_types import Array, Bytes, Ints
 
 __all__ = [
-    "EncodingRoom",
+    "ROWS",
     "encode_actions",
     "encode_full",
-    "encode_full_into",
     "encode_past",
     "encode_stakes",
     "encode_states",
@@ -43,19 +42,25 @@ __all__ = [
 ]
 
 
-def encode_full_into(
-    words: NDArray[np.int64],
-    bytes_: NDArray[np.uint8],
-    rows: NDArray[np.int64],
-    seats: NDArray[np.int64],
-    out: NDArray[np.uint8],
-) -> None:
-    """Write what a seat sees and then the other hands, [len(rows) or more, STATE_WIDTH + HIDDEN_WIDTH].
+class _Rows:
+    seat_bits, move_bits, hidden_bits = STATE_WIDTH, ACTION_WIDTH, HIDDEN_WIDTH
 
-    words, bytes_: `views` of the states. rows: [k] which of them; seats: [k] in whose eyes.
-    """
-    encode_states_into(words, bytes_, rows, seats, out, 0, STATE_WIDTH)
-    encode_hidden_into(words, bytes_, rows, seats, out, STATE_WIDTH, STATE_WIDTH + HIDDEN_WIDTH)
+    def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
+        encode_states_into(*views(states), rows, seats, out, 0, STATE_WIDTH)
+
+    def write_moves(
+        self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
+    ) -> None:
+        encode_actions_into(*views(states), rows, seats, offsets, words, out)
+
+    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
+        encode_hidden_into(*views(states), rows, seats, out, 0, HIDDEN_WIDTH)
+
+    def words(self, actions: Array) -> Ints:
+        return action_words(actions)
+
+
+ROWS: MoveRows = _Rows()
 
 
 def encode_full(states: Array, seats: Array) -> NDArray[np.uint8]:
@@ -63,11 +68,10 @@ def encode_full(states: Array, seats: Array) -> NDArray[np.uint8]:
 
     [n, STATE_WIDTH + HIDDEN_WIDTH], the latter as in HIDDEN_BLOCKS.
     """
-    states = np.ascontiguousarray(states)
     rows = np.arange(len(states), dtype=np.int64)
-    out = np.empty((len(rows), STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
-    encode_full_into(*views(states), rows, _each(seats, rows), out)
-    return out
+    hidden = np.empty((len(rows), HIDDEN_WIDTH), np.uint8)
+    ROWS.write_hidden(np.ascontiguousarray(states), rows, _each(seats, rows), hidden)
+    return np.concatenate([encode_states(states, seats), hidden], 1)
 
 
 def encode_states(states: Array, seats: Array, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
@@ -120,38 +124,13 @@ def hidden_hands(states: Array, seats: NDArray[np.int64]) -> NDArray[np.uint8]:
 
 def encode_actions(decisions: Decisions) -> NDArray[np.uint8]:
     """Return the features of the decisions' actions, [m, ACTION_WIDTH] uint8."""
-    out = np.empty((len(decisions.actions), ACTION_WIDTH), np.uint8)
-    _write_actions(decisions, out)
-    return out
-
-
-def _write_actions(decisions: Decisions, out: NDArray[np.uint8]) -> None:
-    d = decisions
-    words, bytes_ = views(np.ascontiguousarray(d.states))
+    d, out = decisions, np.empty((len(decisions.actions), ACTION_WIDTH), np.uint8)
     rows, seats = np.asarray(d.rows, np.int64), np.asarray(d.seats, np.int64)
-    encode_actions_into(words, bytes_, rows, seats, np.asarray(d.offsets), action_words(d.actions), out)
+    states, words = np.ascontiguousarray(d.states), action_words(d.actions)
+    ROWS.write_moves(states, rows, seats, np.asarray(d.offsets), words, out)
+    return out
 
 
 def _each(seats: Array, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a seat for each row, writable: kernels are compiled again for arrays that are only read."""
     return np.array(np.broadcast_to(np.asarray(seats, np.int64), rows.shape))
-
-
-class EncodingRoom:
-    """Buffers for the features of decisions, used again and again."""
-
-    def __init__(self) -> None:
-        self._states = np.empty((0, STATE_WIDTH), np.uint8)
-        self._actions = np.empty((0, ACTION_WIDTH), np.uint8)
-
-    def encode(self, decisions: Decisions) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Return features of the states and of the actions, which the next call overwrites."""
-        n, m = len(decisions), len(decisions.actions)
-        if len(self._states) < n:
-            self._states = np.empty((n + n // 2, STATE_WIDTH), np.uint8)
-        if len(self._actions) < m:
-            self._actions = np.empty((m + m // 2, ACTION_WIDTH), np.uint8)
-        x, a = self._states[:n], self._actions[:m]
-        encode_states_into(*views(decisions.states), decisions.rows, decisions.seats, x, 0, STATE_WIDTH)
-        _write_actions(decisions, a)
-        return x, a

@@ -25,7 +25,7 @@ from blueprint.guandan.network.input_layout import (
 )
 from blueprint.guandan.network.inputs import encode_actions, encode_past, encode_stakes, encode_states
 from blueprint.guandan.train_config import NetworkConfig
-from blueprint.layers.fused import Tower, considered, joined, recalled, rectified
+from blueprint.layers.fused import MoveHead, Tower, joined, recalled, rectified
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Decisions
 from games.guandan.cards import NUM_CARDS
@@ -61,7 +61,7 @@ class SeatTower(Tower):
         return joined(seen, self.input, parts[0] if len(parts) == 1 else parts[0] + parts[1])
 
 
-class QNetwork(nn.Module):
+class QNetwork(MoveHead):
     """V(I) and A(I, a)."""
 
     has_value = True
@@ -78,17 +78,10 @@ class QNetwork(nn.Module):
         self.tower = SeatTower(STATE_WIDTH, config.state, config.blocks, past, stakes)
         self.value_hidden = nn.Linear(config.state, 128)
         self.value = nn.Linear(128, len(OUTCOMES))
-        self.context = nn.Linear(config.state, config.action)
-        self.action = nn.Linear(ACTION_WIDTH, config.action)
-        self.head = nn.ModuleList(
-            nn.Linear(config.action, config.action) for _ in range(config.action_blocks)
-        )
-        self.advantage = nn.Linear(config.action, 1)
+        self._begin_head(config.state, ACTION_WIDTH, config.action, config.action_blocks)
         self.hands = nn.Linear(config.state, 3 * NUM_CARDS) if config.hands else None
         with torch.no_grad():
             self.action.weight.mul_(2.0)
-            self.advantage.weight.mul_(0.1)
-            self.advantage.bias.zero_()
 
     @property
     def features(self) -> str:
@@ -126,10 +119,6 @@ class QNetwork(nn.Module):
         assert self.hands is not None
         found: Tensor = self.hands(h).view(-1, 3, NUM_CARDS)
         return found
-
-    def advantages(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Return A, [m], of actions [m, ACTION_WIDTH] at states `h[rows]` (row by row if None)."""
-        return considered(actions, self, self.context(h), rows)
 
 
 class Critic(nn.Module):

@@ -14,10 +14,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from blueprint.checkpoint import CheckpointError, check_description, check_features, read_checkpoint
+from blueprint.checkpoint import check_description, check_features, read_checkpoint
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.guandan.network.q_network import make_network
 from blueprint.guandan.train_config import NetworkConfig
+from blueprint.learning.learner import load_module
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Decisions
 from games.support.array_types import Array
@@ -112,14 +113,7 @@ def load_any_network(path: str | Path | None = None, *, heeds: bool = True) -> I
     network: Any = make_network(config)
     check_features(path, description, network.features)
     tensors, _ = read_checkpoint(path, prefix="network.")
-    weights = {k.removeprefix("network."): torch.from_numpy(v.astype(np.float32)) for k, v in tensors.items()}
-    try:
-        network.load_state_dict(weights)
-    except RuntimeError as error:
-        reason = " ".join(str(error).split())[:200]
-        raise CheckpointError(
-            f"checkpoint: {path} must hold the tensors of its network; {reason}; train it anew"
-        ) from error
+    load_module(network, tensors, "network.", path)
     name = f"{path.stem}@{description['decisions']}"
     found: TorchNetwork = paper_part("GuanDan network in play")(network, name=name, heeds=heeds)
     return found

@@ -29,6 +29,7 @@ from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.samples import outcome_classes
 from blueprint.guandan.training.supervised import Progress, SoftPlay, half_precision, tensors_of
+from blueprint.learning.learner import arrays_of
 from blueprint.protocol import Decisions
 from blueprint.soft_choices import draw_soft
 from blueprint.structured import Columns
@@ -188,8 +189,7 @@ def distil(
 
 def as_inference(student: QNetwork) -> Inference:
     """Return the fast path of a network as it is now."""
-    tensors = {f"network.{name}": value.detach().numpy() for name, value in student.state_dict().items()}
-    return Inference(tensors, critic=False)
+    return Inference(arrays_of(student, "network."), critic=False)
 
 
 def _loss(student: QNetwork, batch: Labelled, temperature: float) -> Tensor:
@@ -225,6 +225,6 @@ def save_student(path: str | Path, student: QNetwork, notes: dict[str, object]) 
 
     Raises FileProblem if it cannot be written.
     """
-    tensors = {f"network.{k}": value.detach().half().numpy() for k, value in student.state_dict().items()}
+    tensors = {name: value.astype(np.float16) for name, value in arrays_of(student, "network.").items()}
     kept = {"game": "guandan", "features": student.features, "network": student.config.to_json()}
     write_checkpoint(path, tensors, {**kept, "export": "float16", **notes})

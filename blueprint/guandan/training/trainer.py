@@ -24,8 +24,7 @@ from blueprint.guandan.play.network_tribute import NetworkTribute
 from blueprint.guandan.play.quick_agents import load_quick_agent
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.actors.crews import PieceCrew, ThreadCrew
-from blueprint.guandan.training.actors.pieces import Piece
+from blueprint.guandan.training.actors.pieces import Piece, PieceCrew, ThreadCrew
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
 from blueprint.guandan.training.samples import Samples, batches

@@ -22,7 +22,7 @@ from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.input_layout import ACTION_WIDTH, STATE_WIDTH
-from blueprint.guandan.network.inputs import EncodingRoom
+from blueprint.guandan.network.inputs import encode_actions, encode_states
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.network_play import InferenceAgent
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
@@ -161,10 +161,11 @@ class _Encoding:
     """Plays at random, but writes the network's inputs: what is left when the network costs nothing."""
 
     def __init__(self, rng: np.random.Generator) -> None:
-        self.rng, self.room = rng, EncodingRoom()
+        self.rng = rng
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        self.room.encode(decisions)
+        encode_states(decisions.states, decisions.seats, decisions.rows)
+        encode_actions(decisions)
         counts = np.diff(decisions.offsets)
         drawn = (self.rng.random(len(counts)) * counts).astype(np.int64)
         chosen: NDArray[np.int64] = np.minimum(drawn, counts - 1)

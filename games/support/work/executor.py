@@ -20,13 +20,27 @@ from typing import Any, Generic, Self, TypeVar
 
 from games.support.work.where import WorkError
 
-__all__ = ["Executor", "Stop", "Task", "WorkerLost", "available_cores", "in_order", "on_one_core", "results"]
+__all__ = [
+    "BEHIND",
+    "Executor",
+    "Stop",
+    "Task",
+    "WorkerLost",
+    "available_cores",
+    "in_order",
+    "niceness",
+    "on_one_core",
+    "results",
+    "step_behind",
+]
 
 State = TypeVar("State")
 Piece = TypeVar("Piece")
 Found = TypeVar("Found")
 Key = TypeVar("Key", bound=Hashable)
 Stop = Callable[[], bool]
+BEHIND = 5
+"""Steps of niceness: two threads that are so far behind a third get a core of two between them."""
 AHEAD = 2
 """Pieces taken on for each process or core, so that none waits for the next one."""
 
@@ -115,6 +129,21 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def niceness() -> int:
+    """Return how far this thread lets others go first, from -20 to 19; 0 where there is no such thing."""
+    return os.nice(0) if hasattr(os, "nice") else 0
+
+
+def step_behind(first: int, *, whole_process: bool = True) -> None:
+    """Let whoever has the niceness `first` go before this thread, and before the threads that it starts.
+
+    whole_process: False where other threads of this process are to stay as they are; only Linux can tell them
+    apart, elsewhere nothing happens then. What is behind already stays where it is.
+    """
+    if hasattr(os, "nice") and (whole_process or sys.platform == "linux"):
+        os.nice(max(0, first + BEHIND - niceness()))
 
 
 @contextmanager

@@ -47,20 +47,21 @@ CHECKPOINT = click.argument("checkpoint", type=EXISTING)
 OUTPUT = click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint."
 )
-DEALS_SEED = click.option(
-    "--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the learning."
-)
-SELF_PLAY = click.option(
-    "--rounds", type=COUNT, default=BeliefConfig().rounds, show_default=True, help="Rounds of self-play."
+DEALS_SEED, SEED_OF_LEARNING, SEED_OF_SEARCH = (
+    click.option("--seed", type=SEED, default=0, show_default=True, help=f"Seed of the {what}.")
+    for what in ("deals and the learning", "learning", "deals and the search")
 )
 
 
-def _passes(default: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(
-        "--passes", type=POSITIVE, default=default, show_default=True, help="Passes over the positions."
-    )
+def _field(
+    kind: Any, flag: str, about: str, number: Any = POSITIVE
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option of a configuration's field. kind: the configuration with its defaults."""
+    default = getattr(kind, flag[2:].replace("-", "_"))
+    return click.option(flag, type=number, default=default, show_default=True, help=about)
 
 
+SELF_PLAY = _field(BeliefConfig(), "--rounds", "Rounds of self-play.", COUNT)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, once it is there.")
 
 
@@ -111,19 +112,9 @@ def grow(checkpoint: Path | None, output: Path, as_json: bool, **changes: Any) -
 @click.command("distil")
 @SHIPPED_OR_OWN
 @OUTPUT
-@click.option(
-    "--decisions",
-    type=COUNT,
-    default=DistilConfig().decisions,
-    show_default=True,
-    help="Decisions to label.",
-)
-@click.option(
-    "--state", type=COUNT, default=SMALL.state, show_default=True, help="Width of the student's tower."
-)
-@click.option(
-    "--action", type=COUNT, default=SMALL.action, show_default=True, help="Width of the student's head."
-)
+@_field(DistilConfig(), "--decisions", "Decisions to label.", COUNT)
+@_field(SMALL, "--state", "Width of the student's tower.", COUNT)
+@_field(SMALL, "--action", "Width of the student's head.", COUNT)
 @DEALS_SEED
 @AS_JSON
 def distil_network(
@@ -160,9 +151,7 @@ def distil_network(
 @SHIPPED_OR_OWN
 @click.option("-o", "--output", type=NEW_FILE, required=True, help="A new file of positions.")
 @click.option("--minutes", type=POSITIVE, default=10.0, show_default=True, help="Minutes of search.")
-@click.option(
-    "--rounds", type=COUNT, default=SeekConfig().rounds, show_default=True, help="Rounds played at once."
-)
+@_field(SeekConfig(), "--rounds", "Rounds played at once.", COUNT)
 @click.option(
     "--set",
     "settings",
@@ -170,7 +159,7 @@ def distil_network(
     metavar="FIELD=VALUE",
     help="Change a field of the search; repeatable.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and the search.")
+@SEED_OF_SEARCH
 @AS_JSON
 def search_positions(
     checkpoint: Path | None,
@@ -208,15 +197,9 @@ def search_positions(
 @CHECKPOINT
 @click.argument("positions", nargs=-1, required=True, type=EXISTING)
 @OUTPUT
-@_passes(ExpertConfig().passes)
-@click.option(
-    "--learning-rate",
-    type=POSITIVE,
-    default=ExpertConfig().learning_rate,
-    show_default=True,
-    help="Learning rate of Adam.",
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the learning.")
+@_field(ExpertConfig(), "--passes", "Passes over the positions.")
+@_field(ExpertConfig(), "--learning-rate", "Learning rate of Adam.")
+@SEED_OF_LEARNING
 @AS_JSON
 def learn(
     checkpoint: Path,
@@ -244,7 +227,7 @@ def learn(
 @CHECKPOINT
 @OUTPUT
 @SELF_PLAY
-@_passes(BeliefConfig().passes)
+@_field(BeliefConfig(), "--passes", "Passes over the positions.")
 @DEALS_SEED
 @AS_JSON
 def train_belief_network(
@@ -264,7 +247,7 @@ def train_belief_network(
 @OUTPUT
 @click.option("--beliefs", type=EXISTING, help="Belief network that draws deals.  [default: the shipped]")
 @SELF_PLAY
-@_passes(DealConfig().passes)
+@_field(DealConfig(), "--passes", "Passes over the positions.")
 @DEALS_SEED
 @AS_JSON
 def train_deal_network(

@@ -134,7 +134,7 @@ class _Columns(GameLearner):
         return {
             "game": trainer.layout.game.name,
             "output": str(place.checkpoint),
-            "bytes": place.checkpoint.stat().st_size,
+            "bytes": place.checkpoint.stat().st_size if place.checkpoint.exists() else 0,
             **{name: row.get(name) for name in told},
         }
 

@@ -24,6 +24,7 @@ from blueprint.guandan.network.input_layout import LAYOUTS
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.supervised import Progress, fit, half_precision, tensors_of
+from blueprint.learning.learner import arrays_of, load_module
 from blueprint.protocol import Decisions
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.learning.searched_positions import SearchedPositions
@@ -126,16 +127,10 @@ def trainable_network(path: str | Path | None = None) -> QNetwork:
 
     Raises CheckpointError if the checkpoint is damaged or foreign.
     """
-    tensors, description = read_checkpoint(SHIPPED if path is None else path, features=LAYOUTS)
+    path = SHIPPED if path is None else path
+    tensors, description = read_checkpoint(path, features=LAYOUTS)
     network = QNetwork(NetworkConfig.from_json(description["network"]))
-    prefix = "network."
-    network.load_state_dict(
-        {
-            name.removeprefix(prefix): torch.from_numpy(value.astype(np.float32))
-            for name, value in tensors.items()
-            if name.startswith(prefix)
-        }
-    )
+    load_module(network, tensors, "network.", path)
     return network
 
 
@@ -144,7 +139,7 @@ def save_network(
 ) -> None:
     """Write a network in half precision, with all else that the checkpoint `source` holds for play."""
     tensors, description = read_checkpoint(SHIPPED if source is None else source)
-    mine = {f"network.{name}": value.detach().numpy() for name, value in network.state_dict().items()}
+    mine = arrays_of(network, "network.")
     critic = {name: value for name, value in tensors.items() if name.startswith("critic.")}
     halves = {name: value.astype(np.float16) for name, value in (critic | mine).items()}
     write_checkpoint(path, halves, description | notes)

@@ -19,6 +19,7 @@ from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_
 from blueprint.guandan.network.q_network import held_nats
 from blueprint.guandan.training.supervised import Progress, SoftPlay, fit, half_precision
 from blueprint.layers.bfloat import native_half
+from blueprint.learning.learner import arrays_of
 from blueprint.protocol import Decisions
 from blueprint.structured import join
 from games.guandan.rounds.belief import determinise
@@ -279,8 +280,7 @@ def train_deals(
 
     steps = max(1, int(config.passes * len(learnt) / config.batch))
     score = fit(optimiser, rate, loss, judge, steps, every=200, progress=progress)
-    tensors = {name: tensor.detach().float().numpy() for name, tensor in parts.state_dict().items()}
-    return DealNetwork(tensors), score
+    return DealNetwork(arrays_of(parts)), score
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ import torch
 from blueprint import check_blueprint
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
-from blueprint.climbing.fast_moves import FastCritic, fast_moves
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import move_inputs
 from blueprint.climbing.move_network import HandCritic, move_network
 from blueprint.climbing.training.climbing_play import play_in_lockstep, soft_player
 from blueprint.climbing.training.move_trainer import MoveTrainer, random_stake
+from blueprint.layers.fast_moves import FastCritic, fast_moves
 from blueprint.learning.run import RunLimits, RunManner, train
 from blueprint.networks import load_network
 from blueprint.papers.pruning import kept_words

@@ -11,7 +11,6 @@ import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.climbing.climbing_blueprint import MovePlay, load_climbing_blueprint, move_agent
-from blueprint.climbing.fast_moves import fast_moves
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_network import move_network
@@ -21,6 +20,7 @@ from blueprint.climbing.training.climbing_play import (
 )
 from blueprint.climbing.training.move_learner import MoveLearner
 from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.layers.fast_moves import fast_moves
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.listening import ListeningMoves
 from blueprint.papers.personality_rules import RULED, TYPES, move_types, personality_choice
@@ -244,7 +244,7 @@ def test_a_persona_that_cannot_be_played_is_refused(files: dict[str, Path], tmp_
     tensors, about = read_checkpoint(path)
     lost = {key: value for key, value in tensors.items() if "personality.label" not in key}
     write_checkpoint(tmp_path / "y.safetensors", lost, about)
-    with pytest.raises(CheckpointError, match="must hold the network that it describes"):
+    with pytest.raises(CheckpointError, match="must hold the tensors of its network"):
         load_persona_agent(tmp_path / "y.safetensors", game, "balanced")
     plain = MoveTrainer(game, SMALL.replace(personality=0, personas=0.0))
     plain.save(tmp_path / "z.safetensors")

@@ -13,6 +13,7 @@ import pytest
 
 from blueprint.checkpoint import read_checkpoint
 from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.learning.run import RunPlace
 from gs2.commands.guandan.train_guandan import GUANDAN
 from gs2.commands.training import train as command
 from gs2.commands.training.learners import COLUMNS, MOVES, GameLearner
@@ -225,3 +226,15 @@ def test_tensorboard_gets_the_rows_of_any_training(
         curve = read_checkpoint(output, prefix="-")[1]["curve"]
         told = [[decisions, value] for name, value, decisions in rows if name == "exploitability"]
         assert told == curve and curve
+
+
+def test_a_training_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
+    words = ("--recipe", "odmc", "--set", "personas=0.5", "--threads", "1")
+    assert "personality head" in refused("train", "guandan", "-o", str(tmp_path / "x"), *words)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_training_that_was_interrupted_at_once_has_a_result(tmp_path: Path) -> None:
+    trainer = SimpleNamespace(layout=SimpleNamespace(game=SimpleNamespace(name="kuhn_poker")))
+    found = COLUMNS.result(trainer, RunPlace.with_state(tmp_path / "x.safetensors"), {})
+    assert found["bytes"] == 0 and found["decisions"] is None

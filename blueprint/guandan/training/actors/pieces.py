@@ -1,15 +1,20 @@
 """Pieces: shares of a generation of self-play, which come out the same wherever they are played.
 
 A piece is the cards dealt and a seed. With the weights that play it decides every game to the last move: one
-that was lost with its machine is played again. `PieceGame` plays; what comes back is `PlayedPiece`.
+that was lost with its machine is played again. `PieceGame` plays; what comes back is `PlayedPiece`. A trainer
+hands out a generation, learns, and collects the oldest one that is out: `ThreadCrew` plays in this process,
+`ray_crew` has one whose actors play anywhere.
 """
 
 from __future__ import annotations
 
 import zlib
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import cast
+from functools import partial
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +30,14 @@ from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import STATE
 from games.support.array_types import Array
 from games.support.interruption import Interrupted
+from games.support.work.executor import niceness, step_behind
 
 __all__ = [
     "Piece",
+    "PieceCrew",
     "PieceGame",
     "PlayedPiece",
+    "ThreadCrew",
     "piece_agent",
     "player_of",
 ]
@@ -164,3 +172,95 @@ class _Heard:
         found = drawn(self.agent, decisions)
         self.answers.append(np.asarray(found[0], np.int64))
         return found
+
+
+class PieceCrew(Protocol):
+    """Those who play. One trainer has it to itself.
+
+    size: pieces of a generation, where the configuration does not tell.
+    """
+
+    size: int
+
+    def hand_out(self, pieces: list[Piece], learner: Learner, version: int) -> None:
+        """Have a generation played by the learner's weights of now, or by newer ones handed out later.
+
+        version: of these weights, the number of generations learned from.
+        """
+        ...
+
+    def collect(self) -> list[PlayedPiece]:
+        """Return what the oldest generation handed out came to, in the order of its pieces."""
+        ...
+
+    def notes(self) -> dict[str, float]:
+        """Return what a row of the curve tells of the generation collected last."""
+        ...
+
+    def abandon(self) -> None:
+        """Stop whoever plays; nothing more is handed out or collected."""
+        ...
+
+
+class ThreadCrew:
+    """Players in threads of this process, beside the one that learns.
+
+    Several of them let it go first: on two cores two players and a learner get two thirds of a core each
+    otherwise, and the learner is done last, alone.
+    """
+
+    def __init__(self, threads: int) -> None:
+        """Take the number of threads in all; with one, pieces are played when they are collected."""
+        self.size = max(1, threads - 1)
+        self._alone = threads == 1
+        self._pool: ThreadPoolExecutor | None = None
+        self._rooms = [Scratch() for _ in range(self.size)]
+        self._due: deque[list[PieceGame | Future[PlayedPiece]]] = deque()
+        self._versions: deque[tuple[int, int]] = deque()
+        self._abandoned = False
+        self._stale = 0
+
+    def hand_out(self, pieces: list[Piece], learner: Learner, version: int) -> None:
+        """Take the weights of now, and begin to play by them."""
+        games = [PieceGame(piece, learner, None) for piece in pieces]
+        judge = learner.judge()
+        for game in games:
+            game.judge = judge
+        if self._alone:
+            self._due.append(list(games))
+        else:
+            self._pool = self._pool or self._players()
+            self._due.append([self._pool.submit(self._play, game) for game in games])
+        self._versions.append((pieces[0].generation, version))
+
+    def _players(self) -> ThreadPoolExecutor:
+        if self.size == 1:
+            return ThreadPoolExecutor(1, "players")
+        behind = partial(step_behind, niceness(), whole_process=False)
+        return ThreadPoolExecutor(self.size, "players", initializer=behind)
+
+    def _play(self, game: PieceGame) -> PlayedPiece:
+        room = self._rooms.pop()
+        try:
+            return game.play(room, lambda: self._abandoned)
+        finally:
+            self._rooms.append(room)
+
+    def collect(self) -> list[PlayedPiece]:
+        """Return what the oldest generation handed out came to, in the order of its pieces."""
+        played = [
+            game.result() if isinstance(game, Future) else self._play(game) for game in self._due.popleft()
+        ]
+        generation, version = self._versions.popleft()
+        self._stale = generation - version
+        return played
+
+    def notes(self) -> dict[str, float]:
+        """Return how old the weights were, where they may be old."""
+        return {"staleness": self._stale} if self._stale else {}
+
+    def abandon(self) -> None:
+        """Stop the players at their next decision."""
+        self._abandoned = True
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)

@@ -25,8 +25,7 @@ from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPie
 from blueprint.guandan.training.actors.records import pack_record, unpack_record
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
-from games.support.work.executor import Task
-from games.support.work.priority import niceness, step_behind
+from games.support.work.executor import Task, niceness, step_behind
 from games.support.work.ray_executor import RayExecutor
 from games.support.work.where import Place, WorkError
 

@@ -13,7 +13,6 @@ import torch
 from numba import njit
 from numba.extending import intrinsic
 
-import blueprint.guandan.network.inference as fast
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.inference import Inference, load_inference
@@ -22,6 +21,7 @@ from blueprint.guandan.network.inputs import encode_full
 from blueprint.guandan.network.q_network import Critic, QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.layers import half_rows as layers
+from blueprint.layers.fast_moves import CHUNK, pieces
 from blueprint.networks import LIMIT, export_checkpoint
 from blueprint.protocol import Decisions
 from tests.blueprint.guandan.positions import SMALL, random_tensors, some_decisions
@@ -71,15 +71,14 @@ def test_it_agrees_with_the_training_network(config: NetworkConfig) -> None:
 
 
 def test_pieces_cover_every_decision_once_whatever_their_sizes() -> None:
-    inference = Inference(random_tensors(), half=False)
     rng = np.random.default_rng(1)
     for top in (3, 50, 9000):
         offsets = np.concatenate([[0], np.cumsum(rng.integers(1, top, 200))])
-        pieces = inference._pieces(offsets)
-        assert [low for low, _ in pieces] == [0] + [high for _, high in pieces[:-1]]
-        assert pieces[-1][1] == 200
-        for low, high in pieces:
-            assert high == low + 1 or offsets[high] - offsets[low] <= fast.CHUNK
+        found = [*pieces(offsets, slice(0, 200))]
+        assert [low for low, _ in found] == [0] + [high for _, high in found[:-1]]
+        assert found[-1][1] == 200
+        for low, high in found:
+            assert high == low + 1 or offsets[high] - offsets[low] <= CHUNK
 
 
 def test_neither_threads_nor_the_tensors_it_was_made_of_disturb_a_snapshot() -> None:

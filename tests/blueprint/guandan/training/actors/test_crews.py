@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blueprint.guandan.training.actors.crews import ThreadCrew
-from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece
+from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece, ThreadCrew
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.learning.run import RunLimits, train
 from games.support.interruption import Interrupted
-from games.support.work.priority import BEHIND, niceness
+from games.support.work.executor import BEHIND, niceness
 from tests.blueprint.guandan import positions
 from tests.blueprint.guandan.positions import TINY as SMALL
 from tests.patience import PATIENCE, amount

@@ -17,7 +17,7 @@ import pytest
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.learning.run import RunLimits, RunManner, train
-from games.support.work.priority import BEHIND, niceness
+from games.support.work.executor import BEHIND, niceness
 from games.support.work.ray_cluster import Cluster, connected
 from games.support.work.where import WorkError, where_from
 from tests.blueprint.guandan import positions
