@@ -27,8 +27,8 @@ from gs2.commands.locking import LockChoice, lock_options
 from gs2.commands.progress import Lines, working
 
 if TYPE_CHECKING:
-    from cfr.engine.resume import Runs
     from cfr.public.policies.public_policy import PublicPolicy
+    from cfr.solver import Runs
     from cfr.variants import Variant
     from games.game import Game
     from gs2.policies.solver_run import SolverRun

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from cfr.best_response import counterfactual_values
 from cfr.policies.policy import Policy, tabular_policy
 from cfr.tree import FlatTree, require_states
-from cfr.values import Reach, check_policy, counterfactual_values, node_values, reach
+from cfr.values import Reach, check_policy, node_values, reach
 from games.game import Game
 from games.ragged import ranges
 from gs2.policies.tabulate import tabulate
