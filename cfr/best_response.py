@@ -32,13 +32,6 @@ __all__ = [
 ]
 
 
-def _form(game_form: FlatTree | SequenceForm) -> SequenceForm | None:
-    """Return the sequence form, or None for a tree that has none."""
-    if isinstance(game_form, SequenceForm):
-        return game_form
-    return sequence_form(game_form) if is_two_sided(game_form) else None
-
-
 def _checked(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the policy as float64; raise ValueError unless every infoset has probabilities that sum to 1."""
     return check_probabilities(check_policy(game_form, policy), game_form.infoset_offset)
@@ -49,12 +42,10 @@ def _evaluate(
 ) -> tuple[float, tuple[float, ...], tuple[float, ...]]:
     """Return (value to team 0, values of the deciding seats, their best-response values)."""
     policy = _checked(game_form, policy)
-    form = _form(game_form)
-    if form is not None:
-        play = FormArrays(form)
+    if isinstance(game_form, SequenceForm) or is_two_sided(game_form):
+        play = FormArrays(game_form if isinstance(game_form, SequenceForm) else sequence_form(game_form))
         value, *best = play.evaluate(play.from_slots(policy))
         return value, (value, -value), (best[0], best[1])
-    assert isinstance(game_form, FlatTree)
     values = root_values(game_form, policy)
     seats = np.unique(game_form.infoset_player).tolist()
     best = [best_response_value(game_form, policy, seat) for seat in seats]
@@ -118,12 +109,21 @@ class CounterfactualValues:
     slot: [n_slots] float64, value of each of the player's actions; nan elsewhere.
     reach: [I] float64, counterfactual reach: the others' and chance's reach summed over the histories; nan
         at the infosets of others.
+        The arrays are read-only.
+    root: value of the whole game, nan where nobody asked. until: they hold at the infosets above any node of
+        a lower number than this; None for all.
     """
 
     player: int
     infoset: NDArray[np.float64]
     slot: NDArray[np.float64]
     reach: NDArray[np.float64]
+    root: float = np.nan
+    until: int | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.infoset, self.slot, self.reach):
+            array.flags.writeable = False
 
     @property
     def normalised(self) -> NDArray[np.float64]:

@@ -385,20 +385,18 @@ def start_regrets(
 
 
 class Runs(Protocol):
-    """A solver that goes on iteration by iteration and says how far it has come."""
+    """A solver that goes on iteration by iteration and says how far it has come.
+
+    iteration: those done so far. run: does `n` more. exploitability: how far its policy is from an
+    equilibrium, NashConv / 2, in payoffs.
+    """
 
     @property
-    def iteration(self) -> int:
-        """Return the iterations done so far."""
-        ...
+    def iteration(self) -> int: ...
 
-    def run(self, n: int) -> None:
-        """Run `n` more iterations."""
-        ...
+    def run(self, n: int) -> None: ...
 
-    def exploitability(self) -> float:
-        """Return how far its policy is from an equilibrium, NashConv / 2, in payoffs."""
-        ...
+    def exploitability(self) -> float: ...
 
 
 def run_until(solver: Runs, last: float, target: float | None, stop: Stop, began: float) -> str:

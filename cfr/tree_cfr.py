@@ -136,12 +136,8 @@ class TreeSolver:
     @property
     def _arrays(self) -> dict[str, NDArray[np.float64]]:
         """What a run keeps, by its names in saved states."""
-        return {
-            "regret": self._regret,
-            "prediction": self._prediction,
-            "policy": self._policy,
-            "strategy_sum": self._sum,
-        }
+        kept = self._regret, self._prediction, self._policy, self._sum
+        return dict(zip(("regret", "prediction", "policy", "strategy_sum"), kept, strict=True))
 
 
 @kernel

@@ -33,27 +33,22 @@ class StateError(ValueError):
 
 
 class Numbered(Protocol):
-    """A tree or a sequence form, as far as saved states need it."""
+    """A tree or a sequence form, as far as saved states need it.
+
+    infoset_offset: [I + 1] int64, where each infoset's slots begin. digest: its fingerprint.
+    """
 
     @property
-    def n_slots(self) -> int:
-        """Return the number of slots."""
-        ...
+    def n_slots(self) -> int: ...
 
     @property
-    def n_infosets(self) -> int:
-        """Return the number of infosets, I."""
-        ...
+    def n_infosets(self) -> int: ...
 
     @property
-    def infoset_offset(self) -> NDArray[np.int64]:
-        """Return where each infoset's slots begin, [I + 1] int64."""
-        ...
+    def infoset_offset(self) -> NDArray[np.int64]: ...
 
     @property
-    def digest(self) -> str:
-        """Return its fingerprint."""
-        ...
+    def digest(self) -> str: ...
 
 
 def same_variant(saved: Any, variant: Variant) -> bool:

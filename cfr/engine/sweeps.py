@@ -606,14 +606,13 @@ def sweep_up(
         elif len(ways) > 0 and side[10]:
             update_singles(n, t, variant, discounts, side, work, state)
         else:
-            _update(ways, n, t, variant, discounts, side, work, state)
+            _update(n, t, variant, discounts, side, work, state)
     work[2][0] = 0.0
     work[3][0] = 0
 
 
 @kernel
 def _update(
-    ways: Ways,
     n: int,
     t: int,
     variant: tuple[float, ...],
@@ -666,16 +665,6 @@ def _update(
                 for at in range(first, end, wide):
                     store(policy, at, select_positive(mass, load(zero, policy, at) * scale, equal))
                 give(zero, value, parent, before + j if before >= 0 else -1, lane0 + j, expected)
-        elif len(ways) > 0 and wide == width(zero):
-            values = load(zero, value, base)
-            mask = real[lane0 >> shift]
-            worth = total(fma_fours(load(zero, policy, base), values, four_zeros()))
-            value[before] += worth
-            store(value, base, zero)
-            gain = keep(values - splat(zero, worth), mask, zero)
-            new = learn(regret, prediction, base, gain, rule)
-            mass = splat(zero, total(add_fours(new, four_zeros())))
-            store(policy, base, select_positive(mass, new * (one / mass), keep(uniform, mask, zero)))
         else:
             fours = four_zeros()
             for at in range(base, base + wide, width(zero)):

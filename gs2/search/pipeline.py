@@ -19,7 +19,7 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import LIVE, Entry
-from gs2.search.gadget.path import Arrivals, opponent_path
+from gs2.search.gadget.path import Arrivals, gifts, opponent_path
 from gs2.search.histories.double_oracle import Summary, choose_plans
 from gs2.search.histories.enumerated import (
     Considered,
@@ -337,7 +337,7 @@ def _entry(
         theirs = np.ones(len(rows))
     gift = None
     if config.gadget.kind == "reach-maxmargin":
-        gift = strategy.gifts(opponent)[considered.nodes[rows]][None]
+        gift = gifts(strategy, opponent)[considered.nodes[rows]][None]
     prior = _entry_prior(config.gadget.entry_prior, group, reach, theirs)
     return kept, Entry((opponent,), group[None], alternative[None], reach, theirs, gift, prior, path)
 

@@ -16,7 +16,7 @@ from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget
 from gs2.search.gadget.check import check_gadget
-from gs2.search.gadget.path import Arrivals, opponent_path
+from gs2.search.gadget.path import Arrivals, gifts, opponent_path
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.alternative import best_responses, group_values
@@ -60,7 +60,7 @@ def made(name: str, kind: str, floor: float, seed: int):
         group = np.argsort(order).astype(np.int32)[group]
         rows = np.argsort(group, kind="stable")
         forest = prepared.cutter.cut(Roots(found.nodes[rows], found.reach[rows]))
-    gift = strategy.gifts(found.opponent)[found.nodes][None]
+    gift = gifts(strategy, found.opponent)[found.nodes][None]
     entry = Entry(
         (found.opponent,),
         group[rows][None],
