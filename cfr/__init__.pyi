@@ -2,6 +2,7 @@ from .anchored import Anchor as Anchor
 from .anchored import AnchoredSolution as AnchoredSolution
 from .anchored import AnchoredSolver as AnchoredSolver
 from .anchored import solve_anchored as solve_anchored
+from .best_response import CounterfactualValues as CounterfactualValues
 from .best_response import best_response_values as best_response_values
 from .best_response import expected_value as expected_value
 from .best_response import exploitability as exploitability

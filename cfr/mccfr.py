@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.best_response import exploitability
-from cfr.engine.resume import check_whole, load_state, state_of
+from cfr.engine.resume import load_state, state_of
 from cfr.tree import FlatTree, require_tree
 from cfr.values import normalised, uniform
 from games.game import CHANCE, TERMINAL
+from games.support.counts import check_whole
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, mixed_word
 

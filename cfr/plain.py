@@ -39,10 +39,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.resume import check_whole
 from cfr.tree import FlatTree, require_tree
 from cfr.variants import DEFAULT_VARIANT, Variant, variant
 from games.game import CHANCE, TERMINAL
+from games.support.counts import check_whole
 
 __all__ = ["PlainCfr", "discount"]
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from math import inf, isnan
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 from cfr.engine import kernels
 from cfr.engine.layout import ROWS, WIDE, State
 from cfr.engine.play import FormArrays, Pair
-from cfr.engine.resume import (
-    Runs,
-    check_whole,
-    iterations_at_once,
-    other_variant,
-    read_state,
-    same_variant,
-)
+from cfr.engine.resume import other_variant, read_state, same_variant, state_of
 from cfr.policies.lock import LockedTree
 from cfr.policies.policy import Policy
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
@@ -29,10 +22,12 @@ from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from cfr.values import check_policy, check_probabilities, reach, uniform
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
+from games.support.counts import check_whole
 
 __all__ = [
     "NEVER",
     "Progress",
+    "Runs",
     "Solution",
     "Solver",
     "SolverError",
@@ -168,7 +163,7 @@ class Solver:
         """Run `n` more iterations. Raises SolverError unless that is a whole number of at least 0."""
         last = self.iteration + check_whole("iterations", n, SolverError)
         states = self._state(0), self._state(1)
-        at_once = iterations_at_once(len(self.form.payoff) + self.form.n_slots)
+        at_once = kernels.iterations_at_once(len(self.form.payoff) + self.form.n_slots)
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
             self._discounts = kernels.discounts_until(self._discounts, self.iteration + some, self.variant)
@@ -177,17 +172,8 @@ class Solver:
 
     def _state(self, side: int) -> State:
         """Return what the kernels update for a side."""
-        return (
-            self._regret[side],
-            self._prediction[side],
-            self._policy[side],
-            self._sum[side],
-            self._stamp[side],
-        )
-
-    def _marked(self) -> Pair:
-        """Return the marks of each side's bundles."""
-        return self._work[0][3], self._work[1][3]
+        regret, prediction, policy, sums = (pair[side] for pair in self._by_slot.values())
+        return regret, prediction, policy, sums, self._stamp[side]
 
     def start_from(self, policy: NDArray[np.float64], regrets: NDArray[np.float64]) -> None:
         """Begin at a policy with the regrets that hold on to it (`start_regrets`), both [n_slots] float64.
@@ -248,18 +234,9 @@ class Solver:
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
-        return {
-            "format": 1,
-            "variant": asdict(self.variant),
-            "tree": self.form.digest,
-            "iteration": self.iteration,
-            "regret": self._play.to_slots(self._regret),
-            "prediction": self._play.to_slots(self._prediction),
-            "policy": self._play.to_slots(self._policy),
-            "strategy_sum": self._play.to_slots(self._sum),
-            "stamp": self._play.to_infosets(self._stamp),
-            "marked": self._play.to_infosets(self._marked()),
-        }
+        arrays = {name: self._play.to_slots(pair) for name, pair in self._by_slot.items()}
+        arrays |= {name: self._play.to_infosets(pair) for name, pair in self._by_infoset.items()}
+        return state_of(self.form, self.iteration, arrays, variant=asdict(self.variant))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` returned, on the same tree and with the same variant.
@@ -271,19 +248,24 @@ class Solver:
             raise SolverError(f"resume: format must be 1; got {state.get('format')!r}; solve afresh")
         if not same_variant(state.get("variant"), self.variant):
             raise SolverError(other_variant(state.get("variant"), self.variant))
-        by_slot: dict[str, Pair] = {
-            "regret": self._regret,
-            "prediction": self._prediction,
-            "policy": self._policy,
-            "strategy_sum": self._sum,
-        }
-        by_infoset: dict[str, Pair] = {"stamp": self._stamp, "marked": self._marked()}
-        self.iteration, saved = read_state(state, (*by_slot, *by_infoset), self.form, SolverError)
-        for name, arrays in by_slot.items():
+        names = (*self._by_slot, *self._by_infoset)
+        self.iteration, saved = read_state(state, names, self.form, SolverError)
+        for name, arrays in self._by_slot.items():
             self._play.from_slots(saved[name], arrays)
-        for name, arrays in by_infoset.items():
+        for name, arrays in self._by_infoset.items():
             self._play.from_infosets(saved[name], arrays)
         self._discounts = kernels.discounts_until(self._discounts, self.iteration, self.variant)
+
+    @property
+    def _by_slot(self) -> dict[str, Pair]:
+        """What a run keeps by slot, by its names in saved states."""
+        kept = self._regret, self._prediction, self._policy, self._sum
+        return dict(zip(("regret", "prediction", "policy", "strategy_sum"), kept, strict=True))
+
+    @property
+    def _by_infoset(self) -> dict[str, Pair]:
+        """What it keeps by infoset."""
+        return {"stamp": self._stamp, "marked": (self._work[0][3], self._work[1][3])}
 
 
 def solve(
@@ -400,6 +382,21 @@ def start_regrets(
                 others = others * found.players[mine, other]
         often += np.bincount(tree.infoset[mine], others, tree.n_infosets)
     return np.repeat(weight * scale * often, np.diff(tree.infoset_offset)) * policy
+
+
+class Runs(Protocol):
+    """A solver that goes on iteration by iteration and says how far it has come.
+
+    iteration: those done so far. run: does `n` more. exploitability: how far its policy is from an
+    equilibrium, NashConv / 2, in payoffs.
+    """
+
+    @property
+    def iteration(self) -> int: ...
+
+    def run(self, n: int) -> None: ...
+
+    def exploitability(self) -> float: ...
 
 
 def run_until(solver: Runs, last: float, target: float | None, stop: Stop, began: float) -> str:

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.kernels import discounts_until, learn_infoset
-from cfr.engine.resume import check_whole, iterations_at_once, load_state, same_variant, state_of
+from cfr.best_response import best_response_value
+from cfr.engine.kernels import discounts_until, iterations_at_once, learn_infoset
+from cfr.engine.resume import load_state, same_variant, state_of
 from cfr.tree import FlatTree, require_tree
 from cfr.tree.flat import Nodes
 from cfr.tree.recall import infoset_parent_slots
-from cfr.values import best_response_value, normalised, root_values, uniform
+from cfr.values import normalised, root_values, uniform
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
+from games.support.counts import check_whole
 from games.support.kernel import kernel
 
 __all__ = ["TreeSolver"]
@@ -134,12 +136,8 @@ class TreeSolver:
     @property
     def _arrays(self) -> dict[str, NDArray[np.float64]]:
         """What a run keeps, by its names in saved states."""
-        return {
-            "regret": self._regret,
-            "prediction": self._prediction,
-            "policy": self._policy,
-            "strategy_sum": self._sum,
-        }
+        kept = self._regret, self._prediction, self._policy, self._sum
+        return dict(zip(("regret", "prediction", "policy", "strategy_sum"), kept, strict=True))
 
 
 @kernel

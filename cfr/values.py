@@ -1,4 +1,4 @@
-"""Values on the tree itself, for any number of players: reach, node values, counterfactual values.
+"""Values on the tree itself, for any number of players: reach and node values.
 
 Policies are [n_slots] float64 on the tree's slots.
 """
@@ -13,16 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from cfr.tree import FlatTree, require_tree
 from cfr.tree.flat import Nodes
-from cfr.tree.recall import infoset_parent_slot, own_slots
 from games.support.kernel import kernel
 
 __all__ = [
-    "CounterfactualValues",
     "Reach",
-    "best_response_value",
     "check_policy",
     "check_probabilities",
-    "counterfactual_values",
     "node_values",
     "normalised",
     "reach",
@@ -56,30 +52,6 @@ class Reach:
         """Return the counterfactual reach of each node for `player`: all factors but its own, [N] float64."""
         others: NDArray[np.float64] = np.delete(self.players, player, axis=1).prod(axis=1)
         return self.chance * others
-
-
-@dataclass(frozen=True, eq=False)
-class CounterfactualValues:
-    """Values to one player, weighted by everyone else's reach (unnormalised).
-
-    player: the seat.
-    infoset: [I] float64, value of each infoset of the player; nan at the infosets of others.
-    slot: [n_slots] float64, value of each of the player's actions; nan elsewhere.
-    reach: [I] float64, counterfactual reach: the others' and chance's reach summed over the histories; nan
-        at the infosets of others.
-    """
-
-    player: int
-    infoset: NDArray[np.float64]
-    slot: NDArray[np.float64]
-    reach: NDArray[np.float64]
-
-    @property
-    def normalised(self) -> NDArray[np.float64]:
-        """Return the values of infosets in payoffs, [I] float64; nan where the counterfactual reach is 0."""
-        out = np.full(len(self.infoset), np.nan)
-        np.divide(self.infoset, self.reach, out=out, where=self.reach > 0)
-        return out
 
 
 class _HasSlots(Protocol):
@@ -183,54 +155,6 @@ def root_values(tree: FlatTree, policy: NDArray[np.float64]) -> NDArray[np.float
     return tree.chance_prob[roots] @ node_values(tree, policy)[roots]
 
 
-def counterfactual_values(
-    tree: FlatTree, policy: NDArray[np.float64], player: int, *, best_response: bool = False
-) -> CounterfactualValues:
-    """Return the counterfactual values of the player's infosets and actions.
-
-    best_response: the player best-responds from each infoset on, to the others' part of `policy`;
-        otherwise it too follows `policy` (Burch, Johanson and Bowling 2014).
-    Raises ValueError for a policy of another size or a seat out of range, ImperfectRecall where the player
-    has forgotten what it did.
-    """
-    policy = check_policy(tree, policy)
-    if not 0 <= player < tree.n_players:
-        raise ValueError(f"player must be in [0, {tree.n_players}); got {player}")
-    others = reach(tree, policy).without(player)
-    own = own_slots(tree, player)
-    ends = own[tree.terminal]
-    decided = ends >= 0
-    slot = np.bincount(
-        ends[decided],
-        (others[tree.terminal] * tree.returns[:, player])[decided],
-        minlength=tree.n_slots,
-    ).astype(np.float64)
-    mine = np.flatnonzero(tree.player == player)
-    parent = infoset_parent_slot(tree, player, own)
-    infoset_reach = np.bincount(tree.infoset[mine], others[mine], tree.n_infosets).astype(np.float64)
-    infoset = np.zeros(tree.n_infosets)
-    _fold(tree.infoset_offset, tree.infoset_player, parent, policy, player, best_response, slot, infoset)
-    foreign = tree.infoset_player != player
-    infoset[foreign] = np.nan
-    infoset_reach[foreign] = np.nan
-    slot[tree.slot_player != player] = np.nan
-    return CounterfactualValues(player, infoset, slot, infoset_reach)
-
-
-def best_response_value(tree: FlatTree, policy: NDArray[np.float64], player: int) -> float:
-    """Return what a seat gets by best-responding alone to the others' part of `policy`, over all roots.
-
-    For any number of players; a seat that never decides gets its expected payoff.
-    Raises ValueError as `counterfactual_values`.
-    """
-    values = counterfactual_values(tree, policy, player, best_response=True)
-    own = own_slots(tree, player)
-    first = (tree.infoset_player == player) & (infoset_parent_slot(tree, player, own) < 0)
-    ends = own[tree.terminal] < 0
-    undecided = reach(tree, policy).without(player)[tree.terminal] * tree.returns[:, player]
-    return float(values.infoset[first].sum() + undecided[ends].sum())
-
-
 @kernel(lazy=True)
 def _reach(
     nodes: Nodes,
@@ -271,29 +195,3 @@ def _back_up(
             prob = policy[infoset_offset[infoset[up]] + node - first_child[up]]
         for p in range(value.shape[1]):
             value[up, p] += prob * value[node, p]
-
-
-@kernel(lazy=True)
-def _fold(
-    infoset_offset: NDArray[np.int64],
-    infoset_player: NDArray[np.int8],
-    parent: NDArray[np.int64],
-    policy: NDArray[np.float64],
-    me: int,
-    best_response: bool,
-    slot: NDArray[np.float64],
-    value: NDArray[np.float64],
-) -> None:
-    for i in range(len(infoset_player) - 1, -1, -1):
-        if infoset_player[i] != me:
-            continue
-        first, last = infoset_offset[i], infoset_offset[i + 1]
-        total = slot[first] if best_response else 0.0
-        for s in range(first, last):
-            if best_response:
-                total = max(total, slot[s])
-            else:
-                total += policy[s] * slot[s]
-        value[i] = total
-        if parent[i] >= 0:
-            slot[parent[i]] += total

@@ -39,7 +39,6 @@ from .search.result import HistoryRow as HistoryRow
 from .search.result import InfosetRow as InfosetRow
 from .search.result import SampleSize as SampleSize
 from .search.result import SearchResult as SearchResult
-from .search.strategy import OpponentValues as OpponentValues
 from .search.strategy import Strategy as Strategy
 from .search.subgame.leaf import LeafEvaluator as LeafEvaluator
 from .search.subgame.leaf import check_leaf_value as check_leaf_value

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree
 from games.game import CHANCE, payoff_span
 from gs2.play.agent_names import load_game_blueprint
-from gs2.public.public_source import PublicSearchError
-from gs2.public.public_strategy import PublicStrategy, public_states
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.entry import LIVE
 from gs2.search.mirror_descent import (
@@ -32,11 +31,12 @@ from gs2.search.mirror_descent import (
     step_size,
     step_up,
 )
+from gs2.search.public_source import PublicSearchError, public_states
 
 __all__ = ["PairValues", "mixed_strategies", "named_strategy", "pair_values", "step_everywhere"]
 
 
-def named_strategy(tree: PublicTree, name: str) -> PublicStrategy:
+def named_strategy(tree: PublicTree, name: str) -> PublicPolicy:
     """Return what a name stands for on a public tree: `uniform`, `cfr:2`, or a blueprint as in `gs2 match`.
 
     The game is listed where the blueprint needs that, as `dmc:100000` does; seeds are 0.
@@ -45,16 +45,16 @@ def named_strategy(tree: PublicTree, name: str) -> PublicStrategy:
     solver = PublicSolver(tree, "cfr")
     if word == "cfr":
         solver.run(int(count))
-    strategy = PublicStrategy.average(solver)
+    strategy = PublicPolicy.of(solver)
     return (
         strategy if word in ("cfr", "uniform") else _tabulated(strategy, load_game_blueprint(tree.game, name))
     )
 
 
-def _tabulated(strategy: PublicStrategy, blueprint: Blueprint) -> PublicStrategy:
+def _tabulated(strategy: PublicPolicy, blueprint: Blueprint) -> PublicPolicy:
     """Return a blueprint's policy on a strategy's tree; the strategy's own where no history is possible."""
     tree, game = strategy.tree, strategy.tree.game
-    probs = (strategy.probs[0].copy(), strategy.probs[1].copy())
+    probs = (strategy.rows[0].copy(), strategy.rows[1].copy())
     for node in np.flatnonzero(tree.player >= 0).tolist():
         seat, public = int(tree.player[node]), public_states(tree, node)
         chance = game.deal_weights(public)[0]
@@ -65,7 +65,7 @@ def _tabulated(strategy: PublicStrategy, blueprint: Blueprint) -> PublicStrategy
         found = blueprint.policy(game, states, seat, game.actions(states)).reshape(len(held), -1)
         first = int(tree.row[node])
         probs[seat][first : first + found.shape[1], held] = found.T
-    return PublicStrategy(tree, probs)
+    return PublicPolicy(tree, probs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ def _edges(tree: PublicTree, node: int) -> range:
     return range(int(tree.first_edge[node]), int(tree.first_edge[node + 1]))
 
 
-def pair_values(strategy: PublicStrategy, like: PairValues | None = None) -> PairValues:
+def pair_values(strategy: PublicPolicy, like: PairValues | None = None) -> PairValues:
     """Return the values of all pairs at all public states: n · n0 · n1 numbers, three times.
 
     like: values of another strategy on the tree, whose weights by chance are taken; then it is twice.
@@ -105,7 +105,7 @@ def pair_values(strategy: PublicStrategy, like: PairValues | None = None) -> Pai
         weight[0] = tree.game.deal_weights(public_states(tree, 0))[0]
     for node in range(len(tree)):
         seat = int(tree.player[node])
-        policy = None if seat == CHANCE else strategy.at(node)
+        policy = None if seat == CHANCE else strategy.probs(node)
         for number, edge in enumerate(_edges(tree, node)):
             to = int(tree.child[edge])
             if to < 0:
@@ -127,12 +127,12 @@ def pair_values(strategy: PublicStrategy, like: PairValues | None = None) -> Pai
     return PairValues(weight, value, square, (reach[0], reach[1]))
 
 
-def _share(strategy: PublicStrategy, node: int, number: int) -> NDArray[np.float64] | float:
+def _share(strategy: PublicPolicy, node: int, number: int) -> NDArray[np.float64] | float:
     """Return how likely each pair takes an edge, to multiply [n0, n1] with; weights hold chance."""
     seat = int(strategy.tree.player[node])
     if seat == CHANCE:
         return 1.0
-    one: NDArray[np.float64] = strategy.at(node)[:, number]
+    one: NDArray[np.float64] = strategy.probs(node)[:, number]
     return one[:, None] if seat == 0 else one[None, :]
 
 
@@ -155,7 +155,7 @@ def _after(
     return paid, np.divide(paid**2, weight[node], out=np.zeros_like(paid), where=weight[node] > 0)
 
 
-def _alternatives(strategy: PublicStrategy, found: PairValues, opponent: int) -> NDArray[np.float64]:
+def _alternatives(strategy: PublicPolicy, found: PairValues, opponent: int) -> NDArray[np.float64]:
     """Return what each private state of the opponent is worth to it at each public state, [n, its states].
 
     Of its best response to the whole strategy, given how the other comes there; 0 where it never does.
@@ -174,7 +174,7 @@ def _alternatives(strategy: PublicStrategy, found: PairValues, opponent: int) ->
             paid = _after(tree, node, edge, (found.weight, found.value, found.square), dense)[0]
             reach = found.reach[other][node].copy()
             if int(tree.player[node]) == other:
-                reach *= strategy.at(node)[:, number]
+                reach *= strategy.probs(node)[:, number]
             after.append(sign * (paid @ reach if opponent == 0 else reach @ paid))
         out[node] = np.max(after, axis=0) if int(tree.player[node]) == opponent else np.sum(after, axis=0)
     mass = np.array(
@@ -188,8 +188,8 @@ def _alternatives(strategy: PublicStrategy, found: PairValues, opponent: int) ->
 
 
 def step_everywhere(
-    strategy: PublicStrategy, config: SearchConfig, rng: np.random.Generator, values: PairValues | None = None
-) -> PublicStrategy:
+    strategy: PublicPolicy, config: SearchConfig, rng: np.random.Generator, values: PairValues | None = None
+) -> PublicPolicy:
     """Return both players' strategies after a step at every infoset, each from the strategy given.
 
     With `extragradient` each seat's step is taken against the other's plain step everywhere, and with
@@ -212,9 +212,9 @@ def step_everywhere(
     for seat in (0, 1):
         answers = [(strategy if plain is None else _with_other(strategy, plain, seat), False)]
         if config.solve.robust and best is not None:
-            half = (best.probs[0] + strategy.probs[0]) / 2, (best.probs[1] + strategy.probs[1]) / 2
+            half = (best.rows[0] + strategy.rows[0]) / 2, (best.rows[1] + strategy.rows[1]) / 2
             answers.append((_with_other(strategy, best, seat), False))
-            answers.append((_with_other(strategy, PublicStrategy(strategy.tree, half), seat), True))
+            answers.append((_with_other(strategy, PublicPolicy(strategy.tree, half), seat), True))
         worth, sizes = [], []
         for answer, throughout in answers:
             met = found if answer is strategy else pair_values(answer, found)
@@ -223,18 +223,18 @@ def step_everywhere(
             worth.append(against)
             sizes.append(sized)
         after.append(_stepped(strategy, seat, np.stack(worth), sizes[0], config, reached[seat]))
-    return PublicStrategy(strategy.tree, (after[0], after[1]))
+    return PublicPolicy(strategy.tree, (after[0], after[1]))
 
 
-def _with_other(strategy: PublicStrategy, other: PublicStrategy, seat: int) -> PublicStrategy:
+def _with_other(strategy: PublicPolicy, other: PublicPolicy, seat: int) -> PublicPolicy:
     """Return a seat's policy of one strategy with its opponent's of another."""
-    mine, theirs = strategy.probs[seat], other.probs[1 - seat]
-    return PublicStrategy(strategy.tree, (mine, theirs) if seat == 0 else (theirs, mine))
+    mine, theirs = strategy.rows[seat], other.rows[1 - seat]
+    return PublicPolicy(strategy.tree, (mine, theirs) if seat == 0 else (theirs, mine))
 
 
 def _answers(
-    strategy: PublicStrategy, found: PairValues, config: SearchConfig
-) -> tuple[PublicStrategy, PublicStrategy]:
+    strategy: PublicPolicy, found: PairValues, config: SearchConfig
+) -> tuple[PublicPolicy, PublicPolicy]:
     """Return both seats' plain steps everywhere, and their best actions everywhere, ties split evenly."""
     tree, span = strategy.tree, payoff_span(strategy.tree.game)
     always = tuple(np.ones_like(reach, bool) for reach in found.reach)
@@ -243,17 +243,17 @@ def _answers(
     for seat in (0, 1):
         worth, sizes = kept.action_values(seat, found, sized=True)
         plain.append(_stepped(strategy, seat, worth[None], sizes, config, always[seat]))
-        probs = strategy.probs[seat].copy()
+        probs = strategy.rows[seat].copy()
         for node in np.flatnonzero(tree.player == seat).tolist():
             rows = slice(int(tree.row[node]), int(tree.row[node]) + len(_edges(tree, node)))
             most = worth[rows] >= worth[rows].max(axis=0) - TIED * span
             probs[rows, : tree.n_private[seat]] = most / most.sum(axis=0)
         best.append(probs)
-    return PublicStrategy(tree, (plain[0], plain[1])), PublicStrategy(tree, (best[0], best[1]))
+    return PublicPolicy(tree, (plain[0], plain[1])), PublicPolicy(tree, (best[0], best[1]))
 
 
 def _stepped(
-    strategy: PublicStrategy,
+    strategy: PublicPolicy,
     seat: int,
     worth: NDArray[np.float64],
     sizes: NDArray[np.float64],
@@ -266,13 +266,13 @@ def _stepped(
     """
     tree = strategy.tree
     magnet = config.solve.magnet * payoff_span(tree.game)
-    probs = strategy.probs[seat].copy()
+    probs = strategy.rows[seat].copy()
     for node in np.flatnonzero((tree.player == seat) & stepping.any(axis=1)).tolist():
         lanes = np.flatnonzero(stepping[node])
         first = int(tree.row[node])
         rows = slice(first, first + len(_edges(tree, node)))
         values = worth[:, rows, lanes].swapaxes(1, 2)
-        new = step_up(values, strategy.at(node)[lanes], sizes[node, lanes][:, None], magnet)
+        new = step_up(values, strategy.probs(node)[lanes], sizes[node, lanes][:, None], magnet)
         probs[rows, lanes] = new.T
     return probs
 
@@ -285,7 +285,7 @@ class _Kept:
 
     def __init__(
         self,
-        strategy: PublicStrategy,
+        strategy: PublicPolicy,
         found: PairValues,
         config: SearchConfig,
         rng: np.random.Generator,
@@ -334,7 +334,7 @@ class _Kept:
             worth[first : first + mean.shape[1]] = mean.T
             if not sized:
                 continue
-            square, old = self._seen_by(seat, met.square[node]), self.strategy.at(node)
+            square, old = self._seen_by(seat, met.square[node]), self.strategy.probs(node)
             variance = (share * square).sum(axis=1) - (mean * old).sum(axis=1) ** 2
             sizes[node] = plain_size(np.sqrt(np.maximum(variance, 0.0)), config, span)
             for private in np.flatnonzero(self.stepping[seat][node]).tolist():
@@ -383,18 +383,18 @@ def _normalised(weight: NDArray[np.float64], otherwise: NDArray[np.float64]) -> 
     return np.divide(weight, mass, out=otherwise.copy(), where=mass > LIVE)
 
 
-def mixed_strategies(strategies: Sequence[PublicStrategy]) -> PublicStrategy:
+def mixed_strategies(strategies: Sequence[PublicPolicy]) -> PublicPolicy:
     """Return the strategies that play one of several, each equally often and kept to through a game.
 
     The mixture of realization plans, as `experiments.refinement.methods` makes it on listed trees.
     """
     tree = strategies[0].tree
-    probs = (np.zeros_like(strategies[0].probs[0]), np.zeros_like(strategies[0].probs[1]))
+    probs = (np.zeros_like(strategies[0].rows[0]), np.zeros_like(strategies[0].rows[1]))
     for seat in (0, 1):
         reach = np.ones((len(strategies), len(tree), tree.n_private[seat]))
         for node in range(len(tree)):
             mine = int(tree.player[node]) == seat
-            policies = [one.at(node) for one in strategies] if mine else []
+            policies = [one.probs(node) for one in strategies] if mine else []
             for number, edge in enumerate(_edges(tree, node)):
                 to = int(tree.child[edge])
                 if to >= 0:
@@ -408,4 +408,4 @@ def mixed_strategies(strategies: Sequence[PublicStrategy]) -> PublicStrategy:
                 first = int(tree.row[node])
                 for part, policy in zip(share, policies, strict=True):
                     probs[seat][first : first + policy.shape[1], : len(part)] += (part[:, None] * policy).T
-    return PublicStrategy(tree, probs)
+    return PublicPolicy(tree, probs)

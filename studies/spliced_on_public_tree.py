@@ -21,7 +21,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.public.policies.public_policy import PublicPolicy, evaluate_policy
 from cfr.public.public_solver import PublicSolver
+from cfr.public.sweeper import usable_cores
 from cfr.public.tree import PublicTree, grow_public
 from experiments.outputs import commit_of_code
 from games.game import CHANCE, GameError
@@ -31,11 +33,9 @@ from games.support.files import check_folder
 from games.support.json_rows import JsonRows, Row
 from gs2.commands.common import COUNT, SEED
 from gs2.commands.groups import run_alone
-from gs2.public.public_search import refine_public
-from gs2.public.public_source import PublicPlace
-from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
+from gs2.search.public_source import PublicPlace, public_states, refine_public
 
 __all__ = [
     "SplicedRows",
@@ -145,13 +145,13 @@ def _shown(tree: PublicTree, node: int, dealt: tuple[np.intp, ...]) -> NDArray[n
 
 
 def measure(
-    strategy: PublicStrategy, places: list[PublicPlace], method: SplicedMethod, iterations: int, seed: int
+    strategy: PublicPolicy, places: list[PublicPlace], method: SplicedMethod, iterations: int, seed: int
 ) -> Row:
     """Return the row of one method at these infosets."""
     config = method.config(iterations)
     sequential = config.mode == "sequential"
-    sweeper = TreeSweeper(strategy.tree)
-    worth = [strategy.best_response(player, sweeper) for player in (0, 1)]
+    cores = usable_cores()
+    worth = list(evaluate_policy(strategy, threads=cores).best_response)
     before, now, rises, seconds, weights, nodes = sum(worth) / 2, strategy, [], [], [], []
     for number, place in enumerate(places):
         began = time.perf_counter()
@@ -161,16 +161,14 @@ def measure(
         seconds.append(time.perf_counter() - began)
         weights.append(found.found.anchor)
         nodes.append(found.found.nodes)
-        alone = found.strategy.best_response(1 - player, sweeper)
+        alone = evaluate_policy(found.strategy, threads=cores).best_response[1 - player]
         rises.append((alone - worth[1 - player]) / 2)
         if sequential:
             now, worth[1 - player] = found.strategy, alone
         else:
-            rows = strategy.tree.rows_below(place.node, player)
             lanes = np.arange(strategy.tree.n_private[player]) == place.private
-            now = now.spliced(place.node, player, found.strategy.probs[player][rows], lanes)
-    after = now.exploitability(sweeper)
-    sweeper.close()
+            now = now.spliced(place.node, player, found.policy, lanes)
+    after = evaluate_policy(now, threads=cores).exploitability
     return {
         "method": method.method,
         "source": method.source,
@@ -254,7 +252,7 @@ def main(game_name: str, infosets: int, iterations: int, blueprint: int, seed: i
     folder.mkdir(parents=True, exist_ok=True)
     solver = PublicSolver(tree, "cfr")
     solver.run(blueprint)
-    strategy = PublicStrategy.average(solver)
+    strategy = PublicPolicy.of(solver)
     header = {
         "game": game.name,
         "infosets": infosets,

@@ -24,7 +24,7 @@ PRELOADED = (
     *("rich.table", "rich.progress", "gs2.commands.common"),
 )
 """What is imported before forking; `torch._dynamo` is what the first optimiser imports."""
-OWN = ("cfr", "games", "gs2.policies", "gs2.public", "gs2.search", "gs2.play", "blueprint.research")
+OWN = ("cfr", "games", "gs2.policies", "gs2.search", "gs2.play", "blueprint.research")
 """Packages of ours whose modules are imported as well, where their extras are installed."""
 PATIENCE = 300.0
 """Seconds that a command may take; only one that hangs takes them."""

@@ -91,7 +91,7 @@ def test_imports_run_one_way(package: str) -> None:
         assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(sorted(wrong))} by a string"
 
 
-SEARCH = ("gs2/search", "gs2/public")
+SEARCH = ("gs2/search",)
 
 
 @pytest.mark.parametrize("folder", SEARCH)

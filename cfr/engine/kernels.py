@@ -7,8 +7,11 @@ from numpy.typing import NDArray
 
 from cfr.engine.borrowed import borrow
 from cfr.engine.layout import (
+    ABOVE,
     BASE,
+    BEFORE,
     FIELDS,
+    LANE0,
     MEMBERS,
     ROWS,
     WIDE,
@@ -19,12 +22,43 @@ from cfr.engine.layout import (
     Work,
     borrow_side,
 )
-from cfr.engine.simd import add_fours, four_zeros, load, select_positive, splat, store, total, width, zeros
-from cfr.engine.sweeps import respond, sweep_down, sweep_up
+from cfr.engine.simd import (
+    add_fours,
+    four_zeros,
+    keep,
+    load,
+    maximum,
+    select_positive,
+    splat,
+    store,
+    total,
+    vmax,
+    width,
+    zeros,
+)
+from cfr.engine.sweeps import PAID, give, list_marked, sweep_down, sweep_up
 from cfr.variants import Variant
 from games.support.kernel import kernel
 
-__all__ = ["average", "discount_table", "discounts_until", "iterate", "learn_infoset", "respond"]
+__all__ = [
+    "average",
+    "discount_table",
+    "discounts_until",
+    "iterate",
+    "iterations_at_once",
+    "learn_infoset",
+    "respond",
+]
+
+ENTRIES_AT_ONCE = 20_000_000
+"""Entries that a kernel goes through before it returns: a tenth of a second, so that Ctrl-C is noticed."""
+MOST_AT_ONCE = 100_000
+"""Most iterations in one call, which the smallest games reach: each has a cost of its own."""
+
+
+def iterations_at_once(entries: int) -> int:
+    """Return how many iterations a kernel runs in one call. entries: gone through by each."""
+    return max(1, min(ENTRIES_AT_ONCE // max(entries, 1), MOST_AT_ONCE))
 
 
 @kernel(lazy=True)
@@ -155,3 +189,44 @@ def iterate(
                     sweep_down(ways, side[down], box[1 - down], policy, mine, theirs, weight, sums)
             if n > 0:
                 sweep_up(ways, t, variant, discounts, side[s], work[s], state[s])
+
+
+@kernel
+def respond(side: Side, scratch: Work) -> tuple[float, float]:
+    """Return (value of the plan, best-response value) against the payoffs in `value`, which become zero.
+
+    Its arguments are not borrowed yet: solvers call it. Bottom up over the marked bundles.
+    """
+    zero, bundle, _, level, n_levels, _, parent, real, _, _, _ = borrow_side(side)
+    work = borrow(scratch)
+    plan, _, value, marked, queue, _ = work
+    expected = 0.0
+    for p in range(len(scratch[0])):
+        expected += plan[p] * value[p]
+    lowest = splat(zero, -np.inf)
+    shift = 3 if width(zero) == 8 else 2
+    for depth in range(n_levels - 1, -1, -1):
+        for k in range(list_marked(level[depth], level[depth + 1], work)):
+            row = queue[k] * FIELDS
+            marked[bundle[row + ABOVE]] |= PAID
+            marked[queue[k]] = 0
+            base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
+            lane0, before = bundle[row + LANE0], bundle[row + BEFORE]
+            if bundle[row + MEMBERS] > 1:
+                for j in range(0, wide, width(zero)):
+                    best = lowest
+                    for at in range(base + j, base + j + rows * wide, wide):
+                        best = maximum(best, load(zero, value, at))
+                        store(value, at, zero)
+                    give(zero, value, parent, before + j if before >= 0 else -1, lane0 + j, best)
+            else:
+                best = lowest
+                for j in range(0, wide, width(zero)):
+                    mask = real[(lane0 + j) >> shift]
+                    best = maximum(best, keep(load(zero, value, base + j), mask, lowest))
+                    store(value, base + j, zero)
+                value[before] += vmax(best)
+    best_value: float = value[0]
+    value[0] = 0.0
+    marked[0] = 0
+    return expected, best_value

@@ -1,10 +1,9 @@
-"""What lets solvers be stopped and resumed: checks of saved states, and kernels that return every moment."""
+"""What lets solvers be stopped and resumed: checks of saved states."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,11 +15,8 @@ from cfr.variants import Variant
 
 __all__ = [
     "Numbered",
-    "Runs",
     "StateError",
     "check_iteration",
-    "check_whole",
-    "iterations_at_once",
     "load_state",
     "other_variant",
     "read_state",
@@ -28,10 +24,6 @@ __all__ = [
     "state_of",
 ]
 
-ENTRIES_AT_ONCE = 20_000_000
-"""Entries that a kernel goes through before it returns: a tenth of a second, so that Ctrl-C is noticed."""
-MOST_AT_ONCE = 100_000
-"""Most iterations in one call, which the smallest games reach: each has a cost of its own."""
 _BY_INFOSET = ("stamp", "marked")
 """Arrays of a state with an entry for each infoset; the others have one for each slot."""
 
@@ -40,57 +32,23 @@ class StateError(ValueError):
     """A saved state from which no run can continue."""
 
 
-class Runs(Protocol):
-    """A solver that goes on iteration by iteration and says how far it has come."""
-
-    @property
-    def iteration(self) -> int:
-        """Return the iterations done so far."""
-        ...
-
-    def run(self, n: int) -> None:
-        """Run `n` more iterations."""
-        ...
-
-    def exploitability(self) -> float:
-        """Return how far its policy is from an equilibrium, NashConv / 2, in payoffs."""
-        ...
-
-
 class Numbered(Protocol):
-    """A tree or a sequence form, as far as saved states need it."""
+    """A tree or a sequence form, as far as saved states need it.
+
+    infoset_offset: [I + 1] int64, where each infoset's slots begin. digest: its fingerprint.
+    """
 
     @property
-    def n_slots(self) -> int:
-        """Return the number of slots."""
-        ...
+    def n_slots(self) -> int: ...
 
     @property
-    def n_infosets(self) -> int:
-        """Return the number of infosets, I."""
-        ...
+    def n_infosets(self) -> int: ...
 
     @property
-    def infoset_offset(self) -> NDArray[np.int64]:
-        """Return where each infoset's slots begin, [I + 1] int64."""
-        ...
+    def infoset_offset(self) -> NDArray[np.int64]: ...
 
     @property
-    def digest(self) -> str:
-        """Return its fingerprint."""
-        ...
-
-
-def iterations_at_once(entries: int) -> int:
-    """Return how many iterations a kernel runs in one call. entries: gone through by each."""
-    return max(1, min(ENTRIES_AT_ONCE // max(entries, 1), MOST_AT_ONCE))
-
-
-def check_whole(name: str, value: Any, error: type[ValueError], least: int = 0) -> int:
-    """Return a number of iterations; raise `error` unless it is a whole number of at least `least`."""
-    if not isinstance(value, Integral) or value < least:
-        raise error(f"{name} must be at least {least}; got {value!r}; give a whole number")
-    return int(value)
+    def digest(self) -> str: ...
 
 
 def same_variant(saved: Any, variant: Variant) -> bool:

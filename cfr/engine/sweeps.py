@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.borrowed import borrow
 from cfr.engine.layout import (
     ABOVE,
     ACTIONS,
@@ -37,10 +36,7 @@ from cfr.engine.layout import (
     ROWS,
     UNIT0,
     WIDE,
-    Side,
     Ways,
-    Work,
-    borrow_side,
 )
 from cfr.engine.simd import (
     above,
@@ -61,12 +57,11 @@ from cfr.engine.simd import (
     splat,
     store,
     total,
-    vmax,
     width,
 )
 from games.support.kernel import kernel
 
-__all__ = ["EXPECTANT", "PAID", "respond", "sweep_down", "sweep_up"]
+__all__ = ["EXPECTANT", "PAID", "give", "list_marked", "sweep_down", "sweep_up"]
 
 PAID = 1
 """Mark of a bundle whose values are not all zero."""
@@ -557,7 +552,7 @@ EVERY = np.uint64(2**64 - 1)
 
 
 @kernel
-def _list_marked(first: int, end: int, work: Any) -> int:
+def list_marked(first: int, end: int, work: Any) -> int:
     """List the marked bundles from `first` to before `end` in `queue`, last ones first; return how many."""
     _, _, _, marked, queue, _ = work
     n = 0
@@ -577,7 +572,7 @@ def _list_marked(first: int, end: int, work: Any) -> int:
 
 
 @kernel
-def _give(
+def give(
     zero: Any, value: NDArray[np.float64], parent: NDArray[np.int32], before: int, lane: int, worth: Any
 ) -> None:
     """Add what the infosets in a vector of lanes are worth to the sequences before them."""
@@ -605,20 +600,19 @@ def sweep_up(
     """
     level, n_levels = side[3], side[4]
     for depth in range(n_levels - 1, -1, -1):
-        n = _list_marked(level[depth], level[depth + 1], work)
+        n = list_marked(level[depth], level[depth + 1], work)
         if len(ways) > 0 and depth > 0 and side[8][3]:
             update_rows(n, t, variant, discounts, side, work, state)
         elif len(ways) > 0 and side[10]:
             update_singles(n, t, variant, discounts, side, work, state)
         else:
-            _update(ways, n, t, variant, discounts, side, work, state)
+            _update(n, t, variant, discounts, side, work, state)
     work[2][0] = 0.0
     work[3][0] = 0
 
 
 @kernel
 def _update(
-    ways: Ways,
     n: int,
     t: int,
     variant: tuple[float, ...],
@@ -648,7 +642,7 @@ def _update(
             for j in range(0, wide, width(zero)):
                 worth = load(zero, value, base + j)
                 store(value, base + j, zero)
-                _give(zero, value, parent, before + j if before >= 0 else -1, lane0 + j, worth)
+                give(zero, value, parent, before + j if before >= 0 else -1, lane0 + j, worth)
             continue
         marked[b] = EXPECTANT if predictive and paid else 0
         rule = (*current_discounts(t, stamp[b], usual, discounts), *later)
@@ -670,17 +664,7 @@ def _update(
                 scale = one / mass
                 for at in range(first, end, wide):
                     store(policy, at, select_positive(mass, load(zero, policy, at) * scale, equal))
-                _give(zero, value, parent, before + j if before >= 0 else -1, lane0 + j, expected)
-        elif len(ways) > 0 and wide == width(zero):
-            values = load(zero, value, base)
-            mask = real[lane0 >> shift]
-            worth = total(fma_fours(load(zero, policy, base), values, four_zeros()))
-            value[before] += worth
-            store(value, base, zero)
-            gain = keep(values - splat(zero, worth), mask, zero)
-            new = learn(regret, prediction, base, gain, rule)
-            mass = splat(zero, total(add_fours(new, four_zeros())))
-            store(policy, base, select_positive(mass, new * (one / mass), keep(uniform, mask, zero)))
+                give(zero, value, parent, before + j if before >= 0 else -1, lane0 + j, expected)
         else:
             fours = four_zeros()
             for at in range(base, base + wide, width(zero)):
@@ -701,44 +685,3 @@ def _update(
                 equal = keep(uniform, real[(lane0 + j) >> shift], zero)
                 new = load(zero, policy, base + j) * scale
                 store(policy, base + j, select_positive(mass, new, equal))
-
-
-@kernel
-def respond(side: Side, scratch: Work) -> tuple[float, float]:
-    """Return (value of the plan, best-response value) against the payoffs in `value`, which become zero.
-
-    Its arguments are not borrowed yet: solvers call it. Bottom up over the marked bundles.
-    """
-    zero, bundle, _, level, n_levels, _, parent, real, _, _, _ = borrow_side(side)
-    work = borrow(scratch)
-    plan, _, value, marked, queue, _ = work
-    expected = 0.0
-    for p in range(len(scratch[0])):
-        expected += plan[p] * value[p]
-    lowest = splat(zero, -np.inf)
-    shift = 3 if width(zero) == 8 else 2
-    for depth in range(n_levels - 1, -1, -1):
-        for k in range(_list_marked(level[depth], level[depth + 1], work)):
-            row = queue[k] * FIELDS
-            marked[bundle[row + ABOVE]] |= PAID
-            marked[queue[k]] = 0
-            base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
-            lane0, before = bundle[row + LANE0], bundle[row + BEFORE]
-            if bundle[row + MEMBERS] > 1:
-                for j in range(0, wide, width(zero)):
-                    best = lowest
-                    for at in range(base + j, base + j + rows * wide, wide):
-                        best = maximum(best, load(zero, value, at))
-                        store(value, at, zero)
-                    _give(zero, value, parent, before + j if before >= 0 else -1, lane0 + j, best)
-            else:
-                best = lowest
-                for j in range(0, wide, width(zero)):
-                    mask = real[(lane0 + j) >> shift]
-                    best = maximum(best, keep(load(zero, value, base + j), mask, lowest))
-                    store(value, base + j, zero)
-                value[before] += vmax(best)
-    best_value: float = value[0]
-    value[0] = 0.0
-    marked[0] = 0
-    return expected, best_value

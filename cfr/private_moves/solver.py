@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import discounts_until
-from cfr.engine.resume import StateError, check_whole
+from cfr.engine.resume import StateError
 from cfr.private_moves.form import Both, PrivateMovesError, PrivateMovesForm
 from cfr.private_moves.kernels import fill_reaches, learn, normalize
 from cfr.public.array_file import ArrayFile, ArrayFileError, is_array_file
 from cfr.public.sweeper import Evaluation
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
+from games.support.counts import check_whole
 
 __all__ = ["PrivateMovesSolver", "is_private_run", "load_private_policy", "solver_bytes"]
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import discounts_until
-from cfr.engine.resume import check_whole
 from cfr.public.sweep_kernels import (
     AVERAGE,
     CURRENT,
@@ -30,6 +29,7 @@ from cfr.public.sweep_kernels import (
 from cfr.public.sweeper import Evaluation, Sweep, Sweeper, usable_cores
 from cfr.public.tree import PublicTree
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
+from games.support.counts import check_whole
 
 __all__ = ["PublicSolver", "PublicSolverError"]
 

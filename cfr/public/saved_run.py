@@ -25,25 +25,22 @@ __all__ = ["CHECKPOINT", "load_checkpoint", "save_checkpoint", "saved_dtype"]
 
 
 class Run(Protocol):
-    """A solver whose run can be saved."""
+    """A solver whose run can be saved.
+
+    describe: what must be the same for a run to go on; "magic" and "format" say what its file is. kept: the
+    arrays that it goes on from, by name. resume_at: takes these for those after so many iterations.
+    restart: begins anew.
+    """
 
     iteration: int
 
-    def describe(self) -> dict[str, Any]:
-        """Return what must be the same for a run to go on; "magic" and "format" say what its file is."""
-        ...
+    def describe(self) -> dict[str, Any]: ...
 
-    def kept(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that it goes on from, by name."""
-        ...
+    def kept(self) -> dict[str, NDArray[Any]]: ...
 
-    def resume_at(self, iteration: int) -> None:
-        """Take these arrays for those after so many iterations."""
-        ...
+    def resume_at(self, iteration: int) -> None: ...
 
-    def restart(self) -> None:
-        """Begin anew."""
-        ...
+    def restart(self) -> None: ...
 
 
 def save_checkpoint(path: str | Path, solver: Run) -> None:

@@ -47,7 +47,6 @@ __all__ = [
     "SideArrays",
     "TreeArrays",
     "new_side",
-    "policy_into",
     "release_side",
     "set_round",
     "sweep",
@@ -335,28 +334,6 @@ def sweep(
         else:
             node, free = to, stack[at + _BASE]
             entering = True
-
-
-@kernel(nogil=True)
-def policy_into(
-    seat: int,
-    which: int,
-    last: int,
-    rules: Rules,
-    nodes: tuple[TreeArrays, SideArrays, Floats],
-) -> None:
-    """Write a player's policy to the last of `nodes` (tree, side, out), in the layout of its regrets.
-
-    last: the iteration in which its regrets were last updated.
-    """
-    _, predictive, noise, discount = rules
-    player, first_edge, _, _, rows = nodes[0]
-    side, out = borrow(nodes[1]), borrow(nodes[2])
-    rule = (last, predictive, noise, discount[last, 0], discount[last, 1])
-    for node in range(len(player)):
-        if player[node] == seat:
-            n = first_edge[node + 1] - first_edge[node]
-            _match(side, node, rows[node], n, out, rows[node] * side[6], which, rule)
 
 
 @kernel(nogil=True)

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cfr.public.sweep_kernels import (
     BEST,
     GATHER,
     JOIN,
+    POLICY,
     STACK_FIELDS,
     VALUE,
     WHOLE,
@@ -31,12 +33,14 @@ from cfr.public.sweep_kernels import (
 from cfr.public.swept_payoffs import swept_payoffs
 from cfr.public.tree import PublicTree, padded
 
-__all__ = ["Evaluation", "Sweep", "Sweeper", "usable_cores"]
+__all__ = ["NO_RULES", "Evaluation", "PolicySweeper", "Sweep", "Sweeper", "usable_cores"]
 
 TASKS = 256
 """About so many tasks a sweep is cut into."""
 LEAST_TASK = 1024
 """Nodes below which a subtree is not worth a task of its own."""
+NO_RULES: Rules = (False, False, 0.0, np.array([[1.0, 1.0, 0.0, 0.0]]))
+"""Policies that are followed, not learnt, discount nothing."""
 
 
 def usable_cores() -> int:
@@ -187,3 +191,38 @@ class Sweeper:
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
+
+
+class PolicySweeper(Sweeper):
+    """Sweeps of fixed policies over one public tree, with room to spare for what a sweep writes nowhere.
+
+    Policies are a pair, [rows, wide] of each player, of the sweeper's type: numbers in proportion to which
+    actions are played.
+    """
+
+    def __init__(self, tree: PublicTree, dtype: Any = np.float64, threads: int | None = None) -> None:
+        super().__init__(tree, dtype, threads or usable_cores())
+        self._none, self._stamp = np.zeros(1, self.dtype), np.zeros(len(tree), np.int32)
+
+    def side(self, player: int, numbers: Floats) -> SideArrays:
+        """Return a player's policy as the arrays that a sweep follows."""
+        rows, wide = np.ascontiguousarray(numbers).reshape(-1), self.wide[player]
+        held = self._none, np.ones(wide, self.dtype), wide, self.tree.n_private[player]
+        return rows, self._none, rows, self._stamp, *held
+
+    def values(
+        self, player: int, mode: int, policies: Any, reach: Floats | None = None
+    ) -> NDArray[np.float64]:
+        """Return a player's counterfactual values at the root, [its private states], in payoffs times chance.
+
+        mode: BEST or VALUE of `cfr.public.sweep_kernels`. reach: of the other's private states at the root,
+        by default 1.
+        """
+        sides = self.side(0, policies[0]), self.side(1, policies[1])
+        reach = None if reach is None else reach.astype(self.dtype, copy=False)
+        found = self.sweep(Sweep(player, mode, POLICY, (0, 0)), NO_RULES, sides, reach)
+        return np.asarray(found, np.float64)
+
+    def worth(self, policies: Any) -> Evaluation:
+        """Return what a pair of policies is worth, and what best responses win against it."""
+        return self.evaluate(POLICY, (0, 0), NO_RULES, (self.side(0, policies[0]), self.side(1, policies[1])))

@@ -28,8 +28,8 @@ from gs2.commands.common import (
 from gs2.commands.progress import Lines, working
 
 if TYPE_CHECKING:
-    from cfr.engine.resume import Runs
     from cfr.public.policies.public_policy import PublicPolicy
+    from cfr.solver import Runs
     from cfr.variants import Variant
     from games.game import Game
     from gs2.policies.solver_run import SolverRun
@@ -127,8 +127,8 @@ def blueprint(
     from games.support.locks import hold
     from gs2.policies.private_moves import PrivateRun
     from gs2.policies.profile_worth import no_promise, shifted, solved_worth
+    from gs2.policies.public_trees import PublicRun, forget_run, is_public_output
     from gs2.policies.solver_run import Settings
-    from gs2.public.whole_game import PublicRun, forget_run, is_public_output
 
     row = variant_row(variant)
     if lock is not None:
@@ -389,7 +389,7 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
     from cfr.tree.memory import TooLarge
     from gs2.policies.policy_spec import check_policy_spec, policy_from_spec
     from gs2.policies.profile_worth import profile_worth, worth_of_two
-    from gs2.public.whole_game import computed_policy, is_computed_there
+    from gs2.policies.public_trees import computed_policy, is_computed_there
 
     check_policy_spec(policy)  # a misspelt name or a missing file is reported before the work
     opened = None

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.best_response import best_response_value
 from cfr.solver import Solver
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
-from cfr.values import best_response_value, root_values
+from cfr.values import root_values
 from games.game import Game
 
 __all__ = [

@@ -19,16 +19,20 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import LIVE, Entry
-from gs2.search.gadget.path import Arrivals, opponent_path
+from gs2.search.gadget.path import Arrivals, gifts, opponent_path
 from gs2.search.histories.double_oracle import Summary, choose_plans
-from gs2.search.histories.enumerated import Considered, choose_histories, consider_histories
+from gs2.search.histories.enumerated import (
+    Considered,
+    choose_histories,
+    consider_histories,
+    forest_below,
+)
 from gs2.search.mirror_descent import mirror_descent
 from gs2.search.safety import Certified, Proposal, certify, with_certified
 from gs2.search.stages import Kept, LeftAlone, Log, Refinement, refine_from, solve_subgame, untouched
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.alternative import best_responses, group_values
-from gs2.search.subgame.cut import Subgame
-from gs2.search.subgame.forest import Roots, cut_forest
+from gs2.search.subgame.cut import Roots, Subgame
 
 __all__ = ["TreeSource", "keep_histories", "refine_infoset", "with_all"]
 
@@ -169,17 +173,18 @@ class TreeSource:
         nodes, reach = considered.nodes[kept.rows], considered.reach[kept.rows]
         group = considered.group[kept.rows]
         if summary is None:
-            return self._cut(Roots(nodes, reach, frozen, group=group))
+            return self._cut(Roots(nodes, reach, self.seen.raw, frozen, group=group))
         counts, plan = summary.copies(group, kept.summary)
         copied = np.repeat(np.arange(len(nodes)), counts)
         assert frozen is not None  # histories in summary are
-        roots = Roots(nodes[copied], reach[copied], frozen[copied], summary.plans, plan, group[copied])
+        below = nodes[copied], reach[copied], self.seen.raw, frozen[copied]
+        roots = Roots(*below, summary.plans, plan, group[copied])
         forest = self._cut(roots)
         return choose_plans(forest, counts, reach, group, considered.opponent)
 
     def _cut(self, roots: Roots) -> Subgame:
         player = self.considered.player
-        return cut_forest(self.context, self.seen, player, roots, self.config, self.options)
+        return forest_below(self.context, self.seen, player, roots, self.config, self.options)
 
     def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
         """Return the strategies being refined on the gadget's slots, uniform where they say nothing."""
@@ -332,7 +337,7 @@ def _entry(
         theirs = np.ones(len(rows))
     gift = None
     if config.gadget.kind == "reach-maxmargin":
-        gift = strategy.gifts(opponent)[considered.nodes[rows]][None]
+        gift = gifts(strategy, opponent)[considered.nodes[rows]][None]
     prior = _entry_prior(config.gadget.entry_prior, group, reach, theirs)
     return kept, Entry((opponent,), group[None], alternative[None], reach, theirs, gift, prior, path)
 

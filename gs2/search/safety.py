@@ -52,7 +52,7 @@ from gs2.search.certificate import sampled_verdict
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import SafetyConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
-from gs2.search.gadget.path import Arrivals, OpponentPath, opponent_path
+from gs2.search.gadget.path import Arrivals, OpponentPath, after_gains, opponent_path
 from gs2.search.histories.enumerated import Considered, OpponentResponse, weigh_histories
 from gs2.search.strategy import Strategy
 
@@ -400,5 +400,5 @@ def with_certified(
     last = context.own_slot(opponent)[considered.nodes[first]]
     gain = np.zeros(len(mass)) if considered.unreached else mass * (certified.after - certified.before)
     until, parents = strategy.first_below(slots), context.parent_slot(opponent)
-    above = best.after(context.tree, parents, last[known], gain[known], until)
+    above = after_gains(context.tree, best, parents, last[known], gain[known], until)
     return strategy.with_changes(slots, probs, {opponent: above})

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from cfr.best_response import CounterfactualValues, counterfactual_values
 from cfr.policies.policy import Policy, tabular_policy
 from cfr.tree import FlatTree, require_states
-from cfr.values import Reach, check_policy, counterfactual_values, node_values, reach
+from cfr.values import Reach, check_policy, node_values, reach
 from games.game import Game
 from games.ragged import ranges
 from gs2.policies.tabulate import tabulate
@@ -32,66 +32,10 @@ from gs2.search.subgame.alternative import best_responses
 from gs2.search.subgame.continuations import continuation_values, exact_continuation_payoffs
 from gs2.search.subgame.cut import root_numbers
 
-__all__ = ["OpponentValues", "Strategy"]
+__all__ = ["Strategy"]
 
 
-@dataclass(frozen=True, eq=False)
-class OpponentValues:
-    """Counterfactual best-response values of one seat, weighted by the others' reach.
-
-    infoset, reach: [I] float64, nan at the infosets of others. slot: [slots] float64. root: of the game.
-    until: they hold at the infosets above any node of a lower number than this.
-    """
-
-    infoset: NDArray[np.float64]
-    slot: NDArray[np.float64]
-    reach: NDArray[np.float64]
-    root: float
-    until: int
-
-    def after(
-        self,
-        tree: FlatTree,
-        parents: NDArray[np.int64],
-        slots: NDArray[np.int64],
-        gains: NDArray[np.float64],
-        until: int,
-    ) -> OpponentValues:
-        """Return the values after what follows some slots of the seat became worth more.
-
-        parents: [I] int64, the seat's own slot before each of its infosets, -1 for none.
-        slots: [n] int64, -1 for the start of the game. gains: [n] float64, weighted by the others' reach.
-        Values above are brought up to date, values below are not: they hold above nodes before `until`.
-        """
-        infoset_value, slot_value, root = self.infoset.copy(), self.slot.copy(), self.root
-        waiting: dict[int, float] = {}
-        for slot, gain in zip(slots.tolist(), gains.tolist(), strict=True):
-            waiting[slot] = waiting.get(slot, 0.0) + gain
-        # Infosets are numbered ancestors first, so the highest slot has nothing waiting below it.
-        while waiting:
-            slot = max(waiting)
-            gain = waiting.pop(slot)
-            if gain == 0.0:
-                continue
-            if slot < 0:
-                root += gain
-                continue
-            slot_value[slot] += gain
-            infoset = int(tree.slot_infoset[slot])
-            # Other slots of the same infoset may wait too; take them together.
-            start, end = tree.infoset_offset[infoset : infoset + 2]
-            for other in range(start, end):
-                slot_value[other] += waiting.pop(other, 0.0)
-            now = float(slot_value[start:end].max())
-            above = int(parents[infoset])
-            waiting[above] = waiting.get(above, 0.0) + now - infoset_value[infoset]
-            infoset_value[infoset] = now
-        return OpponentValues(
-            _read_only(infoset_value), _read_only(slot_value), self.reach, root, min(self.until, until)
-        )
-
-
-NOTHING_KNOWN: Mapping[int, OpponentValues] = {}
+NOTHING_KNOWN: Mapping[int, CounterfactualValues] = {}
 
 
 @dataclass(eq=False)
@@ -104,13 +48,8 @@ class _Derived:
     raw: NDArray[np.float64] | None = None
     reach: Reach | None = None
     until: int = 0
-    values: NDArray[np.float64] | None = None
-    squares: NDArray[np.float64] | None = None
-    best: dict[int, NDArray[np.float64]] = field(default_factory=dict)
-    gifts: dict[int, NDArray[np.float64]] = field(default_factory=dict)
-    opponent: dict[int, OpponentValues] = field(default_factory=dict)
-    continuations: dict[tuple[int, int], NDArray[np.float64]] = field(default_factory=dict)
-    choices: dict[tuple[tuple[Continuation, ...], ...], NDArray[np.float64]] = field(default_factory=dict)
+    kept: dict[Hashable, NDArray[np.float64]] = field(default_factory=dict)
+    opponent: dict[int, CounterfactualValues] = field(default_factory=dict)
     answers: dict[Hashable, tuple[NDArray[np.bool_], Strategy]] = field(default_factory=dict)
     tabulated: Blueprint | None = None
 
@@ -155,7 +94,7 @@ class Strategy:
         self,
         slots: NDArray[np.int64],
         probs: NDArray[np.float64],
-        opponent: Mapping[int, OpponentValues] = NOTHING_KNOWN,
+        opponent: Mapping[int, CounterfactualValues] = NOTHING_KNOWN,
     ) -> Strategy:
         """Return the strategy with other probabilities at some slots; itself where nothing is different.
 
@@ -236,21 +175,22 @@ class Strategy:
     def _rows(whole: Reach, nodes: NDArray[np.int32]) -> Reach:
         return Reach(whole.players[nodes], whole.chance[nodes])
 
+    def kept(self, name: Hashable, make: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return what is derived from the strategy under a name, made on first use and read-only."""
+        known = self._derived.kept
+        if name not in known:
+            known[name] = _read_only(make())
+        return known[name]
+
     @property
     def values(self) -> NDArray[np.float64]:
         """Return the expected payoffs at each node, [N, P] float64."""
-        known = self._derived
-        if known.values is None:
-            known.values = _read_only(node_values(self.tree, self.raw))
-        return known.values
+        return self.kept("values", lambda: node_values(self.tree, self.raw))
 
     @property
     def squares(self) -> NDArray[np.float64]:
         """Return the expected squares of the payoffs at each node, [N, P] float64."""
-        known = self._derived
-        if known.squares is None:
-            known.squares = _read_only(node_values(self.tree, self.raw, self.tree.returns**2))
-        return known.squares
+        return self.kept("squares", lambda: node_values(self.tree, self.raw, self.tree.returns**2))
 
     def exact_leaf(self, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the payoffs expected at nodes of the tree under this strategy, [n, P] float64."""
@@ -258,76 +198,37 @@ class Strategy:
 
     def best_response(self, seat: int) -> NDArray[np.float64]:
         """Return the payoff to `seat` from each node when it best-responds to the whole strategy, [N]."""
-        known = self._derived.best
-        if seat not in known:
-            known[seat] = _read_only(best_responses(self.tree, self.raw, seat)[0])
-        return known[seat]
+        return self.kept(("best", seat), lambda: best_responses(self.tree, self.raw, seat)[0])
 
-    def opponent_values(self, seat: int) -> OpponentValues:
-        """Return the counterfactual best-response values of `seat` against the others' strategy."""
+    def opponent_values(self, seat: int, nodes: NDArray[np.int32] | None = None) -> CounterfactualValues:
+        """Return the counterfactual best-response values of `seat` against the others' strategy.
+
+        nodes: those at the infosets above these nodes must hold; by default all.
+        """
         tree = self.tree
         found = self.known_opponent_values(seat)
-        if found is None or found.until < tree.n_nodes:
+        until = None if found is None else found.until
+        stale = until is not None and (nodes is None or bool(len(nodes) and nodes.max() >= until))
+        if found is None or stale:
             best = counterfactual_values(tree, self.raw, seat, best_response=True)
-            nodes, others, _ = best_responses(tree, self.raw, seat)
-            root = float(nodes[: tree.n_roots] @ others[: tree.n_roots])
-            infoset, slot, others_reach = map(_read_only, (best.infoset, best.slot, best.reach))
-            found = OpponentValues(infoset, slot, others_reach, root, tree.n_nodes)
+            values, others, _ = best_responses(tree, self.raw, seat)
+            found = replace(best, root=float(values[: tree.n_roots] @ others[: tree.n_roots]))
             self._derived.opponent[seat] = found
         return found
 
-    def known_opponent_values(self, seat: int) -> OpponentValues | None:
-        """Return `opponent_values` as far as they are known (see `OpponentValues.until`), or None."""
+    def known_opponent_values(self, seat: int) -> CounterfactualValues | None:
+        """Return `opponent_values` as far as they are known (see `CounterfactualValues.until`), or None."""
         return self._derived.opponent.get(seat)
-
-    def opponent_values_above(self, seat: int, nodes: NDArray[np.int32]) -> OpponentValues:
-        """Return the best-response values of `seat` that hold at the infosets above some nodes."""
-        found = self.known_opponent_values(seat)
-        if found is None or (len(nodes) and nodes.max() >= found.until):
-            return self.opponent_values(seat)
-        return found
-
-    def gifts(self, seat: int) -> NDArray[np.float64]:
-        """Return what `seat` has given away on the way to each node by not best-responding, [N] float64.
-
-        In payoffs, per unit of the others' reach: summed over its own actions above the node, the value of
-        the infoset less that of the action. Given to all histories below alike, which shares a gift among
-        subgames in proportion to that reach and keeps refining all of them safe.
-        Source: Brown and Sandholm 2017.
-        """
-        known = self._derived.gifts
-        if seat not in known:
-            tree = self.tree
-            best = counterfactual_values(tree, self.raw, seat, best_response=True)
-            counts = np.diff(tree.infoset_offset)
-            lost = np.repeat(best.infoset, counts) - best.slot
-            mass = np.repeat(best.reach, counts)
-            per_slot = np.divide(lost, mass, out=np.zeros_like(lost), where=mass > 0)
-            out = np.zeros(tree.n_nodes)
-            slot = tree.child_slot()
-            for start, end in pairwise(tree.level_offsets[1:]):
-                above = tree.parent[start:end]
-                own = tree.player[above] == seat
-                out[start:end] = out[above]
-                out[start:end][own] += per_slot[slot[start:end][own]]
-            known[seat] = _read_only(out)
-        return known[seat]
 
     def continuations(self, opponent: int, count: int) -> NDArray[np.float64]:
         """Return `continuation_values` on the whole tree, [count, N, P] float64."""
-        known = self._derived.continuations
-        if (opponent, count) not in known:
-            found = continuation_values(self.tree, self.raw, opponent, count)
-            known[opponent, count] = _read_only(found)
-        return known[opponent, count]
+        name = "continuations", opponent, count
+        return self.kept(name, lambda: continuation_values(self.tree, self.raw, opponent, count))
 
     def choices(self, game: Game, continuations: tuple[tuple[Continuation, ...], ...]) -> NDArray[np.float64]:
         """Return `exact_continuation_payoffs` on the whole tree, [K0, …, N, P] float64."""
-        known = self._derived.choices
-        if continuations not in known:
-            found = exact_continuation_payoffs(game, self.tree, self.raw, continuations)
-            known[continuations] = _read_only(found)
-        return known[continuations]
+        name = "choices", continuations
+        return self.kept(name, lambda: exact_continuation_payoffs(game, self.tree, self.raw, continuations))
 
     def known_blueprint(self, game: Game) -> Blueprint:
         """Return the blueprint that values histories: the one given, or one made of the strategy itself.

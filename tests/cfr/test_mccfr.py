@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cfr.best_response import best_response_value
 from cfr.mccfr import SAMPLING, MonteCarloError, MonteCarloSolver
 from cfr.plain import PlainCfr
 from cfr.policies.policy import uniform_policy
-from cfr.values import best_response_value, root_values
+from cfr.values import root_values
 from cfr.variants import variant
 from tests.cfr.trees import random_policy, random_tree, tree_of
 from tests.patience import amount

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from cfr.best_response import (
+    best_response_value,
     best_response_values,
+    counterfactual_values,
     expected_value,
     exploitability,
     nash_conv,
@@ -23,13 +25,7 @@ from cfr.solver import solve
 from cfr.tree import FlatTree, grow
 from cfr.tree.recall import ImperfectRecall, infoset_parent_slot
 from cfr.tree_cfr import TreeSolver
-from cfr.values import (
-    best_response_value,
-    counterfactual_values,
-    node_values,
-    reach,
-    root_values,
-)
+from cfr.values import node_values, reach, root_values
 from games import load_game
 from tests.cfr.trees import SMALL, forgetful_tree, random_policy, random_tree, tree_of
 from tests.reference.reach import reach_of_terminals

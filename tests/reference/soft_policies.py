@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.best_response import counterfactual_values
 from cfr.policies.policy import uniform_policy
 from cfr.tree import FlatTree
-from cfr.values import counterfactual_values
 
 __all__ = ["action_values", "mirror_descent"]
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from cfr.public.tree import grow_public
 from games.registry import load_game
-from gs2.public.public_strategy import public_states
+from gs2.search.public_source import public_states
 from studies import spliced_on_public_tree
 from studies.spliced_on_public_tree import (
     SplicedMethod,

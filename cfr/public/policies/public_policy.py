@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.kernels import discount_table
 from cfr.engine.simd import unpacked
 from cfr.public.array_file import ArrayFile, ArrayFileError
 from cfr.public.policies.state_index import StateIndex, ends_ahead, index_states, private_numbers
 from cfr.public.public_solver import PublicSolver
-from cfr.public.sweep_kernels import POLICY, VALUE, Rules, new_side
-from cfr.public.sweeper import Evaluation, Sweep, Sweeper
+from cfr.public.sweep_kernels import VALUE, Rules, SideArrays
+from cfr.public.sweeper import Evaluation, PolicySweeper
 from cfr.public.tree import PublicTree, PublicTreeError, padded, past_forced, path_to, require_public_tree
 from games.game import CHANCE, TERMINAL, Game, Infoset
 from games.infosets.factored import FactoredGame
@@ -37,6 +36,7 @@ __all__ = [
     "PublicPolicy",
     "PublicPolicyError",
     "evaluate_policy",
+    "learnt_rows",
     "policy_rows",
 ]
 
@@ -71,8 +71,15 @@ class PublicPolicy:
                 )
         self.tree, self.rows = tree, rows
         self.name, self.note, self.file = name, note, file
-        self.index = index_states(tree) if index is None else index
+        self._index = index
         self._tree_is_known = False
+
+    @property
+    def index(self) -> StateIndex:
+        """Return which node each public state is; made on first use, by walking through the game once."""
+        if self._index is None:
+            self._index = index_states(self.tree)
+        return self._index
 
     @classmethod
     def of(cls, solver: PublicSolver, *, current: bool = False) -> PublicPolicy:
@@ -100,6 +107,28 @@ class PublicPolicy:
                 at += len(part)
             found.append(out)
         return found[0], found[1]
+
+    def reach(self, node: int, player: int) -> NDArray[np.float64]:
+        """Return the probability with which a player's own actions lead to a node, [its private states]."""
+        self.check_tree()
+        found = np.ones(self.tree.n_private[player])
+        for at, edge in path_to(self.tree, node):
+            if self.tree.player[at] == player:
+                found = found * self.probs(at)[:, edge - int(self.tree.first_edge[at])]
+        return found
+
+    def spliced(
+        self, node: int, player: int, probs: NDArray[np.float64], private: NDArray[np.bool_]
+    ) -> PublicPolicy:
+        """Return the policy with one player's below a node replaced for some of its private states.
+
+        In memory. probs: [rows below the node, private states or more]. private: [its private states] bool.
+        """
+        changed, lanes = np.array(self.rows[player], np.float64), np.flatnonzero(private)
+        rows = self.tree.rows_below(node, player)
+        changed[rows.start : rows.stop, lanes] = probs[:, lanes]
+        pair = (changed, self.rows[1]) if player == 0 else (self.rows[0], changed)
+        return PublicPolicy(self.tree, pair, self._index)
 
     def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the value to `player` of each action, [m] float64, when both go on by the policy.
@@ -305,9 +334,9 @@ def evaluate_policy(policy: PublicPolicy, *, dtype: Any = None, threads: int = 1
     """
     policy.check_tree()
     policy.check(("probs0", "probs1"))
-    sweeper, sides = _swept(policy, 0, dtype, threads)
+    sweeper, numbers = _swept(policy, 0, dtype, threads)
     try:
-        return sweeper.evaluate(POLICY, (0, 0), _rules(), sides)
+        return sweeper.worth(numbers)
     finally:
         sweeper.close()
 
@@ -358,7 +387,7 @@ class PolicyValues:
         nodes, own = self._policy.located(states[choice], player)
         public = self._tree.game.public_state(states[choice])
         for k, row in enumerate(choice.tolist()):
-            found = self._kept(self._behind, int(nodes[k]), player, public[k : k + 1])
+            found = self._kept(self.behind, int(nodes[k]), player, public[k : k + 1])
             out[actions.offsets[row] : actions.offsets[row + 1]] = found[own[k]]
         return out
 
@@ -375,10 +404,10 @@ class PolicyValues:
 
     def _at(self, node: int, player: int, public: Array) -> Floats:
         """Return the values of a node to a player's private states, [private, 1] float64."""
-        reach = self._reach(node, player)
+        reach = self._policy.reach(node, 1 - player)
         return self._means(public, player, reach, lambda part: self._below(node, player, part)[:, None])
 
-    def _behind(self, node: int, player: int, public: Array) -> Floats:
+    def behind(self, node: int, player: int, public: Array) -> Floats:
         """Return the values of the actions at the player's own node, [private, actions] float64."""
         tree = self._tree
 
@@ -391,7 +420,7 @@ class PolicyValues:
                     found.append(tree.payoffs.values(-1 - to, player, reach))
             return np.stack(found, axis=1)
 
-        return self._means(public, player, self._reach(node, player), numbers)
+        return self._means(public, player, self._policy.reach(node, 1 - player), numbers)
 
     def _at_end(self, end: Array, state: Array, player: int) -> Floats:
         """Return the values of a history from which forced moves lead to an end, [private, 1] float64.
@@ -402,7 +431,7 @@ class PolicyValues:
         if game.player(end)[0] != TERMINAL:
             policy.at(end)  # raises, in words
         node, edge = self._before(state, player)
-        reach = self._reach(node, player)
+        reach = self._policy.reach(node, 1 - player)
         if tree.player[node] == 1 - player:
             reach = reach * policy.probs(node)[:, edge - int(tree.first_edge[node])]
         weights = game.deal_weights(end)[0]
@@ -458,43 +487,28 @@ class PolicyValues:
 
     def _below(self, node: int, player: int, reach: Floats) -> Floats:
         """Return a sweep's values at a node, [private] float64."""
-        sweeper, sides = _swept(self._policy, node, None, 1)
-        sweep = Sweep(player, VALUE, POLICY, (0, 0))
-        return np.asarray(sweeper.sweep(sweep, _rules(), sides, reach.astype(sweeper.dtype)), np.float64)
-
-    def _reach(self, node: int, player: int) -> Floats:
-        """Return the other's reach of a node by the policy, [its private states] float64."""
-        tree, other = self._tree, 1 - player
-        reach = np.ones(tree.n_private[other])
-        for at, edge in path_to(tree, node):
-            if tree.player[at] == other:
-                reach = reach * self._policy.probs(at)[:, edge - int(tree.first_edge[at])]
-        return reach
+        sweeper, numbers = _swept(self._policy, node, None, 1)
+        return sweeper.values(player, VALUE, numbers, reach)
 
 
-def _rules() -> Rules:
-    return False, False, 0.0, discount_table(0, np.inf, np.inf)
-
-
-def _swept(policy: PublicPolicy, node: int, dtype: Any, threads: int) -> tuple[Sweeper, Any]:
+def _swept(policy: PublicPolicy, node: int, dtype: Any, threads: int) -> tuple[PolicySweeper, Any]:
     """Return what sweeps the tree below a node, and both players' numbers there."""
     tree = policy.tree
     below = tree.below(node)
     if dtype is None:
         dtype = np.float32 if below.n_slots > LARGE else np.float64
-    sweeper = Sweeper(below, dtype, threads)
-    sides = tuple(new_side(below, player, dtype, predictive=False, held=False) for player in (0, 1))
+    sweeper, found = PolicySweeper(below, dtype, threads), []
     for player in (0, 1):
-        first = tree.rows_below(node, player).start
-        n, wide = tree.n_private[player], sweeper.wide[player]
-        sums = sides[player][2].reshape(-1, wide)
-        for start in range(0, len(sums), ROWS):
-            part = sums[start : start + ROWS]
+        first, n = tree.rows_below(node, player).start, tree.n_private[player]
+        out = np.zeros((below.n_rows[player], sweeper.wide[player]), dtype)
+        for start in range(0, len(out), ROWS):
+            part = out[start : start + ROWS]
             numbers = policy.rows[player][first + start : first + start + len(part)]
             if not (numbers.min() >= 0 and numbers.max() < np.inf):
                 raise policy.damaged()
             part[:, :n] = numbers
-    return sweeper, sides
+        found.append(out)
+    return sweeper, found
 
 
 def _pieces(
@@ -513,18 +527,22 @@ def _pieces(
 
 
 def policy_rows(solver: PublicSolver, player: int, *, current: bool = False) -> Iterator[NDArray[np.float64]]:
-    """Yield a player's policy in the order of its rows, [rows of some nodes, private states] float64.
+    """Yield a player's average policy by `learnt_rows`, or with `current` that of the last iteration."""
+    learnt = solver.sides[player], solver.rules(), solver.iteration
+    return learnt_rows(solver.tree, player, *learnt, current=current)
+
+
+def learnt_rows(
+    tree: PublicTree, player: int, side: SideArrays, rules: Rules, done: int, *, current: bool = False
+) -> Iterator[NDArray[np.float64]]:
+    """Yield a policy in the order of its rows, [rows of some nodes, private states] float64.
 
     It is what the kernels of the sweep play: the average policy, and the current one where a private state
-    never came to its decision. Numbers are divided in float64.
-    current: the policy of the last iteration instead of the average one.
+    never came to its decision. side, rules: of the player after `done` iterations.
     """
-    tree = solver.tree
-    regret, prediction, sums, stamp = solver.sides[player][:4]
-    _, predictive, noise, discount = solver.rules()
-    done, n = solver.iteration, tree.n_private[player]
+    regret, prediction, sums, stamp, *_, wide, n = side
+    _, predictive, noise, discount = rules
     rule = (current, predictive and done > 0, noise, float(discount[done, 0]), float(discount[done, 1]), done)
-    wide = solver.sweeper.wide[player]
     for own, counts, first, end in _pieces(tree, player):
         out = np.empty((end - first, n))
         part = slice(first * wide, end * wide)

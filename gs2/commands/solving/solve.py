@@ -244,7 +244,7 @@ def solve(
     from gs2.explore.solve_picture import search_game, solve_picture, write_explore_page
     from gs2.parts import check_leaf_of
     from gs2.play.search_agent import named_search
-    from gs2.public.whole_game import is_computed_there
+    from gs2.policies.public_trees import is_computed_there
     from gs2.search.context import MAX_LISTED, SearchOptions
     from gs2.search.explain import listed_context
 
@@ -316,7 +316,7 @@ def solve(
 
 def _is_public(config: SearchConfig) -> bool:
     """Return whether a search can be made on a public tree."""
-    from gs2.public.public_source import PublicSearchError, check_public
+    from gs2.search.public_source import PublicSearchError, check_public
 
     try:
         check_public(config)
@@ -332,10 +332,9 @@ def _solve_public(
     import numpy as np
 
     from cfr.public.policies.policy_file import is_public_policy, open_public_policy
-    from gs2.public.public_search import PublicBlueprint
-    from gs2.public.public_strategy import StoredStrategy
-    from gs2.public.whole_game import computed_policy
+    from gs2.policies.public_trees import computed_policy
     from gs2.search.explain import solve_infoset
+    from gs2.search.public_source import PublicBlueprint
 
     with working(f"growing the public tree of {game.name} …") as tell:
         stored = is_public_policy(spec)
@@ -344,7 +343,7 @@ def _solve_public(
             if stored
             else computed_policy(spec, cast("FactoredGame", game), tell)
         )
-    blueprint = PublicBlueprint(StoredStrategy(policy))
+    blueprint = PublicBlueprint(policy)
     with working(f"solving by {config.name} on the public tree …"):
         return solve_infoset(game, blueprint, infoset, config, np.random.default_rng(seed), options)
 

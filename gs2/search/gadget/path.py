@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.best_response import CounterfactualValues, counterfactual_values
+from cfr.tree import FlatTree
 from games.support.kernel import kernel
 from gs2.search.context import SearchContext
 from gs2.search.strategy import Strategy
 
-__all__ = ["Arrivals", "OpponentPath", "opponent_path"]
+__all__ = ["Arrivals", "OpponentPath", "after_gains", "gifts", "opponent_path"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,7 @@ def opponent_path(
 ) -> OpponentPath:
     """Return the opponent's way to its infosets at some histories."""
     nodes, group, reach, values = arrivals.nodes, arrivals.group, arrivals.reach, arrivals.values
-    best = strategy.opponent_values_above(opponent, nodes)
+    best = strategy.opponent_values(opponent, nodes)
     parents = context.parent_slot(opponent)
     first = np.unique(group, return_index=True)[1]
     entry_slot = context.own_slot(opponent)[nodes[first]]
@@ -192,3 +195,72 @@ def opponent_path(
     rest_mass[nothing] = 0.0
     rest = np.divide(rest, rest_mass, out=np.zeros(len(rest)), where=~nothing)
     return OpponentPath(infoset, above, mass, out, slot, owner, entry, entry_mass, rest_mass, rest)
+
+
+def gifts(strategy: Strategy, seat: int) -> NDArray[np.float64]:
+    """Return what `seat` has given away on the way to each node by not best-responding, [N] float64.
+
+    In payoffs, per unit of the others' reach: summed over its own actions above the node, the value of
+    the infoset less that of the action. Given to all histories below alike, which shares a gift among
+    subgames in proportion to that reach and keeps refining all of them safe.
+    Source: Brown and Sandholm 2017.
+    """
+    return strategy.kept(("gifts", seat), lambda: _given_away(strategy, seat))
+
+
+def _given_away(strategy: Strategy, seat: int) -> NDArray[np.float64]:
+    tree = strategy.tree
+    best = counterfactual_values(tree, strategy.raw, seat, best_response=True)
+    counts = np.diff(tree.infoset_offset)
+    lost = np.repeat(best.infoset, counts) - best.slot
+    mass = np.repeat(best.reach, counts)
+    per_slot = np.divide(lost, mass, out=np.zeros_like(lost), where=mass > 0)
+    out = np.zeros(tree.n_nodes)
+    slot = tree.child_slot()
+    for start, end in pairwise(tree.level_offsets[1:]):
+        above = tree.parent[start:end]
+        own = tree.player[above] == seat
+        out[start:end] = out[above]
+        out[start:end][own] += per_slot[slot[start:end][own]]
+    return out
+
+
+def after_gains(
+    tree: FlatTree,
+    best: CounterfactualValues,
+    parents: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    gains: NDArray[np.float64],
+    until: int,
+) -> CounterfactualValues:
+    """Return best-response values after what follows some slots of their seat became worth more.
+
+    parents: [I] int64, the seat's own slot before each of its infosets, -1 for none.
+    slots: [n] int64, -1 for the start of the game. gains: [n] float64, weighted by the others' reach.
+    Values above are brought up to date, values below are not: they hold above nodes before `until`.
+    """
+    infoset_value, slot_value, root = best.infoset.copy(), best.slot.copy(), best.root
+    waiting: dict[int, float] = {}
+    for slot, gain in zip(slots.tolist(), gains.tolist(), strict=True):
+        waiting[slot] = waiting.get(slot, 0.0) + gain
+    # Infosets are numbered ancestors first, so the highest slot has nothing waiting below it.
+    while waiting:
+        slot = max(waiting)
+        gain = waiting.pop(slot)
+        if gain == 0.0:
+            continue
+        if slot < 0:
+            root += gain
+            continue
+        slot_value[slot] += gain
+        infoset = int(tree.slot_infoset[slot])
+        # Other slots of the same infoset may wait too; take them together.
+        start, end = tree.infoset_offset[infoset : infoset + 2]
+        for other in range(start, end):
+            slot_value[other] += waiting.pop(other, 0.0)
+        now = float(slot_value[start:end].max())
+        above = int(parents[infoset])
+        waiting[above] = waiting.get(above, 0.0) + now - infoset_value[infoset]
+        infoset_value[infoset] = now
+    known = until if best.until is None else min(best.until, until)
+    return CounterfactualValues(best.player, infoset_value, slot_value, best.reach, root, known)

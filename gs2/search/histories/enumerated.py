@@ -17,7 +17,8 @@ from gs2.search.generation import generator
 from gs2.search.histories.cover import Cover
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.alternative import best_responses, group_values
-from gs2.search.subgame.forest import Roots, cut_forest
+from gs2.search.subgame.cut import Roots, Subgame
+from gs2.search.subgame.forest import cut_to_depth
 
 __all__ = [
     "Considered",
@@ -27,6 +28,7 @@ __all__ = [
     "belief",
     "choose_histories",
     "consider_histories",
+    "forest_below",
     "histories_of",
     "weigh_histories",
 ]
@@ -169,9 +171,24 @@ def _alternatives(
         large = WHOLE_TREE * context.nodes_below(nodes) > context.tree.n_nodes
         if large or opponent in strategy.whole:
             return group_values(strategy.best_response(opponent)[nodes], reach, group)
-    cut = cut_forest(context, strategy, 1 - opponent, Roots(nodes, reach), config, options)
+    roots = Roots(nodes, reach, strategy.raw)
+    cut = forest_below(context, strategy, 1 - opponent, roots, config, options)
     values = best_responses(cut.tree, strategy.probs[cut.slot_origin], opponent)[0]
     return group_values(values[: len(nodes)], reach, group)
+
+
+def forest_below(
+    context: SearchContext,
+    strategy: Strategy,
+    player: int,
+    roots: Roots,
+    config: SearchConfig,
+    options: SearchOptions,
+) -> Subgame:
+    """Return everything below some histories, as far as the configuration looks (`cut_to_depth`)."""
+    if config.subgame.depth is None:
+        return context.cutter.cut(roots)
+    return cut_to_depth(context, strategy, player, roots, config, options)
 
 
 class OpponentResponse:
@@ -182,7 +199,7 @@ class OpponentResponse:
     ) -> None:
         """Take rows of the histories considered, rising: all of every opponent infoset that they touch."""
         self._opponent = considered.opponent
-        self._cut = context.cutter.cut(considered.nodes[rows], considered.reach[rows])
+        self._cut = context.cutter.cut(Roots(considered.nodes[rows], considered.reach[rows]))
         self._base = strategy.probs[self._cut.slot_origin]
         self._order = np.argsort(self._cut.slot_origin)
         self._ranked = self._cut.slot_origin[self._order]

@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from cfr.best_response import counterfactual_values
 from cfr.tree import FlatTree, require_states
-from cfr.values import counterfactual_values, node_values
+from cfr.values import node_values
 from games.game import TERMINAL, Game
 from games.ragged import Ragged
 from gs2.search.continuation_policies import BIAS, Continuation

@@ -1,29 +1,26 @@
-"""Subgames: everything below a few weighted histories, cut out of a full tree or grown from the game.
+"""Subgames: everything below a few weighted histories, cut out of a full tree.
 
-Cutting copies indices and is fast; it serves games small enough to enumerate. Growing asks the game and
-serves all of them. Both give the same tree: depth limits, branch limits and frozen decisions (a player's
+Cutting copies indices and is fast; it serves games small enough to enumerate. Growing (`forest.grow_subgame`)
+asks the game and serves all of them. Both give the same tree: depth limits and frozen decisions (a player's
 decisions that follow a fixed policy and so belong to chance) are honoured alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree import WHOLE, FlatTree, TreeBudget, TreeRules, grow
-from games.game import TERMINAL, Game
+from cfr.tree import FlatTree
 from games.support.kernel import kernel
 
 __all__ = [
     "DepthLimit",
-    "FixedPlay",
+    "Roots",
     "Subgame",
     "TreeCutter",
-    "grow_subgame",
     "root_numbers",
     "subtree_sizes",
 ]
@@ -60,20 +57,26 @@ class Subgame:
 
 
 @dataclass(frozen=True, eq=False)
-class FixedPlay:
-    """Where decisions of a subgame belong to chance, and the policies that they follow; r roots.
+class Roots:
+    """The histories that a forest stands on, and what of it belongs to chance; r of them.
 
-    policy: [slots] float64 over the full tree.
+    nodes: [r] int32, of the full tree, none below another; one may come more than once. reach: [r] float64,
+        their weights.
+    policy: [slots] float64 over the full tree, which frozen decisions follow; None where there are none.
     frozen: [r, P] bool, seats whose decisions below that root belong to chance; branches of probability zero
         are left out there.
     plans: [n, slots] float64, other policies; frozen decisions below a root with `plan` [r] int32 at least 0
         follow that one of them instead of `policy`.
+    group: [r] int32, where the opponent chooses whether to enter; None if it does not.
     """
 
-    policy: NDArray[np.float64]
+    nodes: NDArray[np.int32]
+    reach: NDArray[np.float64]
+    policy: NDArray[np.float64] | None = None
     frozen: NDArray[np.bool_] | None = None
     plans: NDArray[np.float64] | None = None
     plan: NDArray[np.int32] | None = None
+    group: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +85,8 @@ class DepthLimit:
 
     decisions: player decisions below a root, frozen ones included, before a history is at the limit.
     leaf: (nodes of the full tree [n]) -> [n, P] float64, the payoffs there.
-    play_on: instead of a leaf, the seat whose decisions belong to chance, by the policy of `FixedPlay`, from
-        the limit on, while the others go on deciding to the end of the game.
+    play_on: instead of a leaf, the seat whose decisions belong to chance, by the policy of `Roots`, from the
+        limit on, while the others go on deciding to the end of the game.
     Raises ValueError unless there is one of these two.
     """
 
@@ -107,32 +110,18 @@ class TreeCutter:
         # Numbers of infosets within the subgame being cut; -1 marks those without one yet.
         self._local = np.full(tree.n_infosets, -1, np.int32)
 
-    def cut(
-        self,
-        roots: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        *,
-        fixed: FixedPlay | None = None,
-        limit: DepthLimit | None = None,
-    ) -> Subgame:
-        """Return the subgame below `roots`.
+    def cut(self, roots: Roots, limit: DepthLimit | None = None) -> Subgame:
+        """Return the subgame below some histories. limit: how far to go.
 
-        roots: [r] int32 nodes of the tree, none below another; one may come more than once.
-        weights: [r] float64.
-        fixed: decisions that belong to chance. limit: how far to go.
         Raises ValueError for a seat that plays on without a policy to follow.
         """
         tree = self.tree
-        if limit is not None and limit.play_on is not None and fixed is None:
-            raise ValueError("cut: frozen decisions need a policy to follow; pass fixed=FixedPlay(policy)")
-        roots = np.ascontiguousarray(roots, np.int32)
-        policy, frozen = np.empty(0), np.zeros((0, tree.n_players), bool)
-        plans, plan = np.empty((0, 0)), np.full(len(roots), -1, np.int32)
-        if fixed is not None:
-            policy = fixed.policy
-            frozen = frozen if fixed.frozen is None else fixed.frozen
-            if fixed.plans is not None and fixed.plan is not None:
-                plans, plan = fixed.plans, fixed.plan
+        if limit is not None and limit.play_on is not None and roots.policy is None:
+            raise ValueError("cut: frozen decisions need a policy to follow; pass Roots(policy=…)")
+        nodes = np.ascontiguousarray(roots.nodes, np.int32)
+        plans, plan = np.empty((0, 0)), np.full(len(nodes), -1, np.int32)
+        if roots.plans is not None and roots.plan is not None:
+            plans, plan = roots.plans, roots.plan
         parts = _cut(
             tree.first_child,
             tree.n_children,
@@ -140,15 +129,15 @@ class TreeCutter:
             tree.infoset,
             tree.chance_prob,
             tree.infoset_offset,
-            policy,
-            roots,
-            np.ascontiguousarray(weights, np.float64),
-            frozen,
+            np.empty(0) if roots.policy is None else roots.policy,
+            nodes,
+            np.ascontiguousarray(roots.reach, np.float64),
+            np.zeros((0, tree.n_players), bool) if roots.frozen is None else roots.frozen,
             NO_LIMIT if limit is None else limit.decisions,
             -1 if limit is None or limit.play_on is None else limit.play_on,
             plans,
             plan,
-            int(self.sizes[roots].sum()),
+            int(self.sizes[nodes].sum()),
             self._local,
         )
         (origin, parent, first_child, n_children, player, infoset, prob, root_of) = parts[:8]
@@ -345,36 +334,3 @@ def root_numbers(tree: FlatTree) -> NDArray[np.int32]:
     for start, end in zip(tree.level_offsets[1:-1], tree.level_offsets[2:], strict=True):
         root_of[start:end] = root_of[tree.parent[start:end]]
     return root_of
-
-
-def grow_subgame(
-    game: Game,
-    states: NDArray[Any],
-    weights: NDArray[np.float64],
-    *,
-    rules: TreeRules = WHOLE,
-    frozen_seats: NDArray[np.bool_] | None = None,
-    max_nodes: int = 50_000_000,
-) -> Subgame:
-    """Return the subgame below `states`, grown from the game.
-
-    states: [r] histories. weights: [r] float64.
-    rules: how far to grow, as in `cfr.tree.grow`.
-    frozen_seats: [P] bool, seats whose decisions follow the policy of `rules` and belong to chance (a
-        teammate).
-    max_nodes: most histories.
-    """
-    if frozen_seats is not None and frozen_seats.any():
-        seats = frozen_seats
-        rules = replace(rules, frozen=lambda game, states, players: seats[players] & (players >= 0))
-    tree = grow(game, states, weights, rules=rules, budget=TreeBudget(max_nodes=max_nodes))
-    root_of = root_numbers(tree)
-    leaves = tree.terminal[game.player(tree.states[tree.terminal]) != TERMINAL]
-    return Subgame(
-        tree,
-        root_of,
-        np.zeros(0, np.int32),
-        np.full(tree.n_infosets, -1, np.int32),
-        np.full(tree.n_slots, -1, np.int64),
-        leaves.astype(np.int32),
-    )

@@ -1,14 +1,17 @@
-"""The forest of a search: everything below its histories, as far as the configuration looks."""
+"""Forests not simply cut out of a tree: down to a depth limit with its leaves, or grown from a game."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.tree import WHOLE, TreeBudget, TreeRules, grow
 from cfr.tree.recall import own_slots
+from games.game import TERMINAL, Game
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.continuation_policies import continuation_blueprints, read_continuations
@@ -19,35 +22,17 @@ from gs2.search.subgame.continuations import (
     known_at,
     with_choices,
 )
-from gs2.search.subgame.cut import DepthLimit, FixedPlay, Subgame
+from gs2.search.subgame.cut import DepthLimit, Roots, Subgame, root_numbers
 from gs2.search.subgame.leaf import checked_leaf, rollout_leaf, value_leaf
 
-__all__ = ["Roots", "cut_forest"]
+__all__ = ["cut_to_depth", "grow_subgame"]
 
 LEAVES = 0
 """Word of the luck at leaves; certificates have words of their own."""
 NodeLeaf = Callable[[NDArray[np.int32]], NDArray[np.float64]]
 
 
-@dataclass(frozen=True, eq=False)
-class Roots:
-    """The histories that a forest stands on; r of them, one of which may come more than once.
-
-    nodes: [r] int32, of the full tree. reach: [r] float64, their weights.
-    frozen: [r, P] bool, seats whose decisions below a root follow the strategy refined, or the one of `plans`
-        ([n, slots]) that `plan` ([r] int32) names.
-    group: [r] int32, where the opponent chooses whether to enter; None if it does not.
-    """
-
-    nodes: NDArray[np.int32]
-    reach: NDArray[np.float64]
-    frozen: NDArray[np.bool_] | None = None
-    plans: NDArray[np.float64] | None = None
-    plan: NDArray[np.int32] | None = None
-    group: NDArray[np.int32] | None = None
-
-
-def cut_forest(
+def cut_to_depth(
     context: SearchContext,
     strategy: Strategy,
     player: int,
@@ -55,20 +40,18 @@ def cut_forest(
     config: SearchConfig,
     options: SearchOptions = NO_OPTIONS,
 ) -> Subgame:
-    """Return the forest below some histories, with the configuration's depth limit and leaves.
+    """Return the forest below some histories, down to the configuration's depth limit with its leaves.
 
-    player: the searching seat. options: `leaf`, in place of the configured evaluator, and `luck`, of the
-        games that are played out there: histories that are valued together meet the same luck every time.
+    player: the searching seat. roots: with a policy. options: `leaf`, in place of the configured evaluator,
+        and `luck`, of the games that are played out there: histories that are valued together meet the same
+        luck every time.
     """
-    nodes, reach, plan, leaf = roots.nodes, roots.reach, roots.plan, options.leaf_for(config)
-    fixed = FixedPlay(strategy.raw, roots.frozen, roots.plans, plan)
-    if config.subgame.depth is None:
-        return context.cutter.cut(nodes, reach, fixed=fixed)
+    assert config.subgame.depth is not None  # or nothing ends before the game does
+    leaf = options.leaf_for(config)
     if config.subgame.leaf == "play-on" and leaf is None:
-        limit = DepthLimit(config.subgame.depth, play_on=player)
-        return context.cutter.cut(nodes, reach, fixed=fixed, limit=limit)
+        return context.cutter.cut(roots, DepthLimit(config.subgame.depth, play_on=player))
     limit = DepthLimit(config.subgame.depth, _node_leaf(context, strategy, config, options))
-    subgame = context.cutter.cut(nodes, reach, fixed=fixed, limit=limit)
+    subgame = context.cutter.cut(roots, limit)
     several = config.subgame.leaf in ("continuations", "multi-valued")
     if not several or leaf is not None or len(subgame.truncated) == 0:
         return subgame
@@ -79,7 +62,7 @@ def cut_forest(
     for seat in (0, 1):
         # A seat remembers what it did since the roots; the game's key may tell it of another root's past.
         known[seat] = _parted(known[seat], own_slots(subgame.tree, seat)[subgame.truncated])
-    for told in (plan, roots.group):
+    for told in (roots.plan, roots.group):
         if told is not None:
             # The opponent knows which plan it follows, and where it entered.
             known[opponent] = _parted(known[opponent], told[subgame.root_of[subgame.truncated]])
@@ -139,3 +122,36 @@ def _node_leaf(
         leaf = checked_leaf(leaf)
     chosen = leaf
     return lambda nodes: chosen(context.game, context.tree.states[nodes])
+
+
+def grow_subgame(
+    game: Game,
+    states: NDArray[Any],
+    weights: NDArray[np.float64],
+    *,
+    rules: TreeRules = WHOLE,
+    frozen_seats: NDArray[np.bool_] | None = None,
+    max_nodes: int = 50_000_000,
+) -> Subgame:
+    """Return the subgame below `states`, grown from the game.
+
+    states: [r] histories. weights: [r] float64.
+    rules: how far to grow, as in `cfr.tree.grow`.
+    frozen_seats: [P] bool, seats whose decisions follow the policy of `rules` and belong to chance (a
+        teammate).
+    max_nodes: most histories.
+    """
+    if frozen_seats is not None and frozen_seats.any():
+        seats = frozen_seats
+        rules = replace(rules, frozen=lambda game, states, players: seats[players] & (players >= 0))
+    tree = grow(game, states, weights, rules=rules, budget=TreeBudget(max_nodes=max_nodes))
+    root_of = root_numbers(tree)
+    leaves = tree.terminal[game.player(tree.states[tree.terminal]) != TERMINAL]
+    return Subgame(
+        tree,
+        root_of,
+        np.zeros(0, np.int32),
+        np.full(tree.n_infosets, -1, np.int32),
+        np.full(tree.n_slots, -1, np.int64),
+        leaves.astype(np.int32),
+    )

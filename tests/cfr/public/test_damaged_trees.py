@@ -16,7 +16,7 @@ from cfr.public.array_file import ArrayFile, ArrayFileError, Member, write_array
 from cfr.public.policies.policy_file import FORMAT, MAGIC, open_public_policy, save_public_policy
 from cfr.public.policies.public_policy import PublicPolicyError, evaluate_policy
 from cfr.public.tree import PublicTree, PublicTreeError, depth_of, require_public_tree
-from gs2.public.public_strategy import StoredStrategy
+from gs2.search.public_source import PublicBlueprint
 from tests.cfr.public.setting import GAMES, RANDOM, both, solver_of
 from tests.forked import run_module
 from tests.patience import amount
@@ -142,7 +142,7 @@ def sweep_or_refuse(path: Path) -> bool:
         policy = open_public_policy(path, both(GAME).game)
         policy.check()
         evaluate_policy(policy)
-        StoredStrategy(policy).reach(len(policy.tree) - 1, 0)
+        policy.reach(len(policy.tree) - 1, 0)
     except PublicPolicyError:
         return False
     return True
@@ -178,7 +178,7 @@ def go_through_arrays(folder: str) -> None:
     loop[loop == len(arrays["player"]) - 1] = 0
     write_arrays(path, meta, [Member.of(key, a) for key, a in (arrays | {"child": loop}).items()])
     try:
-        StoredStrategy(open_public_policy(path, both(GAME).game))
+        PublicBlueprint(open_public_policy(path, both(GAME).game))
     except PublicPolicyError as error:
         assert "its tree is damaged: nodes must lie in preorder; make it again" in str(error)
     else:

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from cfr.engine.borrowed import borrow
 from cfr.engine.simd import LANES, Packed, store, take, unpacked, zeros_packed
-from cfr.public.policies.public_policy import PublicPolicy
+from cfr.public.policies.public_policy import PublicPolicy, evaluate_policy
 from cfr.public.public_size import solver_bytes
 from cfr.public.public_solver import PublicSolver
 from cfr.variants import VARIANTS, variant
 from games.support.kernel import kernel
-from gs2.public.public_strategy import PublicStrategy
 from tests.cfr.public.setting import both
 from tests.patience import amount
 from tests.reference.packed_numbers import slow_pack
@@ -91,11 +90,8 @@ def test_solvers_in_16_and_32_bits_do_what_those_in_64_do(name: str, alternating
             found = [solver.exploitability() for solver in solvers]
             assert np.ptp(found) < bound * tree.payoff_scale, (game, n)
             assert n > 1 or abs(found[0] - found[-1]) < 1e-5 * tree.payoff_scale or not single, game
-        # Policies are read the same by kernels, by rows, and in searches.
-        slots, strategy = PublicPolicy.of(solvers[1]), PublicStrategy.average(solvers[1])
-        for player in (0, 1):
-            rows = strategy.probs[player][:, : tree.n_private[player]]
-            assert np.allclose(rows, slots.rows[player], atol=1e-6)
+        read = evaluate_policy(PublicPolicy.of(solvers[1])).exploitability
+        assert read == pytest.approx(solvers[1].exploitability(), abs=1e-4 * tree.payoff_scale)
 
 
 def test_what_is_kept_takes_little_more_than_half() -> None:

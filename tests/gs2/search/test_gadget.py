@@ -16,10 +16,11 @@ from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget
 from gs2.search.gadget.check import check_gadget
-from gs2.search.gadget.path import Arrivals, opponent_path
+from gs2.search.gadget.path import Arrivals, gifts, opponent_path
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.alternative import best_responses, group_values
+from gs2.search.subgame.cut import Roots
 from tests.gs2.search.setting import (
     GAMES,
     GOOFSPIEL,
@@ -46,7 +47,7 @@ def made(name: str, kind: str, floor: float, seed: int):
     strategy = Strategy(prepared.tree, random_policy(name, draw))
     infoset = int(draw.integers(prepared.tree.n_infosets))
     found = consider_histories(prepared, strategy, infoset, SearchConfig.of(order=None))
-    forest = prepared.cutter.cut(found.nodes, found.reach)
+    forest = prepared.cutter.cut(Roots(found.nodes, found.reach))
     group, alternative = found.group, found.alternative[found.group]
     path = None
     rows = np.arange(len(found.nodes))
@@ -58,8 +59,8 @@ def made(name: str, kind: str, floor: float, seed: int):
         path = path.reordered(order)
         group = np.argsort(order).astype(np.int32)[group]
         rows = np.argsort(group, kind="stable")
-        forest = prepared.cutter.cut(found.nodes[rows], found.reach[rows])
-    gift = strategy.gifts(found.opponent)[found.nodes][None]
+        forest = prepared.cutter.cut(Roots(found.nodes[rows], found.reach[rows]))
+    gift = gifts(strategy, found.opponent)[found.nodes][None]
     entry = Entry(
         (found.opponent,),
         group[rows][None],

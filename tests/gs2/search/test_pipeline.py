@@ -27,7 +27,8 @@ from gs2.search.stages import (
     refine_from,
     solve_subgame,
 )
-from gs2.search.subgame.cut import Subgame, grow_subgame
+from gs2.search.subgame.cut import Subgame
+from gs2.search.subgame.forest import grow_subgame
 from tests.gs2.search.setting import LEDUC, blueprint, context
 from tests.patience import amount
 

@@ -19,6 +19,7 @@ from games.registry import load_game
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
+from gs2.search.gadget.path import gifts
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.whole import RefineOptions, refine_both, refine_policy
 from gs2.search.safety import with_certified
@@ -53,10 +54,10 @@ def assert_derived_anew(strategy: Strategy) -> None:
     assert np.array_equal(strategy.values, fresh.values)
     for seat in range(strategy.tree.n_players):
         assert np.array_equal(strategy.best_response(seat), fresh.best_response(seat))
-        assert np.array_equal(strategy.gifts(seat), fresh.gifts(seat))
+        assert np.array_equal(gifts(strategy, seat), gifts(fresh, seat))
         assert np.array_equal(strategy.continuations(seat, 3), fresh.continuations(seat, 3))
         mine, theirs = strategy.opponent_values(seat), fresh.opponent_values(seat)
-        assert mine.root == theirs.root and mine.until == theirs.until == strategy.tree.n_nodes
+        assert mine.root == theirs.root and mine.until is None and theirs.until is None
         for name in ("infoset", "slot", "reach"):
             assert np.array_equal(getattr(mine, name), getattr(theirs, name), equal_nan=True)
 
@@ -109,7 +110,7 @@ def test_a_strategy_cannot_be_changed():
         strategy.probs[0] = 1.0
     with pytest.raises(FrozenInstanceError):
         strategy.probs = policy
-    for array in (strategy.values, strategy.best_response(0), strategy.reach.chance, strategy.gifts(1)):
+    for array in (strategy.values, strategy.best_response(0), strategy.reach.chance, gifts(strategy, 1)):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
     with pytest.raises(ValueError, match="one probability per slot, 24; got shape"):
@@ -149,7 +150,7 @@ def test_a_certificate_brings_the_opponents_values_up_to_date(name, scope):
                 before = strategy.opponent_values(1 - player).root
                 found = searched(name, strategy, infoset, config)
                 strategy = with_certified(prepared, strategy, found.slots, found.probs, found.certified)
-                known = strategy.opponent_values_above(1 - player, found.considered.nodes)
+                known = strategy.opponent_values(1 - player, found.considered.nodes)
                 assert known is strategy.known_opponent_values(1 - player), "nothing is derived anew"
                 fresh = Strategy(prepared.tree, strategy.probs).opponent_values(1 - player)
                 assert known.root == pytest.approx(fresh.root, abs=ROUNDING)

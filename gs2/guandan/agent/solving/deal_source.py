@@ -37,7 +37,8 @@ from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import Entry
 from gs2.search.generation import generator
 from gs2.search.stages import Log, solve_subgame
-from gs2.search.subgame.cut import Subgame, grow_subgame
+from gs2.search.subgame.cut import Subgame
+from gs2.search.subgame.forest import grow_subgame
 
 __all__ = [
     "Branches",

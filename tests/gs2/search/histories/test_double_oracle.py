@@ -9,7 +9,7 @@ from cfr.sequence_form import sequence_form
 from gs2.search.config.presets import preset
 from gs2.search.histories.double_oracle import choose_plans
 from gs2.search.stages import MISSED
-from gs2.search.subgame.cut import FixedPlay
+from gs2.search.subgame.cut import Roots
 from tests.gs2.search.setting import (
     GAMES,
     KUHN,
@@ -82,8 +82,7 @@ def test_copies_below_choices_make_a_valid_tree_of_perfect_recall(name):
     copied = np.repeat(np.arange(len(roots)), counts)
     frozen = np.zeros((len(copied), 2), bool)
     frozen[:, 1] = counts[copied] > 1
-    fixed = FixedPlay(plans[0], frozen, plans, plan)
-    cut = prepared.cutter.cut(roots[copied], np.ones(len(copied)), fixed=fixed)
+    cut = prepared.cutter.cut(Roots(roots[copied], np.ones(len(copied)), plans[0], frozen, plans, plan))
     weights = rng.random(len(roots))
     chosen = choose_plans(cut, counts, weights, group, 1)
     chosen.tree.validate()
@@ -101,5 +100,5 @@ def test_copies_below_choices_make_a_valid_tree_of_perfect_recall(name):
 
 def test_single_copies_change_nothing():
     prepared = context(LEDUC)
-    cut = prepared.cutter.cut(np.array([1, 2], np.int32), np.ones(2))
+    cut = prepared.cutter.cut(Roots(np.array([1, 2], np.int32), np.ones(2)))
     assert choose_plans(cut, np.ones(2, np.int64), np.ones(2), np.arange(2, dtype=np.int32), 1) is cut

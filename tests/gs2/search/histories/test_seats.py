@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from blueprint.protocol import Blueprint
+from cfr.best_response import counterfactual_values
 from cfr.tree import grow
-from cfr.values import counterfactual_values
 from games import Game, Infoset, Ragged, load_game
 from games.infosets.trail import Trail, trails_along
 from games.support.array_types import Array

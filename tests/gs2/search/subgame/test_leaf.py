@@ -20,7 +20,7 @@ from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuations import LeafChooser, continuation_values, with_choices
-from gs2.search.subgame.cut import DepthLimit
+from gs2.search.subgame.cut import DepthLimit, Roots
 from gs2.search.subgame.leaf import check_leaf_value, rollout_leaf, value_leaf
 from tests.gs2.search.setting import (
     GAMES,
@@ -152,7 +152,7 @@ def test_continuations_start_with_the_blueprint_and_its_best_response(name):
 def test_an_opponent_who_chooses_among_continuations_gets_at_least_each_of_them():
     prepared = context(LEDUC)
     limit = DepthLimit(1, lambda nodes: np.zeros((len(nodes), 2)))
-    cut = prepared.cutter.cut(np.zeros(1, np.int32), np.ones(1), limit=limit)
+    cut = prepared.cutter.cut(Roots(np.zeros(1, np.int32), np.ones(1)), limit)
     ends = cut.origin[cut.truncated]
     keys = prepared.game.infoset_key(prepared.tree.states[ends], 1)
     known = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)

@@ -28,7 +28,8 @@ from gs2.search.subgame.continuations import (
     known_at,
     with_choices,
 )
-from gs2.search.subgame.cut import Subgame, grow_subgame
+from gs2.search.subgame.cut import Subgame
+from gs2.search.subgame.forest import grow_subgame
 from gs2.search.subgame.leaf import rollout_leaf
 from gs2.search.subgame.playing_out import CommonDraws, FreshDraws, play_out
 from tests.games.random_games import RandomGame

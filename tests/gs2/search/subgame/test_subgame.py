@@ -8,7 +8,8 @@ import pytest
 from cfr.tree import FlatTree, TreeRules
 from games.game import CHANCE, TERMINAL
 from gs2.policies.tabulate import policy_of, tabulate
-from gs2.search.subgame.cut import DepthLimit, FixedPlay, grow_subgame
+from gs2.search.subgame.cut import DepthLimit, Roots
+from gs2.search.subgame.forest import grow_subgame
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, blueprint, context, random_policy
 
 
@@ -43,7 +44,7 @@ def test_a_cut_subgame_is_the_grown_one(name, depth):
     for player in (0, 1):
         roots = roots_of(name, player, rng)
         weights = rng.random(len(roots))
-        cut = prepared.cutter.cut(roots, weights, limit=limit)
+        cut = prepared.cutter.cut(Roots(roots, weights), limit)
         grown = grow_subgame(prepared.game, prepared.tree.states[roots], weights, rules=rules)
         cut.tree.validate()
         assert_same_tree(cut.tree, grown.tree)
@@ -60,7 +61,7 @@ def test_frozen_seats_become_the_same_chance_nodes(name):
     assert np.allclose(policy_of(made, prepared.game, prepared.tree), policy)
     roots, seats = roots_of(name, 0, rng), np.array([False, True])
     states, weights = prepared.tree.states[roots], np.ones(len(roots))
-    cut = prepared.cutter.cut(roots, weights, fixed=FixedPlay(policy, np.tile(seats, (len(roots), 1))))
+    cut = prepared.cutter.cut(Roots(roots, weights, policy, np.tile(seats, (len(roots), 1))))
     rules = TreeRules(policy=made.policy)
     grown = grow_subgame(prepared.game, states, weights, rules=rules, frozen_seats=seats)
     cut.tree.validate()
@@ -70,7 +71,7 @@ def test_frozen_seats_become_the_same_chance_nodes(name):
 
 def test_the_whole_game_is_the_subgame_of_its_root():
     prepared = context(KUHN)
-    cut = prepared.cutter.cut(np.zeros(1, np.int32), np.ones(1))
+    cut = prepared.cutter.cut(Roots(np.zeros(1, np.int32), np.ones(1)))
     assert_same_tree(cut.tree, prepared.tree)
     assert np.array_equal(cut.slot_origin, np.arange(prepared.tree.n_slots))
     assert np.array_equal(cut.origin, np.arange(prepared.tree.n_nodes))
@@ -81,7 +82,7 @@ def test_a_seat_that_plays_on_leaves_only_the_others_deciding_below():
     policy = blueprint(LEDUC)
     roots = roots_of(LEDUC, 0, np.random.default_rng(6))
     limit = DepthLimit(1, play_on=0)
-    cut = prepared.cutter.cut(roots, np.ones(len(roots)), fixed=FixedPlay(policy), limit=limit)
+    cut = prepared.cutter.cut(Roots(roots, np.ones(len(roots)), policy), limit)
     cut.tree.validate()
     assert set(np.flatnonzero(cut.tree.player == 0)) == set(range(len(roots)))
     assert np.any(cut.tree.player[len(roots) :] == 1)
@@ -92,7 +93,7 @@ def test_options_that_need_each_other_are_refused():
     cutter = context(KUHN).cutter
     root, weight = np.zeros(1, np.int32), np.ones(1)
     with pytest.raises(ValueError, match="policy"):
-        cutter.cut(root, weight, limit=DepthLimit(1, play_on=0))
+        cutter.cut(Roots(root, weight), DepthLimit(1, play_on=0))
     with pytest.raises(ValueError, match="leaf"):
         DepthLimit(1)
     with pytest.raises(ValueError, match="policy"):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
+from cfr.public.policies.public_policy import learnt_rows
 from cfr.public.sweep_kernels import (
     AVERAGE,
     BEST,
@@ -24,7 +25,6 @@ from cfr.public.sweep_kernels import (
     Rules,
     SideArrays,
     new_side,
-    policy_into,
 )
 from cfr.public.sweeper import Sweep, Sweeper
 from cfr.public.tree import PublicTree, padded
@@ -216,10 +216,9 @@ def solve_problem(
         done = t
         if deadline is not None and time.perf_counter() >= deadline:
             break
-    out = np.zeros(len(sides[me][0]))
-    policy_into(me, AVERAGE, done, rules, (sweeper.arrays, sides[me], out))
-    policy = out.reshape(-1, padded(n_mine))
-    policy[:, :n_mine] = np.where(problem.free, policy[:, :n_mine], problem.old[:, :n_mine])
+    policy = np.zeros((tree.n_rows[me], padded(n_mine)))
+    learnt = np.concatenate([*learnt_rows(tree, me, sides[me], rules, done)])
+    policy[:, :n_mine] = np.where(problem.free, learnt, problem.old[:, :n_mine])
     gap, solved = _review(sweeper, rules, sides, choice, policy, done)
     sweeper.close()
     return PublicSolution(policy, solved, gap, done)

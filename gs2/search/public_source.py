@@ -7,26 +7,43 @@ its public tree does.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.public.sweep_kernels import BEST, VALUE
-from cfr.public.sweeper import usable_cores
-from cfr.public.tree import PublicTree
-from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
-from gs2.public.public_subgame import PublicProblem, solve_problem
+from cfr.public.policies.public_policy import PublicPolicy
+from cfr.public.policies.state_index import private_numbers
+from cfr.public.sweep_kernels import BEST, CURRENT, VALUE
+from cfr.public.sweeper import NO_RULES, PolicySweeper, Sweep, usable_cores
+from cfr.public.tree import PublicTree, past_forced, path_to
+from games.game import CHANCE, Infoset
+from games.infosets.sampling import sample_infoset
+from games.support.array_types import Array
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import HistoriesConfig
 from gs2.search.context import NO_OPTIONS, SearchOptions
+from gs2.search.explain import Seen, explain
 from gs2.search.gadget.entry import LIVE
 from gs2.search.histories.enumerated import Considered
 from gs2.search.pipeline import keep_histories, with_all
+from gs2.search.public_subgame import PublicProblem, solve_problem
+from gs2.search.result import SearchResult
 from gs2.search.safety import ROUNDING, Attempt, Certified, Proposal, best_attempt
-from gs2.search.stages import Kept, LeftAlone, Log, note_lateness, variant_of
+from gs2.search.stages import Kept, LeftAlone, Log, Refinement, note_lateness, refine_from, variant_of
 
-__all__ = ["PublicPlace", "PublicSearchError", "PublicSource", "check_public"]
+__all__ = [
+    "PublicBlueprint",
+    "PublicPlace",
+    "PublicRefinement",
+    "PublicSearchError",
+    "PublicSource",
+    "check_public",
+    "find_place",
+    "public_states",
+    "refine_public",
+]
 
 GADGETS = ("unsafe", "resolve", "maxmargin")
 OF_DRAWS = ("samples", "companions", "belief", "explore")
@@ -86,6 +103,17 @@ def _may_summarise(config: SearchConfig) -> bool:
     return config.subgame.rest == "summary" and config.generation.generator != "all"
 
 
+def public_states(tree: PublicTree, node: int) -> Array:
+    """Return the public state at a node, [1]."""
+    game = tree.game
+    states = past_forced(game, game.public_root())
+    for at, edge in path_to(tree, node):
+        action = edge - int(tree.first_edge[at])
+        values = game.actions(states).values[action : action + 1]
+        states = past_forced(game, game.step(states, np.zeros(1, np.int64), values))
+    return states
+
+
 class PublicSource:
     """The pairs of private states of one infoset of a public tree, under one strategy of both players.
 
@@ -96,7 +124,7 @@ class PublicSource:
 
     def __init__(
         self,
-        strategy: PublicStrategy,
+        strategy: PublicPolicy,
         place: PublicPlace,
         config: SearchConfig,
         rng: np.random.Generator,
@@ -128,7 +156,7 @@ class PublicSource:
         self.opponent_reach = strategy.reach(place.node, 1 - self.player)
         policies = strategy.below(place.node)
         self.old, self._reply = np.ascontiguousarray(policies[self.player]), policies[1 - self.player]
-        self._sweeping: tuple[NDArray[np.float64], TreeSweeper] | None = None
+        self._sweeping: tuple[NDArray[np.float64], PolicySweeper] | None = None
 
     def consider(self) -> Considered:
         """Return the pairs drawn, or all that the method asks for, with reach and alternative values.
@@ -261,7 +289,7 @@ class PublicSource:
         sweeper = self._sweeper(judged)
         new = self.old.copy()
         new.reshape(-1)[slots] = proposal.probs
-        plans = [sweeper.plans(self.player, policy) for policy in (self.old, new)]
+        plans = [_plans(sweeper, self.player, policy) for policy in (self.old, new)]
 
         def mix(weight: float) -> NDArray[np.float64]:
             mixed = (1 - weight) * plans[0] + weight * plans[1]
@@ -323,11 +351,14 @@ class PublicSource:
         """Return both players' policies, with this one of the searching player."""
         return (policy, self._reply) if self.player == 0 else (self._reply, policy)
 
-    def _sweeper(self, problem: PublicProblem) -> TreeSweeper:
+    def _sweeper(self, problem: PublicProblem) -> PolicySweeper:
         """Return what sweeps the tree of a problem's pairs; kept while these are asked for."""
         if self._sweeping is None or not np.array_equal(self._sweeping[0], problem.pairs):
             self.close()
-            self._sweeping = problem.pairs, TreeSweeper(problem.masked_tree(self._dealt), self.threads)
+            self._sweeping = (
+                problem.pairs,
+                PolicySweeper(problem.masked_tree(self._dealt), threads=self.threads),
+            )
         return self._sweeping[1]
 
     def close(self) -> None:
@@ -342,6 +373,16 @@ def _shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return weights / total if total > 0 else np.zeros(len(weights))
 
 
+def _plans(sweeper: PolicySweeper, player: int, probs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the plan of a policy [rows, wide]: the probability of each sequence below the root."""
+    mine, out = sweeper.side(player, probs), np.zeros(probs.size)
+    none = np.zeros((sweeper.tree.n_rows[1 - player], sweeper.wide[1 - player]))
+    pair = (*mine[:2], out, *mine[3:]), sweeper.side(1 - player, none)
+    what = Sweep(1 - player, VALUE, CURRENT, (0, 0), weight=1.0)
+    sweeper.sweep(what, NO_RULES, pair if player == 0 else pair[::-1])
+    return out.reshape(probs.shape)
+
+
 def _as_policy(
     tree: PublicTree, player: int, plans: NDArray[np.float64], instead: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -352,3 +393,130 @@ def _as_policy(
     counts = np.diff(np.append(starts, len(plans)))
     total = np.repeat(total, counts, axis=0)
     return np.where(total > 0, plans / np.where(total > 0, total, 1), instead)
+
+
+@dataclass(frozen=True, eq=False)
+class PublicRefinement:
+    """What one search came to.
+
+    before: both players' strategies, as they were. place: where. found: the refinement; its histories and
+    slots are numbered as by `PublicSource`.
+    """
+
+    before: PublicPolicy
+    place: PublicPlace
+    found: Refinement
+
+    @property
+    def policy(self) -> NDArray[np.float64]:
+        """The player's policy below the public state, [rows, wide], the refined one spliced in."""
+        policy = self.before.below(self.place.node)[self.found.considered.player].copy()
+        policy.reshape(-1)[self.found.slots] = self.found.probs
+        return policy
+
+    @property
+    def strategy(self) -> PublicPolicy:
+        """Both players' strategies, the refined policy spliced in."""
+        player = self.found.considered.player
+        every = np.ones(self.before.tree.n_private[player], bool)
+        return self.before.spliced(self.place.node, player, self.policy, every)
+
+    @property
+    def seen(self) -> Seen:
+        """The infoset as its player sees it."""
+        before, place, considered = self.before, self.place, self.found.considered
+        game, public, player = before.tree.game, public_states(before.tree, place.node), considered.player
+        own, other = np.divmod(considered.nodes, before.tree.n_private[1 - player])
+
+        def dealt(rows: NDArray[np.int64]) -> Array:
+            pair = (own[rows], other[rows]) if player == 0 else (other[rows], own[rows])
+            return game.deal(np.repeat(public, len(rows)), *pair)
+
+        weights = game.deal_weights(public)[0]
+        met = np.argmax((weights if player == 0 else weights.T)[place.private])
+        pair = np.array([[place.private], [met]])
+        count = before.probs(place.node).shape[1]
+        return Seen(
+            game=game,
+            state=game.deal(public, *(pair if player == 0 else pair[::-1]))[0],
+            actions=game.actions(public).values,
+            before=before.probs(place.node)[place.private],
+            after=self.policy[:count, place.private],
+            q=before.values.behind(place.node, player, public)[place.private],
+            states=dealt,
+        )
+
+
+def refine_public(
+    strategy: PublicPolicy,
+    place: PublicPlace,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    options: SearchOptions = NO_OPTIONS,
+    *,
+    threads: int | None = None,
+) -> PublicRefinement:
+    """Return the strategy refined at an infoset for the player who acts there.
+
+    config: a preset, `source` "sampled" for histories that are drawn (`samples` of the infoset and
+        `companions` of each opponent infoset that they belong to), otherwise all of them are listed.
+    options: only its deadline is read; it and `time_limit` end the solution, however little was solved.
+    Raises what `PublicSource` raises.
+    """
+    source = PublicSource(strategy, place, config, rng, options.within(config), threads=threads)
+    try:
+        return PublicRefinement(strategy, place, refine_from(source, rng))
+    finally:
+        source.close()
+
+
+class PublicBlueprint:
+    """A strategy on a public tree that `gs2.search.explain.solve_infoset` searches with in its own form.
+
+    strategy: both players' policies on the tree of the game that is searched.
+    """
+
+    def __init__(self, strategy: PublicPolicy) -> None:
+        """Take the policy. Raises PublicPolicyError if its file's tree is damaged."""
+        strategy.check_tree()
+        self.strategy = strategy
+
+    def searched(
+        self,
+        infoset: Infoset,
+        config: SearchConfig,
+        rng: np.random.Generator,
+        options: SearchOptions = NO_OPTIONS,
+    ) -> SearchResult:
+        """Return the refined strategy at an infoset and how it was found."""
+        began = time.perf_counter()
+        place = find_place(self.strategy.tree, infoset)
+        prepared = time.perf_counter() - began
+        refined = refine_public(self.strategy, place, config, rng, options)
+        found = explain(refined.seen, refined.found, config, most=options.listed)
+        return replace(found, seconds={"prepare": prepared, **found.seconds})
+
+
+def find_place(tree: PublicTree, infoset: Infoset) -> PublicPlace:
+    """Return where an infoset lies on a game's public tree.
+
+    Raises PublicSearchError if its player has no choice there; GameError if it is no infoset of the game.
+    """
+    game = tree.game
+    line = sample_infoset(game, infoset, 1, np.random.default_rng(0)).lines[0]
+    states, node = game.root(), -1
+    for action in line:
+        if node < 0 and game.player(states)[0] != CHANCE:
+            node = 0
+        actions = game.actions(game.public_state(states) if node >= 0 else states).values
+        if node >= 0 and len(actions) > 1:
+            edge = int(tree.first_edge[node] + np.flatnonzero(actions == action)[0])
+            node = int(tree.child[edge])
+        states = game.step(states, np.zeros(1, np.int64), np.array([action], line.dtype))
+    node = max(node, 0)
+    own = private_numbers(game, game.public_state(states), states, infoset.player)[0]
+    if game.player(states)[0] != infoset.player or len(game.actions(states).values) < 2 or own < 0:
+        raise PublicSearchError(
+            f"{game.name}: its player must have a choice at the infoset; {infoset.text!r} leaves none"
+        )
+    return PublicPlace(node, int(own))

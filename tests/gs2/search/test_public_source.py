@@ -8,26 +8,26 @@ from functools import cache
 import numpy as np
 import pytest
 
+from cfr.public.policies.public_policy import PublicPolicy, evaluate_policy
 from cfr.public.public_solver import PublicSolver
-from cfr.public.sweep_kernels import BEST
-from cfr.public.tree import PublicTree, grow_public, padded, path_to
+from cfr.public.tree import PublicTree, grow_public, path_to
 from games.game import GameError, Infoset
 from games.registry import load_game
 from games.support.configuration import ConfigError
 from gs2.policies.policy_spec import policy_from_spec
-from gs2.public.public_search import (
-    PublicBlueprint,
-    PublicRefinement,
-    find_place,
-    public_action_values,
-    refine_public,
-)
-from gs2.public.public_source import PublicPlace, PublicSearchError
-from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.explain import solve_infoset
+from gs2.search.public_source import (
+    PublicBlueprint,
+    PublicPlace,
+    PublicRefinement,
+    PublicSearchError,
+    find_place,
+    public_states,
+    refine_public,
+)
 from tests.gs2.search.setting import context as listed_context
 from tests.patience import amount
 
@@ -44,18 +44,18 @@ def tree_of(game: str) -> PublicTree:
 
 
 @cache
-def blueprint(game: str, iterations: int = 20) -> PublicStrategy:
+def blueprint(game: str, iterations: int = 20) -> PublicPolicy:
     """Return the average of CFR on the public tree, computed once."""
     solver = PublicSolver(tree_of(game), "cfr", threads=1)
     solver.run(iterations)
-    return PublicStrategy.average(solver)
+    return PublicPolicy.of(solver)
 
 
-def random_strategy(tree: PublicTree, rng: np.random.Generator) -> PublicStrategy:
+def random_strategy(tree: PublicTree, rng: np.random.Generator) -> PublicPolicy:
     """Return a strategy of random probabilities, many of them zero."""
     found = []
     for player in (0, 1):
-        rows = np.empty((tree.n_rows[player], padded(tree.n_private[player])))
+        rows = np.empty((tree.n_rows[player], tree.n_private[player]))
         for node in np.flatnonzero(tree.player == player):
             first, count = tree.row[node], tree.first_edge[node + 1] - tree.first_edge[node]
             numbers = rng.gamma(0.5, size=(count, rows.shape[1])) * rng.integers(
@@ -64,7 +64,7 @@ def random_strategy(tree: PublicTree, rng: np.random.Generator) -> PublicStrateg
             numbers[rng.integers(count)] += 1e-3
             rows[first : first + count] = numbers / numbers.sum(0)
         found.append(rows)
-    return PublicStrategy(tree, (found[0], found[1]))
+    return PublicPolicy(tree, (found[0], found[1]))
 
 
 def random_place(tree: PublicTree, rng: np.random.Generator) -> PublicPlace:
@@ -140,7 +140,7 @@ def test_every_decision_is_found_on_the_tree(name: str) -> None:
         seen.add((place.node, place.private))
         states = public_states(tree, place.node)
         assert int(tree.player[place.node]) == infoset.player == int(game.player(states)[0])
-        assert len(strategy.at(place.node)[place.private]) == len(game.actions(states).values)
+        assert len(strategy.probs(place.node)[place.private]) == len(game.actions(states).values)
         line = path_to(tree, place.node)
         after = [*[node for node, _ in line[1:]], place.node]
         assert all(tree.child[edge] == node for (_, edge), node in zip(line, after[: len(line)], strict=True))
@@ -153,23 +153,23 @@ def test_every_decision_is_found_on_the_tree(name: str) -> None:
 def test_no_certified_search_raises_the_exploitability_of_any_strategy(name: str, seed: int) -> None:
     rng = np.random.default_rng([seed, GAMES.index(name)])
     tree = tree_of(name)
-    strategy, sweeper = random_strategy(tree, rng), TreeSweeper(tree, 1)
+    strategy = random_strategy(tree, rng)
     gained = 0.0
     for number in range(amount(8, 4)):
         place = PublicPlace(0, number % tree.n_private[0]) if number < 2 else random_place(tree, rng)
         opponent = 1 - int(tree.player[place.node])
-        before = strategy.best_response(opponent, sweeper)
+        before = evaluate_policy(strategy).best_response[opponent]
         config = preset("gs2+", iterations=30)
         if rng.integers(3) == 0:
             config = config.replace(certificate="margin", gadget="resolve")
         strategy = refine_public(strategy, place, config, rng, threads=1).strategy
-        after = strategy.best_response(opponent, sweeper)
+        after = evaluate_policy(strategy).best_response[opponent]
         assert after <= before + 1e-9
         gained += before - after
     assert gained > 1e-6
-    for player, probs in enumerate(strategy.probs):
+    for player, rows in enumerate(strategy.rows):
         for node in np.flatnonzero(tree.player == player):
-            assert np.allclose(strategy.at(node).sum(axis=1), 1) and (probs >= 0).all()
+            assert np.allclose(strategy.probs(node).sum(axis=1), 1) and (rows >= 0).all()
 
 
 @pytest.mark.parametrize("certificate", ("margin", "anchored"))
@@ -179,8 +179,8 @@ def test_no_certified_search_raises_the_exploitability_of_any_strategy(name: str
 def test_no_accepted_certificate_lets_the_opponent_gain(freeze: str, scope: str, certificate: str) -> None:
     # With nothing frozen a block replaces the policy of hands that meet others than the infoset's own does.
     strategy = blueprint("leduc_poker", 30)
-    tree, sweeper, rng = strategy.tree, TreeSweeper(strategy.tree, 1), np.random.default_rng(9)
-    before = [strategy.best_response(player, sweeper) for player in (0, 1)]
+    tree, rng = strategy.tree, np.random.default_rng(9)
+    before = evaluate_policy(strategy).best_response
     changed = 0
     places = [PublicPlace(1, private) for private in (0, 2, 4)[: amount(3, 1)]]
     places += [random_place(tree, rng) for _ in range(amount(5, 1))]
@@ -191,7 +191,7 @@ def test_no_accepted_certificate_lets_the_opponent_gain(freeze: str, scope: str,
         for place in places:
             found = refine_public(strategy, place, config, rng, threads=1)
             opponent = 1 - int(tree.player[place.node])
-            assert found.strategy.best_response(opponent, sweeper) <= before[opponent] + 1e-9
+            assert evaluate_policy(found.strategy).best_response[opponent] <= before[opponent] + 1e-9
             changed += found.found.anchor > 0
     assert changed > 0
 
@@ -268,17 +268,6 @@ def test_the_deadline_of_the_options_ends_a_search() -> None:
     assert solve_infoset(*asked, np.random.default_rng(0)).iterations == 50
 
 
-def test_values_of_strategies_are_those_of_their_solver() -> None:
-    for name in GAMES:
-        solver = PublicSolver(tree_of(name), "dcfr", threads=1)
-        solver.run(7)
-        strategy, exact = PublicStrategy.average(solver), solver.evaluate()
-        assert strategy.exploitability() == pytest.approx(exact.exploitability, abs=1e-12)
-        sweeper = TreeSweeper(strategy.tree, 1)
-        both = [float(sweeper.values(player, BEST, strategy.probs).sum()) for player in (0, 1)]
-        assert both == pytest.approx(exact.best_response, abs=1e-12)
-
-
 def test_sampled_histories_are_some_of_the_closure_and_all_of_them_in_the_end() -> None:
     rng = np.random.default_rng(5)
     strategy = blueprint("liars_dice(dice=2,sides=2)")
@@ -299,12 +288,13 @@ def test_sampled_histories_are_some_of_the_closure_and_all_of_them_in_the_end() 
 def test_action_values_are_weighed_by_chance_where_the_opponent_never_leads() -> None:
     strategy = blueprint("leduc_poker")
     node = int(strategy.tree.child[strategy.tree.first_edge[0]])
-    never = strategy.probs[0].copy()
+    never = strategy.rows[0].copy()
     never[0] = 0.0
-    values = public_action_values(
-        PublicStrategy(strategy.tree, (never, strategy.probs[1])), PublicPlace(node, 0)
+    policy = PublicPolicy(strategy.tree, (never, strategy.rows[1]))
+    found = refine_public(
+        policy, PublicPlace(node, 0), preset("1-klss", iterations=2), np.random.default_rng(0)
     )
-    assert np.isfinite(values).all()
+    assert np.isfinite(found.seen.q).all()
 
 
 @pytest.mark.parametrize(
