@@ -252,7 +252,17 @@ def test_the_fields_tried_are_all_that_can_be_set_on_a_public_tree() -> None:
     left = set(SearchConfig.of().to_json()) - set(CHANGES) - NOT_OF_ONE_SEARCH
     # The rest is read with a depth, an entry floor, another solver or another certificate, which are refused.
     assert left == {
-        *("gap", "leaf", "continuations", "policies", "choosers", "playing", "rollouts", "entry_prior"),
+        *(
+            "gap",
+            "beyond",
+            "leaf",
+            "continuations",
+            "policies",
+            "choosers",
+            "playing",
+            "rollouts",
+            "entry_prior",
+        ),
         *("step", "unit", "caution", "magnet", "extragradient", "robust", "temperature"),
         *("opponent_temperature", "doubt"),
         *("confidence", "trials", "against", "tolerance"),
