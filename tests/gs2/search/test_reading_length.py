@@ -7,7 +7,9 @@ from pathlib import Path
 from types import FrameType
 
 import numpy as np
+import pytest
 
+from games.support.kernel.lazy import LazyKernel
 from gs2.search.config.presets import preset
 from gs2.search.explain import solve_infoset
 from tests.gs2.search.setting import LEDUC, blueprint, context
@@ -19,7 +21,8 @@ WARM = 6
 """Searches after which every kernel is there: what compiles them is no part of a search."""
 
 
-def test_a_search_is_followed_through_few_files() -> None:
+def test_a_search_is_followed_through_few_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LazyKernel, "patience", 0.0)  # else one may be compiled while the search is followed
     there, policy = context(LEDUC), blueprint(LEDUC, 30)
     infoset = there.game.parse_infoset("P1 holds Ks | raise")
     asked = there, policy, infoset, preset("gs2+")
