@@ -25,10 +25,10 @@ from games.support.array_types import Array
 from games.support.kernel.lazy import compile_at_once
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks, load_networks
-from gs2.guandan.agent.deals.determinize import Worlds, list_worlds
+from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.deals.particles import Memories, RoundMemory
 from gs2.guandan.agent.decision import Decision, noted_faults
-from gs2.guandan.agent.endgame import is_endgame, solve_endgame
+from gs2.guandan.agent.endgame import FEWEST, OPEN_DEALS, is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
@@ -47,8 +47,10 @@ from gs2.guandan.beliefs.deal_network import DealNetwork
 __all__ = ["Gs2Agent", "make_agent"]
 
 _GAME = GuanDan(moves="canonical")
-PACE = 200_000
+PACE = 400_000
 """Positions that the endgame solver visits in a second, at least (our measurement)."""
+OPEN_SHARE = 0.5
+"""Share of the time left that it may take."""
 AT_FIRST = 3
 """Waves of deals drawn before a comparison; the rest is drawn if that is not enough to settle it."""
 COMPILING, FEW = 120.0, 4
@@ -208,8 +210,11 @@ class Gs2Agent:
         config = self.config
         if config.method == "none":
             return None
-        if config.endgame and self._settle_endgame(progress, deadline):
-            return None
+        dealer = None
+        if config.endgame and is_endgame(progress.state, config.open_cards):
+            dealer = self._dealer(progress)
+            if self._settle_endgame(progress, dealer, deadline):
+                return None
         if np.delete(progress.state["left"][0], progress.seat).sum() > config.most_cards:
             return None
         progress.candidates = candidate_moves(progress.q, progress.actions["type"], config)
@@ -222,7 +227,7 @@ class Gs2Agent:
         if not config.compares:
             self._solve(progress, deadline)
             return None
-        chosen, dealer = progress.candidates, self._dealer(progress)
+        chosen, dealer = progress.candidates, dealer or self._dealer(progress)
         most = config.deals.worlds
         first = min(AT_FIRST * config.comparison.wave, most)
         worlds = progress.worlds = dealer.draw(first, most)
@@ -338,35 +343,29 @@ class Gs2Agent:
                 return
         progress.notes.append(f"{why}: the blueprint's move is played")
 
-    def _settle_endgame(self, progress: Decision, deadline: float) -> bool:
-        """Decide an endgame of two exactly; return whether that settled the choice."""
-        state, seat = progress.state, progress.seat
-        if not is_endgame(state):
+    def _settle_endgame(self, progress: Decision, dealer: Dealer, deadline: float) -> bool:
+        """Decide the end of a round with open cards; return whether that settled the choice."""
+        worlds = dealer.draw(OPEN_DEALS, OPEN_DEALS)
+        share = OPEN_SHARE * (deadline - time.perf_counter())
+        limit = min(self.config.endgame, int(share * PACE))
+        if limit <= 0:
             return False
-        worlds = list_worlds(state[0], seat, 1)
-        if worlds is None:
-            return False
-        left = deadline - time.perf_counter()
-        limit = min(self.config.endgame, int(left * PACE))
-        solved = solve_endgame(worlds.states, seat, progress.actions, limit) if limit > 0 else None
+        solved = solve_endgame(worlds, progress.actions, limit)
         progress.lap("endgame")
-        if solved is None or not solved.settled:
-            progress.notes.append("the endgame of two was too large to solve in time: rollouts decide")
+        if np.isnan(solved.values).all() or len(solved.worlds) < min(len(worlds), FEWEST):
+            progress.notes.append("the end of the round was too large to solve in time: rollouts decide")
             return False
-        won, lost = solved.worth(state, seat)
-        if won <= lost:
-            progress.notes.append("being out first is worth no more in this match: rollouts decide")
+        if not solved.settled:
+            progress.notes.append("against best play all moves come to the same: rollouts look for a mistake")
             return False
-        progress.worlds = worlds
-        progress.endgame = solved
-        if not solved.won.any():
-            progress.notes.append(
-                "against best play every move loses this endgame: rollouts look for a mistake"
-            )
-            return False
-        winning = np.flatnonzero(solved.won)
-        progress.choice = int(winning[np.argmax(progress.q[winning])])
-        progress.stage = "endgame"
+        progress.worlds = solved.worlds
+        if solved.certain:
+            progress.endgame, progress.stage = solved, "endgame"
+            progress.choice = solved.best(progress.q)
+            return True
+        progress.candidates = np.argsort(-progress.q, kind="stable")
+        progress.comparison, progress.stage = solved.compared(progress.candidates, progress.q), "open"
+        progress.choice = int(progress.candidates[progress.comparison.best])
         return True
 
 

@@ -18,6 +18,7 @@ _FAST = _ROLLOUT.replace(
     depth=8,
     pool=64,
     endgame=20_000,
+    open_cards=16,
 )
 _DEEP = _ROLLOUT.replace(
     name="rollout-deep",
@@ -30,6 +31,7 @@ _DEEP = _ROLLOUT.replace(
     confidence=1.5,
     pool=4096,
     endgame=2_000_000,
+    open_cards=22,
 )
 
 PRESETS: dict[str, GuanDanConfig] = {

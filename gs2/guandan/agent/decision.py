@@ -54,7 +54,8 @@ class Decision:
     actions: [m] ACTION, canonical moves. moves: of the round so far, None where they are not known.
     q: [m], the blueprint's score of each action in levels, nan until it has answered.
     choice: index of the move played. blueprint: index of the blueprint's move.
-    stage: what decided: "forced", "first", "blueprint", "clear", "endgame", "rollout", "subgame".
+    stage: what decided: "forced", "first", "blueprint", "clear", "endgame", "open" (endings of several
+        deals, solved with open cards), "rollout", "subgame".
     candidates: [k] indices of the moves compared; comparison: of them, None if there was none.
     worlds: the deals it used. endgame: the exact solution if two seats were left.
     solution: of the subgame, None if there was none.

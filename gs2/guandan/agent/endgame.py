@@ -1,8 +1,13 @@
-"""Exact play when two seats are left: both know every card, so it is a game of perfect information.
+"""Exact play with open cards near the end of a round.
 
-The two are opponents (a round ends when a team is out), and who empties his hand first decides between two
-payoffs. A depth-first search with a transposition table proves which moves win. It lists the full legal
-moves, so that nothing rests on the canonical ones being as good.
+A round whose hands are all known is a game of perfect information between two teams. A depth-first search
+with a transposition table proves what each move leads to against any defence: it asks whether the result is
+at least a given one, and halves the results that are left.
+
+With two seats left both know every card, and this is exact play; the full legal moves are listed then, so
+that nothing rests on the canonical ones being as good. Before that it is exact in each deal that a seat
+considers possible, and the mean over deals lets everybody see too much. Measured with few cards left:
+docs/measurements/guandan_agent.md.
 """
 
 from __future__ import annotations
@@ -14,67 +19,105 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.objective import result_worth
 from games.guandan.cards import BOMB, NUM_RANKS, PASS
-from games.guandan.moves.listing import FULL, RESERVE, list_moves, moves_scratch
-from games.guandan.rounds.round import advance
+from games.guandan.moves.listing import CANONICAL, FULL, RESERVE, list_moves, moves_scratch
 from games.guandan.rounds.state import (
     BEAT,
+    FINISHED,
     HAND,
     LEADER,
     LEFT,
     LEVEL,
-    PASSES,
+    ORDER_OUT,
+    OWNER,
     PLAYER,
     WORDS,
+    action_words,
     play_move,
     views,
 )
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, mix_hash
+from gs2.guandan.agent.deals.determinize import Worlds
+from gs2.guandan.agent.racing import SPREAD_VALUED, Evidence, MoveComparison, posterior
 
-__all__ = ["Endgame", "is_endgame", "solve_endgame"]
+__all__ = ["FEWEST", "OPEN_DEALS", "Endgame", "is_endgame", "solve_endgame"]
 
-DEPTH = 160
-"""Moves in the longest line: 54 plays, each answered by a pass, and the passes on the table before."""
-WON, LOST, UNKNOWN = 1, 0, 2
+OPEN_DEALS, FEWEST = 8, 4
+"""Deals that are solved at a decision, and how many must be for their mean to count."""
+TRUST = 0.5
+"""Standard deviation in levels of the blueprint's error in comparing two moves at the end of a round: where
+few deals cannot tell moves apart, it decides."""
+
+DEPTH = 256
+"""Moves in the longest line: as many plays as cards, each answered by at most three passes."""
+RESULTS = 7
+"""Results of a round to a team, 3 to -3 levels."""
+NO, YES, UNKNOWN = 0, 1, 2
+EQUAL = 1e-9
+"""Levels by which two moves may differ and be as good."""
 
 
 @dataclass(frozen=True, eq=False)
 class Endgame:
-    """A solved endgame.
+    """What moves lead to in some deals when everybody plays best with open cards.
 
-    won: [m] bool, whether each move leads to the better of the two payoffs against any defence.
-    known: [m] bool, whether the search settled it.
-    values: (payoff if won, payoff if lost) to the team of the seat to act, in levels.
-    positions: visited by the search.
+    worlds: the deals. values: [n, m] float64, what the result in each deal is worth to the seat that moves,
+    in levels; NaN of the moves that were not solved in time, of a single deal. most: what the best result
+    still possible is worth. positions: visited by the search.
     """
 
-    won: NDArray[np.bool_]
-    known: NDArray[np.bool_]
-    values: tuple[float, float]
+    worlds: Worlds
+    values: NDArray[np.float64]
+    most: float
     positions: int
 
-    def worth(self, state: Array, seat: int) -> tuple[float, float]:
-        """Return what the two payoffs are worth to `seat` in its match; state: [1] STATE before the move.
-
-        In a match a level less can be worth more: moves are then not settled by who is out first.
-        """
-        worth = result_worth(state, np.array([seat]))[0]
-        won, lost = (float(worth[3 - int(value)]) for value in self.values)
-        return won, lost
+    @property
+    def certain(self) -> bool:
+        """Whether the deal is the only one there is."""
+        return self.worlds.exact and len(self.worlds) == 1
 
     @property
     def settled(self) -> bool:
-        """Whether the best payoff is known: a won move, or every move lost."""
-        return bool(self.won.any() or self.known.all())
+        """Whether the values tell a best move from a worse one, or one leads to the best result possible."""
+        if not len(self.values):
+            return False
+        mean = self.mean
+        best = np.nanmax(mean, initial=-np.inf)
+        return bool(best == self.most or (not np.isnan(mean).any() and best > mean.min()))
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Return what each move leads to in the mean over the deals, [m] float64."""
+        weights = self.worlds.weights
+        found: NDArray[np.float64] = (weights[:, None] * self.values).sum(axis=0) / weights.sum()
+        return found
+
+    def best(self, q: NDArray[np.float64]) -> int:
+        """Return the move of the highest mean; of several the one that the blueprint prefers. q: [m]."""
+        mean = self.mean
+        there = np.flatnonzero(mean >= np.nanmax(mean) - EQUAL)
+        return int(there[np.argmax(q[there])])
+
+    def compared(self, moves: NDArray[np.int64], q: NDArray[np.float64]) -> MoveComparison:
+        """Return the comparison of some moves, [k], in the deals solved. q: [m], the blueprint's of all."""
+        payoffs, weights = self.values[:, moves], self.worlds.weights
+        missing = 0.0 if self.worlds.exact else 1.0
+        mean, error = posterior(Evidence(payoffs, weights, q[moves], TRUST, missing, SPREAD_VALUED), 0)
+        return MoveComparison(
+            payoffs, self.worlds, weights, mean, error, int(np.argmax(mean)), payoffs.size, "worlds"
+        )
 
 
 @kernel
 def _key(words: Ints, bytes_: Bytes, i: Int) -> np.uint64:
-    """Hash of what the rest of a round of two depends on."""
+    """Hash of what the rest of a round depends on."""
     h = np.uint64(words[i, BEAT] & 0xFFFFFF)
     h = mix_hash(h, np.uint64(bytes_[i, PLAYER]) << np.uint64(16) | np.uint64(bytes_[i, LEADER]))
-    h = mix_hash(h, np.uint64(bytes_[i, PASSES]))
+    out = np.int64(0)
+    for k in range(bytes_[i, FINISHED]):
+        out = out << 2 | np.int64(bytes_[i, ORDER_OUT + k]) | 64
+    h = mix_hash(h, np.uint64(out))
     for k in range(8):
         if words[i, HAND + k]:
             h = mix_hash(h, np.uint64(words[i, HAND + k]) + np.uint64(k) * STEP)
@@ -92,20 +135,22 @@ def _slot(keys: NDArray[np.uint64], key: np.uint64) -> np.uint64:
 
 
 @kernel
-def _order(moves: Ints, start: Int, end: Int, lead: bool) -> None:
-    """Sort moves[start:end] by promise, bombs last: long ones first on a lead, the pass late in reply."""
+def _order(moves: Ints, start: Int, end: Int, lead: bool, left: Int) -> None:
+    """Sort moves[start:end] by promise: what empties the hand, long ones on a lead; pass and bombs last."""
     n = end - start
     target = end
-    for want in range(13):
+    for want in range(14):
         for j in range(start, end):
             head = moves[j, 0]
             kind, size = head & 255, head >> 16 & 255
-            if kind >= BOMB - 1:  # straight flushes too
-                rank = 12
+            if size == left:
+                rank = 0
+            elif kind >= BOMB - 1:  # straight flushes too
+                rank = 13
             elif lead:
-                rank = 10 - size
+                rank = 11 - size
             else:
-                rank = 11 if kind == PASS else 0
+                rank = 12 if kind == PASS else 1
             if rank == want:
                 for k in range(3):
                     moves[target, k] = moves[j, k]
@@ -116,53 +161,104 @@ def _order(moves: Ints, start: Int, end: Int, lead: bool) -> None:
 
 
 @kernel
-def _wins(
-    words: Ints, bytes_: Bytes, keys: NDArray[np.uint64], marks: Bytes, moves: Ints, frames: Ints, limit: Int
-) -> tuple[int, int]:
-    """Whether the player of state 0 of the stack empties his hand first; return (WON..UNKNOWN, visited).
+def _bounds(bytes_: Bytes, i: Int, mine: Int, ranks: Ints) -> tuple[int, int]:
+    """Least and highest rank of the results of team `mine` that are still possible."""
+    done = np.int64(bytes_[i, FINISHED])
+    if done == 0:
+        return 0, RESULTS - 1
+    first = np.int64(bytes_[i, ORDER_OUT])
+    sign = 1 if first & 1 == mine else -1
+    # the winner's partner comes in last: nothing is won at level A
+    last = 0 if bytes_[i, LEVEL] == NUM_RANKS - 1 and bytes_[i, OWNER] == first & 1 else 1
+    low, high = last, 3
+    if done > 1:
+        if (np.int64(bytes_[i, ORDER_OUT + 1]) ^ first) & 1 == 0:
+            low = 3
+        else:
+            high = 2
+            if done > 2:
+                if (np.int64(bytes_[i, ORDER_OUT + 2]) ^ first) & 1 == 0:
+                    low = 2
+                else:
+                    high = last
+    least, most = RESULTS, -1
+    for levels in range(low, high + 1):
+        if levels == 1 and last == 0:
+            continue
+        least = min(least, ranks[3 - sign * levels])
+        most = max(most, ranks[3 - sign * levels])
+    return least, most
 
-    words, bytes_: [DEPTH, ..] stack of states. keys, marks: transposition table. moves: room for lists.
-    frames: [DEPTH, 3] first, next and last move of each state on the stack.
+
+@kernel
+def _note(keys: NDArray[np.uint64], marks: Bytes, key: np.uint64, asked: Int, answer: Int) -> None:
+    """Note in the table whether the result at a state is at least the one asked for."""
+    slot = _slot(keys, key)
+    if keys[slot] != key:
+        keys[slot] = key
+        marks[slot] = RESULTS - 1 << 4
+    low, high = np.int64(marks[slot]) & 15, np.int64(marks[slot]) >> 4
+    if answer == YES:
+        low = max(low, asked)
+    else:
+        high = min(high, asked - 1)
+    marks[slot] = high << 4 | low
+
+
+@kernel
+def _reaches(
+    stack: tuple[Ints, Bytes],
+    table: tuple[NDArray[np.uint64], Bytes],
+    moves: Ints,
+    frames: Ints,
+    listed: Int,
+    limit: Int,
+    mine: Int,
+    ranks: Ints,
+    asked: Int,
+) -> tuple[int, int]:
+    """Whether team `mine` gets a result of at least rank `asked` from state 0 of the stack.
+
+    stack: words and bytes of [DEPTH] states. table: keys and marks of positions. moves: room for lists, of
+    the kind `listed`. frames: [DEPTH, 3] first, next and last move of each state on the stack. ranks:
+    [RESULTS] of the results 3 to -3. Returns (NO, YES or UNKNOWN, positions visited).
     """
+    words, bytes_ = stack
+    keys, marks = table
     scratch = moves_scratch()
     top, visited = 0, 0
     fresh = True
     answer = UNKNOWN
     while True:
         if fresh:
-            # a state just put on the stack: known, won at once, or to be opened
-            p = np.int64(bytes_[top, PLAYER])
-            key = _key(words, bytes_, top)
-            slot = _slot(keys, key)
-            if keys[slot] == key:
-                answer = int(marks[slot])
-            else:
+            # a state just put on the stack: decided, known, or to be opened
+            fresh = False
+            low, high = _bounds(bytes_, top, mine, ranks)
+            if low < asked <= high:
+                key = _key(words, bytes_, top)
+                slot = _slot(keys, key)
+                if keys[slot] == key:
+                    low, high = np.int64(marks[slot]) & 15, np.int64(marks[slot]) >> 4
+            answer = YES if low >= asked else NO if high < asked else UNKNOWN
+            if answer == UNKNOWN:
                 visited += 1
                 start = frames[top - 1, 2] if top else 0
                 if visited > limit or start + RESERVE > len(moves) or top + 1 >= DEPTH:
                     return UNKNOWN, visited
+                p = np.int64(bytes_[top, PLAYER])
                 lo, hi = words[top, HAND + 2 * p], words[top, HAND + 2 * p + 1]
                 beat = words[top, BEAT] & 0xFFFFFF
-                end = list_moves(FULL, lo, hi, np.int64(bytes_[top, LEVEL]), beat, moves, start, scratch)
-                answer = UNKNOWN
-                for j in range(start, end):
-                    if moves[j, 0] >> 16 & 255 == bytes_[top, LEFT + p]:
-                        answer = WON
-                        break
-                if answer == WON:
-                    keys[slot] = key
-                    marks[slot] = WON
-                else:
-                    if end + (end - start) > len(moves):
-                        return UNKNOWN, visited
-                    _order(moves, start, end, beat == 0)
-                    frames[top, 0], frames[top, 1], frames[top, 2] = start, start, end
-            fresh = False
+                end = list_moves(listed, lo, hi, np.int64(bytes_[top, LEVEL]), beat, moves, start, scratch)
+                if end + (end - start) > len(moves):
+                    return UNKNOWN, visited
+                _order(moves, start, end, beat == 0, np.int64(bytes_[top, LEFT + p]))
+                frames[top, 0], frames[top, 1], frames[top, 2] = start, start, end
         if answer == UNKNOWN:
             # try the next move of the state on top
             j = frames[top, 1]
             if j == frames[top, 2]:
-                answer = LOST
+                answer = NO if bytes_[top, PLAYER] & 1 == mine else YES
+                _note(keys, marks, _key(words, bytes_, top), asked, answer)
             else:
                 frames[top, 1] += 1
                 for k in range(words.shape[1]):
@@ -171,71 +267,97 @@ def _wins(
                 top += 1
                 fresh = True
                 continue
-            key = _key(words, bytes_, top)
-            slot = _slot(keys, key)
-            keys[slot] = key
-            marks[slot] = LOST
-        # the state on top is settled: tell its parent
+        # the state on top is settled: does that settle the one before?
         if top == 0:
             return answer, visited
-        same = bytes_[top, PLAYER] == bytes_[top - 1, PLAYER]
         top -= 1
-        if (answer == WON) == same:
-            key = _key(words, bytes_, top)
-            slot = _slot(keys, key)
-            keys[slot] = key
-            marks[slot] = WON
-            answer = WON
+        if (answer == YES) == (bytes_[top, PLAYER] & 1 == mine):
+            _note(keys, marks, _key(words, bytes_, top), asked, answer)
         else:
             answer = UNKNOWN
 
 
-def is_endgame(state: Array) -> bool:
-    """Return whether exactly two seats still hold cards at one state, [1] STATE."""
-    return int(np.count_nonzero(state["left"][0])) == 2
+@kernel
+def _solve(
+    deals: Ints,
+    actions: Ints,
+    stack: tuple[Ints, Bytes],
+    table: tuple[NDArray[np.uint64], Bytes],
+    moves: Ints,
+    listed: Int,
+    limit: Int,
+    ranks: Ints,
+    found: Ints,
+) -> int:
+    """Write the rank of the result of each move in each deal as far as it is found out; count positions.
 
-
-def _values(state: Array, seat: int) -> tuple[float, float]:
-    """Return the payoffs to `seat`'s team if it is out before its opponent, and if not."""
-    row = state[0]
-    first = int(row["order"][0])
-    winner = first & 1
-    mine = 1.0 if winner == seat & 1 else -1.0
-    level_a = int(row["level"]) == NUM_RANKS - 1 and int(row["owner"]) == winner
-    third, last = 2.0, 0.0 if level_a else 1.0
-    return (mine * third, mine * last) if mine > 0 else (mine * last, mine * third)
-
-
-def solve_endgame(state: Array, seat: int, actions: Array, limit: int) -> Endgame:
-    """Return which moves of `seat` win an endgame of two.
-
-    state: [1] STATE with both hands. actions: [m] ACTION. limit: positions to visit at most.
+    deals: [n, WORDS] states. actions: [m, 3]. found: [n, m].
     """
-    m = len(actions)
-    won, known = np.zeros(m, bool), np.zeros(m, bool)
-    size = 1 << max(10, (2 * limit).bit_length())
-    keys, marks = np.zeros(size, np.uint64), np.zeros(size, np.uint8)
-    moves = np.empty((RESERVE + (1 << 16), 3), np.int64)
+    words, bytes_ = stack
     frames = np.empty((DEPTH, 3), np.int64)
-    stack = np.zeros(DEPTH, state.dtype)
-    words, bytes_ = views(stack)
-    if words.shape[1] != WORDS:
-        raise ValueError(
-            f"solve_endgame: a state must have {WORDS} words; got {words.shape[1]}; pass rows of STATE"
-        )
     visited = 0
-    for j in range(m):
-        after = state.copy()
-        advance(after, actions[j : j + 1])
-        if after["left"][0, seat] == 0:
-            won[j] = known[j] = True
-            continue
-        if visited >= limit:
-            continue
-        stack[0] = after[0]
-        answer, count = _wins(words, bytes_, keys, marks, moves, frames, limit - visited)
-        visited += count
-        if answer != UNKNOWN:
-            known[j] = True
-            won[j] = (answer == WON) == (int(after["player"][0]) == seat)
-    return Endgame(won, known, _values(state, seat), visited)
+    for i in range(found.shape[0]):
+        for j in range(found.shape[1]):
+            for k in range(words.shape[1]):
+                words[0, k] = deals[i, k]
+            mine = np.int64(bytes_[0, PLAYER]) & 1
+            play_move(words, bytes_, 0, actions[j, 0] & 0xFFFFFF, actions[j, 1], actions[j, 2])
+            low, high = _bounds(bytes_, 0, mine, ranks)
+            while low < high:
+                asked = (low + high + 1) // 2
+                answer, count = _reaches(
+                    stack, table, moves, frames, listed, limit - visited, mine, ranks, asked
+                )
+                visited += count
+                if answer == UNKNOWN:
+                    return visited
+                if answer == YES:
+                    low = asked
+                else:
+                    high = asked - 1
+            found[i, j] = low
+    return visited
+
+
+def is_endgame(state: Array, open_cards: int = 0) -> bool:
+    """Return whether two seats still hold cards at one state, [1] STATE, or all together at most so many."""
+    left = state["left"][0]
+    return int(np.count_nonzero(left)) == 2 or int(left.sum()) <= open_cards
+
+
+def solve_endgame(worlds: Worlds, actions: Array, limit: int) -> Endgame:
+    """Return what each move leads to with open cards in each deal of an infoset, as far as they were solved.
+
+    worlds: the likeliest first. actions: [m] ACTION of the seat that moves. limit: most positions to visit.
+    Of several deals those are left out that were not solved whole, and all after them.
+    """
+    states = np.ascontiguousarray(worlds.states)
+    deals, bytes_ = views(states)
+    if deals.shape[1] != WORDS:
+        raise ValueError(
+            f"solve_endgame: a state must have {WORDS} words; got {deals.shape[1]}; pass rows of STATE"
+        )
+    seat = int(states["player"][0])
+    worth, ranks = np.unique(result_worth(states[:1], np.array([seat]))[0], return_inverse=True)
+    ranks = ranks.astype(np.int64)
+    size = 1 << max(10, (2 * limit).bit_length())
+    two = bool(np.count_nonzero(states["left"][0]) == 2)
+    found = np.full((len(states), len(actions)), -1, np.int64)
+    positions = _solve(
+        deals,
+        action_words(actions),
+        views(np.zeros(DEPTH, states.dtype)),
+        (np.zeros(size, np.uint64), np.zeros(size, np.uint8)),
+        np.empty((RESERVE + (1 << 16), 3), np.int64),
+        FULL if two else CANONICAL,
+        limit,
+        ranks,
+        found,
+    )
+    values = np.where(found >= 0, worth[found], np.nan)
+    most = float(worth[_bounds(bytes_, 0, seat & 1, ranks)[1]])
+    if len(worlds) > 1:
+        solved = int(np.append(np.isnan(values).any(axis=1), True).argmax())
+        if solved < len(worlds):
+            worlds, values = worlds.take(slice(solved)), values[:solved]
+    return Endgame(worlds, values, most, int(positions))

@@ -208,9 +208,10 @@ def _moves(decision: Decision, names: list[str], config: GuanDanConfig) -> list[
     else:
         refined[decision.choice] = 1.0
     if decision.endgame is not None:
+        values = decision.endgame.values[0]
         for move in range(n):
-            known_move = decision.endgame.known[move]
-            notes[move] = "" if not known_move else "wins" if decision.endgame.won[move] else "loses"
+            solved = not np.isnan(values[move])
+            notes[move] = ("wins" if values[move] == np.nanmax(values) else "loses") if solved else ""
     order = sorted(
         range(n),
         key=lambda i: (i != decision.choice, -refined[i], -q[i]),
@@ -290,12 +291,13 @@ def _reason(decision: Decision, names: list[str]) -> str:
     comparison = decision.comparison
     assert comparison is not None
     deals = len(comparison.payoffs)
+    how = "Solved with open cards" if decision.stage == "open" else "Played out"
     if decision.changed:
         i = comparison.best
         swing = comparison.payoffs[:, i] - comparison.payoffs[:, 0]
         better, worse = np.count_nonzero(swing > EVEN), np.count_nonzero(swing < -EVEN)
         return (
-            f"Played out in {deals} deals, it does better than {usual} in {better} and worse in {worse}; "
+            f"{how} in {deals} deals, it does better than {usual} in {better} and worse in {worse}; "
             f"on average it is worth {comparison.mean[i]:+.2f} ± {comparison.error[i]:.2f} levels."
         )
     return f"In {deals} deals no move did better than the blueprint's own."

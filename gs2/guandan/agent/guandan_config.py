@@ -172,7 +172,9 @@ class GuanDanConfig(StagedConfiguration):
         "subgame" solves a subgame: that of the moves which stood the comparison, or one of several plies.
     deadline: seconds for one decision, honoured within 10 %; the blueprint's move is the fallback.
     objective: what is maximised in a match, the chance of winning it ("match") or "levels".
-    endgame: positions that the exact solver may visit when two seats are left; 0 turns it off.
+    endgame: positions that the exact solver may visit at the end of a round; 0 turns it off.
+    open_cards: cards in all hands up to which deals that were drawn are solved with open cards, and the move
+        that is best in their mean is played; two seats that are left know every card.
     most_cards: cards in the other hands beyond which the blueprint's move is played; 81 searches always.
     """
 
@@ -181,6 +183,7 @@ class GuanDanConfig(StagedConfiguration):
     deadline: float = attrs.field(default=0.5, validator=real(0, 3600))
     objective: str = attrs.field(default="match", validator=one_of(OBJECTIVES))
     endgame: int = attrs.field(default=200_000, validator=integer(0))
+    open_cards: int = attrs.field(default=19, validator=integer(0))
     most_cards: int = attrs.field(default=81, validator=integer(0))
     deals: DealsConfig = attrs.field(factory=DealsConfig)
     moves: MovesConfig = attrs.field(factory=MovesConfig)
@@ -204,7 +207,11 @@ class GuanDanConfig(StagedConfiguration):
         found: dict[str, str] = {}
         leaning = method == "subgame" and values["leaf"] == "styles"
         if method == "none":
-            searching = (*DealsConfig.defaults(), *MovesConfig.defaults(), "endgame", "most_cards")
+            searching = (
+                *DealsConfig.defaults(),
+                *MovesConfig.defaults(),
+                *("endgame", "open_cards", "most_cards"),
+            )
             # the blueprint's soft policy is told without a search as well
             found |= dict.fromkeys(set(searching) - {"temperature"}, "a method that searches (it is none)")
         if method != "subgame":
@@ -218,6 +225,8 @@ class GuanDanConfig(StagedConfiguration):
             found |= dict.fromkeys((*ComparisonConfig.defaults(), "worlds"), needs)
         if method == "subgame" and values["leaf"] == "rollout":
             del found["playing"]
+        if values["endgame"] == 0:
+            found["open_cards"] = "an endgame above 0 (it is 0)"
         if values["reach"] == 0:
             found |= dict.fromkeys(("pool", "replay", "greedy"), "a reach above 0 (it is 0)")
         elif values["greedy"]:

@@ -3,7 +3,8 @@
 Before a decision is looked at, the cards that its seat could not see are taken out of the state. Then the
 blueprint says what it thinks of every move, and the move played is compared with those that it thinks close
 to the best: all of them are played on in the same deals, such as the seat had to reckon with. A move that the
-blueprint thinks best by far, and that was played, needs no search. Two seats' endgames are solved.
+blueprint thinks best by far, and that was played, needs no search. The end of a round is solved with open
+cards.
 
 Random draws follow from the position alone, so a decision is judged the same whatever is judged beside it.
 
@@ -31,8 +32,7 @@ from games.guandan.rounds.round import legal
 from games.ragged import Ragged
 from games.support.array_types import Array, Row
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
-from gs2.guandan.agent.deals.determinize import list_worlds
-from gs2.guandan.agent.endgame import is_endgame, solve_endgame
+from gs2.guandan.agent.endgame import FEWEST, OPEN_DEALS, Endgame, is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 from gs2.guandan.agent.explanation import EVEN
 from gs2.guandan.agent.guandan_config import GuanDanConfig
@@ -205,15 +205,18 @@ class Judge:
             return moves
         return np.append(moves[: max(1, self.config.moves.candidates - 1)], choice.played)
 
+    def _dealer(self, choice: TakenDecision) -> Dealer:
+        """Return what draws deals that the seat has to reckon with, from the position's own stream."""
+        seed = [int(word) for word in choice.state["hash"][0]] + [choice.play, choice.seat]
+        return Dealer(choice.state, None, self.networks, self.config.deals, np.random.default_rng(seed))
+
     def _question(
         self, choice: TakenDecision, q: NDArray[np.float64], moves: NDArray[np.int64]
     ) -> Question | None:
         """Return what rollouts should settle; None if no deal agrees with what the seat saw."""
         most = self.config.deals.worlds
-        seed = [int(word) for word in choice.state["hash"][0]] + [choice.play, choice.seat]
-        dealer = Dealer(choice.state, None, self.networks, self.config.deals, np.random.default_rng(seed))
         try:
-            worlds = dealer.draw(most, most)
+            worlds = self._dealer(choice).draw(most, most)
         except GameError:
             return None
         if not len(worlds):
@@ -221,41 +224,52 @@ class Judge:
         return Question(choice.state, choice.actions[moves], q[moves], worlds)
 
     def _endgame(self, choice: TakenDecision, q: NDArray[np.float64]) -> Judgement | None:
-        """Return the judgement of an endgame of two, if it can be solved."""
-        if not self.config.endgame or not is_endgame(choice.state):
+        """Return the judgement of an ending with open cards, if it can be solved."""
+        if not self.config.endgame or not is_endgame(choice.state, self.config.open_cards):
             return None
-        worlds = list_worlds(choice.state[0], choice.seat, 1)
-        if worlds is None:
+        try:
+            worlds = self._dealer(choice).draw(OPEN_DEALS, OPEN_DEALS)
+        except GameError:
             return None
-        solved = solve_endgame(worlds.states, choice.seat, choice.actions, self.config.endgame)
-        if not solved.settled or not solved.known[choice.played]:
+        solved = solve_endgame(worlds, choice.actions, self.config.endgame)
+        if solved.certain:
+            return _certain(choice, q, solved, self.config.moves.candidates)
+        if len(solved.worlds) < min(len(worlds), FEWEST) or not solved.settled:
             return None
-        won, lost = solved.worth(choice.state, choice.seat)
-        if won <= lost:
-            return None
-        values = np.where(solved.won, won, lost)
-        right = np.flatnonzero(solved.won == solved.won.any())
-        best = choice.played if choice.played in right else int(right[np.argmax(q[right])])
-        network = int(np.argmax(q))
-        mine = float(values[choice.played])
-        order = np.argsort(-q, kind="stable")
-        order = np.concatenate([[best], order[order != best]])
-        kept = [int(move) for move in order if solved.known[move]][: self.config.moves.candidates]
-        if choice.played not in kept:
-            kept = [*kept[: max(1, len(kept) - 1)], choice.played]
-        moves = np.array(kept, np.int64)
-        loss = float(values[best]) - mine
-        return Judgement.of(
-            choice,
-            q,
-            "endgame",
-            (moves, values[moves] - mine, np.zeros(len(moves)), values[moves]),
-            worlds.states,
-            loss=loss,
-            behind_network=float(values[network]) - mine if solved.known[network] else 0.0,
-            deals=1,
-            better=int(loss > 0),
-        )
+        order = np.argsort(-solved.mean, kind="stable")[: self.config.moves.candidates]
+        moves = np.unique([*order.tolist(), int(np.argmax(q)), choice.played])
+        return _compared(choice, q, moves, solved.compared(moves, q))
+
+
+def _certain(
+    choice: TakenDecision, q: NDArray[np.float64], solved: Endgame, candidates: int
+) -> Judgement | None:
+    """Return the judgement of an ending whose cards are all known; None where it was not solved in time."""
+    values = solved.values[0]
+    if not (solved.settled or not np.isnan(values).any()) or np.isnan(values[choice.played]):
+        return None
+    right = np.flatnonzero(values == np.nanmax(values))
+    best = choice.played if choice.played in right else int(right[np.argmax(q[right])])
+    network = int(np.argmax(q))
+    mine = float(values[choice.played])
+    order = np.argsort(-q, kind="stable")
+    order = np.concatenate([[best], order[order != best]])
+    kept = [int(move) for move in order if not np.isnan(values[move])][:candidates]
+    if choice.played not in kept:
+        kept = [*kept[: max(1, len(kept) - 1)], choice.played]
+    moves = np.array(kept, np.int64)
+    loss = float(values[best]) - mine
+    return Judgement.of(
+        choice,
+        q,
+        "endgame",
+        (moves, values[moves] - mine, np.zeros(len(moves)), values[moves]),
+        solved.worlds.states,
+        loss=loss,
+        behind_network=0.0 if np.isnan(values[network]) else float(values[network]) - mine,
+        deals=1,
+        better=int(loss > 0),
+    )
 
 
 def _unsearched(choice: TakenDecision, q: NDArray[np.float64], stage: str) -> Judgement:

@@ -1,18 +1,23 @@
-"""The exact endgame solver against a slow twin, and its payoffs against the round's own."""
+"""The solver of endings with open cards against a slow twin, and its values against the round's payoffs."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from blueprint.guandan.objective import result_worth
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
-from gs2.guandan.agent.endgame import is_endgame, solve_endgame
+from gs2.guandan.agent.deals.determinize import Worlds
+from gs2.guandan.agent.endgame import Endgame, is_endgame, solve_endgame
 from tests.gs2.guandan.blueprints import random_choice
 from tests.patience import amount
-from tests.reference.guandan.guandan_endgame import move_wins
+from tests.reference.guandan.guandan_endgame import result_after
 
 
-def endgames(n: int, rng: np.random.Generator, most: int, least: int = 2) -> list[np.ndarray]:
-    """Return n positions with two seats left that hold at most `most` cards together."""
+def endgames(
+    n: int, rng: np.random.Generator, most: int, least: int = 2, seats: tuple[int, ...] = (2,)
+) -> list[np.ndarray]:
+    """Return n positions with so many seats left that hold `least` to `most` cards together."""
     found: list[np.ndarray] = []
     while len(found) < n:
         states = deal(256, rng, level=rng.integers(0, 13, 256), owner=rng.integers(0, 2, 256))
@@ -21,8 +26,8 @@ def endgames(n: int, rng: np.random.Generator, most: int, least: int = 2) -> lis
             part = states[live]
             advance(part, random_choice(part, rng))
             states[live] = part
-            two = (np.count_nonzero(part["left"], axis=1) == 2) & (part["player"] >= 0)
-            for i in np.flatnonzero(two):
+            there = np.isin(np.count_nonzero(part["left"], axis=1), seats) & (part["player"] >= 0)
+            for i in np.flatnonzero(there):
                 if least <= part["left"][i].sum() <= most and legal(part[i : i + 1]).counts[0] > 1:
                     found.append(part[i : i + 1].copy())
                     states["player"][live[i]] = -2
@@ -30,68 +35,129 @@ def endgames(n: int, rng: np.random.Generator, most: int, least: int = 2) -> lis
     return found[:n]
 
 
-def test_solver_agrees_with_the_slow_twin_on_every_move() -> None:
-    rng = np.random.default_rng(0)
-    for state in endgames(amount(40, 6), rng, most=11):
-        seat = int(state["player"][0])
-        moves = legal(state).values
-        solved = solve_endgame(state, seat, moves, 100_000)
-        assert solved.known.all() and is_endgame(state)
-        memo: dict[bytes, bool] = {}
+def alone(state: np.ndarray) -> Worlds:
+    """Return a state as the only deal there is."""
+    return Worlds(state, np.ones(1), True)
+
+
+def solved(state: np.ndarray, moves: np.ndarray, limit: int = 300_000) -> Endgame:
+    return solve_endgame(alone(state), moves, limit)
+
+
+@pytest.mark.parametrize(("seats", "most"), [((2,), 11), ((3, 4), 10)])
+def test_solver_agrees_with_the_slow_twin_on_every_move(seats: tuple[int, ...], most: int) -> None:
+    rng = np.random.default_rng(len(seats))
+    results = set()
+    for state in endgames(amount(40, 6), rng, most=most, seats=seats):
+        two = seats == (2,)
+        moves = legal(state, canonical=not two).values
+        found = solved(state, moves)
+        assert is_endgame(state, 10) and is_endgame(state) == two
+        assert is_endgame(state, int(state["left"].sum()) - 1) == two
+        memo: dict[bytes, float] = {}
+        sign = 1 - 2 * (int(state["player"][0]) & 1)
         for j in range(len(moves)):
-            assert solved.won[j] == move_wins(state, moves[j : j + 1], memo)
+            assert found.values[0, j] == sign * result_after(state, moves[j : j + 1], memo, not two)
+        assert found.most >= found.values.max()
+        results |= set(found.values[0].tolist())
+    assert len(results) >= 4
 
 
-def test_payoffs_are_those_of_the_rounds_two_ends() -> None:
+def test_values_are_those_of_the_rounds_ends() -> None:
     rng = np.random.default_rng(1)
     game = GuanDan()
     for state in endgames(amount(30, 15), rng, most=20):
         seat = int(state["player"][0])
-        solved = solve_endgame(state, seat, legal(state).values, 10)
+        found = solved(state, legal(state).values)
         ends = set()
         for _ in range(amount(60, 20)):
             play = state.copy()
             while play["player"][0] >= 0:
                 advance(play, random_choice(play, rng))
-            first = play["order"][0, 2] == seat
-            value = game.returns(play)[0, seat]
-            ends.add((bool(first), float(value)))
-        for first, value in ends:
-            assert value == solved.values[0 if first else 1]
-        assert solved.values[0] > solved.values[1]
+            ends.add(float(game.returns(play)[0, seat]))
+        assert max(ends) <= found.most
+        assert len(ends) < 2 or set(found.values[~np.isnan(found.values)].tolist()) <= ends
 
 
 def test_playing_the_solution_wins_against_any_defence() -> None:
     rng = np.random.default_rng(2)
-    won = 0
-    for state in endgames(amount(25, 10), rng, most=24, least=8):
+    game, won = GuanDan(), 0
+    for state in endgames(amount(25, 10), rng, most=16, least=8, seats=(2, 3)):
         seat = int(state["player"][0])
-        solved = solve_endgame(state, seat, legal(state).values, 300_000)
-        if not solved.won.any():
+        found = solved(state, legal(state).values)
+        if np.isnan(found.values).any():
             continue
+        promised = found.values.max()
         for _ in range(amount(5, 1)):
             play = state.copy()
             while play["player"][0] >= 0:
                 moves = legal(play).values
-                if play["player"][0] == seat:
-                    again = solve_endgame(play, seat, moves, 300_000)
-                    assert again.won.any()
-                    pick = int(np.argmax(again.won))
+                if play["player"][0] & 1 == seat & 1:
+                    pick = int(np.nanargmax(solved(play, moves).values[0]))
                 else:
                     pick = int(rng.integers(len(moves)))
                 advance(play, moves[pick : pick + 1])
-            assert play["order"][0, 2] == seat
+            assert game.returns(play)[0, seat] >= promised
         won += 1
     assert won >= 5
 
 
 def test_a_small_limit_leaves_moves_open_rather_than_guessing() -> None:
     rng = np.random.default_rng(3)
-    for state in endgames(amount(5, 3), rng, most=30, least=14):
+    for state in endgames(amount(5, 3), rng, most=24, least=14, seats=(2, 3)):
+        moves = legal(state, canonical=True).values
+        whole = solved(state, moves, 2_000_000).values
+        for limit in (0, 1, 3, 30):
+            part = solved(state, moves, limit)
+            known = ~np.isnan(part.values) & ~np.isnan(whole)
+            assert np.all(part.values[known] == whole[known])
+            assert part.settled == bool(
+                np.nanmax(part.values, initial=-np.inf) == part.most
+                or (not np.isnan(part.values).any() and len(np.unique(part.values)) > 1)
+            )
+
+
+def test_of_several_deals_those_solved_whole_count() -> None:
+    rng = np.random.default_rng(4)
+    (state,) = endgames(1, rng, most=14, least=10, seats=(3,))
+    moves = legal(state, canonical=True).values
+    one = solved(state, moves, 2_000_000)
+    many = Worlds(np.repeat(state, 5), np.arange(1.0, 6.0), False)
+    every = solve_endgame(many, moves, 2_000_000)
+    assert np.array_equal(every.values, np.repeat(one.values, 5, axis=0))
+    assert every.mean == pytest.approx(one.mean) and not every.certain and one.certain
+    # what one deal showed is known in the next ones: they cost nothing, and a limit cuts whole deals
+    assert every.positions == one.positions
+    none = solve_endgame(many, moves, 1)
+    assert len(none.worlds) == len(none.values) == 0 and not none.settled
+    q = -np.arange(float(len(moves)))
+    best = every.best(q)
+    assert every.mean[best] == pytest.approx(every.mean.max())
+    assert best == np.flatnonzero(np.isclose(every.mean, every.mean.max()))[0]
+    order = np.argsort(-q, kind="stable")
+    found = every.compared(order, q)
+    assert found.payoffs.shape == every.values.shape and found.error[0] == 0
+    liked = np.where(np.isclose(every.mean, every.mean.max()), 0.0, -1.0)
+    assert np.isclose(every.mean[order[every.compared(order, liked).best]], every.mean.max())
+
+
+def test_in_a_match_results_count_by_what_they_are_worth() -> None:
+    """Where a level less adds more to the chance of winning, the solver goes for the level less."""
+    rng = np.random.default_rng(5)
+    turned = 0
+    for state in endgames(amount(30, 10), rng, most=8, seats=(2, 3)):
+        state["fails"], state["levels"] = 0, state["level"]
         seat = int(state["player"][0])
-        moves = legal(state).values
-        whole = solve_endgame(state, seat, moves, 2_000_000)
-        for limit in (0, 1, 3):
-            part = solve_endgame(state, seat, moves, limit)
-            assert np.all(part.won[part.known] == whole.won[part.known]) or not whole.known.all()
-            assert not part.won[~part.known].any()
+        worth = result_worth(state, np.array([seat]))[0]
+        moves = legal(state, canonical=True).values
+        levels = {}
+        for j in range(len(moves)):
+            after = state.copy()
+            advance(after, moves[j : j + 1])
+            if after["player"][0] < 0:
+                levels[j] = int(GuanDan().returns(after)[0, seat])
+        values = solved(state, moves).values[0]
+        for j, result in levels.items():
+            assert values[j] == worth[3 - result]
+        turned += bool(np.any(np.diff(worth) > 0))
+    assert turned

@@ -25,7 +25,7 @@ QUICK = agent_preset("standard").replace(worlds=8, wave=4, depth=4, gap=0.5, dea
 
 def test_the_examples_hide_the_other_hands_and_cover_what_players_meet() -> None:
     examples = example_positions()
-    assert {"lead", "follow", "wild", "endgame", "one-opponent", "duel"} <= set(examples)
+    assert {"lead", "follow", "wild", "endgame", "one-opponent", "duel", "six-deals"} <= set(examples)
     kinds = set()
     for name, example in examples.items():
         state, seat = parse_position(read_position(name))
@@ -56,6 +56,21 @@ def test_every_example_is_explained_by_its_best_move_and_sampled_deals() -> None
             assert told.stage == "endgame"
             assert {row.note for row in told.moves} <= {"wins", "loses", ""}
         json.dumps(told.to_json())
+
+
+def test_few_cards_are_solved_in_every_deal_that_is_possible() -> None:
+    """The small joker leads to one level in all six deals; the single ace and one full house lead to two."""
+    config = agent_preset("standard").replace(deadline=600.0)
+    agent = Gs2Agent(CountEvaluator(noise=0.1), config, np.random.default_rng(0))
+    told = solve_position(read_position("six-deals"), agent, listed=99)
+    assert told.stage == "open" and told.deals_sampled == 6
+    assert told.reason.startswith("Solved with open cards in 6 deals")
+    worth = {row.move: [deal.results[row.move] for deal in told.deals] for row in told.moves}
+    assert worth["Single B (SB)"] == [1.0] * 6
+    assert told.play in {move for move, results in worth.items() if results == [2.0] * 6}
+    assert {"Single A (HA)", "Full house 6 (S6 H6 D6 S3 C3)"} == {
+        m for m, r in worth.items() if r == [2.0] * 6
+    }
 
 
 def test_a_solved_subgame_is_explained_by_its_size_and_margins() -> None:
@@ -112,7 +127,7 @@ def test_the_command_prints_a_verdict_for_people_and_for_programs(monkeypatch) -
 
 
 def test_a_move_far_behind_is_searched_when_asked_and_left_alone_with_a_gap() -> None:
-    assert told_of("--method", "standard:worlds=4")[0]["stage"] == "subgame"
+    assert told_of("--method", "standard:worlds=4,open_cards=0")[0]["stage"] == "subgame"
     # earlier options say the present ones
     told, said = told_of(
         "--position", "lead", "--preset", "standard", "--worlds", "4", "--gap", "0", "--seconds", "600"
