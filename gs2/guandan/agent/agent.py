@@ -28,7 +28,7 @@ from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks, load_networks
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.deals.particles import Memories, RoundMemory
 from gs2.guandan.agent.decision import Decision, noted_faults
-from gs2.guandan.agent.endgame import FEWEST, OPEN_DEALS, is_endgame, solve_endgame
+from gs2.guandan.agent.endgame import is_endgame, solve_drawn
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
@@ -47,7 +47,7 @@ from gs2.guandan.beliefs.deal_network import DealNetwork
 __all__ = ["Gs2Agent", "make_agent"]
 
 _GAME = GuanDan(moves="canonical")
-PACE = 400_000
+PACE = 500_000
 """Positions that the endgame solver visits in a second, at least (our measurement)."""
 OPEN_SHARE = 0.5
 """Share of the time left that it may take."""
@@ -345,14 +345,12 @@ class Gs2Agent:
 
     def _settle_endgame(self, progress: Decision, dealer: Dealer, deadline: float) -> bool:
         """Decide the end of a round with open cards; return whether that settled the choice."""
-        worlds = dealer.draw(OPEN_DEALS, OPEN_DEALS)
-        share = OPEN_SHARE * (deadline - time.perf_counter())
-        limit = min(self.config.endgame, int(share * PACE))
+        limit = min(self.config.endgame, int(OPEN_SHARE * (deadline - time.perf_counter()) * PACE))
         if limit <= 0:
             return False
-        solved = solve_endgame(worlds, progress.actions, limit)
+        solved = solve_drawn(dealer, progress.actions, limit)
         progress.lap("endgame")
-        if np.isnan(solved.values).all() or len(solved.worlds) < min(len(worlds), FEWEST):
+        if solved is None:
             progress.notes.append("the end of the round was too large to solve in time: rollouts decide")
             return False
         if not solved.settled:

@@ -38,13 +38,15 @@ from games.guandan.rounds.state import (
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, mix_hash
+from gs2.guandan.agent.deals.dealing import Dealer
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.racing import SPREAD_VALUED, Evidence, MoveComparison, posterior
 
-__all__ = ["FEWEST", "OPEN_DEALS", "Endgame", "is_endgame", "solve_endgame"]
+__all__ = ["Endgame", "is_endgame", "solve_drawn", "solve_endgame"]
 
 OPEN_DEALS, FEWEST = 8, 4
-"""Deals that are solved at a decision, and how many must be for their mean to count."""
+"""Most deals that are solved at a decision, and how many must be for their mean to count. Of 8, 16 and 32:
+docs/measurements/guandan_agent.md."""
 TRUST = 0.5
 """Standard deviation in levels of the blueprint's error in comparing two moves at the end of a round: where
 few deals cannot tell moves apart, it decides."""
@@ -137,27 +139,23 @@ def _slot(keys: NDArray[np.uint64], key: np.uint64) -> np.uint64:
 @kernel
 def _order(moves: Ints, start: Int, end: Int, lead: bool, left: Int) -> None:
     """Sort moves[start:end] by promise: what empties the hand, long ones on a lead; pass and bombs last."""
-    n = end - start
-    target = end
-    for want in range(14):
-        for j in range(start, end):
-            head = moves[j, 0]
-            kind, size = head & 255, head >> 16 & 255
-            if size == left:
-                rank = 0
-            elif kind >= BOMB - 1:  # straight flushes too
-                rank = 13
-            elif lead:
-                rank = 11 - size
-            else:
-                rank = 12 if kind == PASS else 1
-            if rank == want:
-                for k in range(3):
-                    moves[target, k] = moves[j, k]
-                target += 1
-    for j in range(n):
-        for k in range(3):
-            moves[start + j, k] = moves[end + j, k]
+    for j in range(start, end):
+        head, lo, hi = moves[j, 0], moves[j, 1], moves[j, 2]
+        kind, size = head & 255, head >> 16 & 255
+        if size == left:
+            rank = 0
+        elif kind >= BOMB - 1:  # straight flushes too
+            rank = 13
+        elif lead:
+            rank = 11 - size
+        else:
+            rank = 12 if kind == PASS else 1
+        k = j
+        while k > start and moves[k - 1, 0] >> 32 > rank:
+            for i in range(3):
+                moves[k, i] = moves[k - 1, i]
+            k -= 1
+        moves[k, 0], moves[k, 1], moves[k, 2] = rank << 32 | head, lo, hi
 
 
 @kernel
@@ -323,6 +321,19 @@ def is_endgame(state: Array, open_cards: int = 0) -> bool:
     """Return whether two seats still hold cards at one state, [1] STATE, or all together at most so many."""
     left = state["left"][0]
     return int(np.count_nonzero(left)) == 2 or int(left.sum()) <= open_cards
+
+
+def solve_drawn(dealer: Dealer, actions: Array, limit: int) -> Endgame | None:
+    """Return what moves lead to with open cards in the likeliest of a few deals that are drawn.
+
+    None if too few of them are solved. Raises GameError if no deal is consistent.
+    """
+    worlds = dealer.draw(OPEN_DEALS, OPEN_DEALS)
+    if len(worlds) > OPEN_DEALS:
+        worlds = worlds.take(slice(OPEN_DEALS))
+    solved = solve_endgame(worlds, actions, limit)
+    few = len(solved.worlds) < min(len(worlds), FEWEST) or np.isnan(solved.values).all()
+    return None if few else solved
 
 
 def solve_endgame(worlds: Worlds, actions: Array, limit: int) -> Endgame:

@@ -32,7 +32,7 @@ from games.guandan.rounds.round import legal
 from games.ragged import Ragged
 from games.support.array_types import Array, Row
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
-from gs2.guandan.agent.endgame import FEWEST, OPEN_DEALS, Endgame, is_endgame, solve_endgame
+from gs2.guandan.agent.endgame import Endgame, is_endgame, solve_drawn
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 from gs2.guandan.agent.explanation import EVEN
 from gs2.guandan.agent.guandan_config import GuanDanConfig
@@ -228,13 +228,12 @@ class Judge:
         if not self.config.endgame or not is_endgame(choice.state, self.config.open_cards):
             return None
         try:
-            worlds = self._dealer(choice).draw(OPEN_DEALS, OPEN_DEALS)
+            solved = solve_drawn(self._dealer(choice), choice.actions, self.config.endgame)
         except GameError:
             return None
-        solved = solve_endgame(worlds, choice.actions, self.config.endgame)
-        if solved.certain:
+        if solved is not None and solved.certain:
             return _certain(choice, q, solved, self.config.moves.candidates)
-        if len(solved.worlds) < min(len(worlds), FEWEST) or not solved.settled:
+        if solved is None or not solved.settled:
             return None
         order = np.argsort(-solved.mean, kind="stable")[: self.config.moves.candidates]
         moves = np.unique([*order.tolist(), int(np.argmax(q)), choice.played])
