@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.objective import result_worth
 from games.guandan.cards import BOMB, NUM_RANKS, PASS
-from games.guandan.moves.listing import CANONICAL, FULL, RESERVE, list_moves, moves_scratch
+from games.guandan.moves.listing import CANONICAL, FULL, RESERVE, Which, list_moves, moves_scratch
 from games.guandan.rounds.state import (
     BEAT,
     FINISHED,
@@ -159,7 +159,7 @@ def _order(moves: Ints, start: Int, end: Int, lead: bool, left: Int) -> None:
 
 
 @kernel
-def _bounds(bytes_: Bytes, i: Int, mine: Int, ranks: Ints) -> tuple[int, int]:
+def _bounds(bytes_: Bytes, i: Int, mine: Int, ranks: Ints) -> tuple[Int, Int]:
     """Least and highest rank of the results of team `mine` that are still possible."""
     done = np.int64(bytes_[i, FINISHED])
     if done == 0:
@@ -197,9 +197,9 @@ def _note(keys: NDArray[np.uint64], marks: Bytes, key: np.uint64, asked: Int, an
         marks[slot] = RESULTS - 1 << 4
     low, high = np.int64(marks[slot]) & 15, np.int64(marks[slot]) >> 4
     if answer == YES:
-        low = max(low, asked)
+        low = max(low, np.int64(asked))
     else:
-        high = min(high, asked - 1)
+        high = min(high, np.int64(asked - 1))
     marks[slot] = high << 4 | low
 
 
@@ -209,7 +209,7 @@ def _reaches(
     table: tuple[NDArray[np.uint64], Bytes],
     moves: Ints,
     frames: Ints,
-    listed: Int,
+    listed: Which,
     limit: Int,
     mine: Int,
     ranks: Ints,
@@ -277,27 +277,29 @@ def _reaches(
 
 @kernel
 def _solve(
-    deals: Ints,
+    deals: tuple[Ints, Bytes],
     actions: Ints,
     stack: tuple[Ints, Bytes],
     table: tuple[NDArray[np.uint64], Bytes],
     moves: Ints,
-    listed: Int,
+    listed: Which,
     limit: Int,
     ranks: Ints,
     found: Ints,
-) -> int:
-    """Write the rank of the result of each move in each deal as far as it is found out; count positions.
+) -> tuple[int, Int]:
+    """Write the rank of the result of each move in each deal as far as it is found out.
 
-    deals: [n, WORDS] states. actions: [m, 3]. found: [n, m].
+    deals: words and bytes of [n] states. actions: [m, 3]. found: [n, m]. Returns (positions visited, highest
+    rank that is possible still).
     """
     words, bytes_ = stack
     frames = np.empty((DEPTH, 3), np.int64)
     visited = 0
+    most = _bounds(deals[1], 0, np.int64(deals[1][0, PLAYER]) & 1, ranks)[1]
     for i in range(found.shape[0]):
         for j in range(found.shape[1]):
             for k in range(words.shape[1]):
-                words[0, k] = deals[i, k]
+                words[0, k] = deals[0][i, k]
             mine = np.int64(bytes_[0, PLAYER]) & 1
             play_move(words, bytes_, 0, actions[j, 0] & 0xFFFFFF, actions[j, 1], actions[j, 2])
             low, high = _bounds(bytes_, 0, mine, ranks)
@@ -308,13 +310,13 @@ def _solve(
                 )
                 visited += count
                 if answer == UNKNOWN:
-                    return visited
+                    return visited, most
                 if answer == YES:
                     low = asked
                 else:
                     high = asked - 1
             found[i, j] = low
-    return visited
+    return visited, most
 
 
 def is_endgame(state: Array, open_cards: int = 0) -> bool:
@@ -343,18 +345,17 @@ def solve_endgame(worlds: Worlds, actions: Array, limit: int) -> Endgame:
     Of several deals those are left out that were not solved whole, and all after them.
     """
     states = np.ascontiguousarray(worlds.states)
-    deals, bytes_ = views(states)
-    if deals.shape[1] != WORDS:
+    deals = views(states)
+    if deals[0].shape[1] != WORDS:
         raise ValueError(
-            f"solve_endgame: a state must have {WORDS} words; got {deals.shape[1]}; pass rows of STATE"
+            f"solve_endgame: a state must have {WORDS} words; got {deals[0].shape[1]}; pass rows of STATE"
         )
-    seat = int(states["player"][0])
-    worth, ranks = np.unique(result_worth(states[:1], np.array([seat]))[0], return_inverse=True)
-    ranks = ranks.astype(np.int64)
+    seat = states["player"][:1].astype(np.int64)
+    worth, ranks = np.unique(result_worth(states[:1], seat)[0], return_inverse=True)
     size = 1 << max(10, (2 * limit).bit_length())
     two = bool(np.count_nonzero(states["left"][0]) == 2)
     found = np.full((len(states), len(actions)), -1, np.int64)
-    positions = _solve(
+    positions, most = _solve(
         deals,
         action_words(actions),
         views(np.zeros(DEPTH, states.dtype)),
@@ -362,13 +363,12 @@ def solve_endgame(worlds: Worlds, actions: Array, limit: int) -> Endgame:
         np.empty((RESERVE + (1 << 16), 3), np.int64),
         FULL if two else CANONICAL,
         limit,
-        ranks,
+        ranks.astype(np.int64),
         found,
     )
     values = np.where(found >= 0, worth[found], np.nan)
-    most = float(worth[_bounds(bytes_, 0, seat & 1, ranks)[1]])
     if len(worlds) > 1:
         solved = int(np.append(np.isnan(values).any(axis=1), True).argmax())
         if solved < len(worlds):
             worlds, values = worlds.take(slice(solved)), values[:solved]
-    return Endgame(worlds, values, most, int(positions))
+    return Endgame(worlds, values, float(worth[most]), int(positions))
