@@ -7,7 +7,7 @@ it has by then, at worst the blueprint's move or the first legal one, and says s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.objective import rounds_alone
-from blueprint.protocol import Blueprint, Decisions, PlayedMoves
+from blueprint.protocol import Decisions, PlayedMoves
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
@@ -29,7 +29,7 @@ from gs2.guandan.agent.deals.determinize import Worlds, list_worlds
 from gs2.guandan.agent.deals.particles import Memories, RoundMemory
 from gs2.guandan.agent.decision import Decision, noted_faults
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
-from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
+from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
@@ -64,34 +64,29 @@ Situation = tuple[Array, Array | None, PlayedMoves | None]
 class Gs2Agent:
     """Plays GuanDan by a blueprint and search; one instance serves any number of rounds and seats.
 
-    blueprint: an `Evaluator`, whose `quick` plays rollouts if it has one, or any `Blueprint`.
+    evaluator: of the blueprint; its `quick` plays rollouts if it has one.
     config: a configuration or a preset's name.
     beliefs: who is likely to hold which card; None deals the hidden cards uniformly. deals: how likely whole
         deals are beside that; None takes them as they come.
-    watch: called with every decision made.
     """
 
     follows = True
 
     def __init__(
         self,
-        blueprint: Evaluator | Blueprint,
+        evaluator: Evaluator,
         config: GuanDanConfig | str = "standard",
         rng: np.random.Generator | None = None,
         *,
         beliefs: Beliefs | None = None,
         deals: DealNetwork | None = None,
-        watch: Callable[[Decision], None] | None = None,
     ) -> None:
         self.config = agent_preset(config) if isinstance(config, str) else config
-        self.evaluator: Evaluator = (
-            blueprint if isinstance(blueprint, Evaluator) else BlueprintEvaluator(blueprint)
-        )
+        self.evaluator = evaluator
         self.rng = np.random.default_rng() if rng is None else rng
         self.beliefs, self.deals = beliefs, deals
         self._memories = Memories()
         self.rollouts = Rollouts.of(self.evaluator, self.config)
-        self.watch = watch
         self.name = f"gs2-{self.config.name}"
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
@@ -141,9 +136,6 @@ class Gs2Agent:
                 if question is not None:
                     questions.append((progress, question))
         self._compare(questions, deadline)
-        if self.watch is not None:
-            for decision in group:
-                self.watch(decision)
         return group
 
     def warm_up(self, at: Array | None = None) -> list[str]:

@@ -46,13 +46,11 @@ class Endgame:
     won: [m] bool, whether each move leads to the better of the two payoffs against any defence.
     known: [m] bool, whether the search settled it.
     values: (payoff if won, payoff if lost) to the team of the seat to act, in levels.
-    positions: visited by the search.
     """
 
     won: NDArray[np.bool_]
     known: NDArray[np.bool_]
     values: tuple[float, float]
-    positions: int
 
     def worth(self, state: Array, seat: int) -> tuple[float, float]:
         """Return what the two payoffs are worth to `seat` in its match; state: [1] STATE before the move.
@@ -238,4 +236,4 @@ def solve_endgame(state: Array, seat: int, actions: Array, limit: int) -> Endgam
         if answer != UNKNOWN:
             known[j] = True
             won[j] = (answer == WON) == (int(after["player"][0]) == seat)
-    return Endgame(won, known, _values(state, seat), visited)
+    return Endgame(won, known, _values(state, seat))

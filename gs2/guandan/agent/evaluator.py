@@ -1,14 +1,13 @@
 """What search asks of a blueprint at GuanDan, batched over states whose seats differ.
 
 The `Blueprint` protocol answers for one seat at a time. A rollout holds thousands of states at which
-different seats act, so search speaks to an `Evaluator`: the network is asked directly, anything else
-through an adapter that sorts the states by seat.
+different seats act, so search speaks to an `Evaluator`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,7 @@ from numpy.typing import NDArray
 from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.objective import result_worth
-from blueprint.protocol import Blueprint, Decisions
-from games.guandan.rounds.round import GuanDan
+from blueprint.protocol import Decisions
 from games.guandan.rounds.state import NOBODY
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BATCH",
-    "SHIPPED",
-    "BlueprintEvaluator",
     "Evaluator",
     "NetworkEvaluator",
     "batched_scores",
@@ -44,7 +40,6 @@ BATCH = 256
 """Decisions that the network sees at once: larger ones leave the cache (our measurement)."""
 
 
-@runtime_checkable
 class Evaluator(Protocol):
     """Action values and state values of a blueprint, in levels.
 
@@ -72,42 +67,8 @@ class Evaluator(Protocol):
 
 def batched_scores(evaluator: Evaluator, decisions: Decisions) -> NDArray[np.float32]:
     """Return a score of each action in levels, [m], asked for in batches that stay in the cache."""
-    return np.concatenate([evaluator.q(part) for part in decisions.spans(BATCH)])
-
-
-class BlueprintEvaluator:
-    """Any `Blueprint` as an evaluator: one call per seat."""
-
-    sees_all = False
-    quick: Evaluator | None = None
-
-    def __init__(self, blueprint: Blueprint) -> None:
-        self.blueprint, self.game = blueprint, GuanDan(moves="canonical")
-        self.name = blueprint.name
-
-    def q(self, decisions: Decisions) -> NDArray[np.float32]:
-        """Return the blueprint's Q of each action, [m] float32."""
-        states, rows, seats = decisions.states, decisions.rows, decisions.seats
-        out = np.empty(len(decisions.actions), np.float32)
-        table = Ragged(np.asarray(decisions.offsets, np.int64), decisions.actions)
-        counts = table.counts
-        for seat in np.unique(seats):
-            mine = np.flatnonzero(seats == seat)
-            at = np.repeat(seats == seat, counts)
-            out[at] = self.blueprint.q(self.game, states[rows[mine]], int(seat), table.take(mine))
-        return out
-
-    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the blueprint's value of each state to its seat, [k] float64."""
-        out = np.empty(len(rows))
-        for seat in np.unique(seats):
-            mine = np.flatnonzero(seats == seat)
-            out[mine] = self.blueprint.value(self.game, states[rows[mine]], int(seat))
-        return out
-
-    def views(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the blueprint's value of each state to its seat, [k] float64."""
-        return self.values(states, rows, seats)
+    found = [evaluator.q(part) for part in decisions.spans(BATCH)]
+    return np.concatenate(found) if found else np.zeros(0, np.float32)
 
 
 class NetworkEvaluator:
@@ -168,12 +129,7 @@ def evaluator_values(evaluator: Evaluator, states: Array, actions: Ragged) -> ND
 
     states: [n] STATE, unfinished; actions: their legal actions.
     """
-    out = np.empty(len(actions.values))
-    done = 0
-    for part in Decisions.of(states, actions).spans(BATCH):
-        out[done : done + len(part.actions)] = evaluator.q(part)
-        done += len(part.actions)
-    return out
+    return batched_scores(evaluator, Decisions.of(states, actions)).astype(np.float64)
 
 
 def best_actions(scores: NDArray[np.float64], actions: Ragged) -> NDArray[np.int64]:

@@ -97,14 +97,13 @@ class Rollouts:
 
     evaluator: values the states where play stops. player: chooses the moves on the way, by default the
         evaluator.
-    decisions: network decisions taken so far; leaves: states valued so far.
+    decisions: network decisions taken so far.
     """
 
     def __init__(self, evaluator: Evaluator, player: Evaluator | None = None) -> None:
         self.evaluator = evaluator
         self.player = evaluator if player is None else player
         self.decisions = 0
-        self.leaves = 0
         self._moves = np.empty((96 * BATCH + ROOM, 3), np.int64)
         self._rows = np.empty(BATCH, np.int64)
         self._seats = np.empty(BATCH, np.int64)
@@ -149,7 +148,6 @@ class Rollouts:
         for decisions in self.due(states, live):
             rows, seats = decisions.rows, decisions.seats
             out[rows] = evaluator_worth(self.evaluator, states, rows, seats) * (1 - 2 * (seats & 1))
-            self.leaves += len(decisions)
         over = np.flatnonzero(states["player"] == TERMINAL)
         ended = states[over]
         out[over] = _GAME.returns(ended)[:, 0]

@@ -18,7 +18,7 @@ from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.explanation import explain_decision, move_text
 from gs2.guandan.position_solver import example_positions, read_position, solve_position
-from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator
+from tests.gs2.guandan.blueprints import CountEvaluator
 
 QUICK = agent_preset("standard").replace(worlds=8, wave=4, depth=4, gap=0.5, deadline=600.0)
 
@@ -62,7 +62,7 @@ def test_a_solved_subgame_is_explained_by_its_size_and_margins() -> None:
     config = agent_preset("paper").replace(
         sample=20, k=3, room=60, iterations=20, deadline=600.0, leaf="value", subgame_depth=3, crowd_depth=3
     )
-    agent = Gs2Agent(CountBlueprint(), config, np.random.default_rng(0))
+    agent = Gs2Agent(CountEvaluator(), config, np.random.default_rng(0))
     told = solve_position(read_position("follow"), agent)
     assert told.stage == "subgame" and told.subgame["nodes"] > told.subgame["infosets"] > 0
     for deal in told.deals:

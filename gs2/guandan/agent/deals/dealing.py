@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan import SHIPPED
 from blueprint.protocol import PlayedMoves
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import Worlds, card_odds, sample_worlds
 from gs2.guandan.agent.deals.reach import SoftPolicy, drawn_worlds, likely_worlds, supported
-from gs2.guandan.agent.evaluator import SHIPPED, Evaluator, load_evaluator, quick_file
+from gs2.guandan.agent.evaluator import Evaluator, load_evaluator, quick_file
 from gs2.guandan.agent.guandan_config import DealsConfig
 from gs2.guandan.beliefs.belief_network import DEFAULT, Beliefs, load_beliefs
 from gs2.guandan.beliefs.deal_network import DEALS, DealNetwork, load_deal_network

@@ -26,10 +26,10 @@ from gs2.guandan.agent.deals.reach import (
     replayed,
     supported,
 )
-from gs2.guandan.agent.evaluator import BlueprintEvaluator, evaluator_values
+from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.solving.deal_source import Deals, best_values, choose_worlds, opponents_of, renewed
-from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator, midgame
+from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.patience import amount
 
 TEMPERATURE = 0.1
@@ -259,9 +259,8 @@ def test_particles_survive_by_play_as_well_as_by_cards() -> None:
     assert seen
 
 
-@pytest.mark.parametrize("evaluator", [CountEvaluator(0.05), BlueprintEvaluator(CountBlueprint(0.05))])
-def test_an_opponent_declines_for_the_largest_q_of_its_next_decision(evaluator) -> None:
-    game, temperature = GuanDan(moves="canonical"), 0.1
+def test_an_opponent_declines_for_the_largest_q_of_its_next_decision() -> None:
+    evaluator, game, temperature = CountEvaluator(0.05), GuanDan(moves="canonical"), 0.1
     for state in midgame(amount(12, 6), np.random.default_rng(6), plies=50):
         state = np.atleast_1d(state)
         for seat in opponents_of(state):

@@ -18,13 +18,12 @@ from blueprint.protocol import Decisions
 from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.evaluator import (
     BATCH,
-    BlueprintEvaluator,
     NetworkEvaluator,
     evaluator_values,
     load_evaluator,
 )
 from gs2.guandan.agent.rollout import Rollouts
-from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator, midgame
+from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.patience import amount
 
 GAME = GuanDan(moves="canonical")
@@ -59,7 +58,7 @@ def slow_payoff(evaluator, state: np.ndarray, depth: int | None, player=None) ->
 
 @pytest.mark.parametrize("depth", [0, 1, 5, None])
 def test_lockstep_rollouts_equal_one_state_at_a_time_whoever_moves(depth: int | None) -> None:
-    evaluator, player = (BlueprintEvaluator(CountBlueprint(noise=noise)) for noise in (0.1, 3.0))
+    evaluator, player = (CountEvaluator(noise=noise) for noise in (0.1, 3.0))
     states = midgame(amount(40, 10), np.random.default_rng(7), plies=50)
     found = []
     for other in (None, player):
@@ -70,7 +69,7 @@ def test_lockstep_rollouts_equal_one_state_at_a_time_whoever_moves(depth: int | 
 
 
 def test_a_deadline_in_the_past_values_states_where_they_stand() -> None:
-    evaluator = BlueprintEvaluator(CountBlueprint())
+    evaluator = CountEvaluator()
     states = midgame(10, np.random.default_rng(1))
     rollouts = Rollouts(evaluator)
     got = rollouts.payoffs(states.copy(), None, time.perf_counter() - 1)
@@ -79,21 +78,12 @@ def test_a_deadline_in_the_past_values_states_where_they_stand() -> None:
 
 
 def test_batches_do_not_change_the_answer() -> None:
-    evaluator = BlueprintEvaluator(CountBlueprint(noise=0.1))
+    evaluator = CountEvaluator(noise=0.1)
     states = midgame(BATCH + 50, np.random.default_rng(2), plies=40)
     rollouts = Rollouts(evaluator)
     together = rollouts.payoffs(states.copy(), 4)
     apart = [rollouts.payoffs(part.copy(), 4) for part in np.array_split(states, 20)]
     assert np.allclose(together, np.concatenate(apart))
-
-
-def test_the_two_test_evaluators_agree() -> None:
-    states = midgame(60, np.random.default_rng(8), plies=25)
-    one, two = BlueprintEvaluator(CountBlueprint(noise=0.1)), CountEvaluator(noise=0.1)
-    moves = legal(states, canonical=True)
-    assert np.allclose(evaluator_values(one, states, moves), evaluator_values(two, states, moves))
-    rows, seats = np.arange(60), states["player"].astype(np.int64)
-    assert np.allclose(one.values(states, rows, seats), two.values(states, rows, seats))
 
 
 def test_the_network_is_asked_as_training_asks_it() -> None:

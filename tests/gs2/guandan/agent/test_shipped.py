@@ -16,10 +16,10 @@ from games.guandan.rounds.round import advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent, make_agent
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.decision import Decision
-from gs2.guandan.agent.evaluator import BlueprintEvaluator, load_quick, quick_file
+from gs2.guandan.agent.evaluator import load_quick, quick_file
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent_families import guandan_agent
-from tests.gs2.guandan.blueprints import CountBlueprint, random_choice
+from tests.gs2.guandan.blueprints import CountEvaluator, random_choice
 
 LITTLE = {"worlds": 6, "wave": 3, "depth": 2, "pool": 12}
 CONFIGS: dict[str, GuanDanConfig] = {
@@ -170,7 +170,7 @@ def test_one_that_another_network_taught_is_refused(tmp_path) -> None:
 
 
 def test_an_agent_without_a_network_takes_any_evaluator_for_its_rollouts() -> None:
-    evaluator, quick = (BlueprintEvaluator(CountBlueprint(noise=noise)) for noise in (0.0, 1.0))
+    evaluator, quick = (CountEvaluator(noise=noise) for noise in (0.0, 1.0))
     evaluator.quick = quick
     agent = Gs2Agent(evaluator, "fast", np.random.default_rng(0))
     assert agent.rollouts.player is quick

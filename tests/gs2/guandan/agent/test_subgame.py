@@ -19,9 +19,9 @@ from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.racing import candidate_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
-    Branches,
     Deals,
     DealSource,
+    branches,
     opponents_of,
     solve_deals,
     valued,
@@ -77,8 +77,7 @@ def test_moves_are_kept_by_type_and_the_pass_always() -> None:
     evaluator = CountEvaluator(noise=0.05)
     states = midgame(20, rng, plies=30)
     moves = legal(states, canonical=True)
-    branches = Branches(evaluator, 2, 10_000, time.perf_counter() + 60)
-    keep = branches(GuanDan(moves="canonical"), states, 0, moves)
+    keep = branches(evaluator, states, moves, 2, 10_000)
     q = evaluator_values(evaluator, states, moves)
     for i in range(len(moves)):
         rows = slice(moves.offsets[i], moves.offsets[i + 1])
@@ -86,9 +85,8 @@ def test_moves_are_kept_by_type_and_the_pass_always() -> None:
             of_kind = np.flatnonzero(moves[i]["type"] == kind)
             best = of_kind[np.argsort(-q[rows][of_kind], kind="stable")[:2]]
             assert set(np.flatnonzero(keep[rows] & (moves[i]["type"] == kind))) == set(best.tolist())
-    thin = Branches(evaluator, 2, 40, time.perf_counter() + 60)
-    fewer = thin(GuanDan(moves="canonical"), states, 0, moves)
-    assert thin.thinned == 1 and np.count_nonzero(fewer) < np.count_nonzero(keep)
+    fewer = branches(evaluator, states, moves, 2, 40)
+    assert np.count_nonzero(fewer) < np.count_nonzero(keep)
     assert np.all(np.add.reduceat(fewer.astype(int), moves.offsets[:-1]) >= 1)
     assert np.all(keep[moves.values["type"] == PASS])
 
