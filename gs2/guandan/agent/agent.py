@@ -23,14 +23,13 @@ from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.kernel.lazy import compile_at_once
-from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks, load_networks
 from gs2.guandan.agent.deals.determinize import Worlds, list_worlds
 from gs2.guandan.agent.deals.particles import Memories, RoundMemory
 from gs2.guandan.agent.decision import Decision, noted_faults
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
-from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
@@ -40,7 +39,7 @@ from gs2.guandan.agent.solving.deal_source import (
     solve_deals,
     valued,
 )
-from gs2.guandan.agent.solving.decision_game import Contest
+from gs2.guandan.agent.solving.decision_game import contested, solve_contest
 from gs2.guandan.beliefs.belief_network import Beliefs
 from gs2.guandan.beliefs.deal_network import DealNetwork
 
@@ -255,13 +254,12 @@ class Gs2Agent:
         self, progress: Decision, question: Question, comparison: MoveComparison, deadline: float
     ) -> None:
         """Choose among the moves that stood the comparison by the game of how everybody plays on."""
-        contest = Contest.of(question, comparison, self.config)
-        if contest is None:
+        if len(contested(comparison)) < 2:
             return
         if time.perf_counter() >= deadline:
             progress.notes.append("the time was up before anybody could play on otherwise: rollouts decide")
             return
-        found = contest.solve(self.rollouts, self.config, deadline)
+        found = solve_contest(question, comparison, self.rollouts, self.config, deadline)
         progress.solution = solution = replace(found, moves=progress.candidates[found.moves])
         progress.choice = int(solution.moves[np.argmax(solution.policy)])
         progress.stage = "subgame"

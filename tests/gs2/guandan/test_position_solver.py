@@ -15,8 +15,8 @@ from gs2.cli import main
 from gs2.commands.solving.solve import solve
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.explanation import explain_decision, move_text
+from gs2.guandan.agent.guandan_config import agent_preset
 from gs2.guandan.position_solver import example_positions, read_position, solve_position
 from tests.gs2.guandan.blueprints import CountEvaluator
 

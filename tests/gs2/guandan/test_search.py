@@ -9,10 +9,9 @@ import pytest
 
 from games.guandan.rounds.round import GuanDan, advance, legal
 from games.support.configuration import ConfigError
-from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
 from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values
-from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.guandan_config import PRESETS, GuanDanConfig, agent_preset
 from gs2.guandan.agent.racing import Evidence, Question, candidate_moves, compare_moves, posterior
 from gs2.guandan.agent.rollout import Rollouts
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame

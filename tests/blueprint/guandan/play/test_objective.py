@@ -23,10 +23,10 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS, RULING
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.agent_presets import PRESETS as AGENT_PRESETS
 from gs2.guandan.agent.evaluator import NetworkEvaluator, evaluator_worth
+from gs2.guandan.agent.guandan_config import PRESETS as AGENT_PRESETS
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent_families import check_agent, guandan_agent, load_batched_agent
+from gs2.guandan.agent_families import check_agent, guandan_agent
 from tests.blueprint.guandan.positions import FAST, TINY, random_states
 
 LEVELS = np.array(RESULTS, float)
@@ -192,8 +192,8 @@ def test_networks_are_named_with_how_they_play() -> None:
     for name in ("blueprint:objective=levels", "blueprint:tribute=value", "blueprint"):
         check_agent(name)
     assert len({guandan_agent(n).fingerprint() for n in ("blueprint", "blueprint:objective=levels")}) == 2
-    assert load_batched_agent("blueprint:objective=levels").objective == "levels"
-    assert hasattr(load_batched_agent("blueprint:tribute=value"), "cards")
+    assert guandan_agent("blueprint:objective=levels").load(np.random.default_rng()).objective == "levels"
+    assert hasattr(guandan_agent("blueprint:tribute=value").load(np.random.default_rng()), "cards")
     for wrong, named in (("blueprint:objective=chips", "objective"), ("blueprint:worlds=3", "worlds")):
         with pytest.raises(ConfigError, match=named):
             check_agent(wrong)

@@ -10,11 +10,10 @@ from blueprint.protocol import Decisions
 from games.game import GameError
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
 from gs2.guandan.agent.deals import dealing
 from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.decision import Decision
-from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.guandan_config import PRESETS, GuanDanConfig, agent_preset
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame, random_choice
 from tests.gs2.guandan.test_endgame import endgames
 from tests.patience import amount

@@ -14,10 +14,9 @@ from blueprint.protocol import PlayedMoves
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent, make_agent
-from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import load_quick, quick_file
-from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent_families import guandan_agent
 from tests.gs2.guandan.blueprints import CountEvaluator, random_choice
 

@@ -10,12 +10,12 @@ import pytest
 from games.guandan.cards import PASS
 from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.deals.particles import Memories, top_up
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.endgame import solve_endgame
 from gs2.guandan.agent.evaluator import evaluator_values
+from gs2.guandan.agent.guandan_config import agent_preset
 from gs2.guandan.agent.racing import candidate_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
