@@ -26,7 +26,7 @@ FIRST = "guandan"
 WINGS = {
     "guandan": {
         "agents": "gs2.guandan.agent_families:guandan_agent",
-        "contest": "gs2.guandan.contest:guandan_contest",
+        "contest": "gs2.guandan.contest:GuanDanContest",
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
         "terms": "gs2.commands.guandan.options:",
         "exploit": "gs2.guandan.best_responder:GuanDanHunt",

@@ -89,6 +89,8 @@ def test_a_ladder_of_any_game_is_printed_drawn_and_gone_on_with(tmp_path: Path) 
         assert said in result.stdout, result.output
     assert (tmp_path / "x.svg").stat().st_size > 10_000
     assert len(list((tmp_path / "run").glob("*.jsonl"))) == 3
+    ran(*words, "--pairs", "50", "--by", "elo", "--plot", tmp_path / "elo.svg")
+    assert (tmp_path / "elo.svg").stat().st_size > 10_000
     told = as_json("ladder", "kuhn_poker", *words[3:], "--pairs", "50")
     assert told["agents"] == ["cfr:50", "uniform", "cfr:2"] and told["points"][0]["mean"] > 0
     assert "it holds results with" in refused(*words, "--seed", "1")

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from games.game import Game, Infoset
     from games.infosets.factored import FactoredGame
     from gs2.search.config.search import SearchConfig
+    from gs2.search.public_source import PublicBlueprint
     from gs2.search.result import SampleSize, SearchResult
 
 __all__ = [
@@ -267,6 +268,7 @@ def solve(
                 "output holds a strategy of the whole game, which is not listed where histories are drawn or "
                 f"more than two seats play; got {output}; use --json for the infoset's"
             )
+        asked: Blueprint | PublicBlueprint
         if on_tree:
             asked, where = _public_blueprint(game, spec), " on the public tree"
         else:
@@ -329,7 +331,7 @@ def _is_public(config: SearchConfig) -> bool:
     return True
 
 
-def _public_blueprint(game: Game, spec: str) -> Blueprint:
+def _public_blueprint(game: Game, spec: str) -> PublicBlueprint:
     """Return a policy on the public tree, stored or computed now."""
     from cfr.public.policies.policy_file import is_public_policy, open_public_policy
     from gs2.policies.public_trees import computed_policy

@@ -28,7 +28,7 @@ from gs2.guandan.agent.deals.determinize import Worlds, list_worlds
 from gs2.guandan.agent.deals.particles import Memories, RoundMemory
 from gs2.guandan.agent.decision import Decision, noted_faults
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
-from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
@@ -40,8 +40,6 @@ from gs2.guandan.agent.solving.deal_source import (
     valued,
 )
 from gs2.guandan.agent.solving.decision_game import contested, solve_contest
-from gs2.guandan.beliefs.belief_network import Beliefs
-from gs2.guandan.beliefs.deal_network import DealNetwork
 
 __all__ = ["Gs2Agent", "make_agent"]
 
@@ -63,29 +61,23 @@ Situation = tuple[Array, Array | None, PlayedMoves | None]
 class Gs2Agent:
     """Plays GuanDan by a blueprint and search; one instance serves any number of rounds and seats.
 
-    evaluator: of the blueprint; its `quick` plays rollouts if it has one.
+    networks: the blueprint's evaluator, what plays rollouts, and what knows how likely deals are.
     config: a configuration or a preset's name.
-    beliefs: who is likely to hold which card; None deals the hidden cards uniformly. deals: how likely whole
-        deals are beside that; None takes them as they come.
     """
 
     follows = True
 
     def __init__(
         self,
-        evaluator: Evaluator,
+        networks: DealNetworks,
         config: GuanDanConfig | str = "standard",
         rng: np.random.Generator | None = None,
-        *,
-        beliefs: Beliefs | None = None,
-        deals: DealNetwork | None = None,
     ) -> None:
         self.config = agent_preset(config) if isinstance(config, str) else config
-        self.evaluator = evaluator
+        self.networks, self.evaluator = networks, networks.evaluator
         self.rng = np.random.default_rng() if rng is None else rng
-        self.beliefs, self.deals = beliefs, deals
         self._memories = Memories()
-        self.rollouts = Rollouts.of(self.evaluator, self.config)
+        self.rollouts = Rollouts.of(networks, self.config)
         self.name = f"gs2-{self.config.name}"
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
@@ -152,11 +144,11 @@ class Gs2Agent:
         few = {name: min(number, given[name]) for name, number in few.items() if name not in unread}
         small = self.config.replace(deadline=COMPILING, **few)
         rng = np.random.default_rng(0)
-        twin = Gs2Agent(self.evaluator, small, rng, beliefs=self.beliefs, deals=self.deals)
+        twin = Gs2Agent(self.networks, small, rng)
         if at is not None:
             return [twin.decide(at.copy()).stage]
         compile_at_once()
-        walker = Gs2Agent(self.evaluator, "blueprint", np.random.default_rng(0))
+        walker = Gs2Agent(self.networks, "blueprint", np.random.default_rng(0))
         state = deal(1, np.random.default_rng(0))
         asked = set()
         stages = []
@@ -290,9 +282,8 @@ class Gs2Agent:
 
     def _dealer(self, progress: Decision) -> Dealer:
         """Return what draws deals that the player to act considers possible."""
-        networks = DealNetworks(self.evaluator, self.beliefs, self.deals)
         rng = self._draws(progress.state)
-        return Dealer(progress.state, progress.moves, networks, self.config.deals, rng)
+        return Dealer(progress.state, progress.moves, self.networks, self.config.deals, rng)
 
     def _draws(self, state: Array) -> np.random.Generator:
         """Return what is drawn from at a decision: the agent's stream, or one of the infoset's own."""
@@ -366,5 +357,4 @@ def make_agent(
     rng: np.random.Generator | None = None,
 ) -> Gs2Agent:
     """Return the agent on the networks of a checkpoint (`load_networks`), by default the shipped one."""
-    found = load_networks(blueprint)
-    return Gs2Agent(found.evaluator, config, rng, beliefs=found.beliefs, deals=found.deals)
+    return Gs2Agent(load_networks(blueprint), config, rng)

@@ -22,6 +22,7 @@ from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, play_move, views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
+from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.evaluator import BATCH, Evaluator, evaluator_worth
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.styles import Styles
@@ -110,10 +111,10 @@ class Rollouts:
         self._offsets = np.empty(BATCH + 1, np.int64)
 
     @classmethod
-    def of(cls, evaluator: Evaluator, config: GuanDanConfig) -> Rollouts:
-        """Return rollouts by an evaluator, or by its quick one where the search has that play."""
+    def of(cls, networks: DealNetworks, config: GuanDanConfig) -> Rollouts:
+        """Return rollouts by the blueprint's evaluator, or by the quick one if the search has that play."""
         quick = config.plays_out and config.comparison.playing == "quick"
-        return cls(evaluator, getattr(evaluator, "quick", None) if quick else None)
+        return cls(networks.evaluator, networks.quick if quick else None)
 
     def payoffs(
         self,
@@ -136,7 +137,7 @@ class Rollouts:
                 break
             kept = [live[:0]]
             for decisions in self.due(states, live):
-                values = self.player.q(decisions)
+                values = self.player.advantages(decisions)
                 if styles is not None:
                     styles.lean(decisions, values)
                 play_best(decisions, values)

@@ -9,6 +9,7 @@ from blueprint.protocol import Decisions
 from games.guandan.cards import BOMB, PASS
 from games.guandan.combos import ORDER
 from games.guandan.rounds.round import advance, deal, legal
+from gs2.guandan.agent.deals.dealing import DealNetworks
 
 
 class CountEvaluator:
@@ -20,7 +21,7 @@ class CountEvaluator:
     def __init__(self, noise: float = 0.0) -> None:
         self.noise = noise
 
-    def q(self, decisions: Decisions) -> NDArray:
+    def advantages(self, decisions: Decisions) -> NDArray:
         a, each = decisions.actions, decisions.table.rows
         rows, seats = decisions.rows[each], decisions.seats[each]
         place = ORDER[decisions.states["level"][rows].astype(np.int64), a["rank"].astype(np.int64)]
@@ -37,7 +38,10 @@ class CountEvaluator:
         theirs = np.minimum(left[at, seats ^ 1], left[at, seats ^ 3])
         return 2.0 * np.tanh((theirs - mine) / 10.0)
 
-    views = values
+
+def counting(noise: float = 0.0) -> DealNetworks:
+    """Return what an agent needs: the evaluator above, and nothing that knows how likely deals are."""
+    return DealNetworks(CountEvaluator(noise))
 
 
 def random_choice(states: NDArray, rng: np.random.Generator) -> NDArray:

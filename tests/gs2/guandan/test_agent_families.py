@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError
+from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.quick_agents import RULE_AGENTS
 from blueprint.guandan.rules.rule_agents import GreedyAgent
@@ -21,7 +22,6 @@ from blueprint.protocol import Agent, AgentFault, Decisions, UnknownAgent
 from games.guandan.rounds.round import legal
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.evaluator import load_evaluator
 from gs2.guandan.agent.guandan_config import PRESETS
 from gs2.guandan.agent_families import (
     check_agent,
@@ -51,13 +51,13 @@ def loaded(name: str) -> Agent:
 
 
 def test_a_checkpoint_plays_the_move_it_scores_highest(checkpoints: list[str]) -> None:
-    agent, evaluator = loaded(checkpoints[0]), load_evaluator(checkpoints[0])
+    agent, evaluator = loaded(checkpoints[0]), load_inference(checkpoints[0])
     states = duplicate_deals(np.arange(60), 1)
     moves = legal(states, canonical=True)
     decisions = Decisions.of(states, moves)
     chosen = agent(decisions)
     for row in range(0, len(states), 6):
-        q = evaluator.q(decisions.span(row, row + 1))
+        q = evaluator.advantages(decisions.span(row, row + 1))
         assert q[chosen[row]] >= q.max() - 0.02 * np.ptp(q)  # batches of other sizes round otherwise
 
 

@@ -106,7 +106,7 @@ def best_values(
         q -= np.maximum.reduceat(q, table.offsets[:-1])[table.rows]
         soft = np.exp(q / temperature)
         mean = np.add.reduceat(soft * q, table.offsets[:-1]) / np.add.reduceat(soft, table.offsets[:-1])
-        out[rows] = evaluator.views(part, first, np.full(len(rows), seat, np.int64)) - mean
+        out[rows] = evaluator.values(part, first, np.full(len(rows), seat, np.int64)) - mean
     return out.clip(-3, 3)
 
 
@@ -127,7 +127,7 @@ def alternative_values(
         if config.subgame.alternative == "best":
             out[i] = best_values(evaluator, states, seat, config.deals.temperature)
         else:
-            out[i] = evaluator.views(states, np.arange(len(states)), np.full(len(states), seat, np.int64))
+            out[i] = evaluator.values(states, np.arange(len(states)), np.full(len(states), seat, np.int64))
     return out
 
 

@@ -28,7 +28,7 @@ from gs2.guandan.agent.deals.reach import (
 from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent.solving.deal_source import Deals, best_values, choose_worlds, opponents_of, renewed
-from tests.gs2.guandan.blueprints import CountEvaluator, midgame
+from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame
 from tests.patience import amount
 
 TEMPERATURE = 0.1
@@ -156,7 +156,7 @@ def test_an_agent_that_weighs_by_reach_searches_without_a_fault() -> None:
     config = agent_preset("rollout-fast").replace(
         replay=True, pool=12, worlds=6, wave=3, depth=2, gap=1.0, deadline=600.0
     )
-    agent = Gs2Agent(CountEvaluator(), config, np.random.default_rng(0))
+    agent = Gs2Agent(counting(), config, np.random.default_rng(0))
     searched = 0
     for seed, plies in enumerate((0, 8, 16, 24, 32, 40)):
         state, moves, _ = play(plies, seed)
@@ -259,7 +259,7 @@ def test_an_opponent_declines_for_the_largest_q_of_its_next_decision() -> None:
                 table = legal(at, canonical=True)
                 q = evaluator_values(evaluator, at, table).astype(float)
                 soft = np.exp((q - q.max()) / temperature)
-                value = evaluator.views(at, np.array([0]), np.array([seat]))[0]
+                value = evaluator.values(at, np.array([0]), np.array([seat]))[0]
                 expected = float(np.max(q - soft @ q / soft.sum() + value))
             else:
                 expected = float(game.returns(at)[0, seat])
@@ -268,8 +268,8 @@ def test_an_opponent_declines_for_the_largest_q_of_its_next_decision() -> None:
 
 
 def test_in_a_round_deals_weigh_what_the_play_of_the_others_says() -> None:
-    agent = Gs2Agent(CountEvaluator(), SMALL, np.random.default_rng(7))
-    base = Gs2Agent(CountEvaluator(), "blueprint", np.random.default_rng(7))
+    agent = Gs2Agent(counting(), SMALL, np.random.default_rng(7))
+    base = Gs2Agent(counting(), "blueprint", np.random.default_rng(7))
     state, seats, made = deal(1, np.random.default_rng(8)), [], []
     solved = dropped = 0
     while state["player"][0] >= 0 and solved < 4:
@@ -297,7 +297,7 @@ def test_with_many_cards_out_the_blueprint_plays() -> None:
     state = np.atleast_1d(midgame(1, np.random.default_rng(9), plies=12, least=4)[0])
     others = int(np.delete(state["left"][0], int(state["player"][0])).sum())
     for most, stage in ((others - 1, "blueprint"), (others, "subgame")):
-        agent = Gs2Agent(CountEvaluator(), SMALL.replace(most_cards=most), np.random.default_rng(1))
+        agent = Gs2Agent(counting(), SMALL.replace(most_cards=most), np.random.default_rng(1))
         assert agent.decide(state).stage == stage
 
 

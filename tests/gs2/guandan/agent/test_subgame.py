@@ -26,7 +26,7 @@ from gs2.guandan.agent.solving.deal_source import (
     solve_deals,
     valued,
 )
-from tests.gs2.guandan.blueprints import CountEvaluator, midgame
+from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame
 from tests.gs2.guandan.test_endgame import endgames
 from tests.patience import amount
 
@@ -149,8 +149,8 @@ def test_topping_up_takes_the_most_different() -> None:
 
 def test_nested_search_keeps_deals_from_one_decision_to_the_next() -> None:
     rng = np.random.default_rng(10)
-    agent = Gs2Agent(CountEvaluator(noise=0.05), PAPER.replace(k=8), rng)
-    base = Gs2Agent(CountEvaluator(noise=0.05), "blueprint", rng)
+    agent = Gs2Agent(counting(noise=0.05), PAPER.replace(k=8), rng)
+    base = Gs2Agent(counting(noise=0.05), "blueprint", rng)
     state = np.atleast_1d(midgame(1, rng, plies=30)[0])
     shared = 0
     before: set[bytes] = set()
