@@ -29,10 +29,9 @@ __all__ = [
     "SUFFIX",
     "AgentName",
     "NamedAgent",
-    "Namer",
-    "agent_named",
     "made_agent",
     "named_object",
+    "no_agent",
     "parse_name",
     "source_of",
 ]
@@ -116,23 +115,12 @@ class NamedAgent:
         return self.together == MANY
 
 
-Namer = Callable[[AgentName], NamedAgent | None]
-"""Knows some names: raises what is wrong with one of these, and returns None for any other."""
-
-
-def agent_named(game: str, name: AgentName, namers: Sequence[Namer], names: Sequence[str]) -> NamedAgent:
-    """Return the agent of a game, of the first that knows its name.
-
-    names: that stand for themselves, for messages. Raises UnknownAgent with near matches if none knows it.
-    """
-    for namer in namers if name.search is None else ():
-        found = namer(name)
-        if found is not None:
-            return found
+def no_agent(game: str, name: AgentName, names: Sequence[str]) -> UnknownAgent:
+    """Return the error that no agent of a game is called so, with near matches. names: of those there are."""
     text = name.text if name.search is None else f"{name.text}+{name.search}"
     names = (*names, *entry_points_of(GROUP))
     hint = near(text.lower(), names, f"one of {', '.join(names)}")
-    raise UnknownAgent(
+    return UnknownAgent(
         f"no agent of {game} is called {text!r}; {hint}, or the path of a .safetensors checkpoint, or "
         "your own as FILE.py:NAME"
     )

@@ -26,9 +26,9 @@ FIRST = "guandan"
 WINGS = {
     "guandan": {
         "agents": "gs2.guandan.agent_families:guandan_agent",
-        "contest": "gs2.guandan.contest:guandan_contest",
+        "contest": "gs2.guandan.contest:GuanDanContest",
         "solve": "gs2.commands.solving.guandan_solve:SOLVING",
-        "terms": "gs2.commands.guandan.match_terms:",
+        "terms": "gs2.commands.guandan.options:",
         "exploit": "gs2.guandan.best_responder:GuanDanHunt",
         "training": "gs2.commands.guandan.train_guandan:GUANDAN",
         "environment": "games.guandan.views.features:ROWS",
@@ -57,8 +57,12 @@ OWN_COMMANDS = {
         "guandan",
         "Replay records of GuanDan; grow, distil and teach networks.",
     ),
-    "serve": ("gs2.commands.guandan", "serve", "Serve GuanDan tables to clients over WebSockets."),
-    "play": ("gs2.commands.guandan", "play", "Play on a GuanDan server with agents of gs2, or yourself."),
+    "serve": ("gs2.commands.guandan.serving", "serve", "Serve GuanDan tables to clients over WebSockets."),
+    "play": (
+        "gs2.commands.guandan.playing",
+        "play",
+        "Play on a GuanDan server with agents of gs2, or yourself.",
+    ),
 }
 """Commands of one game alone, by name: module, attribute, and the line that `gs2 --help` shows for it."""
 

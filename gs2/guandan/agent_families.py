@@ -10,24 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blueprint.agent_name import (
-    AgentName,
-    NamedAgent,
-    Namer,
-    agent_named,
-    made_agent,
-    named_object,
-    source_of,
-)
+from blueprint.agent_name import AgentName, NamedAgent, made_agent, named_object, no_agent, source_of
 from blueprint.checkpoint import read_checkpoint
-from blueprint.guandan.play.quick_agents import QUICK, QUICK_NAMES, check_file, digest, network_path
+from blueprint.guandan.play.quick_agents import QUICK_NAMES, check_file, digest, network_path, quick_agent
 from blueprint.protocol import Agent, AgentFault, UnknownAgent, agent_of
 from gs2.play.agent_names import parse_agent
 
 if TYPE_CHECKING:
     from gs2.guandan.agent.guandan_config import GuanDanConfig
 
-__all__ = ["check_agent", "guandan_agent", "load_batched_agent"]
+__all__ = ["check_agent", "guandan_agent"]
 
 SEARCHING = re.compile(r"gs2(-(?P<preset>.*))?|(?P<rollout>rollout(-.*)?)", re.S)
 NAMES = (
@@ -49,7 +41,13 @@ def guandan_agent(text: str) -> NamedAgent:
     Raises UnknownAgent with near matches if no agent has the name, or its file does not exist or cannot be
     loaded; ConfigError for a field or value that does not exist.
     """
-    return agent_named("guandan", parse_agent(text), NAMERS, NAMES)
+    name = parse_agent(text)
+    found = None
+    if name.search is None:
+        found = quick_agent(name) or _searching_agent(name) or _own_agent(name)
+    if found is None:
+        raise no_agent("guandan", name, NAMES)
+    return found
 
 
 def check_agent(text: str) -> None:
@@ -65,15 +63,6 @@ def check_agent(text: str) -> None:
             raise UnknownAgent(f"agent {text!r}: its network must play GuanDan; it plays {trained}")
 
 
-def load_batched_agent(name: str, rng: np.random.Generator | None = None) -> Agent:
-    """Return a new agent, by a name as of `guandan_agent`.
-
-    rng: what an agent that draws draws from; without it, from the operating system's entropy.
-    Raises what `guandan_agent` raises, and CheckpointError if a checkpoint cannot be used.
-    """
-    return guandan_agent(name).load(np.random.default_rng() if rng is None else rng)
-
-
 def _searching_agent(name: AgentName) -> NamedAgent | None:
     """Return search on top of a network: `gs2`, `gs2-PRESET`, `rollout`, `rollout-fast`, `rollout-deep`.
 
@@ -83,7 +72,7 @@ def _searching_agent(name: AgentName) -> NamedAgent | None:
     words = None if name.own else SEARCHING.fullmatch(name.name)
     if words is None:
         return None
-    from gs2.guandan.agent.agent_presets import PRESETS
+    from gs2.guandan.agent.guandan_config import PRESETS
     from gs2.parts import configured
 
     preset = words["preset"] or words["rollout"] or "standard"
@@ -143,10 +132,6 @@ def _own_agent(name: AgentName) -> NamedAgent | None:
         return digest(name.text.encode(), source.read_bytes())
 
     return NamedAgent(load, fingerprint, SOME)
-
-
-NAMERS: tuple[Namer, ...] = (*QUICK, _searching_agent, _own_agent)
-"""What knows the agents; the first that takes a name has it."""
 
 
 def _as_written(name: AgentName, config: GuanDanConfig) -> dict[str, Any]:

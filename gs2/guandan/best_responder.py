@@ -34,8 +34,7 @@ from games.support.work.where import where_of
 from gs2.guandan.agent_families import check_agent, guandan_agent
 from gs2.play.agent_names import parse_agent
 from gs2.play.arena import Meeting, MeetingResult, play_match
-from gs2.play.exploit.bounds import LowerBound
-from gs2.play.exploit.measure import ExploitReport, Hunt
+from gs2.play.exploit.measure import ExploitReport, Hunt, LowerBound
 from gs2.play.game_pairs import PlayedGames
 
 __all__ = ["RESPONDER", "GuanDanHunt", "model_of", "searching_responder"]

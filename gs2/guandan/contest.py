@@ -31,7 +31,7 @@ from gs2.guandan.agent_families import check_agent, guandan_agent
 from gs2.play.contests import PAIRS, GameContest, Meeting
 from gs2.play.game_pairs import Pace, PlayedGames
 
-__all__ = ["GuanDanContest", "Terms", "guandan_contest"]
+__all__ = ["GuanDanContest", "Terms"]
 
 SLOW_PAIRS = 100
 """Deals by default where an agent searches."""
@@ -60,11 +60,6 @@ class Terms(Configuration):
         as_rules(self.rules)
 
 
-def guandan_contest(terms: Mapping[str, Any]) -> GuanDanContest:
-    """Return GuanDan's contest. Raises ConfigError or GameError for terms that it does not have."""
-    return GuanDanContest(Terms().replace(**terms))
-
-
 class _Timed:
     """An agent with the time that its decisions take."""
 
@@ -87,13 +82,14 @@ class GuanDanContest(GameContest):
     spread = True
     shipped = "blueprint"
 
-    def __init__(self, terms: Terms) -> None:
-        self._how = terms
-        kept = ("whole", "rules") if terms.whole else ("whole", "level", "tribute")
-        super().__init__(GuanDan(), {name: getattr(terms, name) for name in kept})
-        if terms.whole:
+    def __init__(self, terms: Mapping[str, Any]) -> None:
+        """Take what was chosen of `Terms`. Raises ConfigError or GameError for what there is not."""
+        how = self._how = Terms().replace(**terms)
+        kept = ("whole", "rules") if how.whole else ("whole", "level", "tribute")
+        super().__init__(GuanDan(), {name: getattr(how, name) for name in kept})
+        if how.whole:
             self.payoff_range = (-1.0, 1.0)
-        self.unit = "whole games won less lost" if terms.whole else "levels a round"
+        self.unit = "whole games won less lost" if how.whole else "levels a round"
         self._scratch = Scratch()
 
     def check(self, name: str, seed: int) -> None:

@@ -28,7 +28,7 @@ from games.support.bootstrap import bootstrap_intervals
 from gs2.commands.common import COUNT, SEED
 from gs2.commands.groups import run_alone
 from gs2.guandan.agent.deals.dealing import load_networks
-from gs2.guandan.agent_families import load_batched_agent
+from gs2.guandan.agent_families import guandan_agent
 from gs2.guandan.review.judging import Judge, Judgement, choices_of
 from gs2.guandan.review.match_review import REVIEW_PRESETS
 from gs2.guandan.review.recorded_rounds import RecordedRound
@@ -142,7 +142,8 @@ def review_accuracy(agent: str, deals: int, preset: str, changes: tuple[str, ...
     config = REVIEW_PRESETS[preset].replace(**{field: json.loads(value) for field, _, value in pairs})
     rng = np.random.default_rng(seed)
     dealt = duplicate_deals(np.arange(deals), seed)
-    rounds, lost = played_rounds(load_batched_agent(agent, rng), load_batched_agent("blueprint"), dealt)
+    agents = guandan_agent(agent).load(rng), guandan_agent("blueprint").load(rng)
+    rounds, lost = played_rounds(*agents, dealt)
     torch.set_num_threads(1)
     began = time.perf_counter()
     found, told = reviewed_losses(rounds, Judge(load_networks(), config))

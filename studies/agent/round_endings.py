@@ -22,7 +22,7 @@ from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_interval
 from gs2.commands.common import COUNT, SEED
 from gs2.commands.groups import run_alone
-from gs2.guandan.agent_families import load_batched_agent
+from gs2.guandan.agent_families import guandan_agent
 
 __all__ = ["endings", "gains", "round_endings"]
 
@@ -84,11 +84,11 @@ def gains(agent: Agent, network: Agent, states: Array) -> tuple[NDArray[np.float
 @click.option("--seed", type=SEED, default=0, show_default=True)
 def round_endings(agents: tuple[str, ...], rounds: int, cards: int, seed: int) -> None:
     """Play the ends of rounds on with each of AGENTS, and compare each with the first."""
-    network = load_batched_agent("blueprint")
+    network = guandan_agent("blueprint").load(np.random.default_rng(seed))
     states = endings(network, duplicate_deals(np.arange(rounds), seed), cards)
     first: NDArray[np.float64] | None = None
     for name in agents:
-        agent = load_batched_agent(name, np.random.default_rng(seed))
+        agent = guandan_agent(name).load(np.random.default_rng(seed))
         gain, seconds = gains(agent, network, states)
         first = gain if first is None else first
         told = []

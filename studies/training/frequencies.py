@@ -20,7 +20,7 @@ __all__ = ["count_results", "frequencies"]
 def count_results(agent: str, matches: int, seed: int) -> NDArray[np.int64]:
     """Return how often a round ended with 3, 2, 1, -1, -2, -3 for the team that won the one before, [3, 6].
 
-    Rows: it had won by 1, 2 or 3 levels. agent: a name for `load_batched_agent`; tribute is paid by rule, or
+    Rows: it had won by 1, 2 or 3 levels. agent: a name for `guandan_agent`; tribute is paid by rule, or
     by the agent's `cards`.
     """
     from blueprint.guandan.play.deals import card_choice
@@ -28,10 +28,10 @@ def count_results(agent: str, matches: int, seed: int) -> NDArray[np.int64]:
     from games.guandan.matches.lockstep import Matches
     from games.guandan.rounds.round import GuanDan
     from games.guandan.rounds.state import NOBODY
-    from gs2.guandan.agent_families import load_batched_agent
+    from gs2.guandan.agent_families import guandan_agent
 
     rng = np.random.default_rng(seed)
-    player = load_batched_agent(agent, rng)
+    player = guandan_agent(agent).load(rng)
     cards = getattr(player, "cards", None) or card_choice
     running = Matches(rng.integers(0, 2**63, matches).astype(np.uint64))
     count, scratch = np.zeros((3, 6), np.int64), Scratch()

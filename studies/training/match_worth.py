@@ -61,7 +61,7 @@ def match_situations(n: int, seed: int, *, most: int = 400) -> NDArray[np.void]:
 def play_worth(
     a: str, b: str, rounds: int, seed: int, *, at_once: int = 512, apart: float = 0.0
 ) -> MatchWorth:
-    """Return what agent a gains over agent b in rounds of matches; names for `load_batched_agent`.
+    """Return what agent a gains over agent b in rounds of matches; names for `guandan_agent`.
 
     apart: play only rounds whose results are worth so much else than their levels, root mean square.
     Raises ValueError where fewer than two of those drawn are that far apart.
@@ -69,10 +69,10 @@ def play_worth(
     from blueprint.guandan.objective import match_chances
     from blueprint.guandan.play.duplicate import play_duplicate
     from blueprint.guandan.play.selfplay import Scratch
-    from gs2.guandan.agent_families import load_batched_agent
+    from gs2.guandan.agent_families import guandan_agent
 
     rng = np.random.default_rng(seed)
-    agents = load_batched_agent(a, rng), load_batched_agent(b, rng)
+    agents = guandan_agent(a).load(rng), guandan_agent(b).load(rng)
     chances, scratch = match_chances(), Scratch()
     situations = match_situations(rounds if apart == 0 else 20 * rounds, seed)
     if apart:

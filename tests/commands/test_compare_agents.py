@@ -22,13 +22,31 @@ from tests.patience import PATIENCE
 ONE = ("--processes", "1")
 
 
-def test_a_match_says_who_is_stronger_and_by_how_much() -> None:
-    result = ran("match", "greedy", "random", "--pairs", "100", *ONE)
-    for words in (
-        *("greedy against random", "levels a round", "games won", "+3 / +2 / +1", "a second"),
-        *("greedy is the stronger one", "100 pairs of games on the same chance"),
-    ):
-        assert words in result.stdout
+@pytest.mark.parametrize(
+    ("words", "unit"),
+    [(("greedy", "random", *ONE), "levels a round"), (("kuhn_poker", "cfr:50", "uniform"), "payoff a game")],
+    ids=str,
+)
+def test_a_match_says_who_is_stronger_and_by_how_much_and_goes_on_from_its_output(
+    words: tuple[str, ...], unit: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "m.jsonl"
+    command = ("match", *words, "-o", str(file))
+    result = ran(*command, "--pairs", "300")
+    stronger = "cfr:50" if "cfr:50" in words else "greedy"
+    for said in (unit, "games won", "a second", "of memory at most", f"{stronger} is the stronger one"):
+        assert said in result.stdout
+    assert "300 pairs of games on the same chance" in result.stdout
+    assert len(file.read_text().splitlines()) == 301
+    found = as_json(*command, "--pairs", "304")
+    assert (found["pairs"], found["complete"]) == (304, True) and sum(found["decisions"]) < 1000
+    assert found["low"] <= found["net"] <= found["high"] and found["low"] > 0
+    assert found["won"]["low"] <= found["won"]["mean"] <= found["won"]["high"]
+    if unit == "levels a round":
+        told = ("game", "whole", "level", "tribute")
+        assert [found[name] for name in told] == ["guandan(moves=full)", False, None, 0.5]
+        assert "+3 / +2 / +1" in result.stdout
+    assert "it holds results with" in refused(*command, "--seed", "1")
 
 
 @pytest.mark.parametrize("words", [("--pairs", "1"), ("--whole", "--pairs", "1")])
@@ -50,18 +68,6 @@ def test_a_verdict_names_the_stronger_one_or_says_why_it_is_open() -> None:
             assert said == "No winner yet: the interval contains 0. Raise --pairs to narrow it."
         else:
             assert said == f"{'a' if low > 0 else 'b'} is the stronger one."
-
-
-def test_json_holds_what_the_table_shows_and_a_match_resumes_from_its_output(tmp_path: Path) -> None:
-    words = ("match", "random", "greedy", "--json", *ONE, "-o", tmp_path / "m.jsonl")
-    first = json.loads(gs2(*words, "--pairs", "8").stdout)
-    result = json.loads(gs2(*words, "--pairs", "12").stdout)
-    assert result["decisions"][0] < first["decisions"][0]
-    assert (result["game"], result["pairs"], result["complete"]) == ("guandan(moves=full)", 12, True)
-    assert (result["whole"], result["level"], result["tribute"]) == (False, None, 0.5)
-    assert result["low"] <= result["net"] <= result["high"] < 0
-    assert result["won"]["low"] <= result["won"]["mean"] <= result["won"]["high"] < 0.5
-    assert "with seed" in refused(*words, "--pairs", "8", "--seed", "1")
 
 
 @pytest.mark.parametrize(
@@ -93,14 +99,6 @@ def test_a_ladder_of_whole_games_has_what_their_match_has(monkeypatch: pytest.Mo
     )
     assert rated["net"][0][1] == met["net"] == 1
     assert "--rules needs whole games" in refused("ladder", "strong", "random", "--rules", "njupt")
-
-
-def test_ones_own_agent_is_named_by_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "own.py"
-    path.write_text("class Weakest:\n    def act(self, observation):\n        return 0\n")
-    found = as_json("match", f"{path}:Weakest", "random", "--pairs", "4", *ONE)
-    assert found["complete"] and found["pairs"] == 4 and found["a"] == f"{path}:Weakest"
-    assert "must define Strongest" in refused("match", f"{path}:Strongest", "random", *ONE)
 
 
 def test_an_interrupted_match_keeps_its_deals_and_goes_on(tmp_path: Path) -> None:

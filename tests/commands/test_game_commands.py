@@ -48,20 +48,6 @@ def test_training_goes_on_where_it_stopped(trained: Path) -> None:
     assert "must be a network for leduc_poker" in other
 
 
-def test_a_match_prints_what_it_came_to_and_goes_on(tmp_path: Path) -> None:
-    file = tmp_path / "match.jsonl"
-    words = ("match", "--game", "kuhn_poker", "cfr:50", "uniform", "-o", str(file))
-    result = gs2(*words, "--pairs", "300")
-    for said in ("payoff a game", "decisions", "a second", "of memory at most", "cfr:50 is the stronger one"):
-        assert said in result.stdout, result.output
-    assert len(file.read_text().splitlines()) == 301
-    few = gs2("match", "--game", "kuhn_poker", "cfr:50", "uniform", "--pairs", "1", "--seed", "1")
-    assert "No winner yet: a verdict takes 100, and there are 1. Raise --pairs." in few.stdout
-    more = as_json(*words, "--pairs", "310")
-    assert more["pairs"] == 310 and sum(more["decisions"]) < 200
-    assert "it holds results with" in refused(*words, "--seed", "1")
-
-
 def test_a_match_keeps_its_rounds_and_they_are_replayed(tmp_path: Path) -> None:
     file = tmp_path / "rounds.jsonl"
     words = ("match", "leduc_poker", "cfr:10", "uniform", "--pairs", "3", "--records", str(file))
@@ -103,6 +89,8 @@ def test_a_ladder_of_any_game_is_printed_drawn_and_gone_on_with(tmp_path: Path) 
         assert said in result.stdout, result.output
     assert (tmp_path / "x.svg").stat().st_size > 10_000
     assert len(list((tmp_path / "run").glob("*.jsonl"))) == 3
+    ran(*words, "--pairs", "50", "--by", "elo", "--plot", tmp_path / "elo.svg")
+    assert (tmp_path / "elo.svg").stat().st_size > 10_000
     told = as_json("ladder", "kuhn_poker", *words[3:], "--pairs", "50")
     assert told["agents"] == ["cfr:50", "uniform", "cfr:2"] and told["points"][0]["mean"] > 0
     assert "it holds results with" in refused(*words, "--seed", "1")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gs2.guandan.agent.agent_presets import agent_preset
+from gs2.guandan.agent.guandan_config import agent_preset
 from tests.docs.notebooks import NOTEBOOKS, executed, printed, same_but_for_rounding
 
 TOLERANCE = 0.02

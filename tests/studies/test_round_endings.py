@@ -6,13 +6,13 @@ import numpy as np
 from click.testing import CliRunner
 
 from blueprint.guandan.play.duplicate import duplicate_deals
-from gs2.guandan.agent_families import load_batched_agent
+from gs2.guandan.agent_families import guandan_agent
 from studies.agent.round_endings import endings, gains, round_endings
 from tests.patience import amount
 
 
 def test_an_agent_gains_nothing_over_itself_and_loses_as_a_worse_one() -> None:
-    greedy, strong = (load_batched_agent(name) for name in ("greedy", "strong"))
+    greedy, strong = (guandan_agent(name).load(np.random.default_rng(0)) for name in ("greedy", "strong"))
     states = endings(strong, duplicate_deals(np.arange(amount(200, 60)), 1), 24)
     assert states["left"].sum(axis=1).max() <= 24
     assert np.count_nonzero(states["left"], axis=1).min() >= 3

@@ -18,7 +18,7 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.protocol import Decisions
 from games.guandan.notation import action_text
 from games.guandan.rounds.round import advance, legal
-from gs2.guandan.agent_families import load_batched_agent
+from gs2.guandan.agent_families import guandan_agent
 from tests.unchanged.checkout import PAPER, ROLLOUT
 
 __all__ = ["GROUPS", "Group", "Outcome", "ask_agents", "play_group"]
@@ -78,7 +78,7 @@ def play_group(group: Group, recorded: tuple[int, ...] | None = None) -> Outcome
     rng = np.random.default_rng(group.seed)
     states = deal_rounds(group.rounds, rng, tribute=0.5)
     agents = [
-        load_batched_agent(name, np.random.default_rng([group.seed, k])) for k, name in enumerate(group.sides)
+        guandan_agent(name).load(np.random.default_rng([group.seed, k])) for k, name in enumerate(group.sides)
     ]
     choices: list[int] = []
     counted: Counter[str] = Counter()

@@ -13,7 +13,7 @@ from experiments.guandan.simulate import simulate_matches
 from games.guandan.matches.lockstep import Matches
 from games.guandan.matches.match import Match
 from games.guandan.rounds.round import legal
-from gs2.guandan.agent_families import load_batched_agent
+from gs2.guandan.agent_families import guandan_agent
 from tests.games.guandan.matches.old_lines import event_line, header_line
 from tests.unchanged.decisions import ask_agents
 
@@ -42,7 +42,7 @@ def match_digests(quick: bool) -> dict[str, str]:
 def _lockstep(names: tuple[str, str], number: int, seed: int) -> str:
     """Return a digest of matches between two agents in lockstep; a network chooses its own tribute."""
     matches = Matches(np.random.default_rng(seed).integers(0, 2**63, number).astype(np.uint64))
-    agents = [load_batched_agent(name, np.random.default_rng([seed, k])) for k, name in enumerate(names)]
+    agents = [guandan_agent(name).load(np.random.default_rng([seed, k])) for k, name in enumerate(names)]
     cards = [
         NetworkTribute(load_inference(None, critic=False)) if name == "blueprint" else card_choice
         for name in names
@@ -76,7 +76,7 @@ def _records(number: int) -> str:
     for seed in range(number):
         match = Match(seed)
         rng = np.random.default_rng([31, seed])
-        agents = [load_batched_agent(name, np.random.default_rng(0)) for name in ("strong", "mincomb")]
+        agents = [guandan_agent(name).load(np.random.default_rng(0)) for name in ("strong", "mincomb")]
         while not match.over:
             due = match.pending()[0]
             if due.stage != "play":

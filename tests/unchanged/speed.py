@@ -76,9 +76,9 @@ def _self_play(rounds: int) -> Callable[[], Any]:
 
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
-    from gs2.guandan.agent_families import load_batched_agent
+    from gs2.guandan.agent_families import guandan_agent
 
-    agent, scratch = load_batched_agent("blueprint", np.random.default_rng(0)), Scratch()
+    agent, scratch = guandan_agent("blueprint").load(np.random.default_rng(0)), Scratch()
     return lambda: play_rounds(deal_rounds(rounds, np.random.default_rng(0)), [agent], scratch)
 
 
@@ -88,10 +88,10 @@ def _agent(name: str, rounds: int) -> Callable[[], Any]:
 
     from blueprint.guandan.play.deals import deal_rounds
     from games.guandan.rounds.round import advance
-    from gs2.guandan.agent_families import load_batched_agent
+    from gs2.guandan.agent_families import guandan_agent
 
     def work() -> None:
-        agent = load_batched_agent(name, np.random.default_rng(0))
+        agent = guandan_agent(name).load(np.random.default_rng(0))
         for seed in range(rounds):
             state = deal_rounds(1, np.random.default_rng(seed))
             while state["player"][0] >= 0:

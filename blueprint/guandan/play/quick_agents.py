@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blueprint.agent_name import NETWORK, SUFFIX, AgentName, NamedAgent, Namer, agent_named, parse_name
+from blueprint.agent_name import NETWORK, SUFFIX, AgentName, NamedAgent, no_agent, parse_name
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
@@ -20,7 +20,15 @@ from blueprint.guandan.rules.split_agents import MinCombinationAgent, Personalit
 from blueprint.protocol import Agent, UnknownAgent
 from games.support.spec import field_types, read_settings
 
-__all__ = ["QUICK", "QUICK_NAMES", "RULE_AGENTS", "check_file", "digest", "load_quick_agent", "network_path"]
+__all__ = [
+    "QUICK_NAMES",
+    "RULE_AGENTS",
+    "check_file",
+    "digest",
+    "load_quick_agent",
+    "network_path",
+    "quick_agent",
+]
 
 
 RULE_AGENTS: dict[str, Callable[[np.random.Generator], Agent]] = {
@@ -33,16 +41,19 @@ RULE_AGENTS: dict[str, Callable[[np.random.Generator], Agent]] = {
     "strong": lambda rng: StrongAgent(),
 }
 """Makes each rule agent; what an agent that draws draws from is given, and only `random` draws."""
+QUICK_NAMES = (*RULE_AGENTS, "blueprint")
 
 
-def _rule_agent(name: AgentName) -> NamedAgent | None:
-    """Return an agent that follows a rule, told by its name alone."""
+def quick_agent(name: AgentName) -> NamedAgent | None:
+    """Return the agent of a name that answers at once; None for any other.
+
+    A rule, by its name alone; or a network's best move: `blueprint:objective=levels,tribute=value@PATH`, or a
+    checkpoint. Raises UnknownAgent for a file that does not exist, ConfigError for a field or value that does
+    not.
+    """
     rule = RULE_AGENTS.get(name.text)
-    return None if rule is None else NamedAgent(rule, lambda: name.text)
-
-
-def _network_agent(name: AgentName) -> NamedAgent | None:
-    """Return a network's best move; `blueprint:objective=levels,tribute=value@PATH`, or a checkpoint."""
+    if rule is not None:
+        return NamedAgent(rule, lambda: name.text)
     if name.name == name.text:
         known = name.name in ("blueprint", NETWORK) or str(name.file).endswith(SUFFIX)
     else:
@@ -59,11 +70,6 @@ def _network_agent(name: AgentName) -> NamedAgent | None:
     )
 
 
-QUICK: tuple[Namer, ...] = (_rule_agent, _network_agent)
-"""What knows the agents that answer at once."""
-QUICK_NAMES = (*RULE_AGENTS, "blueprint")
-
-
 def load_quick_agent(name: str, rng: np.random.Generator) -> Agent:
     """Return the agent of a name that answers at once.
 
@@ -71,7 +77,11 @@ def load_quick_agent(name: str, rng: np.random.Generator) -> Agent:
     Raises UnknownAgent with near matches if there is none, ConfigError for a field or value that does not
     exist, CheckpointError if a checkpoint cannot be used.
     """
-    return agent_named("guandan", parse_name(name), QUICK, QUICK_NAMES).load(rng)
+    parsed = parse_name(name)
+    found = quick_agent(parsed)
+    if found is None:
+        raise no_agent("guandan", parsed, QUICK_NAMES)
+    return found.load(rng)
 
 
 def check_file(name: AgentName) -> None:

@@ -114,7 +114,7 @@ def measure_agent(
     from blueprint.guandan.play.selfplay import PastMoves
     from games.guandan.rounds.round import advance, deal
     from gs2.guandan.agent.agent import make_agent
-    from gs2.guandan.agent.agent_presets import agent_preset
+    from gs2.guandan.agent.guandan_config import agent_preset
 
     chosen = [(name, agent_preset(name)) for name in presets or SHOWN]
     torch.set_num_threads(1)

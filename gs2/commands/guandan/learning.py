@@ -19,7 +19,6 @@ from blueprint.guandan.training.distilling import SMALL, DistilConfig, distil, s
 from games.support.spec import field_types, read_settings
 from gs2.commands.common import COUNT, NEW_FILE, POSITIVE, SEED, held_checkpoint, held_new, print_json
 from gs2.guandan.agent.agent import make_agent
-from gs2.guandan.agent.evaluator import load_evaluator
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.beliefs.belief_network import load_beliefs, save_beliefs
 from gs2.guandan.beliefs.deal_network import save_deal_network
@@ -235,7 +234,7 @@ def train_belief_network(
 ) -> None:
     """Train the belief network over hidden cards on the self-play of CHECKPOINT."""
     held_checkpoint(output)
-    evaluator = load_evaluator(checkpoint, critic=False)
+    evaluator = load_inference(checkpoint, critic=False)
     config = BeliefConfig(rounds=rounds, passes=passes)
     network, score = train_beliefs(evaluator, np.random.default_rng(seed), config, progress=_said(as_json))
     save_beliefs(output, network, {"blueprint": evaluator.name, "score": score})
@@ -261,7 +260,7 @@ def train_deal_network(
 ) -> None:
     """Train the network that weighs whole deals on the self-play of CHECKPOINT."""
     held_checkpoint(output)
-    evaluator = load_evaluator(checkpoint, critic=False)
+    evaluator = load_inference(checkpoint, critic=False)
     config = DealConfig(rounds=rounds, passes=passes)
     rng = np.random.default_rng(seed)
     network, score = train_deals(evaluator, load_beliefs(beliefs), rng, config, progress=_said(as_json))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from games.game import Game, Infoset
     from games.infosets.factored import FactoredGame
     from gs2.search.config.search import SearchConfig
-    from gs2.search.context import SearchOptions
+    from gs2.search.public_source import PublicBlueprint
     from gs2.search.result import SampleSize, SearchResult
 
 __all__ = [
@@ -246,7 +246,7 @@ def solve(
     from gs2.play.search_agent import named_search
     from gs2.policies.public_trees import is_computed_there
     from gs2.search.context import MAX_LISTED, SearchOptions
-    from gs2.search.explain import listed_context
+    from gs2.search.explain import listed_context, solve_infoset
 
     config = named_search(method, label="method", **given)
     check_leaf_of(config, game)
@@ -268,8 +268,14 @@ def solve(
                 "output holds a strategy of the whole game, which is not listed where histories are drawn or "
                 f"more than two seats play; got {output}; use --json for the infoset's"
             )
-        search = _solve_public if on_tree else _solve_alone
-        result = search(game, spec, infoset, config, seed, options)
+        asked: Blueprint | PublicBlueprint
+        if on_tree:
+            asked, where = _public_blueprint(game, spec), " on the public tree"
+        else:
+            asked, where = _drawn_blueprint(game, spec, config, seed), ""
+            config = config.replace(source="sampled") if game.num_players == 2 else config
+        with working(f"solving by {config.name}{where} …"):
+            result = solve_infoset(game, asked, infoset, config, np.random.default_rng(seed), options)
         if page is not None:
             picture = solve_picture(result, None, blueprint_spec=spec, seed=seed)
             write_explore_page(page, picture, f"{picture['infoset']} · {picture['game']}")
@@ -325,55 +331,30 @@ def _is_public(config: SearchConfig) -> bool:
     return True
 
 
-def _solve_public(
-    game: Game, spec: str, infoset: Infoset, config: SearchConfig, seed: int, options: SearchOptions
-) -> SearchResult:
-    """Return the result of a search on the public tree of a stored policy, or of one that is computed now."""
-    import numpy as np
-
+def _public_blueprint(game: Game, spec: str) -> PublicBlueprint:
+    """Return a policy on the public tree, stored or computed now."""
     from cfr.public.policies.policy_file import is_public_policy, open_public_policy
     from gs2.policies.public_trees import computed_policy
-    from gs2.search.explain import solve_infoset
     from gs2.search.public_source import PublicBlueprint
 
     with working(f"growing the public tree of {game.name} …") as tell:
-        stored = is_public_policy(spec)
-        policy = (
-            open_public_policy(spec, game)
-            if stored
-            else computed_policy(spec, cast("FactoredGame", game), tell)
-        )
-    blueprint = PublicBlueprint(policy)
-    with working(f"solving by {config.name} on the public tree …"):
-        return solve_infoset(game, blueprint, infoset, config, np.random.default_rng(seed), options)
+        if is_public_policy(spec):
+            return PublicBlueprint(open_public_policy(spec, game))
+        return PublicBlueprint(computed_policy(spec, cast("FactoredGame", game), tell))
 
 
-def _solve_alone(
-    game: Game, spec: str, infoset: Infoset, config: SearchConfig, seed: int, options: SearchOptions
-) -> SearchResult:
-    """Return the result of a search where no whole strategy is: drawn, or from two of many seats."""
-    import numpy as np
-
-    from gs2.search.explain import solve_infoset
-
-    with working(f"computing the blueprint {spec} …") as tell:
-        blueprint = _asked(game, spec, config, seed, tell)
-    with working(f"solving by {config.name} …"):
-        config = config.replace(source="sampled") if game.num_players == 2 else config
-        return solve_infoset(game, blueprint, infoset, config, np.random.default_rng(seed), options)
-
-
-def _asked(game: Game, spec: str, config: SearchConfig, seed: int, tell: Callable[[str], None]) -> Blueprint:
+def _drawn_blueprint(game: Game, spec: str, config: SearchConfig, seed: int) -> Blueprint:
     """Return the strategy that a text names: any if the game can be listed, else one without a tree."""
     from gs2.play.agent_names import blueprint_named, load_searched
     from gs2.search.config.search import SearchConfig
     from gs2.search.explain import listed_context
 
-    if game.num_players == 2:
-        drawn = config.histories.source == "sampled"  # or it was found out already that it cannot be listed
-        if not drawn or listed_context(game, SearchConfig()) is None:
-            return blueprint_named(spec, game, tell)
-    return load_searched(game, spec, seed=seed)
+    with working(f"computing the blueprint {spec} …") as tell:
+        if game.num_players == 2:
+            drawn = config.histories.source == "sampled"  # or it was found out already that it is not listed
+            if not drawn or listed_context(game, SearchConfig()) is None:
+                return blueprint_named(spec, game, tell)
+        return load_searched(game, spec, seed=seed)
 
 
 def _write(output: Path, game: Game, tree: FlatTree, probs: NDArray[np.float64], note: str) -> None:

@@ -7,7 +7,7 @@ it has by then, at worst the blueprint's move or the first legal one, and says s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,21 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.objective import rounds_alone
-from blueprint.protocol import Blueprint, Decisions, PlayedMoves
+from blueprint.protocol import Decisions, PlayedMoves
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.kernel.lazy import compile_at_once
-from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks, load_networks
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.deals.particles import Memories, RoundMemory
 from gs2.guandan.agent.decision import Decision, noted_faults
 from gs2.guandan.agent.endgame import is_endgame, solve_drawn
-from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
-from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.evaluator import evaluator_values
+from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
@@ -40,9 +39,7 @@ from gs2.guandan.agent.solving.deal_source import (
     solve_deals,
     valued,
 )
-from gs2.guandan.agent.solving.decision_game import Contest
-from gs2.guandan.beliefs.belief_network import Beliefs
-from gs2.guandan.beliefs.deal_network import DealNetwork
+from gs2.guandan.agent.solving.decision_game import contested, solve_contest
 
 __all__ = ["Gs2Agent", "make_agent"]
 
@@ -66,34 +63,23 @@ Situation = tuple[Array, Array | None, PlayedMoves | None]
 class Gs2Agent:
     """Plays GuanDan by a blueprint and search; one instance serves any number of rounds and seats.
 
-    blueprint: an `Evaluator`, whose `quick` plays rollouts if it has one, or any `Blueprint`.
+    networks: the blueprint's evaluator, what plays rollouts, and what knows how likely deals are.
     config: a configuration or a preset's name.
-    beliefs: who is likely to hold which card; None deals the hidden cards uniformly. deals: how likely whole
-        deals are beside that; None takes them as they come.
-    watch: called with every decision made.
     """
 
     follows = True
 
     def __init__(
         self,
-        blueprint: Evaluator | Blueprint,
+        networks: DealNetworks,
         config: GuanDanConfig | str = "standard",
         rng: np.random.Generator | None = None,
-        *,
-        beliefs: Beliefs | None = None,
-        deals: DealNetwork | None = None,
-        watch: Callable[[Decision], None] | None = None,
     ) -> None:
         self.config = agent_preset(config) if isinstance(config, str) else config
-        self.evaluator: Evaluator = (
-            blueprint if isinstance(blueprint, Evaluator) else BlueprintEvaluator(blueprint)
-        )
+        self.networks, self.evaluator = networks, networks.evaluator
         self.rng = np.random.default_rng() if rng is None else rng
-        self.beliefs, self.deals = beliefs, deals
         self._memories = Memories()
-        self.rollouts = Rollouts.of(self.evaluator, self.config)
-        self.watch = watch
+        self.rollouts = Rollouts.of(networks, self.config)
         self.name = f"gs2-{self.config.name}"
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
@@ -143,9 +129,6 @@ class Gs2Agent:
                 if question is not None:
                     questions.append((progress, question))
         self._compare(questions, deadline)
-        if self.watch is not None:
-            for decision in group:
-                self.watch(decision)
         return group
 
     def warm_up(self, at: Array | None = None) -> list[str]:
@@ -163,11 +146,11 @@ class Gs2Agent:
         few = {name: min(number, given[name]) for name, number in few.items() if name not in unread}
         small = self.config.replace(deadline=COMPILING, **few)
         rng = np.random.default_rng(0)
-        twin = Gs2Agent(self.evaluator, small, rng, beliefs=self.beliefs, deals=self.deals)
+        twin = Gs2Agent(self.networks, small, rng)
         if at is not None:
             return [twin.decide(at.copy()).stage]
         compile_at_once()
-        walker = Gs2Agent(self.evaluator, "blueprint", np.random.default_rng(0))
+        walker = Gs2Agent(self.networks, "blueprint", np.random.default_rng(0))
         state = deal(1, np.random.default_rng(0))
         asked = set()
         stages = []
@@ -268,13 +251,12 @@ class Gs2Agent:
         self, progress: Decision, question: Question, comparison: MoveComparison, deadline: float
     ) -> None:
         """Choose among the moves that stood the comparison by the game of how everybody plays on."""
-        contest = Contest.of(question, comparison, self.config)
-        if contest is None:
+        if len(contested(comparison)) < 2:
             return
         if time.perf_counter() >= deadline:
             progress.notes.append("the time was up before anybody could play on otherwise: rollouts decide")
             return
-        found = contest.solve(self.rollouts, self.config, deadline)
+        found = solve_contest(question, comparison, self.rollouts, self.config, deadline)
         progress.solution = solution = replace(found, moves=progress.candidates[found.moves])
         progress.choice = int(solution.moves[np.argmax(solution.policy)])
         progress.stage = "subgame"
@@ -305,9 +287,8 @@ class Gs2Agent:
 
     def _dealer(self, progress: Decision) -> Dealer:
         """Return what draws deals that the player to act considers possible."""
-        networks = DealNetworks(self.evaluator, self.beliefs, self.deals)
         rng = self._draws(progress.state)
-        return Dealer(progress.state, progress.moves, networks, self.config.deals, rng)
+        return Dealer(progress.state, progress.moves, self.networks, self.config.deals, rng)
 
     def _draws(self, state: Array) -> np.random.Generator:
         """Return what is drawn from at a decision: the agent's stream, or one of the infoset's own."""
@@ -373,5 +354,4 @@ def make_agent(
     rng: np.random.Generator | None = None,
 ) -> Gs2Agent:
     """Return the agent on the networks of a checkpoint (`load_networks`), by default the shipped one."""
-    found = load_networks(blueprint)
-    return Gs2Agent(found.evaluator, config, rng, beliefs=found.beliefs, deals=found.deals)
+    return Gs2Agent(load_networks(blueprint), config, rng)

@@ -1,14 +1,13 @@
 """What search asks of a blueprint at GuanDan, batched over states whose seats differ.
 
 The `Blueprint` protocol answers for one seat at a time. A rollout holds thousands of states at which
-different seats act, so search speaks to an `Evaluator`: the network is asked directly, anything else
-through an adapter that sorts the states by seat.
+different seats act, so search speaks to an `Evaluator`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,7 @@ from numpy.typing import NDArray
 from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.objective import result_worth
-from blueprint.protocol import Blueprint, Decisions
-from games.guandan.rounds.round import GuanDan
+from blueprint.protocol import Decisions
 from games.guandan.rounds.state import NOBODY
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -27,15 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BATCH",
-    "SHIPPED",
-    "BlueprintEvaluator",
     "Evaluator",
-    "NetworkEvaluator",
     "batched_scores",
     "best_actions",
     "evaluator_values",
     "evaluator_worth",
-    "load_evaluator",
     "load_quick",
     "quick_file",
 ]
@@ -44,102 +38,30 @@ BATCH = 256
 """Decisions that the network sees at once: larger ones leave the cache (our measurement)."""
 
 
-@runtime_checkable
 class Evaluator(Protocol):
-    """Action values and state values of a blueprint, in levels.
+    """Action values and state values of a blueprint, in levels, as of `Inference`.
 
-    name: of the blueprint. sees_all: whether `values` looks at all four hands (a critic) or at the acting
-    seat's alone. An attribute `quick`, where there is one, is an evaluator that knows the same moves sooner.
-    A method `results`, where there is one, returns the probabilities behind `values`, [k, 7]: matches are
-    played by it (`evaluator_worth`).
+    name: of the blueprint. sees_all: whether it has a critic of all four hands, `critic_values`, by which
+    states are valued where play stops. Methods `value_results` and `critic_results`, where there are any,
+    return the probabilities behind either, [k, 7]: matches are played by them (`evaluator_worth`).
     """
 
     name: str
     sees_all: bool
 
-    def q(self, decisions: Decisions) -> NDArray[np.float32]:
+    def advantages(self, decisions: Decisions) -> NDArray[np.float32]:
         """Return a score of each action in levels, [m]; only differences within a decision matter."""
         ...
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the expected payoff of each decision's state to its own seat, [k], in levels."""
-        ...
-
-    def views(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the payoff that each seat expects from what it sees alone, [k], whoever is to act."""
         ...
 
 
 def batched_scores(evaluator: Evaluator, decisions: Decisions) -> NDArray[np.float32]:
     """Return a score of each action in levels, [m], asked for in batches that stay in the cache."""
-    return np.concatenate([evaluator.q(part) for part in decisions.spans(BATCH)])
-
-
-class BlueprintEvaluator:
-    """Any `Blueprint` as an evaluator: one call per seat."""
-
-    sees_all = False
-    quick: Evaluator | None = None
-
-    def __init__(self, blueprint: Blueprint) -> None:
-        self.blueprint, self.game = blueprint, GuanDan(moves="canonical")
-        self.name = blueprint.name
-
-    def q(self, decisions: Decisions) -> NDArray[np.float32]:
-        """Return the blueprint's Q of each action, [m] float32."""
-        states, rows, seats = decisions.states, decisions.rows, decisions.seats
-        out = np.empty(len(decisions.actions), np.float32)
-        table = Ragged(np.asarray(decisions.offsets, np.int64), decisions.actions)
-        counts = table.counts
-        for seat in np.unique(seats):
-            mine = np.flatnonzero(seats == seat)
-            at = np.repeat(seats == seat, counts)
-            out[at] = self.blueprint.q(self.game, states[rows[mine]], int(seat), table.take(mine))
-        return out
-
-    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the blueprint's value of each state to its seat, [k] float64."""
-        out = np.empty(len(rows))
-        for seat in np.unique(seats):
-            mine = np.flatnonzero(seats == seat)
-            out[mine] = self.blueprint.value(self.game, states[rows[mine]], int(seat))
-        return out
-
-    def views(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the blueprint's value of each state to its seat, [k] float64."""
-        return self.values(states, rows, seats)
-
-
-class NetworkEvaluator:
-    """The Q-network's fast path, with its critic for values if there is one.
-
-    quick: a small network that was taught its moves (`load_quick`), None without one.
-    """
-
-    def __init__(self, inference: Inference, quick: Evaluator | None = None) -> None:
-        self.inference, self.quick = inference, quick
-        self.name = inference.name
-        self.sees_all = inference.sees_all
-
-    def q(self, decisions: Decisions) -> NDArray[np.float32]:
-        """Return the advantage of each action, [m] float32."""
-        return self.inference.advantages(decisions)
-
-    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the expected payoff to each seat, [k] float64: the critic's, or V of what the seat sees."""
-        ask = self.inference.critic_values if self.sees_all else self.inference.values
-        return ask(states, rows, seats)
-
-    def results(
-        self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return the probabilities of how each round ends for the seats' sides, [k, 7], 3 to -3."""
-        ask = self.inference.critic_results if self.sees_all else self.inference.value_results
-        return ask(states, rows, seats)
-
-    def views(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return V of what each seat sees, [k] float64."""
-        return self.inference.values(states, rows, seats)
+    found = [evaluator.advantages(part) for part in decisions.spans(BATCH)]
+    return np.concatenate(found) if found else np.zeros(0, np.float32)
 
 
 def evaluator_worth(
@@ -150,13 +72,17 @@ def evaluator_worth(
     An evaluator that knows values alone is taken at its word: what lies between two results is worth what
     lies between.
     """
+    kinds = ("critic_values", "critic_results") if evaluator.sees_all else ("values", "value_results")
+    expected, results = (getattr(evaluator, kind, None) for kind in kinds)
+    assert expected is not None
     if np.all(states["fails"][rows, 0] == NOBODY):
-        return evaluator.values(states, rows, seats)
+        told: NDArray[np.float64] = expected(states, rows, seats)
+        return told
     worth = result_worth(states[rows], seats)
-    if hasattr(evaluator, "results"):
-        found: NDArray[np.float64] = np.einsum("nk,nk->n", evaluator.results(states, rows, seats), worth)
+    if results is not None:
+        found: NDArray[np.float64] = np.einsum("nk,nk->n", results(states, rows, seats), worth)
         return found
-    values = np.clip(evaluator.values(states, rows, seats), -3, 3)
+    values = np.clip(expected(states, rows, seats), -3, 3)
     low = np.minimum(np.floor(3 - values).astype(np.int64), 5)
     share, at = 3 - values - low, np.arange(len(rows))
     between: NDArray[np.float64] = (1 - share) * worth[at, low] + share * worth[at, low + 1]
@@ -168,12 +94,7 @@ def evaluator_values(evaluator: Evaluator, states: Array, actions: Ragged) -> ND
 
     states: [n] STATE, unfinished; actions: their legal actions.
     """
-    out = np.empty(len(actions.values))
-    done = 0
-    for part in Decisions.of(states, actions).spans(BATCH):
-        out[done : done + len(part.actions)] = evaluator.q(part)
-        done += len(part.actions)
-    return out
+    return batched_scores(evaluator, Decisions.of(states, actions)).astype(np.float64)
 
 
 def best_actions(scores: NDArray[np.float64], actions: Ragged) -> NDArray[np.int64]:
@@ -184,28 +105,13 @@ def best_actions(scores: NDArray[np.float64], actions: Ragged) -> NDArray[np.int
     return found
 
 
-def load_evaluator(
-    path: str | Path | None = None, *, critic: bool = True, quick: bool = False
-) -> NetworkEvaluator:
-    """Return the evaluator of a checkpoint, by default the shipped one.
-
-    critic: use the critic of all four hands for values if the checkpoint holds one. quick: load its quick
-        network too, if one lies beside it.
-    Raises CheckpointError if the file is damaged or foreign.
-    """
-    from blueprint.guandan.network.inference import load_inference
-
-    found = load_inference(path, critic=critic)
-    return NetworkEvaluator(found, load_quick(path) if quick else None)
-
-
 def quick_file(path: str | Path | None = None) -> Path:
     """Return where the quick network of a checkpoint, by default the shipped one, lies if it has one."""
     path = Path(SHIPPED if path is None else path)
     return path.with_name(f"{path.stem}-quick{path.suffix}")
 
 
-def load_quick(path: str | Path | None = None) -> NetworkEvaluator | None:
+def load_quick(path: str | Path | None = None) -> Inference | None:
     """Return the small network that was taught a checkpoint's moves and lies beside it; None without one.
 
     Raises CheckpointError if it is damaged or was taught by another network.
@@ -225,4 +131,4 @@ def load_quick(path: str | Path | None = None) -> NetworkEvaluator | None:
             f"teacher had {taught}; distil it anew (gs2 guandan distil) or "
             "remove it"
         )
-    return NetworkEvaluator(load_inference(found, critic=False))
+    return load_inference(found, critic=False)

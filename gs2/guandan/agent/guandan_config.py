@@ -25,11 +25,13 @@ from gs2.guandan.agent.styles import style_table
 from gs2.search.config.stages import GENERATOR_NAMES
 
 __all__ = [
+    "PRESETS",
     "ComparisonConfig",
     "DealSubgameConfig",
     "DealsConfig",
     "GuanDanConfig",
     "MovesConfig",
+    "agent_preset",
 ]
 
 METHODS = ("none", "rollout", "subgame")
@@ -232,3 +234,68 @@ class GuanDanConfig(StagedConfiguration):
         elif values["greedy"]:
             found |= dict.fromkeys(("pool", "replay"), "greedy = false (it keeps and asks about every deal)")
         return found
+
+
+_ROLLOUT = GuanDanConfig.of(name="rollout")
+_FAST = _ROLLOUT.replace(
+    name="rollout-fast",
+    deadline=0.05,
+    candidates=3,
+    gap=0.25,
+    worlds=40,
+    wave=10,
+    depth=8,
+    pool=64,
+    endgame=20_000,
+    open_cards=16,
+)
+_DEEP = _ROLLOUT.replace(
+    name="rollout-deep",
+    deadline=3.0,
+    candidates=8,
+    gap=0.5,
+    worlds=2048,
+    wave=64,
+    depth=16,
+    confidence=1.5,
+    pool=4096,
+    endgame=2_000_000,
+    open_cards=22,
+)
+
+PRESETS: dict[str, GuanDanConfig] = {
+    config.name: config
+    for config in (
+        _ROLLOUT.replace(name="standard", method="subgame"),
+        _FAST.replace(name="fast", method="subgame"),
+        _DEEP.replace(name="deep", method="subgame"),
+        _ROLLOUT,
+        _FAST,
+        _DEEP,
+        GuanDanConfig.of(
+            name="paper",
+            method="subgame",
+            leaf="rollout",
+            deadline=3.0,
+            belief=0.0,
+            greedy=True,
+            temperature=0.06,
+            playing="blueprint",
+            candidates=64,
+            gap=100.0,
+            per_type=2,
+            endgame=0,
+        ),
+        GuanDanConfig.of(name="blueprint", method="none"),
+    )
+}
+
+
+def agent_preset(name: str) -> GuanDanConfig:
+    """Return the configuration called `name`.
+
+    Raises ConfigError that lists the names if there is none.
+    """
+    if name not in PRESETS:
+        raise ConfigError(f"GuanDan preset must be one of {', '.join(PRESETS)}; got {name!r}")
+    return PRESETS[name]

@@ -22,6 +22,7 @@ from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, play_move, views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
+from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.evaluator import BATCH, Evaluator, evaluator_worth
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.styles import Styles
@@ -97,24 +98,23 @@ class Rollouts:
 
     evaluator: values the states where play stops. player: chooses the moves on the way, by default the
         evaluator.
-    decisions: network decisions taken so far; leaves: states valued so far.
+    decisions: network decisions taken so far.
     """
 
     def __init__(self, evaluator: Evaluator, player: Evaluator | None = None) -> None:
         self.evaluator = evaluator
         self.player = evaluator if player is None else player
         self.decisions = 0
-        self.leaves = 0
         self._moves = np.empty((96 * BATCH + ROOM, 3), np.int64)
         self._rows = np.empty(BATCH, np.int64)
         self._seats = np.empty(BATCH, np.int64)
         self._offsets = np.empty(BATCH + 1, np.int64)
 
     @classmethod
-    def of(cls, evaluator: Evaluator, config: GuanDanConfig) -> Rollouts:
-        """Return rollouts by an evaluator, or by its quick one where the search has that play."""
+    def of(cls, networks: DealNetworks, config: GuanDanConfig) -> Rollouts:
+        """Return rollouts by the blueprint's evaluator, or by the quick one if the search has that play."""
         quick = config.plays_out and config.comparison.playing == "quick"
-        return cls(evaluator, getattr(evaluator, "quick", None) if quick else None)
+        return cls(networks.evaluator, networks.quick if quick else None)
 
     def payoffs(
         self,
@@ -137,7 +137,7 @@ class Rollouts:
                 break
             kept = [live[:0]]
             for decisions in self.due(states, live):
-                values = self.player.q(decisions)
+                values = self.player.advantages(decisions)
                 if styles is not None:
                     styles.lean(decisions, values)
                 play_best(decisions, values)
@@ -149,7 +149,6 @@ class Rollouts:
         for decisions in self.due(states, live):
             rows, seats = decisions.rows, decisions.seats
             out[rows] = evaluator_worth(self.evaluator, states, rows, seats) * (1 - 2 * (seats & 1))
-            self.leaves += len(decisions)
         over = np.flatnonzero(states["player"] == TERMINAL)
         ended = states[over]
         out[over] = _GAME.returns(ended)[:, 0]

@@ -163,7 +163,7 @@ class Judge:
 
     def __init__(self, networks: DealNetworks, config: GuanDanConfig) -> None:
         self.networks, self.config = networks, config
-        self.rollouts = Rollouts.of(networks.evaluator, config)
+        self.rollouts = Rollouts.of(networks, config)
 
     def judge(self, choices: Sequence[TakenDecision]) -> list[Judgement]:
         """Return the judgement of each decision; their rollouts run together."""
@@ -325,19 +325,9 @@ def _compared(
     )
 
 
-@dataclass(frozen=True)
-class _Views:
-    """An evaluator's value of what one seat sees, under the name that tribute asks for."""
-
-    evaluator: Evaluator
-
-    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
-        return self.evaluator.views(states, rows, seats)
-
-
 def judge_cards(played: RecordedRound, evaluator: Evaluator) -> list[ReviewedCard]:
     """Return the judgement of each tribute and return card by a seat whose hand is known and had a choice."""
-    tribute = NetworkTribute(_Views(evaluator))
+    tribute = NetworkTribute(evaluator)
     found = []
     for decision, given in _cards_given(played):
         options = decision.options[0]

@@ -251,7 +251,7 @@ def value_curve(played: RecordedRound, evaluator: Evaluator) -> tuple[NDArray[np
     else:
         viewer = played.known.index(True) if any(played.known) else 0
         asked = np.full(len(on), viewer, np.int64)
-        values[on] = evaluator.views(states, on, asked) * (1 - 2 * (viewer & 1))
+        values[on] = evaluator.values(states, on, asked) * (1 - 2 * (viewer & 1))
     if len(over):
         place = 3 - _GAME.returns(states[over])[:, 0].astype(np.int64)
         worth = result_worth(states[over], np.zeros(len(over), np.int64))

@@ -72,12 +72,11 @@ class GuandanCourse:
         from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
         from blueprint.guandan.play.selfplay import Scratch
         from games.support.bootstrap import bootstrap_interval
-        from gs2.guandan.agent_families import load_batched_agent
+        from gs2.guandan.agent_families import guandan_agent
 
-        own = load_batched_agent(self.agent(name, path), np.random.default_rng(0))
-        payoffs = play_duplicate(
-            own, load_batched_agent(self.met), duplicate_deals(np.arange(deals), DEALS_SEED), Scratch()
-        )
+        rng = np.random.default_rng(0)
+        own, other = (guandan_agent(met).load(rng) for met in (self.agent(name, path), self.met))
+        payoffs = play_duplicate(own, other, duplicate_deals(np.arange(deals), DEALS_SEED), Scratch())
         rng, net = np.random.default_rng(DEALS_SEED), payoffs.mean(1)
         return {
             "net": float(net.mean()),

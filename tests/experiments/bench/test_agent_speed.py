@@ -13,7 +13,7 @@ from experiments.bench.guandan.benches import AGENT
 from games.support.configuration import ConfigError
 from gs2.cli import main
 from gs2.guandan.agent import agent as agent_module
-from gs2.guandan.agent.agent_presets import PRESETS
+from gs2.guandan.agent.guandan_config import PRESETS
 
 
 def test_the_help_names_the_presets_that_are_measured_by_default() -> None:

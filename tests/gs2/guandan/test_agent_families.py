@@ -12,21 +12,20 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError
+from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.quick_agents import RULE_AGENTS
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
-from blueprint.protocol import AgentFault, Decisions, UnknownAgent
+from blueprint.protocol import Agent, AgentFault, Decisions, UnknownAgent
 from games.guandan.rounds.round import legal
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.agent_presets import PRESETS
-from gs2.guandan.agent.evaluator import load_evaluator
+from gs2.guandan.agent.guandan_config import PRESETS
 from gs2.guandan.agent_families import (
     check_agent,
     guandan_agent,
-    load_batched_agent,
 )
 from gs2.guandan.beliefs.belief_network import DEFAULT
 from gs2.guandan.beliefs.deal_network import DEALS
@@ -47,14 +46,18 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(folder / f"{seed}.safetensors") for seed in (1, 2)]
 
 
+def loaded(name: str) -> Agent:
+    return guandan_agent(name).load(np.random.default_rng(0))
+
+
 def test_a_checkpoint_plays_the_move_it_scores_highest(checkpoints: list[str]) -> None:
-    agent, evaluator = load_batched_agent(checkpoints[0]), load_evaluator(checkpoints[0])
+    agent, evaluator = loaded(checkpoints[0]), load_inference(checkpoints[0])
     states = duplicate_deals(np.arange(60), 1)
     moves = legal(states, canonical=True)
     decisions = Decisions.of(states, moves)
     chosen = agent(decisions)
     for row in range(0, len(states), 6):
-        q = evaluator.q(decisions.span(row, row + 1))
+        q = evaluator.advantages(decisions.span(row, row + 1))
         assert q[chosen[row]] >= q.max() - 0.02 * np.ptp(q)  # batches of other sizes round otherwise
 
 
@@ -65,7 +68,7 @@ def test_search_without_a_method_plays_as_its_blueprint(checkpoints: list[str]) 
 
 
 def test_fields_of_a_configuration_follow_a_colon(checkpoints: list[str]) -> None:
-    agent = load_batched_agent(f"gs2-fast:worlds=5,per_type=none,theirs=blueprint+bomb@{checkpoints[0]}")
+    agent = loaded(f"gs2-fast:worlds=5,per_type=none,theirs=blueprint+bomb@{checkpoints[0]}")
     assert isinstance(agent, Gs2Agent)
     config = agent.config
     assert (config.deals.worlds, config.moves.per_type, config.subgame.theirs) == (5, None, "blueprint+bomb")
@@ -124,7 +127,7 @@ def test_names_that_no_agent_has_and_files_that_are_no_checkpoint_are_refused(tm
     path = tmp_path / "broken.safetensors"
     path.write_bytes(b"nothing")
     with pytest.raises(CheckpointError, match="damaged"):
-        load_batched_agent(str(path))
+        loaded(str(path))
 
 
 OWN = """
@@ -245,6 +248,6 @@ def test_a_name_of_ones_own_that_cannot_be_is_refused_and_what_makes_no_agent_wh
     for name, says in (("own.py:Neither", "has no method act"), ("own.py:broken", "no weights")):
         check_agent(name)
         with pytest.raises(UnknownAgent, match=says):
-            load_batched_agent(name)
+            loaded(name)
         with pytest.raises(AgentError, match=says):
             load_agent(name)

@@ -6,19 +6,17 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from games.game import GameError
 from games.guandan.rounds.position import parse_position
 from games.guandan.rounds.round import legal
-from gs2.cli import main
-from gs2.commands.solving.solve import solve
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.explanation import explain_decision, move_text
+from gs2.guandan.agent.guandan_config import agent_preset
 from gs2.guandan.position_solver import example_positions, read_position, solve_position
-from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator
+from tests.commands.runner import ran, refused
+from tests.gs2.guandan.blueprints import counting
 
 QUICK = agent_preset("standard").replace(worlds=8, wave=4, depth=4, gap=0.5, deadline=600.0)
 
@@ -42,7 +40,7 @@ def test_the_examples_hide_the_other_hands_and_cover_what_players_meet() -> None
 
 def test_every_example_is_explained_by_its_best_move_and_sampled_deals() -> None:
     for name in example_positions():
-        agent = Gs2Agent(CountEvaluator(noise=0.1), QUICK, np.random.default_rng(0))
+        agent = Gs2Agent(counting(noise=0.1), QUICK, np.random.default_rng(0))
         told = solve_position(read_position(name), agent)
         assert told.moves[0].move == told.play
         assert sum(row.policy for row in told.moves) <= 1 + 1e-9
@@ -61,7 +59,7 @@ def test_every_example_is_explained_by_its_best_move_and_sampled_deals() -> None
 def test_few_cards_are_solved_in_every_deal_that_is_possible() -> None:
     """The small joker leads to one level in all six deals; the single ace and one full house lead to two."""
     config = agent_preset("standard").replace(deadline=600.0)
-    agent = Gs2Agent(CountEvaluator(noise=0.1), config, np.random.default_rng(0))
+    agent = Gs2Agent(counting(noise=0.1), config, np.random.default_rng(0))
     told = solve_position(read_position("six-deals"), agent, listed=99)
     assert told.stage == "open" and told.deals_sampled == 6
     assert told.reason.startswith("Solved with open cards in 6 deals")
@@ -77,7 +75,7 @@ def test_a_solved_subgame_is_explained_by_its_size_and_margins() -> None:
     config = agent_preset("paper").replace(
         sample=20, k=3, room=60, iterations=20, deadline=600.0, leaf="value", subgame_depth=3, crowd_depth=3
     )
-    agent = Gs2Agent(CountBlueprint(), config, np.random.default_rng(0))
+    agent = Gs2Agent(counting(), config, np.random.default_rng(0))
     told = solve_position(read_position("follow"), agent)
     assert told.stage == "subgame" and told.subgame["nodes"] > told.subgame["infosets"] > 0
     for deal in told.deals:
@@ -89,12 +87,12 @@ def test_a_decision_game_is_explained_by_its_policy_and_all_deals_compared() -> 
     config = agent_preset("standard").replace(
         worlds=16, wave=16, depth=2, leaf_worlds=3, deadline=600.0, gap=100.0, confidence=9.0
     )
-    agent = Gs2Agent(CountEvaluator(noise=0.1), config, np.random.default_rng(0))
+    agent = Gs2Agent(counting(noise=0.1), config, np.random.default_rng(0))
     decision = agent.decide(parse_position(read_position("lead"))[0])
     assert decision.solution is not None and len(decision.solution.worlds) == 3
     told = explain_decision(decision, config)
     assert told.stage == "subgame" and len(told.deals) > 3
-    hurried = Gs2Agent(CountEvaluator(), QUICK.replace(deadline=1e-6), np.random.default_rng(0))
+    hurried = Gs2Agent(counting(), QUICK.replace(deadline=1e-6), np.random.default_rng(0))
     cut = explain_decision(hurried.decide(parse_position(read_position("lead"))[0]), hurried.config)
     assert cut.play == cut.blueprint and any("the time was up" in note for note in cut.notes)
     chosen = {row.move: row.refined for row in told.moves}
@@ -103,8 +101,7 @@ def test_a_decision_game_is_explained_by_its_policy_and_all_deals_compared() -> 
 
 
 def told_of(*words: str) -> tuple[dict, str]:
-    done = CliRunner().invoke(solve, ["guandan", "--json", *words])
-    assert done.exit_code == 0, done.output
+    done = ran("solve", "guandan", "--json", *words)
     return json.loads(done.stdout), done.stderr
 
 
@@ -113,15 +110,14 @@ def test_the_command_prints_a_verdict_for_people_and_for_programs(monkeypatch) -
 
     def make(spec, config, rng):
         made.append(spec)
-        return Gs2Agent(CountEvaluator(noise=0.1), config, rng)
+        return Gs2Agent(counting(noise=0.1), config, rng)
 
     monkeypatch.setattr(agent_module, "make_agent", make)
     words = ["--infoset", "wild", "--seconds", "600", "--method", "standard:worlds=8,depth=3"]
-    shown = CliRunner().invoke(solve, ["guandan", *words])
-    assert shown.exit_code == 0, shown.output
+    shown = ran("solve", "guandan", *words)
     assert "Play " in shown.output and "hand (10)" in shown.output and "milliseconds" in shown.output
     assert told_of(*words)[0]["play"] in shown.output
-    listed = CliRunner().invoke(solve, ["guandan", "--positions"])
+    listed = ran("solve", "guandan", "--positions")
     assert all(name in listed.output for name in example_positions())
     assert made == [None, None]
 
@@ -150,8 +146,7 @@ def test_what_the_methods_of_the_game_do_not_have_is_refused(tmp_path) -> None:
         (("--infoset", "nowhere"), "must be a file or one of lead"),
         (("-o", "new.npz"), "--output and --lock need a method of every game"),
     ):
-        done = CliRunner().invoke(main, ["solve", "guandan", *words])
-        assert done.exit_code == 2 and says in " ".join(done.stderr.split()), done.stderr
+        assert says in refused("solve", "guandan", *words)
     with pytest.raises(GameError, match=r"must be a file or one of .*endgame"):
         read_position("nowhere")
     file = tmp_path / "mine.json"

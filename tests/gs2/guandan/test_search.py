@@ -9,13 +9,12 @@ import pytest
 
 from games.guandan.rounds.round import GuanDan, advance, legal
 from games.support.configuration import ConfigError
-from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
 from gs2.guandan.agent.deals.determinize import sample_worlds
-from gs2.guandan.agent.evaluator import BlueprintEvaluator, evaluator_values
-from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.evaluator import evaluator_values
+from gs2.guandan.agent.guandan_config import PRESETS, GuanDanConfig, agent_preset
 from gs2.guandan.agent.racing import Evidence, Question, candidate_moves, compare_moves, posterior
 from gs2.guandan.agent.rollout import Rollouts
-from tests.gs2.guandan.blueprints import CountBlueprint, midgame
+from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.patience import amount
 
 
@@ -69,7 +68,7 @@ def test_candidates_are_those_near_the_best_and_few_of_a_type() -> None:
 
 
 def test_a_move_that_wins_the_round_is_found_against_the_blueprint() -> None:
-    evaluator = BlueprintEvaluator(CountBlueprint())
+    evaluator = CountEvaluator()
     rng = np.random.default_rng(4)
     tested = 0
     for row in midgame(amount(1500, 500), rng, plies=110):
@@ -100,7 +99,7 @@ def test_a_move_that_wins_the_round_is_found_against_the_blueprint() -> None:
 
 
 def test_comparison_stops_at_the_deadline_with_what_it_has() -> None:
-    evaluator = BlueprintEvaluator(CountBlueprint())
+    evaluator = CountEvaluator()
     rng = np.random.default_rng(5)
     state = np.atleast_1d(midgame(1, rng, plies=20, least=4)[0])
     moves = legal(state, canonical=True)

@@ -198,18 +198,6 @@ def test_words_that_name_no_agent_say_what_to_do(
         load_game_agent(load_game(game, general_sum=True), text.replace("OWN", str(own)))
 
 
-def test_an_identity_changes_with_the_file(own: Path, tmp_path: Path) -> None:
-    first = agent_identity(f"{own}:Last")
-    assert first == agent_identity(f"{own}:Last") != agent_identity("uniform")
-    own.write_text(OWN + "\n")
-    assert agent_identity(f"{own}:Last") != first
-    network = tmp_path / "n.safetensors"
-    network.write_bytes(b"one")
-    before = agent_identity(f"{network}+gs2+")
-    network.write_bytes(b"two")
-    assert agent_identity(f"{network}+gs2+") != before != agent_identity(f"{network}+gs2-d")
-
-
 STYLED = ClimbingConfig(state=16, action=8, critic=0, rounds=8, batch=64, personality=8, personas=0.5)
 
 
@@ -263,12 +251,14 @@ def test_a_way_to_play_is_that_of_the_loaders(styled: Path) -> None:
     assert ((soft > 0) & (soft < 1)).any() and np.isin(answers["network"], (0, 1)).all()
 
 
-def test_an_identity_follows_the_file_behind_the_name(styled: Path, tmp_path: Path) -> None:
+def test_an_identity_follows_the_file_behind_the_name(own: Path, tmp_path: Path) -> None:
     path = tmp_path / "n.safetensors"
-    path.write_bytes(styled.read_bytes())
-    names = (f"network:temperature=0.1@{path}", f"network@{path}+rollout", str(path))
+    path.write_bytes(b"one")
+    networks = (f"network:temperature=0.1@{path}", f"network@{path}+rollout", f"{path}+gs2+", str(path))
+    names = (f"{own}:Last", *networks)
     before = [agent_identity(name, "big2") for name in names]
-    path.write_bytes(styled.read_bytes() + b" ")
-    after = [agent_identity(name, "big2") for name in names]
-    assert not set(before) & set(after) and len(set(before)) == 3
+    assert before == [agent_identity(name, "big2") for name in names] and len(set(before)) == 5
+    own.write_text(OWN + "\n")
+    path.write_bytes(b"two")
+    assert not set(before) & {agent_identity(name, "big2") for name in names}
     assert agent_identity("network", "big2") != agent_identity("network", "doudizhu")

@@ -26,8 +26,8 @@ from cfr.best_response import expected_value
 from cfr.sequence_form import sequence_form
 from cfr.tree import grow
 from cfr.values import root_values
-from games import Ragged, load_game
-from games.game import Game, GameError
+from games import load_game
+from games.game import GameError
 from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
 from gs2.play.game_pairs import numbered_draws, play_agents, play_numbered, playing_teams
@@ -169,17 +169,6 @@ def test_an_answer_that_is_no_policy_is_refused() -> None:
     assert chance.tolist() == [bad.row[picked[0]]]
     with pytest.raises(AgentFault, match="bad: it must answer with indices here"):
         drawn(bad, asked)
-
-
-def test_what_is_no_agent_is_told_how_one_is_asked() -> None:
-    class Older:
-        name = "older"
-
-        def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
-            return np.ones(len(actions.values))
-
-    with pytest.raises(AgentFault, match=r"has policy\(…\) alone; an agent is called with Decisions"):
-        play_agents(load_game("kuhn_poker"), (Older(), UNIFORM), rng(), 1)  # type: ignore[arg-type]
 
 
 def test_numbered_draws_are_uniform_and_independent_of_each_other() -> None:

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from blueprint.checkpoint import read_checkpoint, write_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.networks import shipped_file
 from games import load_game
-from gs2.cli import main
 from gs2.play.arena import Meeting, MeetingError, play_match
 from gs2.play.gate import Challenge, gate
 from gs2.web.games.offers import NETWORKED
+from tests.commands.runner import gs2, ran, refused
 from tests.patience import amount
 
 FEW = ("--pairs", "100", "--batch", "100", "--processes", "1")
@@ -53,9 +52,8 @@ def test_a_gate_that_could_decide_nothing_is_refused(tmp_path: Path) -> None:
             Challenge(Meeting("kuhn_poker", "uniform", "uniform", pairs=10), batch, confidence)
     target = tmp_path / "x.safetensors"
     for words in (("--pairs", "1"), ("--batch", "99"), ("--rounds", "7")):
-        asked = ["gate", str(SHIPPED), "--against", "random", *words, "--export", str(target)]
-        result = CliRunner().invoke(main, asked)
-        assert result.exit_code == 2 and "must be at least 100" in result.stderr and not target.exists()
+        said = refused("gate", SHIPPED, "--against", "random", *words, "--export", target)
+        assert "must be at least 100" in said and not target.exists()
 
 
 CANDIDATES = {"guandan": (str(SHIPPED), "random"), "big2": (str(shipped_file("big2")), "uniform")}
@@ -70,20 +68,16 @@ def test_a_gate_goes_on_for_the_same_network_under_another_name(
     first, second = Path("a.safetensors"), Path("b.safetensors")
     first.write_bytes(Path(network).read_bytes())
     how = ("--against", against, *FEW, "--json")
-    found = [CliRunner().invoke(main, ["gate", str(first), *how])]
+    found = [ran("gate", first, *how)]
     [deals] = Path("runs").iterdir()
     kept = deals.read_bytes()
     assert b'"a.safetensors"' in kept.splitlines()[0]
     first.rename(second)
-    names = (second, second.absolute())
-    ways = [(str(name), *more) for name in names for more in ((), ("-o", str(deals)))]
-    for way in ways[:: amount(1, 3)]:
-        found.append(CliRunner().invoke(main, ["gate", *way, *how]))
-    assert {result.exit_code for result in found} == {0}, [result.output for result in found]
+    ways = [(name, *more) for name in (second, second.absolute()) for more in ((), ("-o", deals))]
+    found += [ran("gate", *way, *how) for way in ways[:: amount(1, 3)]]
     assert len({result.stdout for result in found}) == 1 and deals.read_bytes() == kept
     assert list(Path("runs").iterdir()) == [deals]
-    worse = CliRunner().invoke(main, ["gate", str(second), *how, "--seed", "1", "-o", str(deals)])
-    assert worse.exit_code == 2 and "it holds results with seed 0" in worse.stderr
+    assert "it holds results with seed 0" in refused("gate", second, *how, "--seed", "1", "-o", deals)
 
 
 @pytest.mark.parametrize("game", CANDIDATES)
@@ -106,9 +100,8 @@ def test_what_is_exported_is_what_was_gated_though_the_file_is_replaced_meanwhil
         return "better" if len(looked) > 1 else "undecided", 0.1, 0.2
 
     monkeypatch.setattr("gs2.play.gate.verdict_at_a_look", replaced)
-    words = ["gate", str(candidate), "--against", against, *FEW, "--pairs", "200", "--export", str(target)]
-    result = CliRunner().invoke(main, words)
-    assert result.exit_code == 0 and looked == [100, 200], result.output
+    ran("gate", candidate, "--against", against, *FEW, "--pairs", "200", "--export", target)
+    assert looked == [100, 200]
     halves = read_checkpoint(target)[0]
     assert halves and all(np.array_equal(halves[name], tensors[name].astype(np.float16)) for name in halves)
 
@@ -124,7 +117,7 @@ def test_what_cannot_be_gated_is_said_before_anything_is_played(
         ((big2, "--game", "doudizhu"), "was trained on 'big2', not on 'doudizhu'"),
         ((big2, "--game", "leduc_poker"), "leduc_poker"),
     ):
-        result = CliRunner().invoke(main, ["gate", *words])
+        result = gs2("gate", *words)
         assert result.exit_code != 0 and told in result.output and not (tmp_path / "runs").exists()
         assert isinstance(result.exception, SystemExit)
 

@@ -20,7 +20,6 @@ from gs2.play.ladder import (
     Meetings,
     luce_strengths,
     play_ladder,
-    plot_ladder,
     rate,
 )
 from tests.patience import amount
@@ -85,16 +84,6 @@ def test_a_ladder_goes_on_from_its_folder(tmp_path: Path) -> None:
     assert found is not None and alone is not None and found.to_json() == alone.to_json()
     with hold(tmp_path / "run", folder=True), pytest.raises(LockHeld):
         play_ladder(plan, output=tmp_path / "run")
-
-
-def test_a_ladder_is_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    for by in ("points", "elo"):
-        found = play_ladder(LadderPlan("kuhn_poker", AGENTS, pairs=20, by=by))
-        assert found is not None
-        plot_ladder(found, tmp_path / f"{by}.svg")
-        picture = (tmp_path / f"{by}.svg").read_text()
-        assert picture.startswith("<?xml") and len(picture) > 10_000
 
 
 def test_what_cannot_be_rated_is_refused() -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan import SHIPPED
 from blueprint.protocol import PlayedMoves
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import Worlds, card_odds, sample_worlds
 from gs2.guandan.agent.deals.reach import SoftPolicy, drawn_worlds, likely_worlds, supported
-from gs2.guandan.agent.evaluator import SHIPPED, Evaluator, load_evaluator, quick_file
+from gs2.guandan.agent.evaluator import Evaluator, load_quick, quick_file
 from gs2.guandan.agent.guandan_config import DealsConfig
 from gs2.guandan.beliefs.belief_network import DEFAULT, Beliefs, load_beliefs
 from gs2.guandan.beliefs.deal_network import DEALS, DealNetwork, load_deal_network
@@ -26,11 +27,17 @@ __all__ = ["DealNetworks", "Dealer", "load_networks", "network_files"]
 
 @dataclass(frozen=True, eq=False)
 class DealNetworks:
-    """What knows how likely deals are. evaluator: of the blueprint; beliefs, deals: None deals without."""
+    """What knows how likely deals are.
+
+    evaluator: of the blueprint. beliefs: who is likely to hold which card; None deals the hidden cards
+    uniformly. deals: how likely whole deals are beside that; None takes them as they come. quick: knows the
+    blueprint's moves sooner, for rollouts; None without one.
+    """
 
     evaluator: Evaluator
     beliefs: Beliefs | None = None
     deals: DealNetwork | None = None
+    quick: Evaluator | None = None
 
 
 def load_networks(blueprint: str | Path | None = None) -> DealNetworks:
@@ -39,11 +46,14 @@ def load_networks(blueprint: str | Path | None = None) -> DealNetworks:
     Its quick network is the one beside the checkpoint, if there is one (`load_quick`).
     Raises CheckpointError if the checkpoint is damaged or foreign.
     """
+    from blueprint.guandan.network.inference import load_inference
+
     *_, beliefs, deals = network_files()
     return DealNetworks(
-        load_evaluator(blueprint, quick=True),
+        load_inference(blueprint),
         load_beliefs() if beliefs.is_file() else None,
         load_deal_network() if deals.is_file() else None,
+        load_quick(blueprint),
     )
 
 

@@ -41,13 +41,13 @@ from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.forest import grow_subgame
 
 __all__ = [
-    "Branches",
     "DealProblem",
     "DealSource",
     "Deals",
     "action_keys",
     "alternative_values",
     "best_values",
+    "branches",
     "choose_worlds",
     "opponents_of",
     "renewed",
@@ -106,7 +106,7 @@ def best_values(
         q -= np.maximum.reduceat(q, table.offsets[:-1])[table.rows]
         soft = np.exp(q / temperature)
         mean = np.add.reduceat(soft * q, table.offsets[:-1]) / np.add.reduceat(soft, table.offsets[:-1])
-        out[rows] = evaluator.views(part, first, np.full(len(rows), seat, np.int64)) - mean
+        out[rows] = evaluator.values(part, first, np.full(len(rows), seat, np.int64)) - mean
     return out.clip(-3, 3)
 
 
@@ -127,7 +127,7 @@ def alternative_values(
         if config.subgame.alternative == "best":
             out[i] = best_values(evaluator, states, seat, config.deals.temperature)
         else:
-            out[i] = evaluator.views(states, np.arange(len(states)), np.full(len(states), seat, np.int64))
+            out[i] = evaluator.values(states, np.arange(len(states)), np.full(len(states), seat, np.int64))
     return out
 
 
@@ -246,7 +246,7 @@ class DealProblem:
     """The subgame below some deals: see `gs2.search.stages.Problem`.
 
     deals: the r of them, in the order of the roots. values: [q, r], what each opponent gets by declining;
-    solved: [q, r], what it gets in the subgame by the last policy reviewed. branches: what grows.
+    solved: [q, r], what it gets in the subgame by the last policy reviewed.
     """
 
     payoff_range = (-3.0, 3.0)
@@ -254,13 +254,11 @@ class DealProblem:
     def __init__(self, source: DealSource, deals: Worlds, values: NDArray[np.float64], entry: Entry) -> None:
         """Take the deals and how the opponents come to them."""
         self.decision, self.rollouts = source.decision, source.rollouts
-        self.room = source.config.subgame.room
+        self.per_type, self.room = source.config.subgame.actions_per_type, source.config.subgame.room
         self.config = search_config(source.config, source.decision.state)
         self.deadline: float | None = source.deadline
         self.deals, self.values, self.entry = deals, values, entry
         self.solved = np.full_like(values, np.nan)
-        per_type = source.config.subgame.actions_per_type
-        self.branches = Branches(source.rollouts.evaluator, per_type, self.room, source.deadline)
 
     @property
     def partial(self) -> bool:
@@ -278,7 +276,9 @@ class DealProblem:
             if first:  # our own decision: exactly the candidates
                 first = False
                 return np.isin(action_keys(legal.values), wanted)
-            return self.branches(game, states, player, legal)
+            if self.deadline is not None and time.perf_counter() >= self.deadline:
+                raise TimeoutError("the subgame could not be grown in time")
+            return branches(self.rollouts.evaluator, states, legal, self.per_type, self.room)
 
         def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
             plies = None if config.subgame.leaf == "rollout" else 0
@@ -319,35 +319,30 @@ class DealProblem:
         return 0.0
 
 
-class Branches:
-    """The moves worth growing: the best few of each type by the blueprint, fewer where a level is crowded."""
+def branches(
+    evaluator: Evaluator, states: NDArray[Any], actions: Ragged, per_type: int, room: int
+) -> NDArray[np.bool_]:
+    """Return which moves are worth growing, [m] bool: the best few of each type by the blueprint.
 
-    def __init__(self, evaluator: Evaluator, per_type: int, room: int, deadline: float) -> None:
-        self.evaluator, self.per_type, self.room, self.deadline = evaluator, per_type, room, deadline
-        self.thinned = 0
-
-    def __call__(self, game: Game, states: NDArray[Any], player: int, actions: Ragged) -> NDArray[np.bool_]:
-        """Return which actions to keep, [m] bool."""
-        if time.perf_counter() >= self.deadline:
-            raise TimeoutError("the subgame could not be grown in time")
-        q = evaluator_values(self.evaluator, states, actions)
-        rows, kinds = actions.rows, actions.values["type"].astype(np.int64)
-        # rank of each action within its row, and within its row and type, by falling Q
-        order = np.lexsort((-q, rows))
-        place = np.empty(len(q), np.int64)
-        place[order] = np.arange(len(q)) - actions.offsets[:-1][rows[order]]
-        order = np.lexsort((-q, kinds, rows))
-        group = rows[order] * 16 + kinds[order]
-        start = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
-        within = np.empty(len(q), np.int64)
-        within[order] = np.arange(len(q)) - np.repeat(start, np.diff([*start, len(q)]))
-        keep: NDArray[np.bool_] = (within < self.per_type) | (kinds == PASS)
-        for most in (12, 6, 4, 3, 2, 1):
-            if np.count_nonzero(keep) <= self.room:
-                break
-            keep &= place < most
-            self.thinned += most == 12
-        return keep
+    room: moves kept in all, beyond which each state keeps fewer.
+    """
+    q = evaluator_values(evaluator, states, actions)
+    rows, kinds = actions.rows, actions.values["type"].astype(np.int64)
+    # rank of each action within its row, and within its row and type, by falling Q
+    order = np.lexsort((-q, rows))
+    place = np.empty(len(q), np.int64)
+    place[order] = np.arange(len(q)) - actions.offsets[:-1][rows[order]]
+    order = np.lexsort((-q, kinds, rows))
+    group = rows[order] * 16 + kinds[order]
+    start = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    within = np.empty(len(q), np.int64)
+    within[order] = np.arange(len(q)) - np.repeat(start, np.diff([*start, len(q)]))
+    keep: NDArray[np.bool_] = (within < per_type) | (kinds == PASS)
+    for most in (12, 6, 4, 3, 2, 1):
+        if np.count_nonzero(keep) <= room:
+            break
+        keep &= place < most
+    return keep
 
 
 def action_keys(actions: NDArray[Any]) -> NDArray[Any]:

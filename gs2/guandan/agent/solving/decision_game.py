@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.anchored import Anchor, solve_anchored
+from cfr.anchored import Anchor, AnchoredSolution, solve_anchored
 from cfr.tree import FlatTree
 from games.game import TERMINAL
 from games.guandan.cards import unpack
@@ -33,11 +33,11 @@ from gs2.search.subgame.continuations import LeafChooser, with_choices
 from gs2.search.subgame.cut import Subgame
 
 __all__ = [
-    "Contest",
     "DecisionGame",
-    "SolvedDecision",
     "cluster_rows",
+    "contested",
     "decision_tree",
+    "solve_contest",
     "solve_decision",
     "style_payoffs",
 ]
@@ -68,19 +68,6 @@ class DecisionGame:
     magnet: NDArray[np.float64]
     price: float
     their_price: float
-
-
-@dataclass(frozen=True, eq=False)
-class SolvedDecision:
-    """The solution of a decision game.
-
-    policy: [a] float64 over the moves. tree: the game's. iterations, gap: of the solver, in levels.
-    """
-
-    policy: NDArray[np.float64]
-    tree: FlatTree
-    iterations: int
-    gap: float
 
 
 SHARE = 0.7
@@ -157,8 +144,8 @@ def decision_tree(game: DecisionGame) -> FlatTree:
     return with_choices(subgame, (LeafChooser(me, move), LeafChooser(them, seen)), values).tree
 
 
-def solve_decision(game: DecisionGame) -> SolvedDecision:
-    """Return the equilibrium near the blueprint of a decision game."""
+def solve_decision(game: DecisionGame) -> tuple[FlatTree, AnchoredSolution]:
+    """Return a decision game as a tree, and its equilibrium near the blueprint."""
     tree = decision_tree(game)
     magnet = np.empty(tree.n_slots)
     for i, size in enumerate(np.diff(tree.infoset_offset).tolist()):
@@ -167,85 +154,66 @@ def solve_decision(game: DecisionGame) -> SolvedDecision:
     magnet[tree.slots(0)] = game.magnet / game.magnet.sum()
     price = np.zeros(4)
     price[game.seat], price[(game.seat + 1) & 3] = game.price, game.their_price
-    found = solve_anchored(tree, Anchor(magnet, tuple(price.tolist())), iterations=ITERATIONS)
-    return SolvedDecision(found.policy[tree.slots(0)], tree, found.iteration, found.gap)
+    return tree, solve_anchored(tree, Anchor(magnet, tuple(price.tolist())), iterations=ITERATIONS)
 
 
-@dataclass(frozen=True, eq=False)
-class Contest:
-    """Moves of one decision that were played in the same deals.
+def contested(comparison: MoveComparison) -> NDArray[np.int64]:
+    """Return the moves that were not given up, by their places among those compared."""
+    return np.flatnonzero(~np.isnan(comparison.payoffs[-1]))
 
-    question: those moves alone, in those deals. rows: [a], their places among the moves compared.
-    payoffs: [n, a] where everybody plays on by the blueprint, in these deals and more; weights: [n] of them.
-    price: of leaving the blueprint's soft policy, in levels for each nat.
+
+def solve_contest(
+    question: Question,
+    comparison: MoveComparison,
+    rollouts: Rollouts,
+    config: GuanDanConfig,
+    deadline: float | None = None,
+) -> SampledSolution:
+    """Return the solution of the game of the moves that were not given up, two or more of them.
+
+    Its moves are numbered among those compared. deadline: an instant of `time.perf_counter()` from which on
+    the rollouts that it still needs are valued where they stand.
     """
-
-    question: Question
-    rows: NDArray[np.int64]
-    payoffs: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    price: float
-
-    @classmethod
-    def of(cls, question: Question, comparison: MoveComparison, config: GuanDanConfig) -> Contest | None:
-        """Return the contest of the moves that were not given up; None if one is left."""
-        payoffs, weights, all_ = comparison.payoffs, comparison.weights, comparison.worlds
-        rows = np.flatnonzero(~np.isnan(payoffs[-1]))
-        if len(rows) < 2:
-            return None
-        best = int(np.flatnonzero(rows == comparison.best)[0])
-        # What the rollouts' noise and the blueprint's errors make of each other (`posterior`), as a price.
-        to_the_end = config.comparison.depth is None
-        missing = 1.0 - weights.sum() / all_.weights.sum() if all_.exact else 1.0
-        noise = difference_noise(payoffs[:, rows], weights, best, to_the_end, missing)
-        price = config.deals.temperature * noise / max(config.comparison.trust, 1e-6) ** 2
-        worlds = all_.take(slice(0, min(len(payoffs), config.subgame.leaf_worlds)))
-        asked = replace(question, moves=question.moves[rows], prior=question.prior[rows], worlds=worlds)
-        return cls(asked, rows, payoffs[:, rows], weights, price)
-
-    def solve(
-        self, rollouts: Rollouts, config: GuanDanConfig, deadline: float | None = None
-    ) -> SampledSolution:
-        """Return the solution of the contest, after the rollouts that it still needs.
-
-        Its moves are numbered among those compared. deadline: an instant of `time.perf_counter()` from which
-        on rollouts are valued where they stand.
-        """
-        question, n = self.question, len(self.question.worlds)
-        leans = tuple(config.subgame.ours.split("+")), tuple(config.subgame.theirs.split("+"))
-        limits = config.comparison.depth, deadline
-        payoffs = style_payoffs(question, self.payoffs[:n], leans, rollouts, *limits)
-        # More deals say what the moves are worth than how others may play on: their mean counts.
-        mean, there = (
-            np.average(self.payoffs[:m], axis=0, weights=self.weights[:m]) for m in (len(self.payoffs), n)
-        )
-        payoffs += (mean - there)[None, :, None, None]
-        seat = int(question.state["player"][0])
-        soft = np.exp((question.prior - question.prior.max()) / config.deals.temperature)
-        game = DecisionGame(
-            payoffs,
-            question.worlds.weights,
-            _opponent_buckets(question.worlds.states, seat, config.subgame.buckets),
-            seat,
-            soft,
-            self.price,
-            config.subgame.opponent_price,
-        )
-        found = solve_decision(game)
-        return SampledSolution(
-            worlds=question.worlds,
-            opponents=(),
-            alternative=np.zeros((0, n)),
-            solved=np.zeros((0, n)),
-            moves=self.rows,
-            policy=found.policy,
-            nodes=found.tree.n_nodes,
-            infosets=found.tree.n_infosets,
-            leaves=len(found.tree.terminal),
-            depth=1,
-            iterations=found.iterations,
-            gap=found.gap,
-        )
+    rows, weights, all_ = contested(comparison), comparison.weights, comparison.worlds
+    played = comparison.payoffs[:, rows]
+    best = int(np.flatnonzero(rows == comparison.best)[0])
+    # What the rollouts' noise and the blueprint's errors make of each other (`posterior`), as a price.
+    missing = 1.0 - weights.sum() / all_.weights.sum() if all_.exact else 1.0
+    noise = difference_noise(played, weights, best, config.comparison.depth is None, missing)
+    price = config.deals.temperature * noise / max(config.comparison.trust, 1e-6) ** 2
+    n = min(len(played), config.subgame.leaf_worlds)
+    worlds, prior = all_.take(slice(0, n)), question.prior[rows]
+    asked = replace(question, moves=question.moves[rows], prior=prior, worlds=worlds)
+    leans = tuple(config.subgame.ours.split("+")), tuple(config.subgame.theirs.split("+"))
+    payoffs = style_payoffs(asked, played[:n], leans, rollouts, config.comparison.depth, deadline)
+    # More deals say what the moves are worth than how others may play on: their mean counts.
+    mean, there = (np.average(played[:m], axis=0, weights=weights[:m]) for m in (len(played), n))
+    payoffs += (mean - there)[None, :, None, None]
+    seat = int(question.state["player"][0])
+    game = DecisionGame(
+        payoffs,
+        worlds.weights,
+        _opponent_buckets(worlds.states, seat, config.subgame.buckets),
+        seat,
+        np.exp((prior - prior.max()) / config.deals.temperature),
+        price,
+        config.subgame.opponent_price,
+    )
+    tree, found = solve_decision(game)
+    return SampledSolution(
+        worlds=worlds,
+        opponents=(),
+        alternative=np.zeros((0, n)),
+        solved=np.zeros((0, n)),
+        moves=rows,
+        policy=found.policy[tree.slots(0)],
+        nodes=tree.n_nodes,
+        infosets=tree.n_infosets,
+        leaves=len(tree.terminal),
+        depth=1,
+        iterations=found.iteration,
+        gap=found.gap,
+    )
 
 
 def _strength_features(states: Array, seat: int) -> NDArray[np.float64]:

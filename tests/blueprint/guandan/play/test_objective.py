@@ -23,10 +23,11 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS, RULING
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.agent_presets import PRESETS as AGENT_PRESETS
-from gs2.guandan.agent.evaluator import NetworkEvaluator, evaluator_worth
+from gs2.guandan.agent.deals.dealing import DealNetworks
+from gs2.guandan.agent.evaluator import evaluator_worth
+from gs2.guandan.agent.guandan_config import PRESETS as AGENT_PRESETS
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent_families import check_agent, guandan_agent, load_batched_agent
+from gs2.guandan.agent_families import check_agent, guandan_agent
 from tests.blueprint.guandan.positions import FAST, TINY, random_states
 
 LEVELS = np.array(RESULTS, float)
@@ -111,7 +112,7 @@ def test_targets_in_a_match_are_what_results_are_worth() -> None:
 
 def test_rollouts_are_worth_what_their_results_are() -> None:
     rng = np.random.default_rng(1)
-    states, evaluator = positions(30, rng), NetworkEvaluator(network(1))
+    states, evaluator = positions(30, rng), network(1)
     for depth in (None, 0, 3):
         after = states.copy()
         found = Rollouts(evaluator).payoffs(after, depth)
@@ -123,7 +124,7 @@ def test_rollouts_are_worth_what_their_results_are() -> None:
             assert found[j] == pytest.approx(worth[j, RESULTS.index(int(payoff[j]))])
         for j in np.flatnonzero(~over):
             seat = int(after["player"][j])
-            chance = evaluator.results(after, np.array([j]), np.array([seat]))[0]
+            chance = evaluator.critic_results(after, np.array([j]), np.array([seat]))[0]
             mine = chance if seat % 2 == 0 else chance[::-1]
             assert found[j] == pytest.approx(mine @ worth[j], abs=1e-3)
 
@@ -133,6 +134,8 @@ def test_an_evaluator_that_knows_values_alone_is_worth_what_lies_between() -> No
     values = np.linspace(-3.2, 3.2, 40)
 
     class Values:
+        sees_all = False
+
         def values(self, states, rows, seats):
             return values[rows]
 
@@ -173,7 +176,7 @@ def test_results_are_worth_what_they_are_by_the_rules_of_their_match(preset: str
 
 def test_the_agent_maximises_levels_in_a_match_if_told_so() -> None:
     n = 5
-    states, evaluator = positions(n, np.random.default_rng(3)), NetworkEvaluator(network(3))
+    states, evaluator = positions(n, np.random.default_rng(3)), network(3)
     alone = states.copy()
     alone["fails"] = NOBODY
     for name in ("match", "levels"):
@@ -181,7 +184,7 @@ def test_the_agent_maximises_levels_in_a_match_if_told_so() -> None:
         config = AGENT_PRESETS["rollout-fast"].replace(**changes)
         for j in range(n):
             one, other = (
-                Gs2Agent(evaluator, config, np.random.default_rng(j)).decide(s[j : j + 1])
+                Gs2Agent(DealNetworks(evaluator), config, np.random.default_rng(j)).decide(s[j : j + 1])
                 for s in (states, alone)
             )
             if name == "levels" or not in_match(states)[j]:
@@ -192,8 +195,8 @@ def test_networks_are_named_with_how_they_play() -> None:
     for name in ("blueprint:objective=levels", "blueprint:tribute=value", "blueprint"):
         check_agent(name)
     assert len({guandan_agent(n).fingerprint() for n in ("blueprint", "blueprint:objective=levels")}) == 2
-    assert load_batched_agent("blueprint:objective=levels").objective == "levels"
-    assert hasattr(load_batched_agent("blueprint:tribute=value"), "cards")
+    assert guandan_agent("blueprint:objective=levels").load(np.random.default_rng()).objective == "levels"
+    assert hasattr(guandan_agent("blueprint:tribute=value").load(np.random.default_rng()), "cards")
     for wrong, named in (("blueprint:objective=chips", "objective"), ("blueprint:worlds=3", "worlds")):
         with pytest.raises(ConfigError, match=named):
             check_agent(wrong)

@@ -10,12 +10,12 @@ from blueprint.protocol import Decisions
 from games.game import GameError
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
 from gs2.guandan.agent.deals import dealing
+from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.decision import Decision
-from gs2.guandan.agent.guandan_config import GuanDanConfig
-from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator, midgame, random_choice
+from gs2.guandan.agent.guandan_config import PRESETS, GuanDanConfig, agent_preset
+from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame, random_choice
 from tests.gs2.guandan.test_endgame import endgames
 from tests.patience import amount
 
@@ -42,7 +42,7 @@ def test_whole_rounds_of_legal_moves_in_every_preset() -> None:
     rng = np.random.default_rng(0)
     for name in PRESETS:
         config = quick(agent_preset(name))
-        agent = Gs2Agent(CountBlueprint(), config, rng)
+        agent = Gs2Agent(counting(), config, rng)
         state = deal(1, rng, level=5)
         stages = set()
         while state["player"][0] >= 0:
@@ -65,7 +65,7 @@ def test_a_failing_evaluator_costs_the_search_but_not_the_move(fault: str, confi
     rng = np.random.default_rng(2)
     noted = 0
     for row in midgame(5, rng, plies=30, least=3):
-        agent = Gs2Agent(Flaky(fault, rng, rate=1.0), config, rng)
+        agent = Gs2Agent(DealNetworks(Flaky(fault, rng, rate=1.0)), config, rng)
         decision = agent.decide(np.atleast_1d(row))
         assert is_legal(decision)
         if fault in ("q", "nan"):
@@ -88,15 +88,15 @@ def test_what_fails_half_way_is_said_and_leaves_the_blueprints_move(monkeypatch:
 
     rng = np.random.default_rng(4)
     states = [np.atleast_1d(row) for row in midgame(3, rng, plies=12, least=6)]
-    network = Gs2Agent(Flaky("q", rng, rate=1.0, after=3), QUICK, rng)
-    belief = Gs2Agent(CountBlueprint(), QUICK, rng, beliefs=Silent())
+    network = Gs2Agent(DealNetworks(Flaky("q", rng, rate=1.0, after=3)), QUICK, rng)
+    belief = Gs2Agent(DealNetworks(CountEvaluator(), Silent()), QUICK, rng)
     for agent, word in ((network, "the network is gone"), (belief, "no weights")):
         decision = agent.decide(states[0])
         assert is_legal(decision) and decision.choice == decision.blueprint
         assert "search failed" in decision.notes[0] and word in decision.notes[0]
     monkeypatch.setattr(dealing, "sample_worlds", none)
     for state in states:
-        decision = Gs2Agent(CountBlueprint(), QUICK, rng).decide(state)
+        decision = Gs2Agent(counting(), QUICK, rng).decide(state)
         assert is_legal(decision) and decision.choice == decision.blueprint
         assert decision.stage == "clear" or "no deal agrees" in decision.notes[0]
     states[0]["player"] = -2
@@ -107,7 +107,7 @@ def test_what_fails_half_way_is_said_and_leaves_the_blueprints_move(monkeypatch:
 def test_a_deadline_of_a_millisecond_still_plays() -> None:
     rng = np.random.default_rng(5)
     for config in (QUICK, STYLED, PLIES):
-        agent = Gs2Agent(CountBlueprint(), config.replace(deadline=0.001), rng)
+        agent = Gs2Agent(counting(), config.replace(deadline=0.001), rng)
         for row in midgame(5, rng, plies=40, least=3):
             decision = agent.decide(np.atleast_1d(row))
             assert is_legal(decision)
@@ -118,7 +118,7 @@ def test_a_deadline_of_a_millisecond_still_plays() -> None:
 
 def test_endgames_of_two_are_decided_exactly() -> None:
     rng = np.random.default_rng(8)
-    agent = Gs2Agent(CountBlueprint(noise=0.5), agent_preset("standard").replace(deadline=600.0), rng)
+    agent = Gs2Agent(counting(noise=0.5), agent_preset("standard").replace(deadline=600.0), rng)
     stages = []
     for state in endgames(amount(25, 12), rng, most=16):
         decision = agent.decide(state, legal(state).values)
@@ -136,7 +136,7 @@ def test_endgames_of_two_are_decided_exactly() -> None:
 def paired_gain(config, deals: int, seed: int) -> tuple[float, float]:
     """Return (levels a round won over the blueprint, standard error) on paired deals."""
     rng = np.random.default_rng(seed)
-    blueprint = CountEvaluator(noise=0.05)
+    blueprint = counting(0.05)
     agent = Gs2Agent(blueprint, config, rng)
     base = Gs2Agent(blueprint, "blueprint", rng)
     starts = deal(deals, rng, level=rng.integers(0, 13, deals))
@@ -159,12 +159,10 @@ def test_warming_up_searches_by_the_agents_own_method_and_leaves_its_random_stre
     for name, stage in (("fast", "subgame"), ("rollout-fast", "rollout"), ("paper", "subgame")):
         rng = np.random.default_rng(3)
         before = rng.bit_generator.state
-        seen: list[str] = []
-        evaluator = CountBlueprint(noise=0.05)
-        agent = Gs2Agent(evaluator, name, rng, watch=lambda decision, seen=seen: seen.append(decision.stage))
+        agent = Gs2Agent(counting(noise=0.05), name, rng)
         agent.warm_up()
         assert rng.bit_generator.state == before
-        assert agent.rollouts.decisions == 0 and not seen
+        assert agent.rollouts.decisions == 0
         assert stage in agent.warm_up()
 
 
@@ -186,10 +184,10 @@ class Flaky(CountEvaluator):
         self.failed += fails
         return fails
 
-    def q(self, decisions: Decisions) -> np.ndarray:
+    def advantages(self, decisions: Decisions) -> np.ndarray:
         if self._fails("q"):
             raise RuntimeError("the network is gone")
-        out = super().q(decisions)
+        out = super().advantages(decisions)
         if self._fails("nan"):
             out[0] = np.nan
         return out
@@ -198,8 +196,6 @@ class Flaky(CountEvaluator):
         if self._fails("values"):
             raise OSError("the critic is gone")
         return super().values(states, rows, seats)[: -1 if self._fails("shape") else None]
-
-    views = values
 
 
 def random_side(decisions: Decisions) -> np.ndarray:
@@ -216,17 +212,21 @@ def test_rounds_with_faults_stay_legal_and_say_why(fault: str, monkeypatch: pyte
     config = CONFIG.replace(deadline=1e-6) if fault == "hurry" else CONFIG
     seen = {"decisions": 0, "fell back": 0, "searched": 0}
 
-    def watch(decision: Decision) -> None:
-        seen["decisions"] += 1
-        seen["searched"] += decision.stage == "rollout"
-        assert 0 <= decision.choice < len(decision.actions)
-        assert np.any(legal(decision.state, canonical=True)[0] == decision.action[0])
-        if decision.stage == "first":
-            assert "the blueprint failed, the first legal move is played" in decision.notes[0]
-        elif decision.stage == "blueprint":
-            assert decision.choice == decision.blueprint
-            assert any("the blueprint's move is played" in note for note in decision.notes)
-        seen["fell back"] += decision.stage in ("first", "blueprint")
+    class Watched(Gs2Agent):
+        def decide_all(self, situations) -> list[Decision]:
+            decisions = super().decide_all(situations)
+            for decision in decisions:
+                seen["decisions"] += 1
+                seen["searched"] += decision.stage == "rollout"
+                assert 0 <= decision.choice < len(decision.actions)
+                assert np.any(legal(decision.state, canonical=True)[0] == decision.action[0])
+                if decision.stage == "first":
+                    assert "the blueprint failed, the first legal move is played" in decision.notes[0]
+                elif decision.stage == "blueprint":
+                    assert decision.choice == decision.blueprint
+                    assert any("the blueprint's move is played" in note for note in decision.notes)
+                seen["fell back"] += decision.stage in ("first", "blueprint")
+            return decisions
 
     if fault == "sampler":
 
@@ -237,7 +237,7 @@ def test_rounds_with_faults_stay_legal_and_say_why(fault: str, monkeypatch: pyte
             return sample_worlds(*args, **kwargs)
 
         monkeypatch.setattr(dealing, "sample_worlds", often_none)
-    agent = Gs2Agent(evaluator, config, rng, watch=watch)
+    agent = Watched(DealNetworks(evaluator), config, rng)
     for begin in range(0, rounds, 50):
         n = min(50, rounds - begin)
         states = deal(n, rng, level=rng.integers(0, 13, n))

@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from games.guandan.rounds.round import advance, legal
-from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.determinize import Worlds, sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values
+from gs2.guandan.agent.guandan_config import agent_preset
 from gs2.guandan.agent.racing import Evidence, MoveComparison, Question, posterior
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.decision_game import (
-    Contest,
     DecisionGame,
     cluster_rows,
+    contested,
     decision_tree,
+    solve_contest,
     solve_decision,
     style_payoffs,
 )
@@ -53,6 +54,13 @@ def near_magnet(game: DecisionGame, values: np.ndarray) -> np.ndarray:
     return soft / soft.sum()
 
 
+def policy_of(game: DecisionGame) -> np.ndarray:
+    """Return the solution's policy over our moves, after a look at its gap."""
+    tree, found = solve_decision(game)
+    assert found.gap < 0.02
+    return found.policy[tree.slots(0)]
+
+
 def means(game: DecisionGame, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
     """Return the weighted sum of payoffs over some deals, as a share of all deals, [a, u, o]."""
     share = game.weights / game.weights.sum()
@@ -62,9 +70,7 @@ def means(game: DecisionGame, rows: np.ndarray | slice = slice(None)) -> np.ndar
 @SEEDS
 def test_with_one_style_for_everybody_the_policy_has_a_closed_form(seed: int) -> None:
     game = game_of(seed)
-    found = solve_decision(game)
-    assert np.allclose(found.policy, near_magnet(game, means(game)[:, 0, 0]), atol=CLOSE)
-    assert found.gap < CLOSE
+    assert np.allclose(policy_of(game), near_magnet(game, means(game)[:, 0, 0]), atol=CLOSE)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(1, 1), (2, 1), (1, 3), (2, 3)])
@@ -82,21 +88,20 @@ def test_choices_of_one_leave_their_level_out(ours: int, theirs: int) -> None:
     assert np.array_equal(tree.returns[:, game.seat], mine)
     assert np.array_equal(tree.returns[:, (game.seat + 2) % 4], mine)
     assert np.array_equal(tree.returns[:, (game.seat + 1) % 4], -mine)
-    found = solve_decision(game)
-    assert found.gap < 0.02
-    assert found.policy.sum() == pytest.approx(1) and len(found.policy) == a
+    policy = policy_of(game)
+    assert policy.sum() == pytest.approx(1) and len(policy) == a
 
 
 @SEEDS
 def test_a_dominated_style_of_our_own_changes_nothing(seed: int) -> None:
     game = game_of(seed)
     poor = np.concatenate([game.payoffs, game.payoffs - 6], axis=2)
-    with_it = solve_decision(replace(game, payoffs=poor))
-    assert np.allclose(with_it.policy, solve_decision(game).policy, atol=CLOSE)
+    with_it = policy_of(replace(game, payoffs=poor))
+    assert np.allclose(with_it, policy_of(game), atol=CLOSE)
     rich = np.concatenate(
         [game.payoffs, game.payoffs + np.eye(game.payoffs.shape[1])[0, :, None, None] * 3], 2
     )
-    assert solve_decision(replace(game, payoffs=rich)).policy[0] > with_it.policy[0]
+    assert policy_of(replace(game, payoffs=rich))[0] > with_it[0]
 
 
 @SEEDS
@@ -104,7 +109,7 @@ def test_a_dominated_style_of_our_own_changes_nothing(seed: int) -> None:
 def test_free_opponents_pick_the_style_that_is_worst_for_us_in_each_bucket(seed: int, buckets: int) -> None:
     game = game_of(seed, 1, 3, buckets=buckets, free=True)
     worst = sum(means(game, game.bucket == b)[:, 0].min(axis=1) for b in range(buckets))
-    assert np.allclose(solve_decision(game).policy, near_magnet(game, np.asarray(worst)), atol=0.03)
+    assert np.allclose(policy_of(game), near_magnet(game, np.asarray(worst)), atol=0.03)
 
 
 def question_of(seed: int, moves: int, deals: int) -> tuple[Question, CountEvaluator]:
@@ -162,9 +167,8 @@ def test_with_one_style_a_contest_chooses_as_the_posterior_of_the_race() -> None
         question, comparison, mean = generated_contest(seed)
         if abs(mean[1]) < 0.005:
             continue
-        contest = Contest.of(question, comparison, config)
-        assert contest is not None and len(contest.question.worlds) == 5
-        solution = contest.solve(Rollouts(CountEvaluator()), config)
+        solution = solve_contest(question, comparison, Rollouts(CountEvaluator()), config)
+        assert len(solution.worlds) == 5
         assert int(np.argmax(solution.policy)) == comparison.best, seed
         chosen.append(comparison.best)
     assert 3 < sum(chosen) < len(chosen) - 3
@@ -173,16 +177,14 @@ def test_with_one_style_a_contest_chooses_as_the_posterior_of_the_race() -> None
 def test_a_contest_ends_at_its_deadline_and_a_move_that_stood_alone_is_none() -> None:
     config = agent_preset("standard").replace(theirs="blueprint+contest", leaf_worlds=8)
     question, comparison, _ = generated_contest(3)
-    contest = Contest.of(question, comparison, config)
-    assert contest is not None
     rollouts = Rollouts(CountEvaluator())
-    solution = contest.solve(rollouts, config, time.perf_counter() - 1)
+    solution = solve_contest(question, comparison, rollouts, config, time.perf_counter() - 1)
     assert rollouts.decisions == 0 and solution.policy.sum() == pytest.approx(1)
-    contest.solve(rollouts, config, time.perf_counter() + 600)
+    solve_contest(question, comparison, rollouts, config, time.perf_counter() + 600)
     assert rollouts.decisions > 0
     payoffs = comparison.payoffs.copy()
     payoffs[-1, 1 - comparison.best] = np.nan
-    assert Contest.of(question, replace(comparison, payoffs=payoffs), config) is None
+    assert contested(replace(comparison, payoffs=payoffs)).tolist() == [comparison.best]
 
 
 @pytest.mark.parametrize("seed", range(3))

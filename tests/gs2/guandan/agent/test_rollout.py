@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from blueprint.checkpoint import write_checkpoint
-from blueprint.guandan.network.inference import Inference
+from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.input_layout import FEATURE_HASH, OUTCOMES
 from blueprint.guandan.network.inputs import encode_actions, encode_full, encode_states
 from blueprint.guandan.network.q_network import Critic, QNetwork
@@ -18,13 +18,10 @@ from blueprint.protocol import Decisions
 from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.evaluator import (
     BATCH,
-    BlueprintEvaluator,
-    NetworkEvaluator,
     evaluator_values,
-    load_evaluator,
 )
 from gs2.guandan.agent.rollout import Rollouts
-from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator, midgame
+from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.patience import amount
 
 GAME = GuanDan(moves="canonical")
@@ -48,7 +45,7 @@ def slow_payoff(evaluator, state: np.ndarray, depth: int | None, player=None) ->
             if depth is not None and taken >= depth:
                 value = evaluator.values(state, np.zeros(1, np.int64), seat)[0]
                 return value if seat[0] % 2 == 0 else -value
-            q = (player or evaluator).q(Decisions.of(state, moves))
+            q = (player or evaluator).advantages(Decisions.of(state, moves))
             best = int(np.argmax(q))
             taken += 1
         else:
@@ -59,7 +56,7 @@ def slow_payoff(evaluator, state: np.ndarray, depth: int | None, player=None) ->
 
 @pytest.mark.parametrize("depth", [0, 1, 5, None])
 def test_lockstep_rollouts_equal_one_state_at_a_time_whoever_moves(depth: int | None) -> None:
-    evaluator, player = (BlueprintEvaluator(CountBlueprint(noise=noise)) for noise in (0.1, 3.0))
+    evaluator, player = (CountEvaluator(noise=noise) for noise in (0.1, 3.0))
     states = midgame(amount(40, 10), np.random.default_rng(7), plies=50)
     found = []
     for other in (None, player):
@@ -70,7 +67,7 @@ def test_lockstep_rollouts_equal_one_state_at_a_time_whoever_moves(depth: int | 
 
 
 def test_a_deadline_in_the_past_values_states_where_they_stand() -> None:
-    evaluator = BlueprintEvaluator(CountBlueprint())
+    evaluator = CountEvaluator()
     states = midgame(10, np.random.default_rng(1))
     rollouts = Rollouts(evaluator)
     got = rollouts.payoffs(states.copy(), None, time.perf_counter() - 1)
@@ -79,7 +76,7 @@ def test_a_deadline_in_the_past_values_states_where_they_stand() -> None:
 
 
 def test_batches_do_not_change_the_answer() -> None:
-    evaluator = BlueprintEvaluator(CountBlueprint(noise=0.1))
+    evaluator = CountEvaluator(noise=0.1)
     states = midgame(BATCH + 50, np.random.default_rng(2), plies=40)
     rollouts = Rollouts(evaluator)
     together = rollouts.payoffs(states.copy(), 4)
@@ -87,19 +84,10 @@ def test_batches_do_not_change_the_answer() -> None:
     assert np.allclose(together, np.concatenate(apart))
 
 
-def test_the_two_test_evaluators_agree() -> None:
-    states = midgame(60, np.random.default_rng(8), plies=25)
-    one, two = BlueprintEvaluator(CountBlueprint(noise=0.1)), CountEvaluator(noise=0.1)
-    moves = legal(states, canonical=True)
-    assert np.allclose(evaluator_values(one, states, moves), evaluator_values(two, states, moves))
-    rows, seats = np.arange(60), states["player"].astype(np.int64)
-    assert np.allclose(one.values(states, rows, seats), two.values(states, rows, seats))
-
-
 def test_the_network_is_asked_as_training_asks_it() -> None:
     torch.manual_seed(0)
     network, critic = QNetwork(SMALL), Critic(32)
-    evaluator = NetworkEvaluator(Inference(tensors_of(network, critic)))
+    evaluator = Inference(tensors_of(network, critic))
     states = midgame(100, np.random.default_rng(3), plies=30)
     seats = states["player"].astype(np.int64)
     moves = legal(states, canonical=True)
@@ -111,19 +99,19 @@ def test_the_network_is_asked_as_training_asks_it() -> None:
         wanted = network.advantages(h, a, torch.from_numpy(moves.rows)).numpy()
         values = critic(torch.from_numpy(encode_full(states, seats)).float()).softmax(1) @ payoffs
         outcomes = network.outcomes(h).softmax(1) @ payoffs
-    tolerance = 0.03 if evaluator.inference.half else 1e-4
+    tolerance = 0.03 if evaluator.half else 1e-4
     assert np.allclose(evaluator_values(evaluator, states, moves), wanted, atol=tolerance)
     rows = np.arange(len(states))
-    assert np.allclose(evaluator.values(states, rows, seats), values.numpy(), atol=tolerance)
-    assert np.allclose(evaluator.views(states, rows, seats), outcomes.numpy(), atol=tolerance)
+    assert np.allclose(evaluator.critic_values(states, rows, seats), values.numpy(), atol=tolerance)
+    assert np.allclose(evaluator.values(states, rows, seats), outcomes.numpy(), atol=tolerance)
 
 
 def test_a_checkpoint_becomes_an_evaluator(tmp_path) -> None:
     tensors = tensors_of(QNetwork(SMALL), Critic(32))
     path = tmp_path / "small.safetensors"
     write_checkpoint(path, tensors, {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 7})
-    evaluator = load_evaluator(path)
+    evaluator = load_inference(path)
     assert evaluator.sees_all and evaluator.name == "small@7"
-    assert not load_evaluator(path, critic=False).sees_all
+    assert not load_inference(path, critic=False).sees_all
     states = midgame(4, np.random.default_rng(0))
     assert np.isfinite(Rollouts(evaluator).payoffs(states.copy(), 3)).all()

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.network.input_layout import STATE_WIDTH
 from blueprint.guandan.network.inputs import hidden_hands
 from games.game import GameError
@@ -17,12 +18,11 @@ from games.guandan.rounds.round import GuanDan, Shown, deal, from_hands
 from gs2.guandan.agent.agent import AT_FIRST, Gs2Agent
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
 from gs2.guandan.agent.deals.determinize import card_odds, count_bound, list_worlds, sample_worlds
-from gs2.guandan.agent.evaluator import BlueprintEvaluator, load_evaluator
 from gs2.guandan.agent.guandan_config import DealsConfig, GuanDanConfig
 from gs2.guandan.beliefs.belief_network import DEFAULT, BeliefNetwork, load_beliefs, save_beliefs, steer
 from gs2.guandan.learning.train_beliefs import collect_positions
 from tests.gs2.guandan.agent.test_agent import PLIES
-from tests.gs2.guandan.blueprints import CountBlueprint, midgame
+from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame
 from tests.patience import amount
 
 
@@ -167,7 +167,7 @@ def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:
     assert DEFAULT.stat().st_size <= 4_000_000
     network = load_beliefs()
     assert network.remembers
-    states = collect_positions(load_evaluator(critic=False), amount(24, 6), np.random.default_rng(5))
+    states = collect_positions(load_inference(critic=False), amount(24, 6), np.random.default_rng(5))
     seats = states["player"].astype(np.int64)
     odds = network.log_odds(states, seats).astype(np.float64)
     held = hidden_hands(states, seats).astype(np.float64)
@@ -196,7 +196,7 @@ def agent_that(confidence: float) -> Gs2Agent:
         confidence=confidence,
         endgame=0,
     )
-    return Gs2Agent(CountBlueprint(noise=0.1), config, np.random.default_rng(0))
+    return Gs2Agent(counting(noise=0.1), config, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("confidence", "patient"), [(0.0, False), (100.0, True)])
@@ -232,7 +232,7 @@ class Likes:
 def test_deals_drawn_in_two_parts_are_as_likely_as_those_drawn_at_once() -> None:
     state = np.atleast_1d(midgame(1, np.random.default_rng(2), plies=10, least=10)[0])
     seat = int(state["player"][0])
-    networks = DealNetworks(BlueprintEvaluator(CountBlueprint()), None, Likes())
+    networks = DealNetworks(CountEvaluator(), None, Likes())
     means: dict[str, list[float]] = {"at once": [], "in two parts": [], "unweighed": []}
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
@@ -254,7 +254,7 @@ def test_few_deals_are_listed_once_and_never_drawn() -> None:
     listed = 0
     for row in rows:
         state = np.atleast_1d(row)
-        networks = DealNetworks(BlueprintEvaluator(CountBlueprint()))
+        networks = DealNetworks(CountEvaluator())
         dealer = Dealer(state, None, networks, DealsConfig(), np.random.default_rng(0))
         worlds = dealer.draw(12, 400)
         if worlds.exact:
@@ -273,7 +273,7 @@ def test_with_draws_of_the_infoset_agents_that_differ_see_the_same_deals(config:
     config = config.replace(draws=5)
 
     def deals(config: GuanDanConfig, order: slice = slice(None)) -> list[bytes]:
-        agent = Gs2Agent(CountBlueprint(noise=0.1), config, np.random.default_rng())
+        agent = Gs2Agent(counting(noise=0.1), config, np.random.default_rng())
         found = [agent.decide(np.atleast_1d(row)).worlds for row in states[order]][order]
         return [b"" if worlds is None else worlds.states["hand"].tobytes() for worlds in found]
 

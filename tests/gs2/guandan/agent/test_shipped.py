@@ -14,12 +14,12 @@ from blueprint.protocol import PlayedMoves
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent, make_agent
-from gs2.guandan.agent.agent_presets import agent_preset
+from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks
 from gs2.guandan.agent.decision import Decision
-from gs2.guandan.agent.evaluator import BlueprintEvaluator, load_quick, quick_file
-from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.evaluator import load_quick, quick_file
+from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent_families import guandan_agent
-from tests.gs2.guandan.blueprints import CountBlueprint, random_choice
+from tests.gs2.guandan.blueprints import CountEvaluator, random_choice
 
 LITTLE = {"worlds": 6, "wave": 3, "depth": 2, "pool": 12}
 CONFIGS: dict[str, GuanDanConfig] = {
@@ -34,15 +34,15 @@ CONFIGS: dict[str, GuanDanConfig] = {
 
 
 @pytest.fixture(scope="module")
-def networks() -> Gs2Agent:
-    """Return an agent whose networks the others share."""
-    return make_agent(config="blueprint")
+def networks() -> DealNetworks:
+    """Return the networks that the agents share."""
+    return load_networks()
 
 
-def agent_of(name: str, networks: Gs2Agent, seed: int = 0) -> Gs2Agent:
+def agent_of(name: str, networks: DealNetworks, seed: int = 0) -> Gs2Agent:
     config = CONFIGS[name].replace(deadline=600.0)
     rng = np.random.default_rng(seed)
-    return Gs2Agent(networks.evaluator, config, rng, beliefs=networks.beliefs, deals=networks.deals)
+    return Gs2Agent(networks, config, rng)
 
 
 def assert_told(decision: Decision, config: GuanDanConfig) -> None:
@@ -64,9 +64,9 @@ def assert_told(decision: Decision, config: GuanDanConfig) -> None:
 @pytest.mark.parametrize("known", [True, False], ids=["with moves", "without"])
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.some(2)
-def test_presets_play_a_round(name: str, known: bool, networks: Gs2Agent) -> None:
+def test_presets_play_a_round(name: str, known: bool, networks: DealNetworks) -> None:
     agent = agent_of(name, networks)
-    other = Gs2Agent(networks.evaluator, "blueprint")
+    other = Gs2Agent(networks, "blueprint")
     state = deal(1, np.random.default_rng(1), level=4)
     past = PastMoves(state)
     stages = []
@@ -103,7 +103,7 @@ def positions(n: int, seed: int) -> list[tuple[np.ndarray, PlayedMoves]]:
 @pytest.mark.parametrize("known", [True, False], ids=["with moves", "without"])
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.some(3)
-def test_hidden_cards_dealt_otherwise_change_nothing(name: str, known: bool, networks: Gs2Agent) -> None:
+def test_hidden_cards_dealt_otherwise_change_nothing(name: str, known: bool, networks: DealNetworks) -> None:
     rng = np.random.default_rng(7)
     searched = 0
     for seed, (state, moves) in enumerate(positions(2, 3)):
@@ -124,7 +124,7 @@ def test_hidden_cards_dealt_otherwise_change_nothing(name: str, known: bool, net
     assert searched
 
 
-def test_what_was_played_changes_which_deals_are_thought_likely(networks: Gs2Agent) -> None:
+def test_what_was_played_changes_which_deals_are_thought_likely(networks: DealNetworks) -> None:
     changed = 0
     for seed, (state, _) in enumerate(positions(3, 5)):
         forgotten = state.copy()
@@ -170,7 +170,6 @@ def test_one_that_another_network_taught_is_refused(tmp_path) -> None:
 
 
 def test_an_agent_without_a_network_takes_any_evaluator_for_its_rollouts() -> None:
-    evaluator, quick = (BlueprintEvaluator(CountBlueprint(noise=noise)) for noise in (0.0, 1.0))
-    evaluator.quick = quick
-    agent = Gs2Agent(evaluator, "fast", np.random.default_rng(0))
+    evaluator, quick = (CountEvaluator(noise=noise) for noise in (0.0, 1.0))
+    agent = Gs2Agent(DealNetworks(evaluator, quick=quick), "fast", np.random.default_rng(0))
     assert agent.rollouts.player is quick

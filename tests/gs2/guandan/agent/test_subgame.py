@@ -10,23 +10,23 @@ import pytest
 from games.guandan.cards import PASS
 from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.deals.particles import Memories, top_up
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.endgame import solve_endgame
 from gs2.guandan.agent.evaluator import evaluator_values
+from gs2.guandan.agent.guandan_config import agent_preset
 from gs2.guandan.agent.racing import candidate_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
-    Branches,
     Deals,
     DealSource,
+    branches,
     opponents_of,
     solve_deals,
     valued,
 )
-from tests.gs2.guandan.blueprints import CountEvaluator, midgame
+from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame
 from tests.gs2.guandan.test_endgame import alone, endgames
 from tests.patience import amount
 
@@ -77,8 +77,7 @@ def test_moves_are_kept_by_type_and_the_pass_always() -> None:
     evaluator = CountEvaluator(noise=0.05)
     states = midgame(20, rng, plies=30)
     moves = legal(states, canonical=True)
-    branches = Branches(evaluator, 2, 10_000, time.perf_counter() + 60)
-    keep = branches(GuanDan(moves="canonical"), states, 0, moves)
+    keep = branches(evaluator, states, moves, 2, 10_000)
     q = evaluator_values(evaluator, states, moves)
     for i in range(len(moves)):
         rows = slice(moves.offsets[i], moves.offsets[i + 1])
@@ -86,9 +85,8 @@ def test_moves_are_kept_by_type_and_the_pass_always() -> None:
             of_kind = np.flatnonzero(moves[i]["type"] == kind)
             best = of_kind[np.argsort(-q[rows][of_kind], kind="stable")[:2]]
             assert set(np.flatnonzero(keep[rows] & (moves[i]["type"] == kind))) == set(best.tolist())
-    thin = Branches(evaluator, 2, 40, time.perf_counter() + 60)
-    fewer = thin(GuanDan(moves="canonical"), states, 0, moves)
-    assert thin.thinned == 1 and np.count_nonzero(fewer) < np.count_nonzero(keep)
+    fewer = branches(evaluator, states, moves, 2, 40)
+    assert np.count_nonzero(fewer) < np.count_nonzero(keep)
     assert np.all(np.add.reduceat(fewer.astype(int), moves.offsets[:-1]) >= 1)
     assert np.all(keep[moves.values["type"] == PASS])
 
@@ -150,8 +148,8 @@ def test_topping_up_takes_the_most_different() -> None:
 
 def test_nested_search_keeps_deals_from_one_decision_to_the_next() -> None:
     rng = np.random.default_rng(10)
-    agent = Gs2Agent(CountEvaluator(noise=0.05), PAPER.replace(k=8), rng)
-    base = Gs2Agent(CountEvaluator(noise=0.05), "blueprint", rng)
+    agent = Gs2Agent(counting(noise=0.05), PAPER.replace(k=8), rng)
+    base = Gs2Agent(counting(noise=0.05), "blueprint", rng)
     state = np.atleast_1d(midgame(1, rng, plies=30)[0])
     shared = 0
     before: set[bytes] = set()

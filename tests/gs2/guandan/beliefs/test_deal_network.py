@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import CheckpointError
+from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.network.inputs import encode_past, encode_states
 from games.guandan.cards import unpack
 from gs2.guandan.agent.deals.determinize import card_odds, sample_worlds
-from gs2.guandan.agent.evaluator import load_evaluator
 from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
 from gs2.guandan.beliefs.deal_network import (
     DEAL_WIDTH,
@@ -105,7 +105,7 @@ def test_a_network_survives_saving_and_what_is_none_is_refused(tmp_path) -> None
 def test_the_shipped_network_finds_the_true_deal_among_those_of_the_belief() -> None:
     rng = np.random.default_rng(4)
     beliefs, network = load_beliefs(), load_deal_network()
-    positions = collect_positions(load_evaluator(critic=False), 24, rng)
+    positions = collect_positions(load_inference(critic=False), 24, rng)
     gains = []
     for row in rng.choice(len(positions), 60, replace=False):
         state = positions[int(row) : int(row) + 1]

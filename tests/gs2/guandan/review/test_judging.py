@@ -199,7 +199,7 @@ class Likes:
 
     name, sees_all = "likes", False
 
-    def views(self, states, rows, seats):
+    def values(self, states, rows, seats):
         hands = unpack(states["hand"][rows, seats].reshape(len(rows), -1)).astype(float)
         return hands @ WORTH
 

@@ -22,7 +22,8 @@ from blueprint.guandan import SHIPPED
 from blueprint.networks import shipped_file
 from games.guandan.matches.match_game import read_match
 from gs2.cli import main
-from gs2.commands.guandan import play, serve
+from gs2.commands.guandan.playing import play
+from gs2.commands.guandan.serving import serve
 from gs2.guandan.table.agents import check_agents
 from gs2.review.reviewing import parse_game
 from tests.patience import PATIENCE

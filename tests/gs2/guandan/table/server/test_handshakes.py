@@ -13,7 +13,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from gs2.cli import main
-from gs2.commands.guandan import play, serve
+from gs2.commands.guandan.playing import play
+from gs2.commands.guandan.serving import serve
 from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.server.place import RoomConfig, TableError
 from gs2.guandan.table.server.server import ServerConfig, TableServer
