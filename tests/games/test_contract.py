@@ -134,15 +134,6 @@ def test_every_registered_game_is_among_them() -> None:
     assert {spec.name for spec in game_specs()} <= names
 
 
-def test_a_game_can_be_checked_from_given_roots() -> None:
-    game = KuhnPoker()
-    root = game.root()
-    deals = game.step(root, np.zeros(3, np.int64), np.arange(3))
-    report = check_game(game, np.random.default_rng(0), roots=deals)
-    assert not report.complete
-    assert report.terminals == 30
-
-
 def forget_passing(key: np.ndarray, states: np.ndarray, player: int) -> np.ndarray:
     """Return keys by which player 0, facing a bet, does not know that it has passed before."""
     facing = states["node"] == BETTING + LINES.index("pb")

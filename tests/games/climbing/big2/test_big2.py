@@ -35,7 +35,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
 
 def as_names(game: Big2, mask: int) -> Play:
     """Return the cards of a mask as the slow twin has them."""
-    return tuple(game.words.cards(int(mask)).split())
+    return tuple(game.cards_text(int(mask)).split())
 
 
 def play_beside(game: Big2, options: dict[str, Any], state: np.ndarray) -> Round:
@@ -55,7 +55,7 @@ def same_round(game: Big2, state: np.ndarray, twin: Round) -> None:
 def dealt(game: Big2, *hands: str) -> np.ndarray:
     """Return a round that begins with these hands, [1] BIG2_STATE; cards that nobody holds are left out."""
     holders = {name: seat for seat, hand in enumerate(hands) for name in hand.split()}
-    names = (game.words.cards(1 << card) for card in game.rules.deck.tolist())
+    names = (game.cards_text(1 << card) for card in game.rules.deck.tolist())
     owners = np.array([[holders.get(name, ASIDE) for name in names]])
     return dealt_rounds(owners, game.rules.book())
 
@@ -88,7 +88,7 @@ def after(game: Big2, *words: str, hands: tuple[str, ...] = HANDS) -> np.ndarray
     """Return the state after these plays, each checked to be legal."""
     states = dealt(game, *hands)
     for word in words:
-        action = game.words.read_play(word)
+        action = game.read_play(word)
         assert action in game.actions(states)[0]
         states = game.step(states, np.zeros(1, np.int64), np.array([action], np.uint64))
     return states
@@ -145,7 +145,7 @@ def broken_invariant(game: Big2, states: np.ndarray) -> str | None:
         "nobody plays a card that it still holds": not np.any(hand & played),
         "every seat was dealt a whole hand": np.all(cards_in(hand | played)[:, :seats] == rules.hand),
         "no card is in two hands": np.all(cards_in(everything) == seats * rules.hand),
-        "cards are of the deck": not np.any(everything & ~np.uint64(game.words.whole)),
+        "cards are of the deck": not np.any(everything & ~np.uint64(game.whole)),
         "the record of the line has the cards played": np.array_equal(line, played),
         "a round ends when somebody is out of cards": np.array_equal((own == 0).sum(1) == 1, over),
         "nobody is out of cards before": np.all((own == 0).sum(1) == over),
@@ -185,7 +185,7 @@ def test_random_rounds_end_well(options: dict[str, Any]) -> None:
 def test_what_cannot_be_done_is_refused(words: tuple[str, ...], complaint: str) -> None:
     game = Big2()
     states = after(game, *words[:-1])
-    action = game.words.read_play(words[-1]) if words else 0
+    action = game.read_play(words[-1]) if words else 0
     with pytest.raises(GameError, match=complaint):
         game.step(states, np.zeros(1, np.int64), np.array([action], np.uint64))
 
@@ -196,7 +196,7 @@ def test_a_finished_round_and_a_wrong_deal_are_refused() -> None:
     with pytest.raises(GameError, match="the round is over"):
         game.step(states, np.zeros(1, np.int64), np.array([1], np.uint64))
     with pytest.raises(GameError, match="a card must be a suit of D and a rank"):
-        game.words.read_play("D5")
+        game.read_play("D5")
     with pytest.raises(GameError, match="at least 0; got -1"):
         game.sample_deals(-1, np.random.default_rng(0))
 
@@ -256,14 +256,14 @@ def with_cards(game: Big2, mask: int) -> np.ndarray:
 
 def height(game: Big2, cards: str) -> int:
     """Return how high cards stand once they were played."""
-    play = np.array([game.words.read_play(cards)], np.uint64)
+    play = np.array([game.read_play(cards)], np.uint64)
     return int(game.step(with_cards(game, int(play[0])), np.zeros(1, np.int64), play)["head"][0])
 
 
 def test_the_whole_deck_has_the_published_number_of_plays() -> None:
     # Tan et al. 2024, table 13
     game = Big2(opening="first")
-    plays = game.actions(with_cards(game, game.words.whole))[0]
+    plays = game.actions(with_cards(game, game.whole))[0]
     codes = play_kinds(plays, game._book)
     found = dict(zip(PLAY_KINDS, np.bincount(codes, minlength=len(PLAY_KINDS)).tolist(), strict=True))
     assert found == {
