@@ -43,16 +43,16 @@ from games.climbing.doudizhu.round_state import (
     MOST_PLAYS,
     NO_SEAT,
     act_all,
+    deal_all,
     empty_rounds,
     first_forbidden,
     legal_actions,
     random_endings,
     ranks_dealt,
-    round_keys,
-    round_points,
     round_views,
     rule_code,
-    shuffle_rounds,
+    write_keys,
+    write_points,
 )
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.parameters import Bool, Int, OneOf, Parameter, canonical_name
@@ -214,7 +214,12 @@ class DouDizhu:
         """
         if n < 0:
             raise GameError(f"doudizhu: the number of deals must be at least 0; got {n}; ask for 0 or more")
-        return shuffle_rounds(n, rng, self.rules) if self.start is None else np.repeat(self.start, n)
+        if self.start is not None:
+            return np.repeat(self.start, n)
+        states = empty_rounds(n)
+        words, _, bytes_ = round_views(states)
+        deal_all(words, bytes_, rng.integers(0, 2**64, n, np.uint64), self.rules)
+        return states
 
     def play_randomly(self, states: Rows, rng: np.random.Generator) -> tuple[Rows, NDArray[np.int64]]:
         """Return dealt rounds after uniformly random play to their ends, and decisions taken, [n] int64."""
@@ -278,7 +283,8 @@ class DouDizhu:
         ADP, the field's average difference in points, is the mean of these; WP, its winning percentage, is
         how often they are positive. All are 0 before the end, and where everybody passed the auction.
         """
-        stake = round_points(states, self.spring)
+        stake = np.empty(len(states))
+        write_points(round_views(np.ascontiguousarray(states))[2], self.spring, stake)
         landlord = states["landlord"][:, None] == np.arange(3)
         points: NDArray[np.float64] = np.where(landlord, 2.0, -1.0) * stake[:, None]
         return points
@@ -301,7 +307,9 @@ class DouDizhu:
         """Return the player's cards as dealt, the bottom, the calls and the whole record, [n, 17] uint64."""
         if player not in range(3):
             raise GameError(f"doudizhu: a seat is 0..2; got {player}")
-        return round_keys(states, player, self.rules)
+        out = np.empty((len(states), KEY_WORDS), np.int64)
+        write_keys(*round_views(np.ascontiguousarray(states)), player, self.rules, out)
+        return out.view(np.uint64)
 
     def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
         """Return n histories of an infoset, unseen cards dealt as chance deals them."""
@@ -349,7 +357,7 @@ class DouDizhu:
         return Ragged.from_counts(np.full(n, actions.shape[1]), actions.reshape(-1))
 
     def _known_from(self, key: tuple[int, ...], player: int) -> Known:
-        """Return what an infoset key (see `round_keys`) tells."""
+        """Return what an infoset key (see `write_keys`) tells."""
         words = [int(word) for word in key]
         dealt, called = words[0] >> 60, words[1] >> 59 & 7
         own = count_ranks(np.uint64(words[0] & (1 << 60) - 1)).astype(np.int64)
@@ -414,7 +422,7 @@ class DouDizhu:
 
     def _known_at(self, state: Array, player: int) -> Known:
         """Return what a player knows at one history."""
-        key = round_keys(np.array([one_row(state)]), player, self.rules)[0]
+        key = self.infoset_key(np.array([one_row(state)]), player)[0]
         return self._known_from(tuple(key.tolist()), player)
 
     def _public_words(self, known: Known) -> list[str]:
