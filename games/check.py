@@ -106,18 +106,11 @@ class _Seen:
 
 
 def check_game(
-    game: Game,
-    rng: np.random.Generator,
-    *,
-    roots: Array | None = None,
-    max_width: int = 2000,
-    max_depth: int = 10_000,
+    game: Game, rng: np.random.Generator, *, max_width: int = 2000, max_depth: int = 10_000
 ) -> CheckReport:
     """Return what was checked; raise GameError that names the function and the rule if the game breaks one.
 
     rng: chooses the histories to follow and the orders in which batches are tried.
-    roots: [r] different histories at which nobody has acted yet, such as sampled deals, for a game whose root
-        cannot list them; by default the root.
     max_width: histories kept of each level, from the 500th on at most 20; a level with more is thinned at
         random. Infosets are listed, to hold samples of them against, if it is at least 1,000 or no level was
         thinned.
@@ -125,12 +118,12 @@ def check_game(
     """
     _check_description(game)
     seen = _Seen.nothing(game.num_players)
-    states = game.root() if roots is None else roots
+    states = game.root()
     one = isinstance(states, np.ndarray) and len(states) == 1
-    _require(game, one or roots is not None, "root", "must return a batch of one state")
+    _require(game, one, "root", "must return a batch of one state")
     sequences = np.full((len(states), game.num_players), b"", object)
     histories = terminals = 0
-    complete = roots is None
+    complete = True
     for depth in range(max_depth):
         acting = _check_player(game, states)
         histories += len(states)
@@ -156,14 +149,13 @@ def check_game(
             f"{game.name}: a game must end; no end within {max_depth} actions; raise max_depth if it does"
         )
     _check_payoff_range(game, seen, complete)
-    if roots is None:
-        check_sampling(game, rng, small=complete or max_width >= WALKED)
-        if isinstance(game, FactoredGame):
-            pairs = game.private_states()[0] * game.private_states()[1]
-            if pairs <= MOST_PAIRS:
-                check_factored(game, rng, width=max(1, min(max_width, PAIRS_PER_LEVEL // pairs)))
-        if isinstance(game, PrivateMovesGame):
-            check_private_moves(game, rng)
+    check_sampling(game, rng, small=complete or max_width >= WALKED)
+    if isinstance(game, FactoredGame):
+        pairs = game.private_states()[0] * game.private_states()[1]
+        if pairs <= MOST_PAIRS:
+            check_factored(game, rng, width=max(1, min(max_width, PAIRS_PER_LEVEL // pairs)))
+    if isinstance(game, PrivateMovesGame):
+        check_private_moves(game, rng)
     infosets = tuple(sum(legal is not None for _, legal, _ in met.values()) for met in seen.met)
     return CheckReport(complete, histories, terminals, infosets)
 

@@ -22,10 +22,7 @@ from games.infosets.naming import numbered
 from games.support.array_types import Array
 from games.support.files import FileProblem, read_bytes
 
-__all__ = [
-    "GambitGame",
-    "load_gambit",
-]
+__all__ = ["GambitGame"]
 
 TOKEN = re.compile(r'\s+|"(?:\\"|[^"\\]|\\(?!"))*"|[{},]|[^\s{},"]+')
 """A backslash escapes a quotation mark and nothing else, as Gambit has it."""
@@ -466,11 +463,6 @@ class GambitGame(ExplicitGame):
             words.append(f"{'chance' if who == CHANCE else f'P{who}'} {label}")
             node = above
         return ", ".join(reversed(words)) or "the start"
-
-
-def load_gambit(path: str) -> GambitGame:
-    """Return the game in a file of Gambit's. Raises GameError as `GambitGame`."""
-    return GambitGame(path)
 
 
 def action_words(infoset: FileInfoset) -> tuple[str, ...]:

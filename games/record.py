@@ -279,12 +279,12 @@ class ReplayedRound:
     end: Array
 
 
-def read_rounds(path: str | Path, *, repair: bool = False) -> list[tuple[int, RoundRecord]]:
+def read_rounds(path: str | Path) -> list[tuple[int, RoundRecord]]:
     """Return the rounds of a file as `parse_rounds` does.
 
     Raises RoundRecordError, naming file and line, at a line that is no round, FileProblem for no such file.
     """
-    return parse_rounds(record_text(path), str(path), repair=repair)
+    return parse_rounds(record_text(path), str(path))
 
 
 def record_text(path: str | Path) -> str:

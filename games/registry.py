@@ -153,9 +153,9 @@ def load_game(text: str, *, general_sum: bool = False) -> Game:
 
         return _solvable(load_any_openspiel(stripped[len(OPENSPIEL) :], general_sum=general_sum), general_sum)
     if stripped.lower().startswith(GAMBIT):
-        from games.gambit import load_gambit
+        from games.gambit import GambitGame
 
-        return _solvable(load_gambit(stripped[len(GAMBIT) :]), general_sum)
+        return _solvable(GambitGame(stripped[len(GAMBIT) :]), general_sum)
     if is_own(stripped):
         return _own_game(stripped, own_object(stripped, "game", GameError), general_sum)
     name, words = _split(PRESETS.get(stripped.lower(), stripped))

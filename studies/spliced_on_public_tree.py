@@ -27,7 +27,7 @@ from cfr.public.sweeper import usable_cores
 from cfr.public.tree import PublicTree, grow_public
 from experiments.outputs import commit_of_code
 from games.game import CHANCE, GameError
-from games.infosets.factored import FactoredGame, is_factored
+from games.infosets.factored import FactoredGame
 from games.registry import load_game
 from games.support.files import check_folder
 from games.support.json_rows import JsonRows, Row
@@ -244,7 +244,7 @@ def plot_spliced(rows: list[Row], path: Path) -> None:
 def main(game_name: str, infosets: int, iterations: int, blueprint: int, seed: int, output: Path) -> None:
     """Search at random infosets of GAME and measure the exploitability of what comes out, exactly."""
     game = load_game(game_name)
-    if not is_factored(game) or not isinstance(game, FactoredGame):
+    if not isinstance(game, FactoredGame):
         raise GameError(f"{game.name}: must have a factored form; try liars_dice(dice=2,sides=5)")
     tree = grow_public(game)
     places = random_places(tree, infosets, np.random.default_rng(seed))

@@ -19,7 +19,7 @@ from cfr.public.tree import grow_public
 from experiments.outputs import commit_of_code
 from experiments.refinement.methods import method_config
 from games.game import GameError
-from games.infosets.factored import FactoredGame, is_factored
+from games.infosets.factored import FactoredGame
 from games.registry import load_game
 from games.support.files import check_folder
 from games.support.json_rows import JsonRows, Row
@@ -59,7 +59,7 @@ def main(
 ) -> None:
     """Take a step at every infoset of GAME from each blueprint."""
     game = load_game(game_name)
-    if not is_factored(game) or not isinstance(game, FactoredGame):
+    if not isinstance(game, FactoredGame):
         raise GameError(f"{game.name}: must have a factored form; try liars_dice(dice=2,sides=4)")
     configs = {method: method_config(method) for method in methods}
     tree = grow_public(game)

@@ -165,8 +165,8 @@ class PrivateMovesForm:
         table[self._legal(player)] = policy[1:]
         return table
 
-    def keyed(self, policy: Both, note: str = "") -> Policy:
-        """Return policies by infoset key, as searches and agents read them. note: how they were made."""
+    def keyed(self, policy: Both) -> Policy:
+        """Return policies by infoset key, as searches and agents read them."""
         counts = np.concatenate([np.diff(side.first) for side in self.sides])
         return Policy(
             game=self.game.name,
@@ -176,7 +176,6 @@ class PrivateMovesForm:
             infoset_key=np.concatenate(
                 [self.game.infoset_key(self.decisions(seat), seat) for seat in (0, 1)]
             ),
-            note=note,
         )
 
     def from_rows(self, table: NDArray[np.float64], player: int) -> NDArray[np.float64]:

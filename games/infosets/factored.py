@@ -23,7 +23,7 @@ from games.game import CHANCE, TERMINAL, Game, GameError
 from games.infosets.payoff_forms import PayoffForms
 from games.support.array_types import Array
 
-__all__ = ["FactoredGame", "StructuredGame", "check_factored", "is_factored", "payoffs_at"]
+__all__ = ["FactoredGame", "StructuredGame", "check_factored", "payoffs_at"]
 
 WEIGHT_TOLERANCE = 1e-12
 PAYOFF_TOLERANCE = 1e-12
@@ -91,11 +91,6 @@ def _matrices(game: FactoredGame, states: Array) -> NDArray[np.float64]:
     out = np.zeros(weights.shape)
     out[at, private0, private1] = game.returns(game.deal(states[at], private0, private1))[:, 0]
     return out * weights
-
-
-def is_factored(game: Game) -> bool:
-    """Return whether a game has a factored form."""
-    return isinstance(game, FactoredGame)
 
 
 def check_factored(game: Game, rng: np.random.Generator, *, width: int = 400) -> int:

@@ -107,14 +107,14 @@ def drawn_infoset(game: Game, rng: np.random.Generator) -> Infoset:
     raise GameError(f"{game.name}: at least one player must decide; none did in {TRIES} plays at random")
 
 
-def find_infoset(game: Game, text: str, *, max_states: int = MAX_STATES) -> Infoset:
+def find_infoset(game: Game, text: str) -> Infoset:
     """Return the decision infoset that `text` names, by searching the whole game.
 
     Case and spacing do not matter. Raises GameError with near matches if there is none. Meant for games
     that cannot read their own texts directly; it costs a walk over the tree.
     """
     wanted = normal_text(text)
-    for infoset in decision_infosets(game, max_states=max_states):
+    for infoset in decision_infosets(game, max_states=MAX_STATES):
         if normal_text(infoset.text) == wanted:
             return infoset
     raise unknown_infoset(game, text)

@@ -111,7 +111,7 @@ def follow_trails(
     )
 
 
-TRIES = 8
+REDRAWS = 8
 """Times that histories are drawn until one is found at which the right seat acts."""
 POOL = 12
 """Histories drawn for each one that is kept in the end."""
@@ -125,7 +125,7 @@ def drawn_sample(
     game: Game, trail: Trail, n: int, rng: np.random.Generator, policy: PlayRule | None
 ) -> HistorySample:
     """Return histories that the game itself drew, those drawn twice once."""
-    for _ in range(TRIES):
+    for _ in range(REDRAWS):
         lines = _drawn(game, trail, n, rng)
         states, chance, players = follow_lines(game, lines, policy)
         there = np.flatnonzero(game.player(states) == trail.acting)  # who waits need not notice who acts
@@ -134,7 +134,7 @@ def drawn_sample(
     else:
         raise GameError(
             f"{game.name}: sample_histories must find histories at which {trail.acting} acts; none of "
-            f"{TRIES * n:,} is one"
+            f"{REDRAWS * n:,} is one"
         )
     lines, states, chance, players = lines.take(there), states[there], chance[there], players[there]
     _, first, count = np.unique(line_names(lines), return_index=True, return_counts=True)

@@ -317,11 +317,11 @@ def _refuse_gambit(text: str) -> None:
     named = GAMBIT_FILE.search(text)
     if named is None:
         return
-    from games.gambit import load_gambit
+    from games.gambit import GambitGame
 
     path = named["path"].strip()
     try:
-        load_gambit(path)
+        GambitGame(path)
     except GameError as error:  # it names the file and the line
         raise GameError(f"openspiel:{text}: OpenSpiel cannot read this file; {error}") from None
     raise GameError(f"openspiel:{text}: OpenSpiel cannot read {path}; load it as gambit:{path}")

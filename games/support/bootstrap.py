@@ -61,10 +61,10 @@ class Estimate:
     n: int
 
 
-def estimate(values: ArrayLike, rng: np.random.Generator, *, confidence: float = 0.95) -> Estimate:
+def estimate(values: ArrayLike, rng: np.random.Generator) -> Estimate:
     """Return the mean of independent observations, [n], with its interval (`bootstrap_interval`)."""
     data = np.asarray(values, np.float64)
-    low, high = bootstrap_interval(data, rng, confidence=confidence)
+    low, high = bootstrap_interval(data, rng)
     return Estimate(float(data.mean()), low, high, len(data))
 
 

@@ -122,7 +122,7 @@ def blueprint(
     from cfr.tree.memory import TooLarge
     from cfr.tree_cfr import TreeSolver
     from cfr.variants import variant as variant_row
-    from games.infosets.factored import is_factored
+    from games.infosets.factored import FactoredGame
     from games.infosets.private_moves import PrivateMovesGame
     from games.support.locks import hold
     from gs2.policies.private_moves import PrivateRun
@@ -161,7 +161,7 @@ def blueprint(
             tree = grow(game, keep_states=in_words or lock is not None)
         except TooLarge:
             private = isinstance(game, PrivateMovesGame)
-            if form == "listed" or in_words or not (private or is_factored(game)):
+            if form == "listed" or in_words or not (private or isinstance(game, FactoredGame)):
                 raise
             form = "private" if private else "public"
     if tree is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from games import (
     game_specs,
     load_game,
 )
-from games.check import WIDTH_OF_LONG
+from games.check import WIDTH_OF_LONG, chi_square_bound
 from games.research.kuhn_poker import BETTING, LINES, KuhnPoker
 from games.support.array_types import Array
 from tests.games.random_games import RandomGame, broken, check_quickly
@@ -134,13 +136,28 @@ def test_every_registered_game_is_among_them() -> None:
     assert {spec.name for spec in game_specs()} <= names
 
 
-def test_a_game_can_be_checked_from_given_roots() -> None:
-    game = KuhnPoker()
-    root = game.root()
-    deals = game.step(root, np.zeros(3, np.int64), np.arange(3))
-    report = check_game(game, np.random.default_rng(0), roots=deals)
-    assert not report.complete
-    assert report.terminals == 30
+@pytest.mark.parametrize(
+    "name",
+    [
+        "doudizhu(ranks=1)",
+        "doudizhu(landlord=bid,ranks=1)",
+        "big2(players=2,ranks=3,suits=2,cards=2)",
+        "big2(players=3,ranks=4,suits=1)",
+    ],
+)
+def test_deals_at_once_come_as_often_as_chance_deals_them(name: str) -> None:
+    game: Any = load_game(name, general_sum=True)
+    states, chance, drawn = game.root(), np.ones(1), 20_000
+    while np.any(game.player(states) == CHANCE):
+        actions = game.actions(states)
+        chance = chance[actions.rows] * game.chance_probs(states, actions)
+        states = game.step(states, actions.rows, actions.values)
+    expected = {state.tobytes(): drawn * share for state, share in zip(states, chance.tolist(), strict=True)}
+    assert len(expected) == len(states), "no two lines make the same deal"
+    seen = Counter(state.tobytes() for state in game.sample_deals(drawn, np.random.default_rng(0)))
+    assert seen.keys() <= expected.keys()
+    cells = [(seen[deal] - often) ** 2 / often for deal, often in expected.items()]
+    assert sum(cells) <= chi_square_bound(len(cells) - 1)
 
 
 def forget_passing(key: np.ndarray, states: np.ndarray, player: int) -> np.ndarray:

@@ -302,7 +302,7 @@ class Big2Inputs:
         self.game: Game = game
         self.deal, self._book = game.sample_deals, game.rules.book()
         self.layout = BIG2_STAYS_OUT_HASH if game.rules.stays_out else BIG2_HASH
-        self._deck = int(game.words.whole)
+        self._deck = int(game.whole)
         self._players = game.num_players
 
     def legal(self, states: Array) -> Ragged:

@@ -326,15 +326,15 @@ LARGE = 1 << 24
 Floats = NDArray[np.float64]
 
 
-def evaluate_policy(policy: PublicPolicy, *, dtype: Any = None, threads: int = 1) -> Evaluation:
+def evaluate_policy(policy: PublicPolicy, *, threads: int = 1) -> Evaluation:
     """Return what a policy is worth, and what best responses win against it.
 
-    dtype: float64 or float32, of the sweep; by default by size. threads: that sweep at once.
+    threads: that sweep at once.
     Raises PublicPolicyError if the policy's file is damaged: all of it is read.
     """
     policy.check_tree()
     policy.check(("probs0", "probs1"))
-    sweeper, numbers = _swept(policy, 0, dtype, threads)
+    sweeper, numbers = _swept(policy, 0, threads)
     try:
         return sweeper.worth(numbers)
     finally:
@@ -487,16 +487,15 @@ class PolicyValues:
 
     def _below(self, node: int, player: int, reach: Floats) -> Floats:
         """Return a sweep's values at a node, [private] float64."""
-        sweeper, numbers = _swept(self._policy, node, None, 1)
+        sweeper, numbers = _swept(self._policy, node, 1)
         return sweeper.values(player, VALUE, numbers, reach)
 
 
-def _swept(policy: PublicPolicy, node: int, dtype: Any, threads: int) -> tuple[PolicySweeper, Any]:
+def _swept(policy: PublicPolicy, node: int, threads: int) -> tuple[PolicySweeper, Any]:
     """Return what sweeps the tree below a node, and both players' numbers there."""
     tree = policy.tree
     below = tree.below(node)
-    if dtype is None:
-        dtype = np.float32 if below.n_slots > LARGE else np.float64
+    dtype: Any = np.float32 if below.n_slots > LARGE else np.float64
     sweeper, found = PolicySweeper(below, dtype, threads), []
     for player in (0, 1):
         first, n = tree.rows_below(node, player).start, tree.n_private[player]

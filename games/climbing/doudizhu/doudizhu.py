@@ -8,56 +8,65 @@ own, `zero_sum` is False and `load_game` wants `general_sum=True`.
 
 from __future__ import annotations
 
-from math import comb
+import re
+from dataclasses import dataclass
+from math import comb, factorial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from games.climbing.doudizhu.move_table import KIND_NAMES, MOST_CARDS, move_table
+from games.climbing.doudizhu.move_table import (
+    BOMB,
+    KIND_NAMES,
+    MOST_CARDS,
+    PASS,
+    ROCKET,
+    move_letters,
+    move_number,
+    move_table,
+)
 from games.climbing.doudizhu.multiset import (
     BLACK,
     DECK_COPIES,
     NUM_PLAIN,
+    NUM_RANKS,
+    RANK_LETTERS,
     RED,
+    cards_text,
     count_ranks,
     read_multiset,
-)
-from games.climbing.doudizhu.round_lines import (
-    Known,
-    action_words,
-    history_words,
-    infoset_words,
-    known_from_key,
-    read_infoset,
-    refusal_words,
-    sample_lines,
 )
 from games.climbing.doudizhu.round_state import (
     CALLS,
     DEALS,
     KEY_WORDS,
+    MOST_PLAYS,
     NO_SEAT,
     act_all,
+    deal_all,
     empty_rounds,
     first_forbidden,
     legal_actions,
     random_endings,
-    round_keys,
-    round_points,
+    ranks_dealt,
     round_views,
     rule_code,
-    shuffle_rounds,
+    write_keys,
+    write_points,
 )
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.parameters import Bool, Int, OneOf, Parameter, canonical_name
 from games.ragged import Ragged
 from games.round_rows import one_row
-from games.support.array_types import Array, Ints, Rows
+from games.support.array_types import Array, Ints, Row, Rows
+from games.support.kernel import kernel
 
 __all__ = ["DouDizhu", "rounds_from_hands"]
 
 HIGHEST_BID = 3
+CALL_NAMES = ("pass", "1", "2", "3")
 _CHOOSE = np.array([[comb(n, k) for k in range(5)] for n in range(55)], np.float64)
+_FACTORIALS: NDArray[np.float64] = np.array([float(factorial(k)) for k in range(20)])
 
 
 def rounds_from_hands(hands: ArrayLike) -> Rows:
@@ -82,6 +91,24 @@ def rounds_from_hands(hands: ArrayLike) -> Rows:
     states["hand"], states["left"], states["dealt"] = given, sizes, 15
     states["player"] = states["landlord"] = states["leader"] = 0
     return states
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What a key tells.
+
+    player: the seat. dealt: how many ranks are dealt. own: [15] counts of the player's cards as dealt, the
+    bottom left out. bottom: [15] counts, None while the player cannot see it. calls: those made.
+    landlord: its seat, or None. moves: the moves made, passes among them, by the seats in turn.
+    """
+
+    player: int
+    dealt: int
+    own: Ints
+    bottom: Ints | None
+    calls: tuple[int, ...]
+    landlord: int | None
+    moves: tuple[int, ...]
 
 
 class DouDizhu:
@@ -187,7 +214,12 @@ class DouDizhu:
         """
         if n < 0:
             raise GameError(f"doudizhu: the number of deals must be at least 0; got {n}; ask for 0 or more")
-        return shuffle_rounds(n, rng, self.rules) if self.start is None else np.repeat(self.start, n)
+        if self.start is not None:
+            return np.repeat(self.start, n)
+        states = empty_rounds(n)
+        words, _, bytes_ = round_views(states)
+        deal_all(words, bytes_, rng.integers(0, 2**64, n, np.uint64), self.rules)
+        return states
 
     def play_randomly(self, states: Rows, rng: np.random.Generator) -> tuple[Rows, NDArray[np.int64]]:
         """Return dealt rounds after uniformly random play to their ends, and decisions taken, [n] int64."""
@@ -251,7 +283,8 @@ class DouDizhu:
         ADP, the field's average difference in points, is the mean of these; WP, its winning percentage, is
         how often they are positive. All are 0 before the end, and where everybody passed the auction.
         """
-        stake = round_points(states, self.spring)
+        stake = np.empty(len(states))
+        write_points(round_views(np.ascontiguousarray(states))[2], self.spring, stake)
         landlord = states["landlord"][:, None] == np.arange(3)
         points: NDArray[np.float64] = np.where(landlord, 2.0, -1.0) * stake[:, None]
         return points
@@ -274,14 +307,83 @@ class DouDizhu:
         """Return the player's cards as dealt, the bottom, the calls and the whole record, [n, 17] uint64."""
         if player not in range(3):
             raise GameError(f"doudizhu: a seat is 0..2; got {player}")
-        return round_keys(states, player, self.rules)
+        out = np.empty((len(states), KEY_WORDS), np.int64)
+        write_keys(*round_views(np.ascontiguousarray(states)), player, self.rules, out)
+        return out.view(np.uint64)
 
     def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
         """Return n histories of an infoset, unseen cards dealt as chance deals them."""
-        known = known_from_key(infoset.key, infoset.player, self.rules)
+        return self._lines(self._known_from(infoset.key, infoset.player), n, rng)
+
+    def _lines(self, known: Known, n: int, rng: np.random.Generator) -> Ragged:
+        """Return n histories that agree with what a seat knows, as their actions from the root.
+
+        Each deal comes as often as chance has it among those that agree. The unknown cards of each rank go to
+        the two others and the bottom. How many ways of the whole deal remain after each rank is summed
+        backwards over the free places, so that each draw needs no rejection. Raises GameError if none agrees.
+        """
+        line = np.array([CALLS + call for call in known.calls] + list(known.moves), np.int64)
         if self.start is not None:
-            return Ragged.from_counts(np.full(n, len(known.moves)), np.tile(np.array(known.moves), n))
-        return sample_lines(known, n, rng, self.rules)
+            return Ragged.from_counts(np.full(n, len(line)), np.tile(line, n))
+        dealt_ranks = np.array([ranks_dealt(self.rules, step) for step in range(known.dealt)], np.int64)
+        others = ((known.player + 1) % 3, (known.player + 2) % 3)
+        table = move_table()
+        needs = np.zeros((known.dealt, 3), np.int64)
+        bottom = np.zeros(NUM_RANKS, np.int64) if known.bottom is None else known.bottom
+        for column, seat in enumerate(others):
+            played = np.zeros(NUM_RANKS, np.int64)
+            for move in known.moves[(seat - (known.landlord or 0)) % 3 :: 3]:
+                played += count_ranks(table.cards[move].astype(np.uint64))
+            if seat == known.landlord:
+                played -= bottom
+            needs[:, column] = np.maximum(played, 0)[dealt_ranks]
+        needs[:, 2] = -1 if known.bottom is None else bottom[dealt_ranks]
+        copies = DECK_COPIES.astype(np.int64)[dealt_ranks] - known.own[dealt_ranks]
+        size = (4 * self.ranks - 1) // 3
+        shares = np.zeros((n, known.dealt, 2), np.int64)
+        uniforms = rng.random((n, known.dealt))
+        rooms = np.array([size, size, 3])
+        if (copies < 0).any() or not _draw(needs, copies, rooms, uniforms, _FACTORIALS, shares):
+            raise GameError(
+                f"doudizhu: at least one deal must agree with what seat {known.player} knows; none does; "
+                "check its cards, the bottom and the moves of the others"
+            )
+        given = np.zeros((n, known.dealt, 3), np.int64)
+        given[:, :, known.player] = known.own[dealt_ranks]
+        given[:, :, others[0]] = shares[:, :, 0]
+        given[:, :, others[1]] = copies - shares.sum(2)
+        splits = DEALS + given @ np.array([1, 5, 25])
+        actions = np.concatenate([splits, np.tile(line, (n, 1))], axis=1)
+        return Ragged.from_counts(np.full(n, actions.shape[1]), actions.reshape(-1))
+
+    def _known_from(self, key: tuple[int, ...], player: int) -> Known:
+        """Return what an infoset key (see `write_keys`) tells."""
+        words = [int(word) for word in key]
+        dealt, called = words[0] >> 60, words[1] >> 59 & 7
+        own = count_ranks(np.uint64(words[0] & (1 << 60) - 1)).astype(np.int64)
+        bottom = np.array([words[1] >> 3 * rank & 7 for rank in range(NUM_RANKS)], np.int64)
+        calls = tuple(words[1] >> 45 + 2 * k & 3 for k in range(called))
+        landlord = self._landlord_after(dealt, calls)
+        if landlord == player:
+            own -= bottom
+        moves: list[int] = []
+        for j in range(MOST_PLAYS):
+            move = words[2 + j // 4] >> 16 * (j % 4) & 0xFFFF
+            if move == PASS:
+                break
+            moves += [move] + [PASS] * (words[15 + j // 32] >> 2 * (j % 32) & 3)
+        shown = bottom if landlord is not None or not self.by_bid else None
+        return Known(player, dealt, own, shown, calls, landlord, tuple(moves))
+
+    def _landlord_after(self, dealt: int, calls: tuple[int, ...]) -> int | None:
+        """Return the landlord's seat after so many ranks dealt and these calls, None while there is none."""
+        if not self.by_bid:
+            return 0 if dealt == self.ranks + 2 else None
+        if not any(calls):
+            return None
+        last = max(k for k, call in enumerate(calls) if call)
+        over = calls[last] == 3 or len(calls) - last == 3
+        return last % 3 if over else None
 
     def action_type(self, actions: Array) -> NDArray[np.int64]:
         """Return the kind of each move (15), each call (4) and each share of a deal, [m] int64."""
@@ -291,36 +393,104 @@ class DouDizhu:
         return kinds
 
     def action_text(self, state: Array, action: Array) -> str:
-        """Return one action in words: `33344456`, `pass`, `call 2`, or what a deal gives of a rank."""
-        return action_words(one_row(state), int(np.asarray(action).reshape(())), self.rules)
+        """Return one action in words: `33344456`, `pass`, `call 2`, or of a deal: `7: 2/0/1, 1 below`."""
+        number = int(np.asarray(action).reshape(()))
+        if number < CALLS:
+            return move_letters(number)
+        if number < DEALS:
+            return f"call {CALL_NAMES[number - CALLS]}"
+        rank = ranks_dealt(self.rules, int(one_row(state)["dealt"]))
+        split = number - DEALS
+        given = (split % 5, split // 5 % 5, split // 25)
+        rest = (4 if rank < 13 else 1) - sum(given)
+        return f"{RANK_LETTERS[rank]}: {given[0]}/{given[1]}/{given[2]}" + (f", {rest} below" if rest else "")
 
     def state_text(self, state: Array) -> str:
-        """Return one history with all hands in words."""
-        return history_words(one_row(state), self.rules)
+        """Return one history: all three hands as dealt, the bottom, the calls and the moves."""
+        known = [self._known_at(state, seat) for seat in range(3)]
+        hands = [f"P{seat} dealt {_ranks_text(one.own)}" for seat, one in enumerate(known)]
+        bottom = count_ranks(one_row(state)["bottom"])
+        return " | ".join([*hands, f"bottom {_ranks_text(bottom)}", *self._public_words(known[0])])
 
     def infoset_text(self, state: Array, player: int) -> str:
         """Return what `player` knows in words: `P1 dealt 34… | bottom 3TR | play 445566 pass`."""
-        return infoset_words(one_row(state), player, self.rules)
+        known = self._known_at(state, player)
+        parts = [f"P{player} dealt {_ranks_text(known.own)}"]
+        if known.bottom is not None:
+            parts.append(f"bottom {_ranks_text(known.bottom)}")
+        return " | ".join([*parts, *self._public_words(known)])
+
+    def _known_at(self, state: Array, player: int) -> Known:
+        """Return what a player knows at one history."""
+        key = self.infoset_key(np.array([one_row(state)]), player)[0]
+        return self._known_from(tuple(key.tolist()), player)
+
+    def _public_words(self, known: Known) -> list[str]:
+        """Return the parts of a line that everybody sees, the bottom left out."""
+        parts = []
+        if known.dealt < self.ranks + 2:
+            parts.append(f"dealing {RANK_LETTERS[ranks_dealt(self.rules, known.dealt)]}")
+        if known.calls:
+            parts.append(f"calls {' '.join(CALL_NAMES[call] for call in known.calls)}")
+        if known.moves:
+            parts.append(f"play {' '.join(map(move_letters, known.moves))}")
+        return parts
 
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that a line of words names: cards in any order, any case.
 
         Raises GameError if the line cannot be read, or no play leads there.
         """
-        known = read_infoset(text, self.rules)
+        known = self._read(text)
         state = self._played(known)
         key = self.infoset_key(state, known.player)[0]
-        return Infoset(
-            known.player, tuple(int(word) for word in key), self.infoset_text(state[0], known.player)
+        return Infoset(known.player, tuple(key.tolist()), self.infoset_text(state, known.player))
+
+    def _read(self, text: str) -> Known:
+        """Return what a line of words says that a player knows, after the deal.
+
+        That the calls and moves are legal is left to be seen. Raises GameError if it cannot be read.
+        """
+        parts = [part.strip() for part in text.split("|")]
+        first = re.fullmatch(r"p([012])\s+dealt\s+(.+)", parts[0], re.IGNORECASE)
+        rest = dict.fromkeys(("bottom", "calls", "play"), "")
+        for part in parts[1:]:
+            name, _, words = part.partition(" ")
+            if name.lower() not in rest or rest[name.lower()]:
+                first = None
+            rest[name.lower()] = words
+        if first is None:
+            raise GameError(
+                'doudizhu: an infoset reads like "P1 dealt 34567… | bottom 3TR | play 445566 pass", after '
+                f"the deal; got {text[:80]!r}"
+            )
+        player = int(first[1])
+        own, bottom = (
+            count_ranks(0 if cards in ("-", "") else read_multiset(cards)).astype(np.int64)
+            for cards in (first[2], rest["bottom"])
         )
+        calls = []
+        for word in rest["calls"].lower().split():
+            if word not in CALL_NAMES:
+                raise GameError(f"doudizhu: a call is pass, 1, 2 or 3; got {word!r}")
+            calls.append(CALL_NAMES.index(word))
+        if calls and not self.by_bid:
+            raise GameError("doudizhu: seat 0 is the landlord without an auction; leave the calls out")
+        moves = [move_number(word) for word in rest["play"].split()]
+        dealt = self.ranks + 2
+        landlord = self._landlord_after(dealt, tuple(calls))
+        if bool(rest["bottom"]) != (landlord is not None):
+            raise GameError(f"doudizhu: the bottom is shown once there is a landlord; got {text[:80]!r}")
+        if moves and landlord is None:
+            raise GameError(f"doudizhu: nobody plays before there is a landlord; got {text[:80]!r}")
+        shown = bottom if landlord is not None else None
+        return Known(player, dealt, own, shown, tuple(calls), landlord, tuple(moves))
 
     def _played(self, known: Known) -> Rows:
         """Return a history in which a seat knows this. Raises GameError, naming it, at an illegal action."""
         state = self.root()
-        if self.start is None:
-            line = sample_lines(known, 1, np.random.default_rng(0), self.rules)[0]
-        else:
-            line = np.array(known.moves, np.int64)
+        line = self._lines(known, 1, np.random.default_rng(0))[0]
+        if self.start is not None:
             dealt = count_ranks(state["hand"][0, known.player] - state["bottom"][0] * (known.player == 0))
             if not np.array_equal(dealt, known.own):
                 raise GameError(f"{self.name}: seat {known.player} was dealt other cards; see root()")
@@ -332,6 +502,120 @@ class DouDizhu:
                 after = self.step(state, np.zeros(1, np.int64), np.array([action]))
             except GameError as error:
                 number = 1 + k - (called if action >= CALLS else played)
-                raise GameError(f"doudizhu: {refusal_words(state[0], number, action)}") from error
+                raise GameError(f"doudizhu: {_refusal(state[0], number, action)}") from error
             state = after
         return state
+
+
+def _ranks_text(counts: Array) -> str:
+    """Return counts of ranks [15] in letters, "-" for none."""
+    return "".join(letter * int(n) for letter, n in zip(RANK_LETTERS, counts, strict=True)) or "-"
+
+
+def _refusal(state: Row, number: int, action: int) -> str:
+    """Return why a call or a move, the `number`-th of a line, is not legal at a state where it is not."""
+    what = f"call {number}" if action >= CALLS else f"move {number}"
+    word = CALL_NAMES[action - CALLS] if action >= CALLS else move_letters(action)
+    said = f'{what}, "{word}" of seat {state["player"]},'
+    bidding = state["landlord"] == NO_SEAT
+    if state["player"] < 0 or (action >= CALLS and not bidding):
+        ended = "auction" if action >= CALLS else "round"
+        return f'{what}, "{word}", comes after the end of the {ended}; end there'
+    if action >= CALLS:
+        higher = [name for call, name in enumerate(CALL_NAMES) if call > state["bid"]]
+        return f"{said} is not above {state['bid']}; call {' or '.join([*higher, 'pass'])}"
+    if action == PASS:
+        return f"{said} is no lead; who leads plays cards"
+    hand, beat = state["hand"][state["player"]], int(state["beat"])
+    if np.any(count_ranks(move_table().cards[action].astype(np.uint64)) > count_ranks(hand)):
+        return f"{said} is not in its hand, {cards_text(int(hand)) or '-'}; play what it holds"
+    return f'{said} does not beat "{move_letters(beat)}"; {_what_beats(beat)}'
+
+
+def _what_beats(move: int) -> str:
+    """Return in words what may be played on a move."""
+    head = int(move_table().heads[move])
+    kind, links = head & 255, head >> 16 & 255
+    if kind == ROCKET:
+        return "nothing does, so pass"
+    higher = f"play a higher {KIND_NAMES[kind]}{' as long' if links > 1 else ''}"
+    return f"{higher}{'' if kind == BOMB else ', a bomb'}, the rocket or pass"
+
+
+@kernel(nogil=True)
+def _draw(
+    needs: Ints,
+    copies: Ints,
+    rooms: Ints,
+    uniforms: NDArray[np.float64],
+    factorials: NDArray[np.float64],
+    out: Ints,
+) -> bool:
+    """Draw the share of each rank that the first other seat and the bottom get, [n, steps, 2].
+
+    needs: [steps, 3] least of each rank that the first and second other hold, and what lies at the bottom,
+        -1 where that is unknown. copies: [steps] unknown cards of each rank. rooms: [3] places of the first
+        other, the second other and the bottom, those filled later included.
+    Return whether there is such a deal.
+    """
+    steps = len(copies)
+    ways = np.zeros((steps + 1, rooms[0] + 1, rooms[2] + 1))
+    rest = rooms[0] + rooms[1] + rooms[2]
+    left = rest - copies.sum()
+    for x in range(rooms[0] + 1):
+        for y in range(rooms[2] + 1):
+            z = left - x - y
+            if 0 <= z <= rooms[1]:
+                ways[steps, x, y] = 1.0 / (factorials[x] * factorials[y] * factorials[z])
+    part = np.empty((5, 5))
+    for t in range(steps - 1, -1, -1):
+        left += copies[t]
+        for x in range(rooms[0] + 1):
+            for y in range(rooms[2] + 1):
+                if 0 <= left - x - y <= rooms[1]:
+                    ways[t, x, y] = _ways_on(ways, needs, copies, factorials, t, x, y, left - x - y, part)
+    if ways[0, rooms[0], rooms[2]] <= 0:
+        return False
+    for i in range(len(out)):
+        x, y, z = rooms[0], rooms[2], rooms[1]
+        for t in range(steps):
+            total = _ways_on(ways, needs, copies, factorials, t, x, y, z, part)
+            mark = uniforms[i, t] * total
+            at_a, at_d = -1, -1
+            for a in range(5):
+                for d in range(5):
+                    if part[a, d] > 0 and (at_a < 0 or mark >= 0):
+                        at_a, at_d = a, d
+                        mark -= part[a, d]
+            out[i, t, 0] = at_a
+            out[i, t, 1] = at_d
+            x, y, z = x - at_a, y - at_d, z - (copies[t] - at_a - at_d)
+    return True
+
+
+@kernel
+def _ways_on(
+    ways: NDArray[np.float64],
+    needs: Ints,
+    copies: Ints,
+    factorials: NDArray[np.float64],
+    t: int,
+    x: int,
+    y: int,
+    z: int,
+    part: NDArray[np.float64],
+) -> float:
+    """Return how many ways of the deal go on from here, and write those of each share to `part` [5, 5]."""
+    total = 0.0
+    for a in range(5):
+        for d in range(5):
+            part[a, d] = 0.0
+            c = copies[t] - a - d
+            if a < needs[t, 0] or c < needs[t, 1] or a > x or d > y or c < 0 or c > z:
+                continue
+            if needs[t, 2] >= 0 and d != needs[t, 2]:
+                continue
+            more = ways[t + 1, x - a, y - d]
+            part[a, d] = more * factorials[copies[t]] / (factorials[a] * factorials[c] * factorials[d])
+            total += part[a, d]
+    return total

@@ -308,17 +308,14 @@ def _with_one(trio: int, others: int, start: int, out: Ints, m: int) -> int:
 
 
 @kernel
-def _with_solos(
-    hand: int, body: int, number: int, at: Int, kicked: Ints, choose: Ints, out: Ints, m: int, work: Ints
+def _with_kickers(
+    cards: int, number: int, at: Int, repeats: int, kicked: Ints, choose: Ints, out: Ints, m: int, work: Ints
 ) -> int:
-    """Write a body with each set of `number` solos that the rulings allow. work: [64]."""
-    # cards that may go along, one entry a card, and where each choice stands
-    cards = 0
-    for rank in range(15):
-        if not body >> rank & 1:
-            for _ in range(min(hand >> 4 * rank & 15, 3)):
-                work[cards] = rank
-                cards += 1
+    """Write a body with each set of `number` kickers, whose ranks rise in work[:cards]. work: [64].
+
+    repeats: 1 for solos, of which a rank may come again: their moves stand in `kicked`, from `at` on, where
+    the rulings allow them; 0 for pairs, whose moves follow one another from `at` on.
+    """
     if cards < number:
         return m
     place, total = PLACES, TOTALS
@@ -336,45 +333,12 @@ def _with_solos(
             depth -= 1
             continue
         work[place + depth] = p
-        here = work[total + depth] + choose[work[p] + depth, depth + 1]
+        here = work[total + depth] + choose[work[p] + repeats * depth, depth + 1]
         if depth == last:
-            move = kicked[here]
+            move = kicked[here] if repeats else here
             if move:
                 out[m] = move
                 m += 1
-        else:
-            depth += 1
-            work[total + depth] = here
-            work[place + depth] = p
-    return m
-
-
-@kernel
-def _with_pairs(
-    pairs: int, rank: int, links: int, number: int, start: Int, choose: Ints, out: Ints, m: int, work: Ints
-) -> int:
-    """Write a body of `links` ranks with each set of `number` pairs of other ranks. work: [64]."""
-    cards = 0
-    for other in range(13):
-        if pairs >> other & 1 and not rank <= other < rank + links:
-            work[cards] = other if other < rank else other - links
-            cards += 1
-    if cards < number:
-        return m
-    place, total = PLACES, TOTALS
-    depth = 0
-    work[place] = -1
-    work[total] = start
-    while depth >= 0:
-        p = work[place + depth] + 1
-        if p > cards - number + depth:
-            depth -= 1
-            continue
-        work[place + depth] = p
-        here = work[total + depth] + choose[work[p], depth + 1]
-        if depth == number - 1:
-            out[m] = here
-            m += 1
         else:
             depth += 1
             work[total + depth] = here
@@ -397,14 +361,21 @@ def _of_bodies(
         if kind < TRIO_SOLO or kind == BOMB:
             out[m] = start
             m += 1
-        elif kind <= TRIO_PAIR:
+            continue
+        if kind <= TRIO_PAIR:
             m = _with_one(rank, work[HELD + kind - TRIO_SOLO + 1], start, out, m)
-        elif kind in (PLANE_PAIR, FOUR_PAIR):
-            m = _with_pairs(work[HELD + 2], rank, links, number, start, tables[5], out, m, work)
-        else:
-            body = ((1 << links) - 1) << rank
-            at = tables[4][kind, links, rank]
-            m = _with_solos(hand, body, number, at, tables[3], tables[5], out, m, work)
+            continue
+        # kickers that may go along: ranks of pairs as the body leaves them, or one entry for each card
+        pairs = kind in (PLANE_PAIR, FOUR_PAIR)
+        cards = 0
+        for other in range(13 if pairs else 15):
+            if not rank <= other < rank + links:
+                copies = work[HELD + 2] >> other & 1 if pairs else min(hand >> 4 * other & 15, 3)
+                for _ in range(copies):
+                    work[cards] = other if not pairs or other < rank else other - links
+                    cards += 1
+        at = start if pairs else tables[4][kind, links, rank]
+        m = _with_kickers(cards, number, at, 0 if pairs else 1, tables[3], tables[5], out, m, work)
     return m
 
 

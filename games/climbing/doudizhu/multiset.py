@@ -23,7 +23,6 @@ __all__ = [
     "RED",
     "cards_text",
     "count_ranks",
-    "pack_ranks",
     "read_multiset",
 ]
 
@@ -38,20 +37,6 @@ DECK_COPIES = np.array([4] * NUM_PLAIN + [1, 1], np.uint8)
 
 _SHIFT = 4 * np.arange(NUM_RANKS, dtype=np.uint64)
 _OTHER_NAMES = {"BJ": "B", "RJ": "R", "10": "T"}
-
-
-def pack_ranks(counts: ArrayLike) -> NDArray[np.uint64]:
-    """Return counts [..., 15] as packed multisets, [...] uint64.
-
-    Raises GameError if a count lies outside 0..4.
-    """
-    array = np.asarray(counts)
-    if array.shape[-1:] != (NUM_RANKS,):
-        raise GameError(f"doudizhu: counts must have {NUM_RANKS} entries on the last axis; got {array.shape}")
-    if array.size and (array.min() < 0 or array.max() > 4):
-        raise GameError(f"doudizhu: a rank is held 0..4 times; got counts {array.min()}..{array.max()}")
-    packed: NDArray[np.uint64] = (array.astype(np.uint64) << _SHIFT).sum(-1, dtype=np.uint64)
-    return packed
 
 
 def count_ranks(packed: ArrayLike) -> NDArray[np.uint8]:

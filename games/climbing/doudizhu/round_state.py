@@ -40,16 +40,16 @@ __all__ = [
     "ROUND",
     "Halves",
     "act_all",
+    "deal_all",
     "empty_rounds",
     "first_forbidden",
     "legal_actions",
     "random_endings",
     "ranks_dealt",
-    "round_keys",
-    "round_points",
     "round_views",
     "rule_code",
-    "shuffle_rounds",
+    "write_keys",
+    "write_points",
 ]
 
 NO_SEAT = 3
@@ -360,8 +360,8 @@ def act_all(words: Ints, halves: Halves, bytes_: Bytes, actions: Ints, rules: in
 
 
 @kernel(nogil=True)
-def _points(bytes_: Bytes, spring: bool, out: NDArray[np.float64]) -> None:
-    """Write what each farmer pays or gets, from the landlord's side, times the bid; 0 before the end."""
+def write_points(bytes_: Bytes, spring: bool, out: NDArray[np.float64]) -> None:
+    """Write what each farmer pays the landlord, [n] base stakes; negative where farmers won."""
     for i in range(len(bytes_)):
         out[i] = 0.0
         landlord = np.int64(bytes_[i, LANDLORD])
@@ -377,16 +377,9 @@ def _points(bytes_: Bytes, spring: bool, out: NDArray[np.float64]) -> None:
         out[i] = stake if won else -stake
 
 
-def round_points(states: Rows, spring: bool) -> NDArray[np.float64]:
-    """Return what each farmer pays the landlord, [n] float64 in base stakes; negative where farmers won."""
-    out = np.empty(len(states))
-    _points(round_views(np.ascontiguousarray(states))[2], spring, out)
-    return out
-
-
 @kernel(nogil=True)
-def _keys(words: Ints, halves: Halves, bytes_: Bytes, player: int, rules: int, out: Ints) -> None:
-    """Write the key of what a player knows of each state, [n, 17]."""
+def write_keys(words: Ints, halves: Halves, bytes_: Bytes, player: int, rules: int, out: Ints) -> None:
+    """Write what a player knows of each state, [n, 17]: nothing is hashed, so that it can be read back."""
     for i in range(len(words)):
         dealt = np.int64(bytes_[i, DEALT])
         out[i, 0] = words[i, HAND + player] + words[i, PLAYED + player] | dealt << 60
@@ -404,15 +397,8 @@ def _keys(words: Ints, halves: Halves, bytes_: Bytes, player: int, rules: int, o
         out[i, 16] = words[i, GAPS + 1]
 
 
-def round_keys(states: Rows, player: int, rules: int) -> NDArray[np.uint64]:
-    """Return what `player` knows, [n, 17] uint64: nothing is hashed, so `sample_histories` reads it back."""
-    out = np.empty((len(states), KEY_WORDS), np.int64)
-    _keys(*round_views(np.ascontiguousarray(states)), player, rules, out)
-    return out.view(np.uint64)
-
-
 @kernel(nogil=True)
-def _deal(words: Ints, bytes_: Bytes, seeds: NDArray[np.uint64], rules: int) -> None:
+def deal_all(words: Ints, bytes_: Bytes, seeds: NDArray[np.uint64], rules: int) -> None:
     """Shuffle the deck with each seed and deal it: hands, bottom, then the auction or the landlord's lead."""
     ranks = rules & 15
     total = 4 * ranks + 2
@@ -444,14 +430,6 @@ def empty_rounds(n: int) -> Rows:
     states = np.zeros(n, ROUND)
     states["player"] = -1
     states["landlord"] = states["leader"] = NO_SEAT
-    return states
-
-
-def shuffle_rounds(n: int, rng: np.random.Generator, rules: int) -> Rows:
-    """Return n freshly dealt rounds, [n] ROUND; each comes from a seed drawn from `rng`."""
-    states = empty_rounds(n)
-    words, _, bytes_ = round_views(states)
-    _deal(words, bytes_, rng.integers(0, 2**64, n, np.uint64), rules)
     return states
 
 

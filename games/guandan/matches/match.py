@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from games.game import TERMINAL, GameError
+from games.game import CHANCE, TERMINAL, GameError
 from games.guandan.cards import (
     ACTION,
     NO_ACTION,
@@ -191,10 +191,12 @@ class Match:
     levels: of each team at the start, names or rank codes. owner: team whose level the first round is played
         at; needed if the levels differ.
     log: keep all events in `events` (else only the count).
+    by_record: the hands of each round are given (`redeal`) before it is played, as those of a record are.
 
     state: [1] STATE, the round in play. Before play, `hands` has the cards.
     events: what happened so far. tributes, returns: cards exchanged before this round.
     start: how the match was set up, besides seed and rules: levels and owner.
+    undealt: whether the hands of the round are still to be given.
     """
 
     def __init__(
@@ -205,6 +207,7 @@ class Match:
         levels: tuple[int | str, int | str] = (0, 0),
         owner: int | None = None,
         log: bool = True,
+        by_record: bool = False,
     ) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
             raise GameError(f"guandan: a seed is an integer in [0, 2^64); got {seed!r}")
@@ -217,7 +220,7 @@ class Match:
             owner=NOBODY if owner is None else owner,
         )
         self._views = views(self._matches.states)
-        self._log = log
+        self._log, self._by_record = log, by_record
         self.events: list[Event] = []
         self.tributes: tuple[Transfer, ...] = ()
         self.returns: tuple[Transfer, ...] = ()
@@ -239,6 +242,11 @@ class Match:
     def over(self) -> bool:
         """Whether the match is over."""
         return self._phase == OVER
+
+    @property
+    def player(self) -> int:
+        """Who acts: a seat, of two that may the first; CHANCE while hands are to be given; TERMINAL."""
+        return TERMINAL if self.over else CHANCE if self.undealt else self.pending()[0].seat
 
     @property
     def winner(self) -> int | None:
@@ -311,6 +319,7 @@ class Match:
         while self.events and not isinstance(self.events.pop(), Dealt):
             pass
         self._note(self._begun())
+        self.undealt = False
 
     def pending(self) -> list[Pending]:
         """Return every decision that is due: one seat's in play, up to two in tribute, none at the end."""
@@ -416,6 +425,7 @@ class Match:
     def _begun(self) -> list[Event]:
         """Return the events of a round's beginning."""
         self.tributes = self.returns = ()
+        self.undealt = self._by_record
         row = self._row
         self._phase = int(row["phase"])
         hands = unpack(row["hand"])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import CHANCE, TERMINAL, GameError
+from games.game import CHANCE, GameError
 from games.guandan.cards import ACTION, CARD_NAMES, as_level, hand_text, parse_cards
 from games.guandan.matches.match import (
     Dealt,
@@ -122,16 +122,18 @@ class GuanDanMatch:
 
     def root(self) -> Array:
         """Return the match before the first deal, [1] of object."""
-        return _one(_Progress(self._match(0)))
+        return _one(self._match(0, by_record=True))
 
-    def _match(self, seed: int) -> Match:
+    def _match(self, seed: int, *, by_record: bool) -> Match:
         owner = self.owner if self.owner in (0, 1) else None
-        return Match(seed, rules=self.rules, levels=self.levels, owner=owner)
+        return Match(
+            seed, rules=self.rules, levels=self.levels, owner=owner, log=by_record, by_record=by_record
+        )
 
     def sample_deals(self, n: int, rng: np.random.Generator) -> Array:
         """Return n matches, each with a seed that deals all its rounds, [n] of object."""
         drawn = rng.integers(0, 2**63, n)
-        return np.concatenate([_one(_Progress(self._match(int(seed)), True, True)) for seed in drawn])
+        return np.concatenate([_one(self._match(int(seed), by_record=False)) for seed in drawn])
 
     def player(self, states: Array) -> NDArray[np.int8]:
         """Return who acts, [n] int8; of two seats that may (`waiting`), the first."""
@@ -139,7 +141,7 @@ class GuanDanMatch:
 
     def actions(self, states: Array) -> Ragged:
         """Return the choices of whoever acts at each match, Ragged of ACTION; see `Match.pending`."""
-        lists = [self._choices(state.match) for state in states]
+        lists = [self._choices(match) for match in states]
         return Ragged.from_counts(np.array([len(found) for found in lists]), np.concatenate(lists))
 
     def _choices(self, match: Match) -> Rows:
@@ -147,14 +149,14 @@ class GuanDanMatch:
         whole = not self.canonical or due.stage != "play"
         return due.actions if whole else legal(match.state, canonical=True)[0]
 
-    def action_text(self, state: _Progress, action: Row) -> str:
+    def action_text(self, state: Match, action: Row) -> str:
         """Return a choice in words: a move, `tribute HR` or `back S4`."""
-        words, stage = action_text(action, state.match.level), state.match.phase
+        words, stage = action_text(action, state.level), state.phase
         return words if stage == "play" else f"{stage} {json.loads(words)[2][0]}"
 
-    def waiting(self, state: _Progress) -> tuple[int, ...]:
+    def waiting(self, state: Match) -> tuple[int, ...]:
         """Return the seats that may act: in tribute any that has not answered."""
-        return tuple(due.seat for due in state.match.pending())
+        return tuple(due.seat for due in state.pending())
 
     def parse_action(self, player: int, words: str) -> Array:
         """Return the action that some words name, [1] of object; `step` finds out whether it is legal."""
@@ -164,54 +166,30 @@ class GuanDanMatch:
         """Return the matches after these actions. Raises GameError where one is not legal."""
         after = np.empty(len(rows), object)
         for k, (row, action) in enumerate(zip(rows, actions, strict=True)):
-            state = states[row]
-            after[k] = state.after(state.player, action) if actions.dtype == ACTION else state.after(*action)
+            match = after[k] = states[row].copy()
+            player, choice = (match.player, action) if actions.dtype == ACTION else action
+            if match.undealt:
+                match.redeal(*_read_deal(str(choice), match.round))
+                continue
+            if isinstance(choice, str):
+                stage, _, card = choice.partition(" ")
+                exchange = stage if stage in ("tribute", "back") else "play"
+                if exchange != match.phase:
+                    raise GameError(f"guandan: this is the time for {match.phase}; got {choice!r}")
+                choice = choice if exchange == "play" else card
+            match.apply(player, choice)
         return after
 
     def returns(self, states: Array) -> NDArray[np.float64]:
         """Return 1 for the seats of the winning team and -1 for the others, [n, 4]; 0 in a drawn match."""
-        return np.array([match_payoffs(state.match.winner) for state in states], np.float64).reshape(-1, 4)
+        return np.array([match_payoffs(match.winner) for match in states], np.float64).reshape(-1, 4)
 
-    def state_text(self, state: _Progress) -> str:
+    def state_text(self, state: Match) -> str:
         """Return the round in play as `position` does; the number of a round in which no card was played."""
-        match = state.match
-        if state.player == TERMINAL:
-            return f"match over after {match.round} rounds"
-        playing = state.dealt and match.phase == "play"
-        return position_text(match.state[0]) if playing else f"round {match.round}, before its first lead"
-
-
-class _Progress:
-    """A match as far as it was played.
-
-    dealt: whether the hands of its round are settled. seeded: whether those of all rounds are, by its seed.
-    """
-
-    def __init__(self, match: Match, dealt: bool = False, seeded: bool = False) -> None:
-        self.match, self.dealt, self.seeded = match, dealt, seeded
-
-    @property
-    def player(self) -> int:
-        if self.match.over:
-            return TERMINAL
-        return self.match.pending()[0].seat if self.dealt else CHANCE
-
-    def after(self, player: int, choice: str | Row) -> _Progress:
-        match = self.match.copy()
-        if not self.dealt:
-            match.redeal(*_read_deal(str(choice), match.round))
-            return _Progress(match, True)
-        if isinstance(choice, str):
-            stage, _, card = choice.partition(" ")
-            exchange = stage if stage in ("tribute", "back") else "play"
-            if exchange != match.phase:
-                raise GameError(f"guandan: this is the time for {match.phase}; got {choice!r}")
-            choice = choice if exchange == "play" else card
-        number = match.round
-        match.apply(player, choice)
-        if self.seeded:
-            match.events.clear()
-        return _Progress(match, self.seeded or match.round == number, self.seeded)
+        if state.over:
+            return f"match over after {state.round} rounds"
+        playing = not state.undealt and state.phase == "play"
+        return position_text(state.state[0]) if playing else f"round {state.round}, before its first lead"
 
 
 def _read_deal(words: str, number: int) -> tuple[Bytes, int]:
@@ -291,7 +269,7 @@ def match_events(record: RoundRecord, name: str = "record") -> Iterator[tuple[Ma
 def _events(moves: Iterator[ReplayedMove]) -> Iterator[tuple[Match, Event]]:
     told = 0
     for move in moves:
-        match, events = move.states[0].match, move.states[0].match.events
+        match, events = move.states[0], move.states[0].events
         # the deal of a round that chance has not dealt is none of the record's
         dealt = [k for k, event in enumerate(events) if isinstance(event, Dealt)]
         end = dealt[-1] if move.player == CHANCE else len(events)

@@ -411,7 +411,7 @@ class _View:
         if not self.whole:
             row: Array = self.encode(states, seat)[0]
             return row
-        match: Match = states[0].match
+        match: Match = states[0]
         stage = "play" if match.over else match.phase
         state = match.state
         if stage != "play":

@@ -90,9 +90,8 @@ class Narrator:
     def _dealt(self, event: Dealt) -> Iterator[str]:
         self._level, self._left[:], self._trick, self._passed = event.level, 27, 0, []
         self._leader = -1
-        levels = ", ".join(f"{self._team(t)} at {RANKS[event.levels[t]]}" for t in range(2))
         yield ""
-        yield f"round {event.round}, level {RANKS[event.level]} ({levels})"
+        yield f"round {event.round}, level {RANKS[event.level]} ({self._levels(event.levels)})"
         if self._hands:
             for name, hand in zip(self._names, event.hands, strict=True):
                 yield f"  {name:<{self._width}}  {hand_text(hand, event.level)}"
@@ -127,8 +126,10 @@ class Narrator:
         yield f"round over: {order}; {self._team(event.order[0] % 2)} win {gain}"
         for seat, cards in event.rest:
             yield f"  {self._names[seat]:<{self._width}}  held {' '.join(CARD_NAMES[c] for c in cards)}"
-        levels = ", ".join(f"{self._team(t)} at {RANKS[event.levels[t]]}" for t in range(2))
-        yield f"  {levels}"
+        yield f"  {self._levels(event.levels)}"
+
+    def _levels(self, levels: tuple[int, int]) -> str:
+        return ", ".join(f"{self._team(team)} at {RANKS[level]}" for team, level in enumerate(levels))
 
     def _transfers(self, transfers: tuple[Transfer, ...]) -> str:
         return ", ".join(

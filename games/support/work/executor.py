@@ -192,16 +192,12 @@ def results(
 
 
 def in_order(
-    executor: Executor[Piece, Found],
-    pieces: Iterable[Piece],
-    *,
-    names: tuple[str, ...] = (),
-    stop: Stop = lambda: False,
+    executor: Executor[Piece, Found], pieces: Iterable[Piece], *, names: tuple[str, ...] = ()
 ) -> Iterator[Found]:
     """Yield the results of pieces in the order of the pieces; what is done early waits for its turn."""
     early: dict[int, Found] = {}
     turn = 0
-    for number, found in results(executor, enumerate(pieces), names=names, stop=stop):
+    for number, found in results(executor, enumerate(pieces), names=names):
         early[number] = found
         while turn in early:
             yield early.pop(turn)

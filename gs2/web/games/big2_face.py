@@ -39,7 +39,7 @@ class Big2Face(Face):
         held = [self._names(int(mask)) for mask in row["hand"][: rules.players]]
         shown = hands or played.over
         return {
-            "deck": dict(Counter(name[-1] for name in self._names(self.game.words.whole))),
+            "deck": dict(Counter(name[-1] for name in self._names(self.game.whole))),
             "hands": [hand if who == seat or shown else None for who, hand in enumerate(held)],
             "rest": [len(hand) for hand in held],
             **seen_plays(played, cards, self.kinds(taken), beats),
@@ -60,7 +60,7 @@ class Big2Face(Face):
 
     def action_of(self, played: GameRound, cards: list[str]) -> int | None:
         try:
-            play = self.game.words.read_play(" ".join(cards))
+            play = self.game.read_play(" ".join(cards))
         except GameError:
             return None
         return None if int(self.game.action_type(np.array([play], np.uint64))[0]) == NO_PLAY else play
@@ -69,10 +69,10 @@ class Big2Face(Face):
         return "five" if len(greater[2]) == FIVE else f"few.{self.game.rules.bombs}"
 
     def moves(self, hand: list[str]) -> list[list[str]]:
-        return [words.split() for words in big2_moves(self.game, self.game.words.read_play(" ".join(hand)))]
+        return [words.split() for words in big2_moves(self.game, self.game.read_play(" ".join(hand)))]
 
     def _names(self, mask: int) -> list[str]:
-        return self.game.words.cards(mask).split()
+        return self.game.cards_text(mask).split()
 
 
 def big2_moves(game: Big2, mask: int) -> list[str]:
@@ -86,6 +86,6 @@ def big2_moves(game: Big2, mask: int) -> list[str]:
         rests = hand & ~plays
         needed = np.array([big2_turns_to_shed(game, int(rest)) for rest in rests])
         sizes = np.array([int(play).bit_count() for play in plays])
-        return rests, sizes, needed, lambda i: game.words.cards(int(plays[i]))
+        return rests, sizes, needed, lambda i: game.cards_text(int(plays[i]))
 
     return fewest_moves(np.array(mask, np.uint64), leads)

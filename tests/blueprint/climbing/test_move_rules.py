@@ -58,7 +58,7 @@ def test_turns_of_big2_are_those_of_the_slow_count(options: dict[str, Any]) -> N
             ("D3 D5 D7 D9 DJ", 1),
             ("D3 C4", 2),
         ):
-            assert big2_turns_to_shed(game, game.words.read_play(cards)) == turns
+            assert big2_turns_to_shed(game, game.read_play(cards)) == turns
 
 
 def asked(name: str, rounds: int) -> list[Decisions]:

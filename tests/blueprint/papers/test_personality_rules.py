@@ -64,7 +64,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_types_and_ranks_are_those_of_the_moves() -> None:
     inputs, other = (move_inputs(load_game(name)) for name in ("doudizhu", "big2"))
-    read = load_game("big2").words.read_play  # type: ignore[attr-defined]
+    read = load_game("big2").read_play  # type: ignore[attr-defined]
     for cards, kind, rank in (
         ("pass", "pass", 0),
         ("2", "single", 12),

@@ -14,7 +14,7 @@ from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.tree import EnumeratedTree, grow
 from games import load_game
 from games.infosets.factored import FactoredGame
-from tests.cfr.public.policy_slots import to_slots
+from gs2.policies.tabulate import policy_of
 from tests.cfr.public.random_factored import RandomFactored
 
 GAMES = (
@@ -42,7 +42,7 @@ class Both:
 
     def slots(self, solver: PublicSolver, *, current: bool = False) -> np.ndarray:
         """Return a solver's policy on the listed tree's slots."""
-        return to_slots(PublicPolicy.of(solver, current=current), self.listed)
+        return policy_of(PublicPolicy.of(solver, current=current), self.game, self.listed)
 
 
 @cache

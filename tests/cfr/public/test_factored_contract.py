@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from games import GameError, check_game, load_game
-from games.infosets.factored import check_factored, is_factored
+from games.infosets.factored import FactoredGame, check_factored
 from games.ragged import Ragged
 from games.research.kuhn_poker import BETTING, KuhnPoker
 from games.research.leduc_poker import LeducPoker
@@ -19,7 +19,7 @@ from tests.games.random_games import broken, check_quickly
 @pytest.mark.some(5)
 def test_registered_factored_games_keep_the_contract(name: str) -> None:
     game = load_game(name)
-    assert is_factored(game)
+    assert isinstance(game, FactoredGame)
     assert check_factored(game, np.random.default_rng(0), width=60) > 3
 
 
@@ -33,7 +33,7 @@ def test_random_factored_games_keep_both_contracts(seed: int) -> None:
 
 def test_other_games_are_not_factored() -> None:
     game = load_game("goofspiel(cards=3)")
-    assert not is_factored(game)
+    assert not isinstance(game, FactoredGame)
     with pytest.raises(GameError, match="must offer the functions of FactoredGame"):
         check_factored(game, np.random.default_rng(0))
 

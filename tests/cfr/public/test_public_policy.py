@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from blueprint.check import check_blueprint
 from blueprint.protocol import Blueprint
@@ -14,12 +15,13 @@ from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from cfr.public.policies.public_policy import PublicPolicy, PublicPolicyError, evaluate_policy
 from cfr.public.policies.state_index import index_states, past_forced
 from cfr.public.public_size import estimate_public_size, require_memory, solver_bytes
+from cfr.public.tree import PublicTree
+from cfr.tree import EnumeratedTree
 from cfr.tree.memory import TooLarge
 from games import CHANCE, GameError, Ragged, load_game
 from games.infosets import decision_infosets
 from games.infosets.factored import FactoredGame
 from gs2.policies.tabulate import policy_of, tabulate
-from tests.cfr.public.policy_slots import from_slots, to_slots
 from tests.cfr.public.setting import GAMES, RANDOM, both, solver_of
 from tests.cfr.trees import random_policy
 from tests.patience import amount
@@ -28,13 +30,36 @@ EXACT = 1e-12
 AGREEMENT = 1e-9
 
 
+def from_slots(tree: PublicTree, listed: EnumeratedTree, slots: NDArray[np.float64]) -> PublicPolicy:
+    """Return the policy on a public tree with these probabilities on the listed tree's slots.
+
+    slots: [n_slots] float64. Private states that chance does not deal play uniformly.
+    """
+    edges = np.diff(tree.first_edge)
+    rows = []
+    for player in (0, 1):
+        own = edges[tree.player == player]
+        rows.append(np.repeat(1.0 / own, own)[:, None] * np.ones(tree.n_private[player]))
+    policy = PublicPolicy(tree, (rows[0], rows[1]))
+    first, counts = listed.infoset_first_node(), np.diff(listed.infoset_offset)
+    for player in (0, 1):
+        mine = np.flatnonzero((listed.infoset_player == player) & (counts > 1))
+        if not len(mine):
+            continue
+        nodes, private = policy.located(listed.states[first[mine]], player)
+        at = np.repeat(np.arange(len(mine)), counts[mine])
+        within = np.arange(len(at)) - np.repeat(np.cumsum(counts[mine]) - counts[mine], counts[mine])
+        where = tree.row[nodes][at] + within
+        rows[player][where, private[at]] = slots[listed.infoset_offset[mine][at] + within]
+    return policy
+
+
 @pytest.mark.parametrize("name", [*GAMES, *RANDOM])
 @pytest.mark.some(5)
 def test_a_policy_is_the_same_on_slots_and_back(name: str) -> None:
     forms = both(name)
     slots = random_policy(forms.listed, np.random.default_rng(1))
     policy = from_slots(forms.tree, forms.listed, slots)
-    assert np.abs(to_slots(policy, forms.listed) - slots).max() < EXACT
     assert np.abs(policy_of(policy, forms.game, forms.listed) - slots).max() < EXACT
     found = evaluate_policy(policy)
     assert abs(found.value - expected_value(forms.form, slots)) < AGREEMENT
@@ -47,7 +72,7 @@ def test_values_are_those_of_the_listed_tree(name: str) -> None:
     forms = both(name)
     policy = PublicPolicy.of(solver_of(name, 12))
     assert isinstance(policy, Blueprint)
-    table = tabulate(forms.game, forms.listed, to_slots(policy, forms.listed))
+    table = tabulate(forms.game, forms.listed, policy_of(policy, forms.game, forms.listed))
     rng, histories = np.random.default_rng(0), amount(60, 15)
     for player in (0, 1):
         decided = rng.permutation(np.flatnonzero(forms.listed.player >= 0))[:histories]
@@ -85,13 +110,13 @@ def test_a_file_gives_back_what_was_saved(tmp_path: Path, name: str, bits: int) 
     for node in np.flatnonzero(forms.tree.player >= 0).tolist():
         assert np.allclose(read.probs(node).sum(axis=1), 1, atol=EXACT)
         assert np.abs(read.probs(node) - policy.probs(node)).max() < bound
-    slots = to_slots(read, forms.listed)
+    slots = policy_of(read, forms.game, forms.listed)
     assert abs(evaluate_policy(read).value - expected_value(forms.form, slots)) < AGREEMENT
     for ours, theirs in zip(read.below(1), policy.below(1), strict=True):
         assert ours.shape == theirs.shape and np.abs(ours - theirs).max(initial=0) < bound
     again = tmp_path / "b.policy"
     save_public_policy(again, read, bits=bits)
-    copy = to_slots(open_public_policy(again, forms.game), forms.listed)
+    copy = policy_of(open_public_policy(again, forms.game), forms.game, forms.listed)
     assert np.abs(copy - slots).max() < bound
 
 

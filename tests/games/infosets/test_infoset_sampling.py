@@ -240,7 +240,7 @@ def test_infosets_trails_and_lines_that_lead_nowhere_are_refused_with_what_to_do
     game = load_game("kuhn_poker")
     trail = find_trail(game, game.parse_infoset("P1 holds K | bet"), rng(0))
     wrong = Trail(1, 1, trail.keys + np.uint64(7), trail.acted, trail.action)
-    with pytest.raises(GameError, match="particles all died"):
+    with pytest.raises(GameError, match="; 16,384 particles all died"):
         follow_trails(Unaided(game), [wrong], 5, rng(0))  # type: ignore[list-item, arg-type]
     with pytest.raises(GameError, match="every action of a history must be legal"):
         follow_lines(game, Ragged.from_counts(np.array([2]), np.array([1, 1])))

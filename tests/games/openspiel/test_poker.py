@@ -17,8 +17,8 @@ from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow
 from games import CHANCE, TERMINAL, load_game
-from games.infosets.factored import check_factored, is_factored
-from tests.cfr.public.policy_slots import to_slots
+from games.infosets.factored import FactoredGame, check_factored
+from gs2.policies.tabulate import policy_of
 from tests.games.random_games import check_quickly
 from tests.games.trees import levels, random_line
 from tests.patience import amount
@@ -68,7 +68,7 @@ SMALL = ["kuhn_poker", "leduc_poker(suit_isomorphism=True)", *GENERATED[:5]]
 @cache
 def poker(text: str) -> OpenSpielPoker:
     game = load_game(f"openspiel:{text}")
-    assert isinstance(game, OpenSpielPoker) and is_factored(game)
+    assert isinstance(game, OpenSpielPoker) and isinstance(game, FactoredGame)
     return game
 
 
@@ -125,7 +125,7 @@ def test_the_public_form_agrees_with_the_listed_one_and_with_openspiel(text: str
     solver.run(30)
     tree_solver = Solver(sequence_form(listed), "dcfr+")
     tree_solver.run(30)
-    slots = to_slots(PublicPolicy.of(solver), listed)
+    slots = policy_of(PublicPolicy.of(solver), game, listed)
     np.testing.assert_allclose(slots, tree_solver.average_policy(), rtol=0, atol=AGREEMENT)
     scale = max(game.payoff_range)
     found = solver.exploitability()
@@ -165,7 +165,7 @@ def test_games_beyond_the_walk_are_expanded_and_say_why(monkeypatch: pytest.Monk
     monkeypatch.setattr("games.openspiel.poker_form.MOST_DEALS", 100)
     assert isinstance(load_game("openspiel:kuhn_poker"), OpenSpielPoker)
     whole = load_game("openspiel:leduc_poker")
-    assert isinstance(whole, OpenSpielGame) and not is_factored(whole)
+    assert isinstance(whole, OpenSpielGame) and not isinstance(whole, FactoredGame)
     assert "must have at most 100 deals with their boards; it has 120" in whole.not_factored
     monkeypatch.setattr("games.openspiel.poker_form.MOST_PAIRS", 5)
     with pytest.raises(NotPoker, match="at most 5 pairs of hands"):

@@ -248,7 +248,7 @@ def test_a_match_of_guandan_pays_its_winners_and_tribute_is_a_stage_of_it() -> N
         stages.add(int(seen[OBSERVATION_WIDTH:].argmax()))
         words |= {word.split()[0] for word in env.move_words().values() if word[0] != "["}
         env.step(int(rng.choice(env.move_numbers())))
-    winner = env.state_rows[0].match.winner
+    winner = env.state_rows[0].winner
     assert [env.rewards[f"seat_{s}"] for s in range(4)] == [1 if s % 2 == winner else -1 for s in range(4)]
     assert stages == {0, 1, 2} and words == {"tribute", "back"}
 

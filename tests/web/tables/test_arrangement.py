@@ -53,6 +53,6 @@ def test_a_hand_of_big2_is_laid_out_in_plays(seed: int) -> None:
     game = load_game("big2", general_sum=True)
     rng = np.random.default_rng(seed)
     mask = sum(1 << int(card) for card in rng.permutation(52)[: rng.integers(1, 14)])
-    plays = [game.words.read_play(words) for words in big2_moves(game, mask)]
+    plays = [game.read_play(words) for words in big2_moves(game, mask)]
     assert sum(plays) == mask
     assert all(kind >= 0 for kind in game.action_type(np.array(plays, np.uint64)))

@@ -1,7 +1,7 @@
 """How fast sweeps of public trees are, and how exact: structured payoffs and matrices, 16 bits and 32.
 
-    python -m tests.cfr.public.measure payoffs "leduc_poker(ranks=13,suits=4)" leduc:26x4
-    python -m tests.cfr.public.measure precision "liars_dice(dice=2,sides=4)" --at 100,300,1000
+    python -m studies.public_sweeps payoffs "leduc_poker(ranks=13,suits=4)" leduc:26x4
+    python -m studies.public_sweeps precision "liars_dice(dice=2,sides=4)" --at 100,300,1000
 
 `leduc:26x4` is Leduc poker with a deck of 26 ranks and 4 suits, `kuhn:1000` Kuhn poker with 1000 cards: more
 than the games admit.
@@ -24,6 +24,7 @@ from games import load_game
 from games.infosets.payoff_forms import PayoffForms
 from games.research.kuhn_poker import KuhnPoker
 from games.research.leduc_poker import LeducPoker
+from gs2.commands.groups import run_alone
 
 BATCH_SECONDS = 0.15
 DRAWS = 2000
@@ -46,6 +47,7 @@ class LargeKuhn(KuhnPoker):
     def __init__(self, cards: int) -> None:
         super().__init__()
         self.cards, self.name = cards, f"kuhn:{cards}"
+        self._card_names, self._rank_of = [str(card) for card in range(cards)], np.arange(cards)
 
 
 def tree_of(name: str) -> PublicTree:
@@ -139,4 +141,4 @@ def precision(games: tuple[str, ...], at: str, variant: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(main)
