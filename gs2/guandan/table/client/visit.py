@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from dataclasses import asdict, dataclass, field
@@ -151,9 +150,7 @@ class Transcript:
         self._file: TextIO | None = None
 
     def _open(self) -> TextIO:
-        run, folder = self._records.run, self._records.path
-        names = (f"{run}-heard{'' if k == 1 else f'-{k}'}.jsonl" for k in itertools.count(1))
-        self.path = next(path for path in map(folder.joinpath, names) if not path.exists())
+        self.path = next(path for path in self._records.paths("heard") if not path.exists())
         return create(self.path)
 
     def hear(self, seat: int, text: str | bytes) -> None:
