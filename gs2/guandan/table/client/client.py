@@ -22,6 +22,7 @@ from websockets.exceptions import (
     WebSocketException,
 )
 
+from games.guandan.rules import PRESETS
 from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.client.visit import ClientConfig, ClientError, ClientResult, Transcript
 from gs2.guandan.table.hosts import Host
@@ -53,7 +54,8 @@ class TableClient:
     def __init__(self, config: ClientConfig, host: Host) -> None:
         self.config, self.host = config, host
         self.result = ClientResult(config.user)
-        self.tracker = Tracker(config.played_rules(), self.result)
+        usual = PRESETS["njupt" if config.dialect == "njupt" else "ruling"]
+        self.tracker = Tracker(config.rules or usual, self.result)
         self.listeners: list[Callable[[m.ServerMessage], None]] = []
         self.transcript: Transcript | None = None
         self.seated: asyncio.Future[int] = asyncio.get_running_loop().create_future()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from games.guandan.rules import PRESETS, Rules
+from games.guandan.rules import Rules
 from games.support.files import create
 from gs2.admission import check_token
 from gs2.guandan.table.server.recording import RecordFolder, Timing
@@ -64,14 +64,7 @@ class ClientConfig:
             if not (math.isfinite(seconds) and seconds > 0):
                 raise ClientError(f"{name} is a number of seconds above 0; got {seconds:g}")
         if self.token is not None:
-            try:
-                check_token(self.token)
-            except ValueError as error:
-                raise ClientError(str(error)) from None
-
-    def played_rules(self) -> Rules:
-        """Return the rules by which the server is taken to play."""
-        return self.rules or PRESETS["njupt" if self.dialect == "njupt" else "ruling"]
+            check_token(self.token, ClientError)
 
     def address(self) -> str:
         """Return the URL to connect to."""

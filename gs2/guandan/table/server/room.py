@@ -21,7 +21,7 @@ from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
 from gs2.guandan.table.session import GameCount, RoundResult, Session
 from gs2.guandan.table.wire.connection import Connection
-from gs2.guandan.table.wire.dialects import Choices, Dialect, Trick
+from gs2.guandan.table.wire.dialects import Dialect, Trick
 from gs2.guandan.table.wire.encode import MoveList, encode_hand, encode_moves
 
 __all__ = ["Room", "RoomSetup"]
@@ -386,8 +386,7 @@ class Room(RecordedGames):
                 seat.hand = left, self._hand(seat.index)
             hand = seat.hand[1]
             moves = seat.moves = self._encoded(due.actions)
-            choices = Choices(moves.json, len(moves))
-            return self.dialect.ask("play", seat.index, hand, view, choices, trick=self._trick)
+            return self.dialect.ask("play", seat.index, hand, view, moves, trick=self._trick)
         paid = session.paid_to(seat.index) if due.stage == "back" else None
         hand = self._hand(seat.index, None if paid is None or self.dialect.tribute_in_hand else paid[2])
         return self.dialect.ask(due.stage, seat.index, hand, view, _choices(due), paid=paid)
@@ -472,8 +471,7 @@ class Room(RecordedGames):
             self.finish("played")
 
 
-def _choices(due: Pending) -> Choices:
+def _choices(due: Pending) -> MoveList:
     """Return tribute or return cards in JSON."""
     names = [_CARD_OF[int(action["lo"]), int(action["hi"])] for action in due.actions]
-    cards = ",".join(f'["{due.stage}","{due.stage}",["{name}"]]' for name in names)
-    return Choices(f"[{cards}]".encode(), len(names))
+    return MoveList.of([f'["{due.stage}","{due.stage}",["{name}"]]'.encode() for name in names])
