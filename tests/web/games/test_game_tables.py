@@ -237,17 +237,6 @@ def test_people_play_a_game_together_and_none_of_them_sees_another_hand(server: 
     bob.close()
 
 
-def test_a_round_of_agents_is_watched_with_open_hands_and_the_next_is_dealt_on_demand(server: Server) -> None:
-    table, key = server.table(["rules", "random", "rules", "random"], game="big2", seed=2)
-    assert key is None
-    watcher = server.seat(table)
-    state = watcher.until(lambda s: s["round"]["over"])
-    assert state["rounds"] == 1 and all(hand is not None for hand in state["round"]["hands"])
-    watcher.say(type="next")
-    assert watcher.until(lambda s: s["round"]["number"] == 2)
-    watcher.close()
-
-
 def test_a_name_that_is_no_agent_is_a_usage_error() -> None:
     from click.testing import CliRunner
 
