@@ -17,16 +17,16 @@ Refusal = tuple[HTTPStatus, str]
 """The status and the text of the answer to a client that is not let in."""
 
 
-def check_token(token: str) -> str:
+def check_token(token: str, error: type[ValueError] = ValueError) -> str:
     """Return a token that clients can show in a URL and in a header: visible ASCII, at least one character.
 
-    Raises ValueError for any other. An empty token would be shown by everybody who shows none, and a header
+    Raises `error` for any other. An empty token would be shown by everybody who shows none, and a header
     cannot carry blanks at its ends, nor most other characters.
     """
     if token and all("!" <= letter <= "~" for letter in token):
         return token
     what = "one with other characters" if token.strip() else "an empty one"
-    raise ValueError(
+    raise error(
         f"a token is one or more visible ASCII characters, without blanks; got {what}; "
         "make one with: python -c 'import secrets; print(secrets.token_urlsafe())'"
     )

@@ -103,6 +103,25 @@ class PlayedRound:
         start = self.start[seat]
         return None if start is None else [card for card in start if card not in gone]
 
+    @cached_property
+    def told(self) -> ReviewedRound:
+        """The round as a review shows it, nothing judged."""
+        round_, plays = self.played, self.seen["plays"]
+        alone, seats = self.seen.get("landlord"), range(round_.game.num_players)
+        teams = tuple(round_.game.teams if alone is None else (int(seat != alone) for seat in seats))
+        points = seat_points(round_) if round_.over else []
+        best = int(np.argmax(points)) if points else 0
+        result = {"order": [], "winner": teams[best], "payoffs": points, "levels": None, "left": []}
+        return ReviewedRound(
+            number=self.number,
+            first=plays[0]["seat"] if plays else 0,
+            hands=tuple(self.start),
+            plays=tuple(ReviewedPlay(one["seat"], one["move"], one["lead"]) for one in plays),
+            result={**result, "gain": points[best]} if points else None,
+            players=self.players,
+            teams=teams,
+        )
+
     def moves(self, k: int) -> Callable[[int], list[Any]]:
         """Return what gives an action that could have been taken, by its place, as a move of the page."""
         game, at = self.played.game, self.steps[k]
@@ -173,41 +192,17 @@ class GameReview(GameReviewing):
         """Return how many decisions of a round had a choice."""
         return len(played.choices)
 
-    def judged(self, played: PlayedRound, tell: Callable[[int], None]) -> ReviewedRound:
-        """Return a round with its decisions judged."""
-        round_, plays, choices = played.played, played.seen["plays"], played.choices
-        alone, seats = played.seen.get("landlord"), range(round_.game.num_players)
-        teams = tuple(round_.game.teams if alone is None else (int(seat != alone) for seat in seats))
+    def judgement(self, played: PlayedRound, tell: Callable[[int], None]) -> dict[str, Any]:
+        """Return the decisions of a round judged, and the curve of what the seats thought."""
         decisions, values = [], {}
-        for k in choices:
+        for k in played.choices:
             decision, values[k] = self._decision(played, k)
             decisions.append(decision)
             tell(1)
+        round_ = played.played
         points = seat_points(round_) if round_.over else []
-        best = int(np.argmax(points)) if points else 0
-        result = {"order": [], "winner": teams[best], "payoffs": points, "levels": None, "left": []}
-        return ReviewedRound(
-            1,
-            played.number,
-            None,
-            None,
-            None,
-            plays[0]["seat"] if plays else 0,
-            tuple(played.start),
-            (),
-            (),
-            (),
-            tuple(
-                ReviewedPlay(one["seat"], one["move"], one["lead"], choices.index(k) if k in values else None)
-                for k, one in enumerate(plays)
-            ),
-            _curve(plays, teams, values, points),
-            None,
-            tuple(decisions),
-            {**result, "gain": points[best]} if points else None,
-            players=played.players,
-            teams=teams,
-        )
+        curve = _curve(played.seen["plays"], played.told.teams, values, points)
+        return {"decisions": tuple(decisions), "curve": curve}
 
     def _decision(self, played: PlayedRound, k: int) -> tuple[ReviewedDecision, float | None]:
         """Return the judgement of a move, and what its seat thought the best worth."""

@@ -154,7 +154,7 @@ class ReviewedPlay:
     seat: int
     move: Move
     lead: bool
-    decision: int | None
+    decision: int | None = None
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,9 @@ class ReviewedCard:
     choices: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ReviewedRound:
-    """One round.
+    """One round, as it was recorded, and what was judged of it.
 
     game, number: of the game, and of the round in its game, from 1. level: played at; levels: of the teams;
     owner: whose level it is; None where a game has no levels. first: who leads. hands: at the first lead,
@@ -187,20 +187,20 @@ class ReviewedRound:
     cards left, None for a round cut off. players, teams: of each seat.
     """
 
-    game: int
+    game: int = 1
     number: int
-    level: str | None
-    levels: tuple[str, str] | None
-    owner: int | None
+    level: str | None = None
+    levels: tuple[str, str] | None = None
+    owner: int | None = None
     first: int
     hands: tuple[list[str] | None, ...]
-    tributes: tuple[tuple[int, int, str], ...]
-    returns: tuple[tuple[int, int, str], ...]
-    anti: tuple[int, ...]
+    tributes: tuple[tuple[int, int, str], ...] = ()
+    returns: tuple[tuple[int, int, str], ...] = ()
+    anti: tuple[int, ...] = ()
     plays: tuple[ReviewedPlay, ...]
-    curve: tuple[float, ...]
-    curve_of: int | None
-    decisions: tuple[ReviewedDecision, ...]
+    curve: tuple[float, ...] = ()
+    curve_of: int | None = None
+    decisions: tuple[ReviewedDecision, ...] = ()
     result: dict[str, Any] | None
     cards: tuple[ReviewedCard, ...] = ()
     notes: tuple[str, ...] = ()

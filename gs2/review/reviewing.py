@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +100,19 @@ class GameReviewing:
         """Return how many decisions of a round are judged."""
         raise NotImplementedError
 
-    def judged(self, played: Any, tell: Callable[[int], None]) -> ReviewedRound:
-        """Return a round with its decisions judged. tell: called with the number judged since then."""
+    def judgement(self, played: Any, tell: Callable[[int], None]) -> dict[str, Any]:
+        """Return the fields of a `ReviewedRound` that are judged: `decisions`, and what only this game has.
+
+        tell: called with the number judged since then.
+        """
         raise NotImplementedError
+
+    def _judged(self, played: Any, tell: Callable[[int], None]) -> ReviewedRound:
+        found = self.judgement(played, tell)
+        number = {decision.play: j for j, decision in enumerate(found["decisions"])}
+        told: ReviewedRound = played.told
+        plays = tuple(replace(one, decision=number.get(k)) for k, one in enumerate(told.plays))
+        return replace(told, plays=plays, **found)
 
     def review(
         self,
@@ -124,7 +134,7 @@ class GameReviewing:
 
         tell(0)
         with _one_core_each(self.threads) as pool:
-            made = tuple(pool.map(lambda played: self.judged(played, tell), chosen))
+            made = tuple(pool.map(lambda played: self._judged(played, tell), chosen))
         return Review(
             printable(name) or "record",
             game.kind,

@@ -10,7 +10,7 @@ from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.review import match_review
 from tests.commands.runner import gs2
 from tests.gs2.guandan.blueprints import CountEvaluator
-from tests.gs2.guandan.review.spoken import heard_of, labelled, played_events, record_text
+from tests.gs2.guandan.review.spoken import heard_of, labelled, record_text
 from tests.gs2.guandan.review.test_judging import SMALL
 
 
@@ -72,7 +72,7 @@ def test_the_page_is_one_file_that_is_never_written_over(record, tmp_path):
 
 def test_a_transcript_is_reviewed_as_a_record_is(record, tmp_path):
     path = tmp_path / "heard.jsonl"
-    path.write_text(labelled(heard_of(played_events(2, 1), "openguandan")))
+    path.write_text(labelled(heard_of(2, 1, "openguandan")))
     found = run(path, "--json", "--no-cache")
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["kind"] == "openguandan"

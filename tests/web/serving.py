@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -134,15 +134,25 @@ class Seat:
             if answer["type"] in (*kinds, "error"):
                 return answer
 
+    def go(self, **message: Any) -> State:
+        """Return the state after a message that is granted."""
+        version = self.state["version"]
+        self.say(**{"version": version, **message})
+        return self._granted(lambda state: state["version"] > version)
+
+    def _granted(self, wanted: Callable[[State], Any]) -> State:
+        while not wanted(self.state):
+            answer = self.hear()
+            assert answer["type"] != "error", answer
+        return self.state
+
     def next(self) -> None:
         """Leave a round's result."""
-        version = self.state["version"]
-        self.say(type="next", version=version)
-        self.until(lambda state: state["version"] > version)
+        self.go(type="next")
 
     def my_turn(self) -> State:
         """Return the state in which this seat is to act or to go on, or the session is over."""
-        return self.until(lambda s: s["turn"]["you"] or s["waiting"] or s["match"]["over"])
+        return self.until(lambda s: s["turn"]["you"] or s["waiting"] or s.get("match", {}).get("over"))
 
     def my_turn_alone(self) -> State:
         """Return the state in which only this seat is to act, or go on, or the session is over.
@@ -153,11 +163,11 @@ class Seat:
             lambda s: s["turn"]["seats"] == [s["table"]["you"]] or s["waiting"] or s["match"]["over"]
         )
 
-    def play(self, index: int = 0) -> State:
+    def play(self, index: int = 0, cards: Sequence[str] = ()) -> State:
         """Choose, and return the state that follows; what others do meanwhile, as in a tribute, is not it."""
         asked = self.state["since"]
-        self.say(type="play", index=index, version=self.state["version"])
-        return self.until(lambda state: state["since"] != asked)
+        self.say(type="play", index=index, version=self.state["version"], cards=list(cards))
+        return self._granted(lambda state: state["since"] != asked)
 
     def close(self) -> None:
         """Hang up."""

@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from tests.patience import PATIENCE
-from tests.web.games.playing import GameSeat, new_table, play_round
+from tests.web.games.playing import play_round
 from tests.web.serving import Server
 from tests.web.table_page import TablePage
 from tests.web.tables.test_tables import play_on
@@ -101,13 +101,13 @@ def test_a_cut_line_and_a_killed_server_lose_nothing(own_server: Server) -> None
     mine.until(lambda s: s["round"] == first)
     games = []
     for game, players in (("doudizhu", ["person", "rules", "random"]), ("leduc_poker", ["random", "person"])):
-        table = new_table(server, game, players, seed=5, rotate=True)
-        one = GameSeat(server, *table)
+        table = server.table(players, game=game, seed=5, rotate=True)
+        one = server.seat(*table)
         play_round(one, rng)
         one.go(type="next")
         play_round(one, rng, 2)
-        games.append((table, one.due()))
-        assert GameSeat(server, *table).due() == one.state, "a reload keeps it"
+        games.append((table, one.my_turn()))
+        assert server.seat(*table).my_turn() == one.state, "a reload keeps it"
     workers = children(server)
     assert workers or not Path("/proc/self/task").is_dir()
     server.kill()
@@ -128,8 +128,8 @@ def test_a_cut_line_and_a_killed_server_lose_nothing(own_server: Server) -> None
     as_it_was()
     assert server.seat(*undone).my_turn()["round"] == first
     for table, state in games:
-        after = GameSeat(server, *table)
-        assert after.due() | dict.fromkeys(COUNTED, 0) == state | dict.fromkeys(COUNTED, 0)
+        after = server.seat(*table)
+        assert after.my_turn() | dict.fromkeys(COUNTED, 0) == state | dict.fromkeys(COUNTED, 0)
         assert play_round(after, rng)["rounds"] == 2
 
 

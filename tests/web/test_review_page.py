@@ -8,7 +8,7 @@ from typing import Any
 
 from gs2.review.reviewing import parse_game
 from gs2.web.pages import review_page
-from tests.gs2.guandan.review.spoken import bare, heard_of, played_events, record_text
+from tests.gs2.guandan.review.spoken import bare, heard_of, record_text
 from tests.gs2.guandan.review.test_judging import small_review
 
 People = Callable[..., Any]
@@ -71,8 +71,8 @@ def test_a_review_is_walked_through_by_keys_and_clicks_and_strangers_names_stay_
 
 
 def test_hands_that_nobody_knows_are_said_to_be_unknown(people: People, tmp_path: Path) -> None:
-    events = played_events(3, 1)
-    mine = [message for message in heard_of(events[: len(events) // 2], "njupt") if message[0] == 1]
+    heard = heard_of(3, 1, "njupt")
+    mine = [message for message in heard[: len(heard) // 2] if message[0] == 1]
     page = people(page_of(bare(mine), tmp_path))
     assert page.get_by_text("hand not known").count() == 3
     page.keyboard.press("End")

@@ -22,8 +22,7 @@ from websockets.sync.client import connect
 
 from gs2.web.guard import Guard
 from tests.patience import PATIENCE, SHARED, amount
-from tests.web.games.playing import GameSeat, new_table
-from tests.web.serving import Seat, Server
+from tests.web.serving import Server
 
 JSON = st.recursive(
     st.none()
@@ -226,20 +225,17 @@ FIELDS = ("index", "cards", "version", "pace", "paused", "id", "open", "seat", "
         max_size=12,
     )
 )
-@pytest.mark.parametrize("kind", [Seat, GameSeat])
-def test_malformed_messages_hurt_nobody(server: Server, kind: type[Seat], messages: list[str]) -> None:
-    if kind is Seat:
-        table = server.table(["person", "random", "random", "random"], seed=1)
-    else:
-        table = new_table(server, "doudizhu", ["person", "random", "random"], seed=1)
-    seat = kind(server, *table)
+@pytest.mark.parametrize(("game", "agents"), [("guandan", 3), ("doudizhu", 2)])
+def test_malformed_messages_hurt_nobody(server: Server, game: str, agents: int, messages: list[str]) -> None:
+    table = server.table(["person", *["random"] * agents], game=game, seed=1)
+    seat = server.seat(*table)
     with suppress(ConnectionClosed):
         for message in messages:
             seat.line.send(message)
         seat.line.send(b"\x00\x01")
         while True:
             seat.hear(10)
-    again = kind(server, *table)
+    again = server.seat(*table)
     seats, you = again.state["table"]["seats"], again.state["table"]["you"]
     assert seats[you]["kind"] == "person"
     again.close()

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.objective import result_worth
 from games.game import TERMINAL
-from games.guandan.cards import RANKS, as_level, hand_text, unpack
+from games.guandan.cards import as_level
 from games.guandan.matches.match_game import parse_matches
 from games.guandan.notation import action_list, parse_action
 from games.guandan.rounds.round import GuanDan, advance, legal
-from games.guandan.rounds.state import NOBODY
 from games.record import RECORDS_FORMAT
-from games.support.array_types import Array, Bytes
+from games.support.array_types import Array
 from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks, network_files
 from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_values, evaluator_worth
 from gs2.guandan.agent.explanation import move_text
@@ -32,8 +31,6 @@ from gs2.review.review_data import (
     VERDICTS,
     LineMove,
     RecordedGame,
-    ReviewedPlay,
-    ReviewedRound,
     ReviewError,
 )
 from gs2.review.reviewing import GameReviewing, head_of, whole_lines
@@ -121,45 +118,23 @@ class MatchReview(GameReviewing):
         """Return how many decisions of a round had a choice."""
         return len(choices_of(played))
 
-    def judged(self, played: RecordedRound, tell: Callable[[int], None]) -> ReviewedRound:
-        """Return a round with its decisions judged; their rollouts run together."""
+    def judgement(self, played: RecordedRound, tell: Callable[[int], None]) -> dict[str, Any]:
+        """Return a round's decisions judged, their rollouts together, its cards given, and its curve."""
         choices = choices_of(played)
         judgements = Judge(self.networks, self.config).judge(choices)
         curve, viewer = value_curve(played, self.networks.evaluator)
         lines = self._lines(played, judgements)
         lay = self._as_it_lay(played, judgements)
-        row, level = played.start[0], int(played.start["level"][0])
-        number = {found.choice.play: j for j, found in enumerate(judgements)}
-        leads = played.states()["leader"] == NOBODY
         tell(len(choices))
-        return ReviewedRound(
-            played.game,
-            played.number,
-            RANKS[level],
-            (RANKS[int(row["levels"][0])], RANKS[int(row["levels"][1])]),
-            None if row["owner"] == NOBODY else int(row["owner"]),
-            int(row["first"]),
-            tuple(
-                _cards(hand, level) if known else None
-                for hand, known in zip(unpack(row["hand"]), played.known, strict=True)
-            ),
-            played.tributes,
-            played.returns,
-            played.anti,
-            tuple(
-                ReviewedPlay(int(seat), action_list(action, level), bool(leads[k]), number.get(k))
-                for k, (seat, action) in enumerate(zip(played.seats, played.actions, strict=True))
-            ),
-            tuple(float(value) for value in curve),
-            viewer,
-            tuple(
+        return {
+            "decisions": tuple(
                 replace(found.decision, as_it_lay=lay[j], **lines.get(j, {}))
                 for j, found in enumerate(judgements)
             ),
-            _result(played),
-            tuple(judge_cards(played, self.networks.evaluator)),
-            played.notes,
-        )
+            "curve": tuple(float(value) for value in curve),
+            "curve_of": viewer,
+            "cards": tuple(judge_cards(played, self.networks.evaluator)),
+        }
 
     def _as_it_lay(self, played: RecordedRound, judgements: list[Judgement]) -> list[float | None]:
         """Return what each move cost in the very deal; None for all where a hand is not known."""
@@ -180,53 +155,23 @@ class MatchReview(GameReviewing):
     def _lines(self, played: RecordedRound, judgements: list[Judgement]) -> dict[int, dict[str, Any]]:
         """Return what decisions tell of the line after the best move, where another was played at a cost."""
         wanted = [
-            j
+            (j, found, found.likely)
             for j, found in enumerate(judgements)
             if found.decision.verdict in VERDICTS[2:] and found.likely is not None
         ]
         if not wanted:
             return {}
-        actual = all(played.known)
-        states = played.states()
-        deals = [
-            states[[judgements[j].choice.play]] if actual else _some(judgements[j].likely) for j in wanted
-        ]
-        moves = [judgements[j].choice.actions[[judgements[j].best]] for j in wanted]
+        actual, states, level = all(played.known), played.states(), int(played.start["level"][0])
+        deals = [states[[found.choice.play]] if actual else likely for _, found, likely in wanted]
+        moves = [found.choice.actions[[found.best]] for _, found, _ in wanted]
         lines = better_lines(np.concatenate(deals), np.concatenate(moves), self.networks.evaluator)
-        level = int(played.start["level"][0])
-        told = "actual" if actual else "likely"
         return {
             j: {
                 "line": tuple(LineMove(seat, action_list(one[0], level)) for seat, one in line),
-                "line_deal": told,
+                "line_deal": "actual" if actual else "likely",
             }
-            for j, line in zip(wanted, lines, strict=True)
+            for (j, *_), line in zip(wanted, lines, strict=True)
         }
-
-
-def _some(state: Array | None) -> Array:
-    assert state is not None
-    return state
-
-
-def _cards(counts: Bytes, level: int) -> list[str]:
-    """Return the names of a hand's cards in the level-aware order."""
-    return hand_text(counts, level).split()
-
-
-def _result(played: RecordedRound) -> dict[str, Any] | None:
-    end = played.end
-    if end is None:
-        return None
-    winner = end.order[0] & 1
-    return {
-        "order": list(end.order),
-        "winner": winner,
-        "gain": abs(end.payoffs[0]),
-        "payoffs": list(end.payoffs),
-        "levels": None if end.levels is None else [RANKS[level] for level in end.levels],
-        "left": [[seat, list(cards)] for seat, cards in end.left],
-    }
 
 
 def move_words(move: list[Any], level: str) -> str:

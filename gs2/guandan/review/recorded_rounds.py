@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.guandan.cards import ACTION, CARD_NAMES
+from games.guandan.cards import ACTION, CARD_NAMES, RANKS, hand_text, unpack
 from games.guandan.matches.match import (
     AntiTribute,
     Dealt,
@@ -21,11 +21,12 @@ from games.guandan.matches.match import (
     Tribute,
 )
 from games.guandan.matches.match_game import match_events
+from games.guandan.notation import action_list
 from games.guandan.rounds.round import advance
-from games.guandan.rounds.state import STATE
+from games.guandan.rounds.state import NOBODY, STATE
 from games.record import RoundRecord
 from games.support.array_types import Array, Row
-from gs2.review.review_data import RecordedGame, printable
+from gs2.review.review_data import RecordedGame, ReviewedPlay, ReviewedRound, printable
 
 __all__ = ["CardGiven", "RecordedEnd", "RecordedRound", "record_rounds"]
 
@@ -45,6 +46,17 @@ class RecordedEnd:
     payoffs: tuple[int, ...]
     levels: tuple[int, int] | None
     left: tuple[tuple[int, tuple[str, ...]], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a review has the result."""
+        return {
+            "order": list(self.order),
+            "winner": self.order[0] & 1,
+            "gain": abs(self.payoffs[0]),
+            "payoffs": list(self.payoffs),
+            "levels": None if self.levels is None else [RANKS[level] for level in self.levels],
+            "left": [[seat, list(cards)] for seat, cards in self.left],
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +91,31 @@ class RecordedRound:
             out[k + 1] = out[k]
             advance(out[k + 1 : k + 2], self.actions[k : k + 1])
         return out
+
+    @property
+    def told(self) -> ReviewedRound:
+        """The round as a review shows it, nothing judged; hands in the level-aware order."""
+        row, level = self.start[0], int(self.start["level"][0])
+        leads = self.states()["leader"] == NOBODY
+        hands = zip(unpack(row["hand"]), self.known, strict=True)
+        moves = zip(self.seats, self.actions, leads[: len(self.actions)], strict=True)
+        return ReviewedRound(
+            game=self.game,
+            number=self.number,
+            level=RANKS[level],
+            levels=(RANKS[int(row["levels"][0])], RANKS[int(row["levels"][1])]),
+            owner=None if row["owner"] == NOBODY else int(row["owner"]),
+            first=int(row["first"]),
+            hands=tuple(hand_text(hand, level).split() if known else None for hand, known in hands),
+            tributes=self.tributes,
+            returns=self.returns,
+            anti=self.anti,
+            plays=tuple(
+                ReviewedPlay(int(s), action_list(move, level), bool(lead)) for s, move, lead in moves
+            ),
+            result=None if self.end is None else self.end.to_json(),
+            notes=self.notes,
+        )
 
 
 def _given(transfers: Sequence[Transfer]) -> tuple[CardGiven, ...]:

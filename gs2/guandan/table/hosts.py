@@ -76,10 +76,6 @@ class InstantHost(_Here):
 
     async def answer(self, key: Hashable, observation: Observation) -> int:
         """Return the agent's choice."""
-        return self.answer_now(key, observation)
-
-    def answer_now(self, key: Hashable, observation: Observation) -> int:
-        """Return the agent's choice without waiting."""
         return checked(self.seats.answers([(key, observation)])[0], observation)
 
     def close(self) -> None:

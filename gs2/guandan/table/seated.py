@@ -85,7 +85,10 @@ class Seated:
         from blueprint.guandan.play.deals import card_choice
 
         options = np.zeros((len(seen), 54), bool)
-        cards = [_card_indices(observation.moves) for observation in seen]
+        cards = [
+            np.array([_CARDS[int(move["lo"]), int(move["hi"])] for move in observation.moves])
+            for observation in seen
+        ]
         for row, held in zip(options, cards, strict=True):
             row[held] = True
         decisions = CardDecisions(
@@ -123,11 +126,6 @@ def canonical_places(canonical: NDArray[np.void], listed: NDArray[np.void]) -> N
     found = [at.get((int(a) & 0xFFFFFF, int(b), int(c)), -1) for a, b, c in wanted]
     places = np.array([j for j in found if j >= 0], np.int64)
     return places if len(places) else np.arange(len(listed), dtype=np.int64)
-
-
-def _card_indices(moves: NDArray[np.void]) -> NDArray[np.int64]:
-    """Return the card index of each single card, [m]."""
-    return np.array([_CARDS[int(move["lo"]), int(move["hi"])] for move in moves])
 
 
 _CARDS = {(int(lo), int(hi)): card for card, (lo, hi) in enumerate(pack(np.eye(54, dtype=np.uint8)))}
@@ -176,7 +174,11 @@ class Seats:
 
         Raises AgentError for an answer that is no index.
         """
-        seen = [_observation(decisions.span(j, j + 1)) for j in range(len(decisions))]
+        nobody, nothing, seen = np.zeros(0, np.uint8), np.zeros(0, ACTION), []
+        for j in range(len(decisions)):
+            one, seat = decisions.span(j, j + 1), int(decisions.seats[j])
+            state = seen_by(one.states[one.rows], seat)
+            seen.append(Observation(seat, "play", state, one.actions, nobody, nothing, recorded=False))
         rows = decisions.rows.tolist()
         answers = self.answers([((row, one.seat), one) for row, one in zip(rows, seen, strict=True)])
         try:
@@ -185,11 +187,3 @@ class Seats:
             raise AgentError(
                 f"agent {self.name}: it must answer with an index; got {answers!r:.80}"
             ) from None
-
-
-def _observation(decision: Decisions) -> Observation:
-    """Return what the seat of a single decision knows; the others' hands are empty."""
-    seat = int(decision.seats[0])
-    state = seen_by(decision.states[decision.rows], seat)
-    nobody, nothing = np.zeros(0, np.uint8), np.zeros(0, ACTION)
-    return Observation(seat, "play", state, decision.actions, nobody, nothing, recorded=False)

@@ -41,7 +41,7 @@ def text_of(game: str, rounds: int = 1) -> str:
 def check(review: dict[str, Any]) -> None:
     """Check that a review fits together."""
     assert json.loads(json.dumps(review, allow_nan=False)) == review
-    assert (review["format"], review["unit"], review["kind"]) == ("gs2 review", "points", "record")
+    assert (review["format"], review["version"], review["kind"]) == ("gs2 review", 2, "record")
     limits = review["thresholds"]
     assert 0 < limits["inaccuracy"] < limits["mistake"] < limits["blunder"]
     for one in review["rounds"]:
@@ -76,9 +76,19 @@ def check(review: dict[str, Any]) -> None:
                     for card in play["move"][2]
                 ]
                 assert not Counter(shed) - Counter(hand), "every card that was played was held"
-    assert sum(player["decisions"] for player in review["players"]) <= sum(
-        len(one["decisions"]) for one in review["rounds"]
-    )
+    for player in review["players"]:
+        mine = [
+            decision
+            for one in review["rounds"]
+            for decision in one["decisions"]
+            if one["players"][decision["seat"]] == player["seat"] and decision["verdict"] != "unknown"
+        ]
+        assert player["decisions"] == len(mine) == sum(player["verdicts"].values())
+        wrong = sum(decision["loss"] for decision in mine if decision["verdict"] in VERDICTS[2:])
+        assert player["lost"] == pytest.approx(wrong, abs=0.01)
+        for place, play in player["costliest"]:
+            one = review["rounds"][place]
+            assert one["players"][one["plays"][play]["seat"]] == player["seat"]
 
 
 @pytest.mark.parametrize("game", ["doudizhu", "big2"])
@@ -87,6 +97,7 @@ def test_what_random_moves_cost_is_found_by_the_shipped_network_with_search(game
     review = review_text(text_of(game), name="x", progress=lambda done, of: told.append((done, of)))
     check(review)
     assert told[-1][0] == told[-1][1] == len(review["rounds"][0]["decisions"])
+    assert review["unit"] == "points"
     assert review["network"]["name"] == "network+search"
     stages = Counter(decision["stage"] for decision in review["rounds"][0]["decisions"])
     assert stages["search"] > 0 and set(stages) <= {"search", "clear", "values"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from games.record import replayed_rounds
-from tests.web.games.playing import GameSeat, new_table, play_round
+from tests.web.games.playing import play_round
 from tests.web.serving import Server
 
 TABLES: tuple[Any, ...] = (
@@ -30,8 +30,8 @@ TABLES: tuple[Any, ...] = (
 def test_random_clicks_play_whole_rounds_and_the_score_is_kept(
     server: Server, tmp_path: Path, game: str, players: list[str], options: dict[str, Any]
 ) -> None:
-    table, key = new_table(server, game, players, options=options, seed=7, name="Ann")
-    seat = GameSeat(server, table, key)
+    table, key = server.table(players, game=game, options=options, seed=7, name="Ann")
+    seat = server.seat(table, key)
     rng = random.Random(3)
     total = [0.0] * len(players)
     for number in (1, 2):
@@ -53,12 +53,12 @@ def test_random_clicks_play_whole_rounds_and_the_score_is_kept(
 
 
 def test_nothing_that_is_sent_during_a_round_tells_a_hidden_card(server: Server) -> None:
-    table, key = new_table(server, "big2", ["person", "random", "rules", "random"], seed=3)
-    seat = GameSeat(server, table, key)
-    states = [json.dumps(seat.due())]
+    table, key = server.table(["person", "random", "rules", "random"], game="big2", seed=3)
+    seat = server.seat(table, key)
+    states = [json.dumps(seat.my_turn())]
     rng = random.Random(1)
-    while not seat.due()["round"]["over"]:
-        seat.take(rng.randrange(seat.state["turn"]["you"]["count"]))
+    while not seat.my_turn()["round"]["over"]:
+        seat.play(rng.randrange(seat.state["turn"]["you"]["count"]))
         if not seat.state["round"]["over"]:
             states.append(json.dumps(seat.state))
     hidden = [hand for at, hand in enumerate(seat.state["round"]["hands"]) if at != 0]
@@ -72,15 +72,15 @@ def test_nothing_that_is_sent_during_a_round_tells_a_hidden_card(server: Server)
 
 
 def test_undo_goes_back_to_the_last_choice_also_over_the_end_of_a_round(server: Server) -> None:
-    table, key = new_table(server, "doudizhu", ["rules", "person", "rules"], seed=9)
-    seat = GameSeat(server, table, key)
+    table, key = server.table(["rules", "person", "rules"], game="doudizhu", seed=9)
+    seat = server.seat(table, key)
     assert seat.ask(type="undo", version=seat.state["version"])["code"] == "nothing"
     rng = random.Random(4)
-    first = seat.due()["round"]
-    seat.take(0)
-    seat.due()  # else the others' moves may be taken for the answer
+    first = seat.my_turn()["round"]
+    seat.play(0)
+    seat.my_turn()  # else the others' moves may be taken for the answer
     seat.go(type="undo")
-    assert seat.due()["round"] == first
+    assert seat.my_turn()["round"] == first
     play_round(seat, rng)
     assert seat.state["rounds"] == 1
     seat.go(type="undo")
@@ -91,8 +91,8 @@ def test_undo_goes_back_to_the_last_choice_also_over_the_end_of_a_round(server: 
 
 
 def test_a_new_round_can_change_seats_and_everybody_moves_on_where_that_was_asked(server: Server) -> None:
-    table, key = new_table(server, "doudizhu", ["person", "rules", "random"], seed=1, rotate=True)
-    seat = GameSeat(server, table, key)
+    table, key = server.table(["person", "rules", "random"], game="doudizhu", seed=1, rotate=True)
+    seat = server.seat(table, key)
     seat.go(type="next", seat=2)
     assert seat.state["table"]["you"] == 2 and seat.state["table"]["seats"][0]["name"] == "random"
     assert seat.state["rounds"] == 0, "a round that was given up does not count"
@@ -105,15 +105,15 @@ def test_a_new_round_can_change_seats_and_everybody_moves_on_where_that_was_aske
 
 
 def test_what_is_asked_for_twice_on_one_version_is_done_once(server: Server) -> None:
-    table, key = new_table(server, "doudizhu", ["person", "rules", "rules"], seed=9)
-    seat = GameSeat(server, table, key)
+    table, key = server.table(["person", "rules", "rules"], game="doudizhu", seed=9)
+    seat = server.seat(table, key)
     seen = []
     while len(seen) < 4:
-        seen.append(seat.due()["round"])
+        seen.append(seat.my_turn()["round"])
         assert not seen[-1]["over"], "the seed's first round is a long one"
-        seat.take(0)
+        seat.play(0)
     for again, wanted in (("undo", seen[-1]), ("next", None)):
-        version = seat.due()["version"]
+        version = seat.my_turn()["version"]
         for wrong in (None, "5", True, version + 1, version - 40):
             assert seat.ask(type=again, version=wrong)["code"] == "stale", wrong
         number = seat.state["round"]["number"]
@@ -124,15 +124,15 @@ def test_what_is_asked_for_twice_on_one_version_is_done_once(server: Server) -> 
             answer = seat.hear()
             refused += answer["type"] == "error" and answer["code"] == "stale"
         if wanted is None:
-            assert seat.due()["round"]["number"] == number + 1
+            assert seat.my_turn()["round"]["number"] == number + 1
         else:
-            assert seat.due()["round"] == wanted
+            assert seat.my_turn()["round"] == wanted
     seat.close()
 
 
 def test_a_hint_names_a_legal_move_and_its_values(server: Server) -> None:
-    seat = GameSeat(server, *new_table(server, "leduc_poker", ["person", "random"], seed=2))
-    state = seat.due()
+    seat = server.seat(*server.table(["person", "random"], game="leduc_poker", seed=2))
+    state = seat.my_turn()
     hint: dict[str, Any] = {"status": "thinking"}
     seat.say(type="hint", agent="cfr")
     while hint["status"] == "thinking":
@@ -141,9 +141,9 @@ def test_a_hint_names_a_legal_move_and_its_values(server: Server) -> None:
     assert 0 <= hint["best"] < state["turn"]["you"]["count"] == hint["of"]
     assert hint["moves"][0]["index"] == hint["best"]
     assert all(move["value"] is not None for move in hint["moves"])
-    seat.take(hint["best"])
+    seat.play(hint["best"])
     for wrong in ("nobody", "/etc/passwd", "uniform", None, 3, ["cfr"]):
-        seat.due()
+        seat.my_turn()
         assert seat.ask(type="hint", agent=wrong)["type"] == "error"
     seat.close()
 
@@ -186,9 +186,9 @@ def test_tables_that_cannot_be_are_refused_in_words(server: Server, wrong: dict[
 
 
 def test_a_choice_out_of_turn_out_of_range_or_out_of_date_is_refused(server: Server) -> None:
-    table, key = new_table(server, "doudizhu", ["person", "rules", "rules"], seed=4)
-    seat = GameSeat(server, table, key)
-    version = seat.due()["version"]
+    table, key = server.table(["person", "rules", "rules"], game="doudizhu", seed=4)
+    seat = server.seat(table, key)
+    version = seat.my_turn()["version"]
     legal = seat.state["turn"]["you"]["count"]
     for index in (-1, legal, 10**9, True, None, "0", 0.0):
         assert seat.ask(type="play", index=index, version=version)["type"] == "error", index
@@ -197,7 +197,7 @@ def test_a_choice_out_of_turn_out_of_range_or_out_of_date_is_refused(server: Ser
     assert seat.ask(type="play", index=0, version=version, cards=["S2", "S2"])["type"] == "error"
     for cards in ("S2", [2], ["S2"] * 99, None):
         assert seat.ask("fits", type="select", cards=cards)["code"] == "wrong"
-    seat.take(0)
+    seat.play(0)
     while 0 in seat.state["turn"]["seats"]:
         seat.hear()
     assert seat.ask(type="play", index=0, version=seat.state["version"])["type"] == "error"
@@ -205,9 +205,9 @@ def test_a_choice_out_of_turn_out_of_range_or_out_of_date_is_refused(server: Ser
 
 
 def test_only_the_browser_with_the_key_has_the_seat(server: Server) -> None:
-    table, key = new_table(server, "doudizhu", ["person", "rules", "rules"], seed=4)
+    table, key = server.table(["person", "rules", "rules"], game="doudizhu", seed=4)
     for wrong in ("", "x", key[:-1], key + "x"):
-        watcher = GameSeat(server, table, wrong)
+        watcher = server.seat(table, wrong)
         assert watcher.state["table"]["you"] is None and watcher.state["round"]["hands"] == [None] * 3
         assert watcher.ask(type="play", index=0, version=watcher.state["version"])["code"] == "not_you"
         watcher.close()
@@ -216,36 +216,25 @@ def test_only_the_browser_with_the_key_has_the_seat(server: Server) -> None:
 
 
 def test_people_play_a_game_together_and_none_of_them_sees_another_hand(server: Server) -> None:
-    table, key = new_table(server, "doudizhu", ["person", "rules", "person"], seed=4, name="Ann")
-    ann = GameSeat(server, table, key)
+    table, key = server.table(["person", "rules", "person"], game="doudizhu", seed=4, name="Ann")
+    ann = server.seat(table, key)
     assert [seat["kind"] for seat in ann.state["table"]["seats"]] == ["person", "agent", "open"]
-    bob = GameSeat(server, table, server.post(f"/api/tables/{table}/seat", {"name": "Bob", "seat": 2})["key"])
+    bob = server.seat(table, server.post(f"/api/tables/{table}/seat", {"name": "Bob", "seat": 2})["key"])
     assert [hand is None for hand in bob.state["round"]["hands"]] == [True, True, False]
     rng = random.Random(2)
     while not ann.until(lambda s: s["round"]["over"] or {0, 2} & set(s["turn"]["seats"]))["round"]["over"]:
         who = ann if ann.state["turn"]["seats"] == [0] else bob
-        who.due()
+        who.my_turn()
         assert who.ask(type="undo", version=who.state["version"])["code"] == "not_alone"
-        version = who.take(rng.randrange(who.state["turn"]["you"]["count"]))["version"]
+        version = who.play(rng.randrange(who.state["turn"]["you"]["count"]))["version"]
         ann.until(lambda s, version=version: s["version"] >= version)
-    bob.due()
+    bob.my_turn()
     for one in (ann, bob):  # both press at once: it is dealt once
         one.say(type="next", version=one.state["version"])
     assert ann.until(lambda s: not s["round"]["over"])["round"]["number"] == 2
     assert bob.until(lambda s: not s["round"]["over"])["round"]["number"] == 2
     ann.close()
     bob.close()
-
-
-def test_a_round_of_agents_is_watched_with_open_hands_and_the_next_is_dealt_on_demand(server: Server) -> None:
-    table, key = new_table(server, "big2", ["rules", "random", "rules", "random"], seed=2)
-    assert key is None
-    watcher = GameSeat(server, table)
-    state = watcher.until(lambda s: s["round"]["over"])
-    assert state["rounds"] == 1 and all(hand is not None for hand in state["round"]["hands"])
-    watcher.say(type="next")
-    assert watcher.until(lambda s: s["round"]["number"] == 2)
-    watcher.close()
 
 
 def test_a_name_that_is_no_agent_is_a_usage_error() -> None:

@@ -9,19 +9,11 @@ from typing import Any
 import pytest
 
 from tests.web.axe import DIALOG, LIGHT, faults
-from tests.web.games.playing import new_table
 from tests.web.serving import Server
-from tests.web.table_page import POLLING, check_hand, left_behind, picture
+from tests.web.table_page import POLLING, TablePage, check_hand, left_behind, picture
 
 People = Callable[..., Any]
 READY = ".felt.over, .own.turn"
-
-
-def sit(page: Any, table: tuple[str, str]) -> None:
-    """Open a table's page in a browser that has its key."""
-    page.evaluate("([id, key]) => localStorage.setItem(`gs2-seat-${id}`, key)", list(table))
-    page.evaluate("id => { location.hash = `#/table/${id}`; }", table[0])
-    page.locator(".felt").wait_for()
 
 
 def version(page: Any) -> int:
@@ -139,12 +131,12 @@ def test_tables_of_games_fit_their_screen_in_both_languages_and_have_no_grave_fa
 ) -> None:
     page = people(width=width, height=800 if width < 600 else 900)
     tables = (
-        new_table(server, "doudizhu", ["rules", "person", "rules"], options={"landlord": "bid"}, seed=5),
-        new_table(server, "big2", ["rules", "person", "random", "rules"], seed=3),
-        new_table(server, "leduc_poker", ["random", "person"], seed=3),
+        server.table(["rules", "person", "rules"], game="doudizhu", options={"landlord": "bid"}, seed=5),
+        server.table(["rules", "person", "random", "rules"], game="big2", seed=3),
+        server.table(["random", "person"], game="leduc_poker", seed=3),
     )
     for at, table in enumerate(tables):
-        sit(page, table)
+        TablePage.sit(page, *table)
         for turn in range(2):
             if ready(page):
                 break

@@ -1,9 +1,9 @@
-"""Hints of agents that are slow to load or to think, asked for once, again, and for something else."""
+"""Hints of agents that are slow to load, that fail, and that search."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,6 @@ from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import game_titled
 from gs2.web.house import House
 from gs2.web.tables.table import Refused, Table
-from gs2.web.tables.table_socket import TableSocket
-from tests.web.tables.offline_line import OfflineLine
 from tests.web.tables.stored_tables import Onlooker, game_table
 
 AGENT = """
@@ -134,75 +132,6 @@ def test_what_an_agent_fails_with_names_no_folder(tmp_path: Path) -> None:
                 assert part not in text, text
 
     asyncio.run(ask())
-
-
-class Slowly:
-    """Agents that answer when they are told to, with how far the round was."""
-
-    def __init__(self) -> None:
-        self.go = asyncio.Event()
-
-    def hint(self, play: GamePlay, seat: int, label: str) -> Callable[[], Awaitable[dict[str, Any]]]:
-        """Return what finds who was asked, and after how many steps."""
-        steps = len(play.round.history())
-
-        async def find() -> dict[str, Any]:
-            await self.go.wait()
-            if label == "broken":
-                raise Refused("agent", "it cannot")
-            return {"by": label, "steps": steps}
-
-        return find
-
-    def forget(self, play: GamePlay) -> None:
-        """Have nothing to drop."""
-
-
-def presses(kinds: str) -> Iterator[tuple[bool, str]]:
-    """Return for each press whether a new round was dealt before, and which agent is asked."""
-    for kind in kinds:
-        yield kind.isupper(), {"a": "one", "b": "two", "c": "broken"}[kind.lower()]
-
-
-@pytest.mark.parametrize("kinds", ["aa", "ab", "aA", "aAaBbA", "aC", "Caa"])
-def test_every_press_ends_for_its_own_state_and_agent(tmp_path: Path, kinds: str) -> None:
-    table = kuhn(tmp_path)
-
-    async def ask() -> list[dict[str, Any]]:
-        house, line = Slowly(), OfflineLine(table.sit("Ann")[1])
-        table.agents = house  # type: ignore[assignment]
-        socket = TableSocket(table, line)  # type: ignore[arg-type]
-        serving = asyncio.create_task(socket.run())
-        for moved_on, agent in presses(kinds):
-            if moved_on:
-                table.enter("round", [0, 1])
-            since = table.versions.since(table.offer("choose", 0))
-            await line.say(type="hint", agent=agent)
-            wanted.append((since, agent))
-        house.go.set()
-        await line.settle()
-        serving.cancel()
-        return line.hints()
-
-    wanted: list[tuple[int, str]] = []
-    said = asyncio.run(ask())
-    changes = [one for at, one in enumerate(wanted) if at == 0 or wanted[at - 1] != one]
-    about = [(message["since"], message["agent"]) for message in said]
-    assert [
-        one for one, message in zip(about, said, strict=True) if message["status"] == "thinking"
-    ] == changes
-    ends = [
-        (one, message) for one, message in zip(about, said, strict=True) if message["status"] != "thinking"
-    ]
-    assert [one for one, _ in ends] == changes
-    assert all(message["status"] == "failed" and message["error"] for _, message in ends[:-1])
-    last = ends[-1][1]
-    if wanted[-1][1] == "broken":
-        assert last["error"] == "it cannot"
-    else:
-        assert last["status"] == "done" and last["by"] == wanted[-1][1]
-        assert last["steps"] == len(table.play.round.history())
-    table.close()
 
 
 def test_a_hint_of_a_search_says_what_moves_gain_and_how_sure_that_is() -> None:

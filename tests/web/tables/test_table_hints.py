@@ -1,4 +1,4 @@
-"""Hints at tables of GuanDan, asked for again, and for something else, while they are worked out."""
+"""Hints at a table, asked for again, and for something else, while they are worked out."""
 
 from __future__ import annotations
 
@@ -11,81 +11,107 @@ import pytest
 
 from gs2.jobs import Job, JobsFull
 from gs2.web.games.game_tables import GameTables
+from gs2.web.tables.table import Table
 from gs2.web.tables.table_socket import TableSocket
 from tests.web.tables.offline_line import OfflineLine
-from tests.web.tables.stored_tables import reopened, stored_table_of_people
+from tests.web.tables.stored_tables import game_table, reopened, stored_table_of_people
+
+ADVISERS = {"guandan": ("gs2", "blueprint"), "kuhn_poker": ("cfr", "random")}
+
+
+def known(play: Any) -> dict[str, int]:
+    """Return what tells a decision of seat 0 from others."""
+    if hasattr(play, "session"):
+        return {"index": len(play.session.observe(0).moves) - 1}
+    return {"steps": len(play.round.history())}
 
 
 class SlowJobs:
-    """Stands for the workers: jobs end when they are told to, with the cards that were held."""
+    """Stands for the workers: jobs end when they are told to, with what was known when they began."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self.made = most, list[Job]()
+    def __init__(self, table: Table[Any], most: int) -> None:
+        self.table, self.most, self.made = table, most, list[Job]()
 
-    def start(
-        self, kind: str, function: str, observation: Any, *more: object, limits: Sequence[float] = ()
-    ) -> Job:
+    def start(self, kind: str, function: str, *asked: object, limits: Sequence[float] = ()) -> Job:
         """Return a job that has begun."""
         if len(self.made) == self.most:
             raise JobsFull("jobs wait already")
-        job = Job(
-            str(len(self.made)),
-            kind,
-            ("", ()),
-            status="running",
-            result={"index": len(observation.moves) - 1},
-        )
-        self.made.append(job)
-        return job
+        result = {"moves": [], **known(self.table.play)}
+        self.made.append(Job(str(len(self.made)), kind, ("", ()), status="running", result=result))
+        return self.made[-1]
 
     async def ended(self, job: Job) -> None:
         """Wait for a job."""
         await job.ended.wait()
 
 
-@pytest.mark.parametrize(
-    ("kinds", "most"), [("a", 9), ("aa", 9), ("aA", 9), ("aAa", 9), ("aAAaA", 9), ("aA", 1)]
-)
-def test_every_press_ends_for_its_own_decision(tmp_path: Path, kinds: str, most: int) -> None:
+def table_of(game: str, folder: Path) -> tuple[Table[Any], str]:
+    """Return a table at which seat 0 is to act, and the key of that seat."""
+    if game == "kuhn_poker":
+        table = game_table(folder, game, ("person", "random"))
+        return table, table.sit("Ann")[1]
     live, keys = stored_table_of_people(
-        tmp_path, lambda table: len(table.play.choices) >= 8 and 0 in table.play.pending, seed=4
+        folder, lambda table: len(table.play.choices) >= 8 and 0 in table.play.pending, seed=4
     )
-    table = reopened(live)
-    jobs = SlowJobs(most)
+    return reopened(live), keys[0]
+
+
+def move_on(table: Table[Any]) -> None:
+    """Go on to the next decision of seat 0."""
+    if table.setup.game == "kuhn_poker":
+        table.enter("round", [0, 1])
+        return
+    while True:
+        if table.play.waiting:
+            table.enter("next", 1)
+        table.choose(next(iter(table.play.pending)), 0)
+        if 0 in table.play.pending:
+            return
+
+
+@pytest.mark.parametrize("game", ADVISERS)
+@pytest.mark.parametrize(
+    ("kinds", "most"), [*((kinds, 9) for kinds in ("aa", "ab", "aAAaA", "aAaBbA", "aC", "Caa")), ("aA", 1)]
+)
+def test_every_press_ends_for_its_own_decision_and_agent(
+    tmp_path: Path, game: str, kinds: str, most: int
+) -> None:
+    """Each letter is a press: a capital comes at the next decision, b and c ask another agent, c fails."""
+    table, key = table_of(game, tmp_path)
+    jobs = SlowJobs(table, most)
     wanted = []
 
     async def ask() -> list[dict[str, Any]]:
-        line = OfflineLine(keys[0])
+        line = OfflineLine(key)
         tables = table.agents = GameTables()
         tables.jobs = jobs  # type: ignore[assignment]
         socket = TableSocket(table, line)  # type: ignore[arg-type]
         serving = asyncio.create_task(socket.run())
         for kind in kinds:
-            while kind.isupper():
-                if table.play.waiting:
-                    table.enter("next", 1)
-                table.choose(next(iter(table.play.pending)), 0)
-                if 0 in table.play.pending:
-                    break
-            await line.say(type="hint")
-            wanted.append(
-                (table.versions.since(table.offer("choose", 0)), len(table.play.session.observe(0).moves))
-            )
+            if kind.isupper():
+                move_on(table)
+            agent = ADVISERS[game][kind not in "aA"]
+            await line.say(type="hint", agent=agent)
+            wanted.append((table.versions.since(table.offer("choose", 0)), agent, known(table.play)))
+            if kind in "cC":
+                jobs.made[-1].error = "it cannot"
         for job in jobs.made:
-            job.status = "done"
+            job.status = "done" if job.error is None else "failed"
             job.ended.set()
         await line.settle()
         serving.cancel()
         return line.hints()
 
     said = asyncio.run(ask())
-    changes = [one for at, one in enumerate(wanted) if at == 0 or wanted[at - 1] != one]
-    begun = [message["since"] for message in said if message["status"] == "thinking"]
-    ends = [message for message in said if message["status"] != "thinking"]
-    assert begun == [message["since"] for message in ends] == [since for since, _ in changes]
+    changes = [one for at, one in enumerate(wanted) if at == 0 or wanted[at - 1][:2] != one[:2]]
+    begun, ends = ([m for m in said if (m["status"] == "thinking") == begins] for begins in (True, False))
+    for messages in (begun, ends):
+        assert [(message["since"], message["agent"]) for message in messages] == [one[:2] for one in changes]
     assert all(message["status"] == "failed" and message["error"] for message in ends[:-1])
-    if len(changes) <= most:
-        assert ends[-1]["status"] == "done" and ends[-1]["index"] == changes[-1][1] - 1
-    else:
+    if kinds[-1] in "cC":
+        assert ends[-1]["error"] == "it cannot"
+    elif len(changes) > most:
         assert ends[-1]["status"] == "failed" and "too many ask this agent" in ends[-1]["error"]
+    else:
+        assert ends[-1]["status"] == "done" and changes[-1][2].items() <= ends[-1].items()
     table.close()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from games.guandan.matches.match_game import match_events, parse_matches
 from tests.web.serving import Seat, Server
 
@@ -182,11 +184,13 @@ def test_a_hint_compares_moves_that_can_be_played(server: Server) -> None:
         seat.play(answer["index"])
 
 
-def test_watchers_see_open_hands_and_steer_tables_of_agents(server: Server) -> None:
-    table, key = server.table(["random", "greedy", "random", "greedy"], seed=9, pace=10)
+@pytest.mark.parametrize(("game", "agents"), [("guandan", "greedy"), ("big2", "rules")])
+def test_watchers_see_open_hands_and_steer_tables_of_agents(server: Server, game: str, agents: str) -> None:
+    table, key = server.table(["random", agents] * 2, game=game, seed=9, pace=10)
     assert key is None
     watcher = server.seat(table)
-    assert all(len(hand) == 27 for hand in watcher.state["round"]["hands"])
+    cards = {"guandan": 27, "big2": 13}[game]
+    assert all(len(hand) == cards for hand in watcher.state["round"]["hands"])
     watcher.say(type="open", open=False)
     assert watcher.until(lambda s: not s["table"]["open"])["round"]["hands"] == [None] * 4
     watcher.say(type="pace", paused=True)
@@ -196,3 +200,7 @@ def test_watchers_see_open_hands_and_steer_tables_of_agents(server: Server) -> N
         watcher.until(lambda s, made=made: len(s["round"]["plays"]) == made)
     watcher.say(type="pace", pace=0, paused=False)
     watcher.until(lambda s: len(s["round"]["plays"]) > 4)
+    if game == "big2":  # the next round is dealt on demand
+        assert watcher.until(lambda s: s["round"]["over"])["rounds"] == 1
+        watcher.say(type="next")
+        assert watcher.until(lambda s: s["round"]["number"] == 2)

@@ -22,8 +22,9 @@ from websockets.exceptions import (
     WebSocketException,
 )
 
+from games.guandan.rules import PRESETS
 from gs2.guandan.table.client.tracker import Tracker
-from gs2.guandan.table.client.visit import ClientConfig, ClientError, ClientResult, Ending, Transcript
+from gs2.guandan.table.client.visit import ClientConfig, ClientError, ClientResult, Transcript
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.wire import messages as m
@@ -52,8 +53,9 @@ class TableClient:
 
     def __init__(self, config: ClientConfig, host: Host) -> None:
         self.config, self.host = config, host
-        self.tracker = Tracker(config.played_rules())
         self.result = ClientResult(config.user)
+        usual = PRESETS["njupt" if config.dialect == "njupt" else "ruling"]
+        self.tracker = Tracker(config.rules or usual, self.result)
         self.listeners: list[Callable[[m.ServerMessage], None]] = []
         self.transcript: Transcript | None = None
         self.seated: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -61,7 +63,6 @@ class TableClient:
         # of the whole visit: whether the server has ever given us a seat; of this connection: whether it has
         self._joined = False
         self._seated = False
-        self._ending = Ending(config, self.result)
         self._strange = ""
         self._refusal = ""
         self._tries = 0
@@ -69,6 +70,7 @@ class TableClient:
         self._waits = False
         self._request: m.Act | None = None
         self._thinking: asyncio.Task[None] | None = None
+        self._socket: ClientConnection
 
     async def run(self) -> ClientResult:
         """Play, and return what came of it.
@@ -76,23 +78,8 @@ class TableClient:
         Raises ClientError if the server cannot be reached, gives no seat, or is lost for good.
         """
         while True:
-            try:
-                socket = await connect(
-                    self.config.address(),
-                    max_size=FRAME,
-                    compression=None,
-                    ping_interval=None,
-                    proxy=None,
-                    open_timeout=self.config.patience,
-                    close_timeout=CLOSE,
-                )
-            except (OSError, WebSocketException, TimeoutError, ValueError) as error:
-                problem = self._unreachable(error)
-                if isinstance(error, InvalidURI | UnicodeError) or not self._joined:
-                    raise self._lost(f"cannot connect to {self.config.url}: {problem}") from None
-            else:
-                problem = await self._visit(socket)
-            if self._ending.last_words is not None:
+            problem = await self._visit()
+            if self._last_words() is not None:
                 return self.result
             self._tries += 1
             if not self._joined or self._tries > self.config.reconnect:
@@ -101,6 +88,21 @@ class TableClient:
             self.result.reconnects += 1
             logger.info("%s: %s; connecting again", self.config.user, problem)
             await asyncio.sleep(min(0.1 * 2**self._tries, 5.0))
+
+    def _last_words(self) -> float | None:
+        """Return the seconds to wait for another word, once the games seem to be over; None before.
+
+        It is the number of games that tells, where we have asked for it ourselves; else both words of the
+        end, or a gameOver that counts as many games as were agreed on. The official server counts games
+        finished there, so what looks like the last game is, unless another begins.
+        """
+        over, told, config = self.tracker.over, self.tracker.told, self.config
+        if not told and (over is None or over.curTimes < over.settingTimes):
+            return None
+        ours = config.dialect == "openguandan" and config.room is None
+        if ours or not told:
+            return config.linger if self.result.games >= config.games else config.between
+        return config.linger if over is not None else config.between
 
     def _unreachable(self, error: Exception) -> str:
         """Return what is wrong with an address at which no connection was opened, and what to do."""
@@ -127,14 +129,29 @@ class TableClient:
             return f"an address is ws://HOST:PORT ({error})"
         return str(error)
 
-    async def _visit(self, socket: ClientConnection) -> str:
+    async def _visit(self) -> str:
         """Play over one connection until it ends or the games do; return how it ended."""
         try:
+            self._socket = await connect(
+                self.config.address(),
+                max_size=FRAME,
+                compression=None,
+                ping_interval=None,
+                proxy=None,
+                open_timeout=self.config.patience,
+                close_timeout=CLOSE,
+            )
+        except (OSError, WebSocketException, TimeoutError, ValueError) as error:
+            problem = self._unreachable(error)
+            if isinstance(error, InvalidURI | UnicodeError) or not self._joined:
+                raise self._lost(f"cannot connect to {self.config.url}: {problem}") from None
+            return problem
+        try:
             try:
-                await self._play(socket)
+                await self._play()
             finally:
                 # leaving is no error of ours, as the context manager would say when we are called off
-                await socket.close()
+                await self._socket.close()
         except ConnectionClosed as error:
             refusal = error.rcvd.reason if error.rcvd is not None and error.rcvd.code == 1008 else ""
             if not self._joined and (refusal or self.config.dialect == "openguandan"):
@@ -154,36 +171,40 @@ class TableClient:
             self.seated.exception()
         return error
 
-    async def _play(self, socket: ClientConnection) -> None:
+    async def _play(self) -> None:
         """Talk over one connection until it ends or the games do."""
         self._waits, self._request, self._seated = False, None, False
         self._heard = time.monotonic()
-        deadline: float | None = self._heard + self.config.patience
-        watch = asyncio.get_running_loop().create_task(self._watch(socket))
+        patience: float | None = self._heard + self.config.patience
+        watch = asyncio.get_running_loop().create_task(self._watch())
         try:
             if self.config.dialect == "openguandan":
-                await self._ask_for_seat(socket)
+                await self._ask_for_seat()
             while True:
                 if self._seated:
-                    deadline = None
-                limit = self._ending.last_words
-                if limit is None and deadline is not None:
-                    limit = deadline - time.monotonic()
+                    patience = None
+                limit = self._last_words()
+                if limit is None and patience is not None:
+                    limit = patience - time.monotonic()
                 try:
                     async with asyncio.timeout(limit):
-                        text = await socket.recv()
+                        text = await self._socket.recv()
                 except TimeoutError:
-                    if deadline is None:
+                    if patience is None:
                         return
                     self._nothing_came()
-                    deadline = None
+                    patience = None
                     continue
                 self._heard = time.monotonic()
-                await self._received(socket, text)
+                await self._received(text)
         finally:
             watch.cancel()
             if self._thinking is not None:
                 self._thinking.cancel()
+
+    async def _say(self, kind: str, **data: Any) -> None:
+        """Send a command of openguandan."""
+        await self._socket.send(m.encode({"type": kind, "data": data}).decode())
 
     def _nothing_came(self) -> None:
         """Say that the server has given no seat in time.
@@ -207,18 +228,17 @@ class TableClient:
             config.other_dialect,
         )
 
-    async def _ask_for_seat(self, socket: ClientConnection) -> None:
+    async def _ask_for_seat(self) -> None:
         data: dict[str, Any] = {"userId": self.config.user}
         seat = self.result.seat if self._joined else self.config.seat
         if seat is not None and seat >= 0:
             data["seatNum"] = seat
         if self._room is None:
-            command = {"type": "CREATE_ROOM", "data": {**data, "round": self.config.games}}
+            await self._say("CREATE_ROOM", **data, round=self.config.games)
         else:
-            command = {"type": "JOIN_ROOM", "data": {**data, "roomId": self._room}}
-        await socket.send(m.encode(command).decode())
+            await self._say("JOIN_ROOM", **data, roomId=self._room)
 
-    async def _received(self, socket: ClientConnection, text: str | bytes) -> None:
+    async def _received(self, text: str | bytes) -> None:
         try:
             message = m.decode_server_message(text)
         except m.MessageError as error:
@@ -230,20 +250,16 @@ class TableClient:
             self._tries = 0
         if not self._seated:
             self._check_dialect(message)
-        if isinstance(message, m.Act):
-            self._keep(text)
-            self._ending.note(message)
-            await self._asked(socket, message)
-            return
-        for note in (self.result.note, self._ending.note, self.tracker.note, *self.listeners):
-            note(message)
-        self._keep(text)
-        if isinstance(message, m.Reply):
-            await self._replied(socket, message)
-
-    def _keep(self, text: str | bytes) -> None:
+        self.tracker.note(message)
         if self.transcript is not None:
             self.transcript.hear(self.result.seat, text)
+        if isinstance(message, m.Act):
+            self._asked(message)
+            return
+        for listener in self.listeners:
+            listener(message)
+        if isinstance(message, m.Reply):
+            await self._replied(message)
 
     def _check_dialect(self, message: m.ServerMessage) -> None:
         """Take what a server says before it has given us a seat as a sign of its dialect.
@@ -264,7 +280,7 @@ class TableClient:
 
     # --- being asked ---
 
-    async def _asked(self, socket: ClientConnection, act: m.Act) -> None:
+    def _asked(self, act: m.Act) -> None:
         if self._thinking is not None and not self._thinking.done():
             if self._request == act:
                 return
@@ -272,12 +288,11 @@ class TableClient:
         self._request = act
         self._waits = False
         # the reader must go on reading: the server may end the game, or ask something else, meanwhile
-        self._thinking = asyncio.get_running_loop().create_task(self._think(socket, act))
+        self._thinking = asyncio.get_running_loop().create_task(self._think(act))
 
-    async def _think(self, socket: ClientConnection, act: m.Act) -> None:
+    async def _think(self, act: m.Act) -> None:
         try:
-            move, index = await self._choose(act)
-            await self._answer(socket, act, move, index)
+            await self._answer(act, *await self._choose(act))
         except ConnectionClosed:
             return
         except Exception:
@@ -300,27 +315,27 @@ class TableClient:
         index = places[chosen]
         return (PASS if index < 0 else list(act.actionList[index])), max(index, 0)
 
-    async def _answer(self, socket: ClientConnection, act: m.Act, move: Any, index: int) -> None:
+    async def _answer(self, act: m.Act, move: Any, index: int) -> None:
         self.result.decisions += 1
         if self.config.dialect == "njupt":
-            await socket.send(m.encode({"actIndex": index}).decode())
+            await self._socket.send(m.encode({"actIndex": index}).decode())
         else:
-            data: dict[str, Any] = {"roomId": self._room, "player": self.tracker.seat, "act": move}
-            if act.stage == "back":
-                data["tributePos"], data["tribute"] = act.tributePos, act.tribute
-            await socket.send(m.encode({"type": _COMMANDS[act.stage], "data": data}).decode())
+            back = act.stage == "back"
+            paid = {"tributePos": act.tributePos, "tribute": act.tribute} if back else {}
+            data = {"roomId": self._room, "player": self.tracker.seat, "act": move}
+            await self._say(_COMMANDS[act.stage], **data, **paid)
         self._waits = True
 
     # --- replies, errors, silence ---
 
-    async def _replied(self, socket: ClientConnection, message: m.Reply) -> None:
+    async def _replied(self, message: m.Reply) -> None:
         data = message.data if isinstance(message.data, dict) else {}
         if message.type in ("CREATE_ROOM", "JOIN_ROOM"):
             if message.code != 200:
                 if self._joined:
                     self._refusal = f"not let in again: {data.get('msg')}"
                     logger.warning("%s: %s", self.config.user, self._refusal)
-                    await socket.close()
+                    await self._socket.close()
                     return
                 raise self._lost(f"{self.config.url} gives no seat: {data.get('msg', 'no reason given')}")
             room = data.get("roomId", self._room)
@@ -331,9 +346,9 @@ class TableClient:
                 )
             self._room = room
             self._joined = self._seated = True
-            self.result.room = self._room
-            if not self.seated.done() and self._room is not None:
-                self.seated.set_result(self._room)
+            self.result.room = room
+            if not self.seated.done():
+                self.seated.set_result(room)
         elif message.code != 200 or message.type == "error":
             self.result.refused += 1
             said = data.get("msg") or message.msg or message
@@ -341,19 +356,15 @@ class TableClient:
         elif not self._seated:
             self._strange = self._strange or repr(message.type)
 
-    async def _watch(self, socket: ClientConnection) -> None:
+    async def _watch(self) -> None:
         """Wake a server that has said nothing since our last answer."""
         while self.config.dialect == "openguandan":
             await asyncio.sleep(self.config.silence / 2)
-            if (
-                self._waits
-                and self._room is not None
-                and time.monotonic() - self._heard > self.config.silence
-            ):
+            silent = time.monotonic() - self._heard > self.config.silence
+            if self._waits and self._room is not None and silent:
                 self._heard = time.monotonic()
                 logger.info("%s: the server is silent; asking for the room", self.config.user)
-                command = {"type": "GET_ROOMPLAYER", "data": {"roomId": self._room}}
                 try:
-                    await socket.send(m.encode(command).decode())
+                    await self._say("GET_ROOMPLAYER", roomId=self._room)
                 except ConnectionClosed:
                     return

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from games.guandan.cards import HAND_SIZE, RANKS, as_level
-from gs2.guandan.table.client.words import seat_words
+from gs2.guandan.table.client.words import KIND_WORDS, seat_words
 from gs2.guandan.table.seat import Observation, Transfer
 from gs2.guandan.table.selection import wild_words
 from gs2.guandan.table.session import RoundResult
@@ -22,13 +22,7 @@ __all__ = ["CardFaces", "PlayScreen"]
 _SUITS = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
 _COLOURS = {"S": "bold", "H": "bold red", "C": "bold", "D": "bold red"}
 _WILD = "bold black on yellow"
-_KINDS = {
-    "ThreePair": "tube",
-    "ThreeWithTwo": "full house",
-    "TwoTrips": "plate",
-    "StraightFlush": "straight flush",
-    "FourKings": "joker bomb",
-}
+_KINDS = {kind: name for name, kind in reversed(KIND_WORDS.items())}
 _RANKS = {"T": "10", "B": "small joker", "R": "big joker"}
 
 
@@ -200,7 +194,8 @@ class PlayScreen:
             place = ("second", "third", "last")[order.index((order[0] + 2) % 4) - 1]
             said = f"{'your team finishes' if ours else 'they finish'} first and {place}"
         else:
-            said = f"{'your team wins' if ours else 'they win'} {_levels_won(result)}"
+            won = "the round" if result.rise < 1 else f"{result.rise} level{'s' * (result.rise > 1)}"
+            said = f"{'your team wins' if ours else 'they win'} {won}"
         names = ", ".join(self.who(seat) for seat in order)
         self._tell(Text(f"round over: {names}; ").append(said, "bold green" if ours else "bold red"))
         if result is not None and result.failed is not None:
@@ -305,10 +300,3 @@ class PlayScreen:
 
 def _cards(count: int) -> str:
     return f"{count} card{'s' * (count != 1)}"
-
-
-def _levels_won(result: RoundResult) -> str:
-    """Return by how many levels the winner went up."""
-    if result.rise < 1:
-        return "the round"
-    return f"{result.rise} level{'s' if result.rise > 1 else ''}"

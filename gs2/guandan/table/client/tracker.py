@@ -1,4 +1,4 @@
-"""One seat's knowledge of a round, gathered from a server's messages.
+"""One seat's knowledge of its games, gathered from a server's messages.
 
 A seat hears of a round as a hand, tribute and plays; it answers from an `Observation`. Between the two lies
 this: every message is noted, and at a request the round is replayed from the seat's own point of view.
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from games.game import GameError
@@ -31,23 +32,14 @@ from games.guandan.rounds.position import parse_position
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import NOBODY, STATE
 from games.guandan.rules import RULING, Rules
+from gs2.guandan.table.client.visit import ClientResult, GameEnd
 from gs2.guandan.table.seat import Observation, Transfer
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.decode import read_move, read_moves
 
-__all__ = ["Tracker", "opens_a_game", "shown_by_tribute"]
+__all__ = ["Tracker", "shown_by_tribute"]
 
 logger = logging.getLogger("gs2.guandan.table")
-
-
-def opens_a_game(act: m.Act, exchanged: bool) -> bool:
-    """Return whether a request can only be of the first round of a game, though none was said to have ended.
-
-    There both teams are at 2 and nobody owes tribute. In any later round the last winners are above 2, or
-    tribute was paid or refused before the first move.
-    exchanged: whether any was told of since the deal.
-    """
-    return act.stage == "play" and not exchanged and act.selfRank == act.oppoRank == act.curRank == "2"
 
 
 def shown_by_tribute(
@@ -70,22 +62,32 @@ def shown_by_tribute(
 
 
 class Tracker:
-    """What a seat has been told since the round began. `note` everything, then `observe` a request.
+    """What a seat has been told. `note` everything, then `observe` a request.
 
+    result: where rounds and games that end are counted, and the seat is kept. over: the gameOver heard since
+    the last deal, None for none; told: whether a gameResult was heard since.
     followed: whether the last request for a move was what the messages before it lead to. If not, a message
     was missed, and the observation holds only what the request itself says.
+
+    Some servers end every game with gameOver and the last with gameResult too, the official one every game
+    with gameResult and the last with gameOver too: between two deals one game ends. Others say one word after
+    all games: there a game has ended where a round begins as only first rounds do.
     """
 
-    def __init__(self, rules: Rules = RULING) -> None:
+    def __init__(self, rules: Rules = RULING, result: ClientResult | None = None) -> None:
         """Take the rules of the games, which no message tells."""
-        self.rules = rules
+        self.rules, self.result = rules, result or ClientResult("")
         self.seat = 0
-        self.winners: int | None = None
-        self.followed = True
+        self.followed, self.told = True, False
+        self.over: m.GameOver | None = None
+        # of the game in play: its rounds, and the team that won the last one at A
+        self._rounds = 0
+        self._won: int | None = None
         self._new_game()
         self._begin()
 
     def _new_game(self) -> None:
+        self.winners: int | None = None
         self.fails = [0, 0]
         # of the round: both teams' levels and whose it is played at, once a request has told
         self._standing: tuple[list[int], int | None] | None = None
@@ -95,30 +97,73 @@ class Tracker:
         self.tributes: tuple[Transfer, ...] = ()
         self.returns: tuple[Transfer, ...] = ()
         self.refused: list[int] = []
+        self._exchanged = False
         self._round: NDArray[np.void] | None = None
         self._replayed = 0
 
     def note(self, message: m.ServerMessage) -> None:
-        """Take in a notification; requests and replies change nothing."""
+        """Take in a message; replies change nothing."""
         if isinstance(message, m.Beginning):
-            self.seat = message.myPos
+            self.seat = self.result.seat = message.myPos
+            self.over, self.told = None, False
             self._begin()
         elif isinstance(message, m.PlayNotice):
             self.plays.append((message.curPos, list(message.curAction)))
-        elif isinstance(message, m.Back):
-            self.returns = tuple(message.result)
-        elif isinstance(message, m.TributeNotice):
-            self.tributes = tuple(message.result)
-        elif isinstance(message, m.AntiTributeNotice):
-            self.refused = message.antiPos
+        elif isinstance(message, m.TributeNotice | m.AntiTributeNotice):
+            self._exchanged = True
+            if isinstance(message, m.AntiTributeNotice):
+                self.refused = message.antiPos
+            elif isinstance(message, m.Back):
+                self.returns = tuple(message.result)
+            else:
+                self.tributes = tuple(message.result)
+        elif isinstance(message, m.Act):
+            self._exchanged = self._exchanged or message.stage != "play"
+            # there both teams are at 2 and nobody owes tribute; in any later round the last winners are above
+            # 2, or tribute was paid or refused before the first move
+            if not self._exchanged and message.selfRank == message.oppoRank == message.curRank == "2":
+                if self._rounds:
+                    self._game_over()
+                self._new_game()
         elif isinstance(message, m.EpisodeOver):
-            self.winners = message.order[0] & 1 if message.order else None
-            self._count_failures(message.order)
-            self._begin()
+            self._round_over(message)
         elif isinstance(message, m.GameOver | m.GameResult):
-            # the official server ends every game but the last with a result alone
-            self.winners = None
-            self._new_game()
+            self._word_of_the_end(message)
+
+    def _round_over(self, message: m.EpisodeOver) -> None:
+        """Count a round, and the failures at A that came with it."""
+        order, result = message.order, self.result
+        result.rounds += 1
+        if sorted(order) == [0, 1, 2, 3]:
+            gain = 4 - order.index((order[0] + 2) % 4)
+            result.shares[gain if (order[0] - result.seat) % 2 == 0 else -gain] += 1
+        self._rounds += 1
+        self.winners = order[0] & 1 if order else None
+        # a game is won by winning a round at A
+        self._won = self.winners if message.curRank == "A" else None
+        self._count_failures(order)
+        self._begin()
+
+    def _game_over(self) -> None:
+        """Count a game; who won its last round won it, unless the server says otherwise."""
+        won = None if self._won is None else self._won == self.result.seat % 2
+        self.result.ended.append(GameEnd(self._rounds, won))
+        self._rounds, self._won = 0, None
+
+    def _word_of_the_end(self, message: m.GameOver | m.GameResult) -> None:
+        """Take a server's word for the end of a game, and for who won it."""
+        result = self.result
+        if self.over is None and not self.told:
+            self._game_over()
+        if message.victory in (-1, 0, 1):
+            result.ended[-1].won = None if message.victory == -1 else message.victory == result.seat % 2
+        if isinstance(message, m.GameOver):
+            self.over = message
+        else:
+            self.told = True
+            fields = {name: getattr(message, name) for name in message.__struct_fields__}
+            result.result = {name: value for name, value in fields.items() if value is not UNSET}
+        self._new_game()
 
     def _count_failures(self, finished: list[int]) -> None:
         """Count failures at A, of which no message tells, from how a round ended."""
@@ -155,10 +200,6 @@ class Tracker:
         own = self.seat & 1
         if act.selfRank != act.oppoRank and act.curRank in (act.selfRank, act.oppoRank):
             return own if act.curRank == act.selfRank else 1 - own
-        if opens_a_game(act, bool(self.tributes or self.returns or self.refused)):
-            # some servers say only after several games that one is over
-            self.winners = None
-            self._new_game()
         return self.winners
 
     def observe(self, act: m.Act) -> tuple[Observation, list[int]]:

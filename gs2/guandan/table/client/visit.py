@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from dataclasses import asdict, dataclass, field
@@ -10,17 +9,13 @@ from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from msgspec import UNSET
-
-from games.guandan.rules import PRESETS, Rules
+from games.guandan.rules import Rules
 from games.support.files import create
 from gs2.admission import check_token
-from gs2.guandan.table.client.tracker import opens_a_game
 from gs2.guandan.table.server.recording import RecordFolder, Timing
-from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.encode import DIALECTS
 
-__all__ = ["ClientConfig", "ClientError", "ClientResult", "Ending", "GameEnd", "Transcript"]
+__all__ = ["ClientConfig", "ClientError", "ClientResult", "GameEnd", "Transcript"]
 
 
 class ClientError(ValueError):
@@ -69,14 +64,7 @@ class ClientConfig:
             if not (math.isfinite(seconds) and seconds > 0):
                 raise ClientError(f"{name} is a number of seconds above 0; got {seconds:g}")
         if self.token is not None:
-            try:
-                check_token(self.token)
-            except ValueError as error:
-                raise ClientError(str(error)) from None
-
-    def played_rules(self) -> Rules:
-        """Return the rules by which the server is taken to play."""
-        return self.rules or PRESETS["njupt" if self.dialect == "njupt" else "ruling"]
+            check_token(self.token, ClientError)
 
     def address(self) -> str:
         """Return the URL to connect to."""
@@ -141,91 +129,6 @@ class ClientResult:
         ended = [asdict(game) for game in self.ended]
         return {**data, "games": self.games, "ended": ended, "timing": self.timing.summary()}
 
-    def note(self, message: m.ServerMessage) -> None:
-        """Take in the seat that a deal gives us, and the end of a round."""
-        if isinstance(message, m.Beginning):
-            self.seat = message.myPos
-        elif isinstance(message, m.EpisodeOver):
-            self.rounds += 1
-            order = message.order
-            if sorted(order) == [0, 1, 2, 3]:
-                gain = 4 - order.index((order[0] + 2) % 4)
-                self.shares[gain if (order[0] - self.seat) % 2 == 0 else -gain] += 1
-
-
-class Ending:
-    """What was said of the end of a game since the last deal, and whether it was that of the last game.
-
-    Some servers end every game with gameOver and the last with gameResult too, the official one every game
-    with gameResult and the last with gameOver too: between two deals one game ends. Others say one word after
-    all games: there a game has ended where a round begins as only first rounds do.
-    """
-
-    def __init__(self, config: ClientConfig, result: ClientResult) -> None:
-        """Games that end, and what the server says of them, are added to `result`."""
-        self._config, self._seat_result = config, result
-        self._over: m.GameOver | None = None
-        self._told = False
-        self._exchanged = False
-        self._rounds = 0
-        self._winner: int | None = None
-
-    def note(self, message: m.ServerMessage) -> None:
-        """Take in a deal, a request, or the end of a round or a game."""
-        if isinstance(message, m.Beginning):
-            self._over, self._told, self._exchanged = None, False, False
-        elif isinstance(message, m.TributeNotice | m.AntiTributeNotice):
-            self._exchanged = True
-        elif isinstance(message, m.Act):
-            self._exchanged = self._exchanged or message.stage != "play"
-            if self._rounds and opens_a_game(message, self._exchanged):
-                self._game_over()
-        elif isinstance(message, m.EpisodeOver):
-            self._rounds += 1
-            # a game is won by winning a round at A
-            self._winner = message.order[0] & 1 if message.order and message.curRank == "A" else None
-        elif isinstance(message, m.GameOver | m.GameResult):
-            if self._over is None and not self._told:
-                self._game_over()
-            self._note_winner(message.victory)
-            if isinstance(message, m.GameOver):
-                self._over = message
-            else:
-                self._told = True
-                fields = {name: getattr(message, name) for name in message.__struct_fields__}
-                self._seat_result.result = {k: value for k, value in fields.items() if value is not UNSET}
-
-    def _game_over(self) -> None:
-        """Count a game; who won its last round won it, unless the server says otherwise."""
-        won = None if self._winner is None else self._winner == self._seat_result.seat % 2
-        self._seat_result.ended.append(GameEnd(self._rounds, won))
-        self._rounds, self._winner = 0, None
-
-    def _note_winner(self, victory: Any) -> None:
-        """Take a server's word for who won the game that ended last."""
-        if victory in (0, 1):
-            self._seat_result.ended[-1].won = victory == self._seat_result.seat % 2
-        elif victory == -1:
-            self._seat_result.ended[-1].won = None
-
-    @property
-    def last_words(self) -> float | None:
-        """Seconds to wait for another word, once the games seem to be over; None while they are not.
-
-        It is the number of games that tells, where we have asked for it ourselves; else both words of the
-        end, or a gameOver that counts as many games as were agreed on. The official server counts games
-        finished there, so what looks like the last game is, unless another begins.
-        """
-        over, config = self._over, self._config
-        if over is None and not self._told:
-            return None
-        if over is not None and not self._told and over.curTimes < over.settingTimes:
-            return None
-        ours = config.dialect == "openguandan" and config.room is None
-        if ours or (over is not None and not self._told):
-            return config.linger if self._seat_result.games >= config.games else config.between
-        return config.linger if over is not None else config.between
-
 
 class Transcript:
     """A new file `{run}-heard.jsonl` in a folder of records, whole after every message.
@@ -240,9 +143,7 @@ class Transcript:
         self._file: TextIO | None = None
 
     def _open(self) -> TextIO:
-        run, folder = self._records.run, self._records.path
-        names = (f"{run}-heard{'' if k == 1 else f'-{k}'}.jsonl" for k in itertools.count(1))
-        self.path = next(path for path in map(folder.joinpath, names) if not path.exists())
+        self.path = next(path for path in self._records.paths("heard") if not path.exists())
         return create(self.path)
 
     def hear(self, seat: int, text: str | bytes) -> None:

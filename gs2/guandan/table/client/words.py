@@ -42,10 +42,10 @@ KIND_WORDS = {
     "straight flush": "StraightFlush",
     "flush": "StraightFlush",
     "bomb": "Bomb",
-    "four kings": "FourKings",
     "joker bomb": "FourKings",
+    "four kings": "FourKings",
 }
-"""The type that each name means, those that the screen shows among them; the spaces may be left out."""
+"""The type that each name means, of several the one that the screen shows first; spaces may be left out."""
 _KINDS = {name.replace(" ", ""): kind for name, kind in KIND_WORDS.items()}
 _SIGNS = str.maketrans("♠♥♣♦", "SHCD", "*★")
 """What is copied from the screen is read as it is typed."""

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import UNSET
 
 from gs2.guandan.table.seat import AgentError
-from gs2.guandan.table.server.place import Seat, TableError, place_agents
+from gs2.guandan.table.server.place import Seat, TableError
 from gs2.guandan.table.server.room import Room
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.connection import Connection
@@ -27,21 +27,15 @@ _STAGES = {m.PlayMove: "play", m.GiveTribute: "tribute", m.PayTribute: "back"}
 class Lobby(abc.ABC):
     """Handles the messages of one dialect's clients.
 
-    rooms: the open tables by number, shared with the server. new_room: opens a table for so many games;
-    raises TableError if the server takes no more. agents: who fills seats, as configured; seat_agent: gives a
-    room's seat to one by name.
+    rooms: the open tables by number, shared with the server. new_room: opens a table for so many games, with
+    the server's agents beside the seat that a client wants, if it wants one; raises TableError if the server
+    takes no more, or an agent has that seat.
     """
 
     dialect: Dialect
 
-    def __init__(
-        self,
-        rooms: dict[int, Room],
-        new_room: Callable[[int], Room],
-        agents: tuple[str, ...],
-        seat_agent: Callable[[Room, int, str], None],
-    ) -> None:
-        self.rooms, self.new_room, self.agents, self.seat_agent = rooms, new_room, agents, seat_agent
+    def __init__(self, rooms: dict[int, Room], new_room: Callable[..., Room]) -> None:
+        self.rooms, self.new_room = rooms, new_room
 
     @abc.abstractmethod
     def connected(self, connection: Connection) -> None:
@@ -57,10 +51,6 @@ class Lobby(abc.ABC):
     def kind(self, text: str) -> str:
         """Return the type of message that a refusal answers."""
         return "ERROR"
-
-    def _fill(self, room: Room, client: int) -> None:
-        for index, name in place_agents(self.agents, client).items():
-            self.seat_agent(room, index, name)
 
 
 class OpenGuanDanLobby(Lobby):
@@ -102,14 +92,10 @@ class OpenGuanDanLobby(Lobby):
     def _create(self, connection: Connection, data: m.CreateData) -> None:
         _must_be_free(connection)
         wanted = 0 if data.seatNum is None else data.seatNum
-        if wanted in place_agents(self.agents, wanted):
-            raise TableError(f"seat {wanted} belongs to an agent of this server; choose another")
         user = str(data.userId)
-        room = self.new_room(data.round)
+        room = self.new_room(data.round, wanted)
         room.sit(connection, user, wanted)
-        self._fill(room, wanted)
-        told = reply("CREATE_ROOM", roomId=room.number, userNum=0, userId=user, userName=None)
-        connection.send(told)
+        connection.send(reply("CREATE_ROOM", roomId=room.number, userNum=0, userId=user, userName=None))
         room.start_if_full()
 
     def _join(self, connection: Connection, data: m.JoinData) -> None:
@@ -124,8 +110,7 @@ class OpenGuanDanLobby(Lobby):
         number = sum(seat.user is not None for seat in room.seats) - again
         seat = room.sit(connection, user, data.seatNum)
         who: dict[str, Any] = {} if self.official else {"userId": user, "userName": None}
-        told = reply("JOIN_ROOM", roomId=room.number, userNum=number, **who)
-        connection.send(told)
+        connection.send(reply("JOIN_ROOM", roomId=room.number, userNum=number, **who))
         for other in present:
             assert other.connection is not None
             other.connection.send(reply("JOIN", roomId=room.number))
@@ -175,8 +160,7 @@ class OpenGuanDanLobby(Lobby):
             for seat in room.seats
             if seat.taken
         ]
-        told = reply("GET_ROOMPLAYER", roomId=number, state=room.state, players=players)
-        connection.send(told)
+        connection.send(reply("GET_ROOMPLAYER", roomId=number, state=room.state, players=players))
         if connection.seat is not None and connection.seat[0] is room:
             asked = connection.seat[1].asked
             if asked is not None:
@@ -252,7 +236,6 @@ class NjuptLobby(Lobby):
         room = next((room for room in self.rooms.values() if room.state == "waiting"), None)
         if room is None:
             room = self.new_room(self.games)
-            self._fill(room, 0)
         room.take(connection, name)
         room.start_if_full()
 

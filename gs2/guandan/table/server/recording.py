@@ -15,7 +15,9 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -35,51 +37,28 @@ class Timing:
 
     Quantiles are exact to one bucket, a factor of 2 ** (1 / 8). No library, because games in this process are
     timed too and must need no extra: HdrHistogram is compiled and installs setuptools along with it; ddsketch
-    is slower (1.7 against 1.0 microseconds for each duration) and does not tell the longest.
+    is slower and does not tell the longest.
+    count: durations noted. longest: of them, in seconds.
     """
 
     def __init__(self) -> None:
-        self._settled = 0
-        self._total = 0.0
-        self._longest = 0.0
-        self._buckets: dict[int, int] = {}
-        self._fresh: list[float] = []
+        self.count, self.longest, self._total = 0, 0.0, 0.0
+        self._buckets: Counter[int] = Counter()
 
     def add(self, seconds: float) -> None:
         """Note one duration."""
-        fresh = self._fresh
-        fresh.append(seconds)
-        if len(fresh) > 1000:
-            self._settle()
-
-    def _settle(self) -> None:
-        """Sort what was noted into the buckets."""
-        fresh, self._fresh = self._fresh, []
-        self._settled += len(fresh)
-        self._total += sum(fresh)
-        self._longest = max(self._longest, *fresh) if fresh else self._longest
-        for seconds in fresh:
-            bucket = int(_PER_OCTAVE * math.log2(seconds * 1e7 + 1.0))
-            self._buckets[bucket] = self._buckets.get(bucket, 0) + 1
-
-    @property
-    def count(self) -> int:
-        """Durations noted."""
-        return self._settled + len(self._fresh)
-
-    @property
-    def longest(self) -> float:
-        """The longest duration in seconds."""
-        return max(self._longest, *self._fresh) if self._fresh else self._longest
+        self.count += 1
+        self._total += seconds
+        self.longest = max(self.longest, seconds)
+        self._buckets[int(_PER_OCTAVE * math.log2(seconds * 1e7 + 1.0))] += 1
 
     @property
     def mean(self) -> float:
         """Mean duration in seconds; 0 if none was noted."""
-        return (self._total + sum(self._fresh)) / self.count if self.count else 0.0
+        return self._total / self.count if self.count else 0.0
 
     def quantile(self, share: float) -> float:
         """Return the duration in seconds that `share` of all do not exceed (the upper edge of its bucket)."""
-        self._settle()
         wanted = share * self.count
         seen = 0
         for bucket in sorted(self._buckets):
@@ -132,16 +111,16 @@ class RecordFolder:
         if results.exists() and not results.is_file():
             raise RecordFolderError(f"results must go to a file; got {str(results)!r}; choose another folder")
 
-    def begin(self, name: str, match: Match, names: Sequence[str], **extra: Any) -> GameRecorder:
-        """Return the recorder of a game in a new file, `{run}-{name}.jsonl`."""
+    def paths(self, name: str) -> Iterator[Path]:
+        """Yield what a new file may be called: `{run}-{name}.jsonl`, others where another server has that."""
         for k in itertools.count(1):
-            again = "" if k == 1 else f"-{k}"
-            path = self.path / f"{self.run}-{name}{again}.jsonl"
-            try:
+            yield self.path / f"{self.run}-{name}{'' if k == 1 else f'-{k}'}.jsonl"
+
+    def begin(self, name: str, match: Match, names: Sequence[str], **extra: Any) -> GameRecorder:
+        """Return the recorder of a game in a new file (`paths`)."""
+        for path in self.paths(name):
+            with suppress(FileExistsError):
                 return GameRecorder(path, match, names, **extra)
-            except FileExistsError:
-                # of another server that has drawn the same word in the same second
-                continue
         raise AssertionError("endless")
 
     def add_result(self, result: SessionResult, **extra: Any) -> None:

@@ -8,23 +8,23 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from games.guandan.cards import CARD_NAMES
 from games.guandan.matches.match import Event, Match, Pending
 from games.guandan.rounds.state import NOBODY
-from gs2.guandan.table.hosts import Host, InstantHost
+from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError, Transfer
 from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default_choice
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
 from gs2.guandan.table.session import GameCount, RoundResult, Session
 from gs2.guandan.table.wire.connection import Connection
-from gs2.guandan.table.wire.dialects import Choices, Dialect, Trick
-from gs2.guandan.table.wire.encode import encode_hand, encode_moves
+from gs2.guandan.table.wire.dialects import Dialect, Trick
+from gs2.guandan.table.wire.encode import MoveList, encode_hand, encode_moves
 
-__all__ = ["Room", "RoomSetup", "encode_card"]
+__all__ = ["Room", "RoomSetup"]
 
 logger = logging.getLogger("gs2.guandan.table")
 
@@ -90,17 +90,14 @@ class Room(RecordedGames):
 
     def free_seat(self, wanted: int | None = None) -> Seat:
         """Return the wanted seat, or the first free one. Raises TableError if there is none."""
-        if wanted is not None:
-            if self.seats[wanted].taken:
-                free = [str(seat.index) for seat in self.seats if not seat.taken]
-                raise TableError(
-                    f"seat {wanted} of room {self.number} is taken; free: {', '.join(free) or 'none'}"
-                )
-            return self.seats[wanted]
-        for seat in self.seats:
-            if not seat.taken:
-                return seat
-        raise TableError(f"room {self.number} is full; join or create another")
+        free = [seat for seat in self.seats if not seat.taken]
+        if wanted is None and not free:
+            raise TableError(f"room {self.number} is full; join or create another")
+        found = free[0] if wanted is None else self.seats[wanted]
+        if found.taken:
+            others = ", ".join(str(seat.index) for seat in free) or "none"
+            raise TableError(f"seat {wanted} of room {self.number} is taken; free: {others}")
+        return found
 
     def seat_agent(self, index: int, name: str, host: Host) -> None:
         """Give a seat to an agent."""
@@ -143,8 +140,8 @@ class Room(RecordedGames):
         if old is not None:
             # names are no secret, so a living connection keeps its seat; a dead one does not answer
             old.ping()
-            loop = asyncio.get_running_loop()
-            loop.call_later(self.config.probe, self.drop_silent, seat, time.monotonic())
+            later = asyncio.get_running_loop().call_later
+            later(self.config.probe, self.drop_silent, seat, time.monotonic())
             raise TableError(
                 f"user {seat.user!r} is connected; if that was you, try again in {self.config.probe:g} s"
             )
@@ -173,14 +170,11 @@ class Room(RecordedGames):
         if seat.asked is not None:
             seat.connection.send(seat.asked)
 
-    def start_if_full(self) -> bool:
-        """Start the games if all seats are taken; return whether it did."""
-        if self.state != "waiting" or not self.full:
-            return False
-        self.state = "starting"
-        loop = asyncio.get_running_loop()
-        loop.call_later(self.config.delay, self._start)
-        return True
+    def start_if_full(self) -> None:
+        """Start the games if all seats are taken."""
+        if self.state == "waiting" and self.full:
+            self.state = "starting"
+            asyncio.get_running_loop().call_later(self.config.delay, self._start)
 
     def _start(self) -> None:
         if self.state != "starting":
@@ -211,20 +205,15 @@ class Room(RecordedGames):
         """
         if seat.due is None:
             raise self.not_now(seat)
-        self._check_index(seat, index)
+        last = len(seat.due.actions) - 1
+        if not 0 <= index <= last:
+            raise AgentError(f"the answer is an index 0..{last} into actionList; got {index}")
         self._choose(seat, index)
 
     def not_now(self, seat: Seat) -> AgentError:
         """Return the error of a seat that speaks out of turn."""
         who = ", ".join(map(str, self.session.pending)) or "nobody"
         return AgentError(f"seat {seat.index} is not to act now; waiting for seat {who}")
-
-    def _check_index(self, seat: Seat, index: int) -> None:
-        assert seat.due is not None
-        if not 0 <= index < len(seat.due.actions):
-            raise AgentError(
-                f"the answer is an index 0..{len(seat.due.actions) - 1} into actionList; got {index}"
-            )
 
     def refused(self, seat: Seat) -> None:
         """Ask again after a bad answer; after too many, decide for the client."""
@@ -255,38 +244,24 @@ class Room(RecordedGames):
         assert due is not None
         if seat.host is None:
             seat.thinking, seat.deadline = True, time.monotonic() + self._limit
-        key = (self.number, seat.index)
-        if isinstance(host, InstantHost):
-            # not within this call: a table of such agents alone must not recurse, nor hold the loop
-            asyncio.get_running_loop().call_soon(self._answer_now, seat, due, host)
-            return
-        task = asyncio.get_running_loop().create_task(self._await_host(seat, due, host, key))
+        # never within this call: a table of agents that answer at once must not recurse, nor hold the loop
+        task = asyncio.get_running_loop().create_task(self._await_host(seat, due, host))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _answer_now(self, seat: Seat, due: Pending, host: InstantHost) -> None:
+    async def _await_host(self, seat: Seat, due: Pending, host: Host) -> None:
         if seat.due is not due or self.state != "playing":
             return
         try:
-            index = host.answer_now((self.number, seat.index), self.session.observe(seat.index))
+            index = await host.answer((self.number, seat.index), self.session.observe(seat.index))
         except Exception as error:
-            index = self._failed(seat, due, error)
-        self._choose(seat, index)
-
-    async def _await_host(self, seat: Seat, due: Pending, host: Host, key: Any) -> None:
-        try:
-            index = await host.answer(key, self.session.observe(seat.index))
-        except AgentError as error:
             if seat.due is not due:
                 return
-            index = self._failed(seat, due, error)
+            logger.warning("room %d, seat %d: %s; a default move is played", self.number, seat.index, error)
+            self.result.fallbacks[seat.index] += 1
+            index = default_choice(due)
         if seat.due is due and self.state == "playing":
             self._choose(seat, index)
-
-    def _failed(self, seat: Seat, due: Pending, error: Exception) -> int:
-        logger.warning("room %d, seat %d: %s; a default move is played", self.number, seat.index, error)
-        self.result.fallbacks[seat.index] += 1
-        return default_choice(due)
 
     def tick(self, now: float) -> None:
         """Decide for those whose time is up; end a room that everybody has left. Call it often."""
@@ -353,7 +328,7 @@ class Room(RecordedGames):
 
     # --- asking ---
 
-    def ask(self, seats: Sequence[int]) -> None:
+    def _ask(self, seats: Sequence[int]) -> None:
         """Ask clients on the wire and agents in their hosts."""
         now = time.monotonic()
         for index in seats:
@@ -396,6 +371,9 @@ class Room(RecordedGames):
             lo, hi = lo - less_lo, hi - less_hi
         return encode_hand(lo, hi, self.session.level, dialect=self.dialect.name)
 
+    def _encoded(self, moves: NDArray[np.void]) -> MoveList:
+        return encode_moves(moves, self.session.level, dialect=self.dialect.name)
+
     def request(self, seat: Seat) -> bytes:
         """Return the request to a seat that is to act; its moves in JSON are kept in `seat.moves`."""
         session, due = self.session, seat.due
@@ -407,9 +385,8 @@ class Room(RecordedGames):
             if seat.hand[0] != left:
                 seat.hand = left, self._hand(seat.index)
             hand = seat.hand[1]
-            moves = seat.moves = encode_moves(due.actions, session.level, dialect=self.dialect.name)
-            choices = Choices(moves.json, len(moves))
-            return self.dialect.ask("play", seat.index, hand, view, choices, trick=self._trick)
+            moves = seat.moves = self._encoded(due.actions)
+            return self.dialect.ask("play", seat.index, hand, view, moves, trick=self._trick)
         paid = session.paid_to(seat.index) if due.stage == "back" else None
         hand = self._hand(seat.index, None if paid is None or self.dialect.tribute_in_hand else paid[2])
         return self.dialect.ask(due.stage, seat.index, hand, view, _choices(due), paid=paid)
@@ -457,13 +434,9 @@ class Room(RecordedGames):
         place.thinking = False
         if due.stage != "play":
             return
-        if moves is not None:
-            move = moves[index]
-        else:
-            move = encode_moves(
-                due.actions[index : index + 1], self.session.level, dialect=self.dialect.name
-            )[0]
-        self._move = move
+        if moves is None:
+            moves, index = self._encoded(due.actions[index : index + 1]), 0
+        move = self._move = moves[index]
         self.broadcast(self.dialect.played(self._trick, seat, move))
         self._trick.play(seat, move)
 
@@ -478,7 +451,7 @@ class Room(RecordedGames):
                     connection.queue(word)
         elif session.stage == "play" and session.match.state["leader"][0] == NOBODY:
             self._trick = Trick()
-        self.ask(seats)
+        self._ask(seats)
 
     def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
         """Tell everybody who paid or returned what."""
@@ -498,13 +471,7 @@ class Room(RecordedGames):
             self.finish("played")
 
 
-def _choices(due: Pending) -> Choices:
+def _choices(due: Pending) -> MoveList:
     """Return tribute or return cards in JSON."""
-    cards = [encode_card(due.stage, action) for action in due.actions]
-    return Choices(b"[" + b",".join(cards) + b"]", len(cards))
-
-
-def encode_card(stage: str, action: np.void) -> bytes:
-    """Return the JSON of a tribute or return card."""
-    name = _CARD_OF[int(action["lo"]), int(action["hi"])]
-    return f'["{stage}","{stage}",["{name}"]]'.encode()
+    names = [_CARD_OF[int(action["lo"]), int(action["hi"])] for action in due.actions]
+    return MoveList.of([f'["{due.stage}","{due.stage}",["{name}"]]'.encode() for name in names])

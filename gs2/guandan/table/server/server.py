@@ -70,10 +70,7 @@ class ServerConfig:
             # asyncio would listen everywhere
             raise TableError("a host is a name or an address; got an empty one; 127.0.0.1 is this machine")
         if self.token is not None:
-            try:
-                check_token(self.token)
-            except ValueError as error:
-                raise TableError(str(error)) from None
+            check_token(self.token, TableError)
         elif self.host not in LOOPBACK:
             raise TableError(
                 f"host {self.host!r} is reachable by others, so clients must show a token; give one, "
@@ -108,6 +105,7 @@ class TableServer:
     rooms: open tables by number. results: of the sessions that ended, the last 1000; each is also passed to
     `on_result`.
     handling: seconds of work for each message of a client, from its arrival to all answers written.
+    stopped_by: the signal that ended it, None for none.
     """
 
     def __init__(self, config: ServerConfig, hosts: Mapping[str, Host] | None = None) -> None:
@@ -122,11 +120,10 @@ class TableServer:
         self.sessions = 0
         self.handling = Timing()
         self.finished = asyncio.Event()
-        shared = (self.rooms, self._new_room, config.agents, self._seat_agent)
         self.lobby: Lobby = (
-            NjuptLobby(*shared, games=config.games, probe=config.room.probe)
+            NjuptLobby(self.rooms, self._new_room, games=config.games, probe=config.room.probe)
             if config.dialect == "njupt"
-            else OpenGuanDanLobby(*shared, official=config.official)
+            else OpenGuanDanLobby(self.rooms, self._new_room, official=config.official)
         )
         self._seeds = np.random.default_rng(config.seed)
         self._connections: set[Connection] = set()
@@ -134,6 +131,8 @@ class TableServer:
         self._number = 0
         self._folder: RecordFolder | None = None
         self._closing = False
+        self.stopped_by: int | None = None
+        self._most: int | None = None
         self._stop = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -245,16 +244,12 @@ class TableServer:
         Returns the signal, None if it was none. on_signal: called at once when one came.
         """
         self.hear_signals()
-        self._last = (sessions, self._stop)
+        self._most = sessions
         await self._stop.wait()
         if self.stopped_by is not None:
             on_signal()
         await self.stop(grace)
         return self.stopped_by
-
-    stopped_by: int | None = None
-    """The signal that ended it."""
-    _last: tuple[int | None, asyncio.Event] | None = None
 
     async def _tick(self) -> None:
         """Watch the clocks: of decisions twenty times a second, of silent connections now and then."""
@@ -354,7 +349,11 @@ class TableServer:
 
     # --- rooms ---
 
-    def _new_room(self, games: int) -> Room:
+    def _new_room(self, games: int, client: int | None = None) -> Room:
+        """Return a new table, agents in their seats. client: seat that a client wants, None for any."""
+        placed = place_agents(self.config.agents, client or 0)
+        if client in placed:
+            raise TableError(f"seat {client} belongs to an agent of this server; choose another")
         if self._closing:
             raise TableError("the server is about to stop; no new games")
         if len(self.rooms) >= self.config.rooms:
@@ -367,12 +366,11 @@ class TableServer:
             seed=int(self._seeds.integers(0, 2**63)),
             finished=self._room_done,
         )
+        for index, name in placed.items():
+            room.seat_agent(index, name, self.hosts[name])
         self.rooms[room.number] = room
         self._idle.clear()
         return room
-
-    def _seat_agent(self, room: Room, index: int, name: str) -> None:
-        room.seat_agent(index, name, self.hosts[name])
 
     def _room_done(self, room: Room) -> None:
         self.rooms.pop(room.number, None)
@@ -386,5 +384,5 @@ class TableServer:
                         seat.connection.close(1000, "the games are over")
         if not self.rooms:
             self._idle.set()
-        if self._last is not None and self._last[0] is not None and self.sessions >= self._last[0]:
-            self._last[1].set()
+        if self._most is not None and self.sessions >= self._most:
+            self._stop.set()

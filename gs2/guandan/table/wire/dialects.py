@@ -17,9 +17,9 @@ import msgspec
 from games.guandan.cards import RANKS
 from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.session import GameCount, RoundView
-from gs2.guandan.table.wire.encode import PASS_JSON
+from gs2.guandan.table.wire.encode import PASS_JSON, MoveList
 
-__all__ = ["Choices", "Dialect", "Njupt", "OpenGuanDan", "Trick", "notify", "reply"]
+__all__ = ["Dialect", "Njupt", "OpenGuanDan", "Trick", "notify", "reply"]
 
 _RANK_JSON = [f'"{rank}"'.encode() for rank in RANKS]
 _STAGES = {stage: f'"{stage}"'.encode() for stage in ("play", "tribute", "back")}
@@ -52,14 +52,6 @@ class Trick:
 _NO_TRICK = Trick()
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What a request offers: the list in JSON, and how long it is."""
-
-    json: bytes
-    count: int
-
-
 def _form(kind: str, fields: str) -> bytes:
     """Return a message of a type, its fields in their order, to be filled by their names."""
     parts = [f'"{name}":%({name}){"d" if name in _NUMBERS else "b"}' for name in fields.split()]
@@ -87,7 +79,7 @@ class Dialect(abc.ABC):
         seat: int,
         hand: bytes,
         view: RoundView,
-        choices: Choices,
+        choices: MoveList,
         *,
         trick: Trick = _NO_TRICK,
         paid: Transfer | None = None,
@@ -112,14 +104,14 @@ class Dialect(abc.ABC):
             b"greaterPos": trick.greatest_seat,
             b"greaterAction": trick.greatest or self.nothing,
             b"actionList": choices.json,
-            b"indexRange": choices.count - 1,
+            b"indexRange": len(choices) - 1,
         }
         if paid is not None:
             told |= {b"tributePos": paid[0], b"tribute": b'"%b"' % paid[2].encode()}
         told |= _ranks(view, seat)
         return self.acts[stage] % told
 
-    def _listed(self, stage: str, choices: Choices) -> Choices:
+    def _listed(self, stage: str, choices: MoveList) -> MoveList:
         """Return choices as this server lists them."""
         return choices
 
@@ -146,7 +138,7 @@ class Dialect(abc.ABC):
             % (seat, move, greatest_seat, greatest or PASS_JSON)
         )
 
-    def tribute_begins(self, cards: Choices) -> bytes | None:
+    def tribute_begins(self, cards: MoveList) -> bytes | None:
         """Return what a payer is sent before its request for tribute, if anything."""
         return None
 
@@ -214,15 +206,13 @@ class OpenGuanDan(Dialect):
         self.official = official
         self.tribute_in_hand = not official
 
-    def _listed(self, stage: str, choices: Choices) -> Choices:
+    def _listed(self, stage: str, choices: MoveList) -> MoveList:
         if not self.official or stage == "play":
             return choices
-        if stage == "back":
-            return Choices(b"%b,%b]" % (choices.json[:-1], choices.json[1:-1]), 2 * choices.count)
-        first = choices.json[1 : choices.json.index(b"]]") + 2]
-        return Choices(b"[" + b",".join([first] * choices.count) + b"]", choices.count)
+        cards = [choices[index] for index in range(len(choices))]
+        return MoveList.of(cards * 2 if stage == "back" else cards[:1] * len(cards))
 
-    def tribute_begins(self, cards: Choices) -> bytes | None:
+    def tribute_begins(self, cards: MoveList) -> bytes | None:
         """Return the official server's word to a payer that tribute is due."""
         if not self.official:
             return None

@@ -7,6 +7,7 @@ server's event loop for tens of milliseconds over it; the kernel takes a fractio
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -166,6 +167,12 @@ class MoveList:
     body: bytes
     offsets: NDArray[np.int64]
 
+    @classmethod
+    def of(cls, moves: Sequence[bytes]) -> MoveList:
+        """Return the list of moves that are in JSON already."""
+        sizes = [0, *(len(move) + 1 for move in moves)]
+        return cls(b"".join(move + b"," for move in moves), np.cumsum(sizes))
+
     def __len__(self) -> int:
         """Return the number of moves."""
         return len(self.offsets) - 1
@@ -186,7 +193,7 @@ class MoveList:
         return self.body[self.offsets[index] : self.offsets[index + 1] - 1]
 
 
-_PASS_ALONE = MoveList(PASS_JSON + b",", np.array([0, len(PASS_JSON) + 1]))
+_PASS_ALONE = MoveList.of([PASS_JSON])
 """What three decisions in ten choose from."""
 
 

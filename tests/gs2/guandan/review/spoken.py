@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from games.guandan.cards import CARD_NAMES, RANKS
-from games.guandan.matches.match import (
-    AntiTribute,
-    Dealt,
-    Event,
-    Leads,
-    Match,
-    MatchOver,
-    Played,
-    Returned,
-    RoundOver,
-    Tribute,
-)
 from games.guandan.matches.match_game import MatchPieces, match_header
-from games.guandan.notation import action_list
+from games.guandan.rounds.round import legal
 from games.guandan.views.narration import random_match
-from gs2.guandan.table.session import RoundView
-from gs2.guandan.table.wire.dialects import Dialect, Njupt, OpenGuanDan, Trick
-from gs2.guandan.table.wire.encode import PASS_JSON
+from gs2.guandan.table.server.place import RoomConfig
+from gs2.guandan.table.server.room import Room, RoomSetup
+from gs2.guandan.table.wire.dialects import Njupt, OpenGuanDan
+from tests.gs2.guandan.table.scenario import Ear
 
-DIALECTS: dict[str, Dialect] = {
-    "openguandan": OpenGuanDan(),
-    "official": OpenGuanDan(official=True),
-    "njupt": Njupt(),
-}
+__all__ = ["bare", "heard_of", "labelled", "record_text"]
 
-
-def played_events(seed: int, rounds: int, level: str = "2") -> list[Event]:
-    """Return what happens in a match of random players."""
-    return [
-        event
-        for _, events in random_match(seed, rounds=rounds, level=level, canonical=True)
-        for event in events
-    ]
+DIALECTS = {"openguandan": OpenGuanDan, "official": lambda: OpenGuanDan(official=True), "njupt": Njupt}
+Heard = list[tuple[int, dict[str, Any]]]
 
 
 def record_text(seed: int, rounds: int, names: list[str] | None = None, level: str = "2") -> str:
-    """Return the record of such a match."""
+    """Return the record of a match of random players."""
     rows: list[dict[str, Any]] = []
     pieces = MatchPieces()
     for match, events in random_match(seed, rounds=rounds, level=level, canonical=True):
@@ -52,77 +31,48 @@ def record_text(seed: int, rounds: int, names: list[str] | None = None, level: s
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-class Told:
-    """What every seat hears of a match, in order: (seat, message)."""
+class SeatEar(Ear):
+    """Hears what a seat is sent, of a request's moves none."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self.dialect = dialect
-        self.heard: list[tuple[int, dict[str, Any]]] = []
-        self.trick = Trick()
-        self.view = RoundView(0, (0, 0), [27] * 4)
-        self.passes = 0
+    def __init__(self, seat: int, heard: Heard) -> None:
+        super().__init__()
+        self.number, self.all = seat, heard
 
-    def everybody(self, message: bytes) -> None:
-        self.heard += [(seat, json.loads(message)) for seat in range(4)]
+    def send(self, frame: bytes) -> None:
+        if frame.startswith(b'{"type":"act"'):
+            begin, end = frame.index(b'"actionList":[') + 14, frame.index(b'],"indexRange"')
+            frame = frame[:begin] + frame[end:]
+        self.all.append((self.number, json.loads(frame)))
 
-    def take(self, event: Event) -> None:
-        dialect = self.dialect
-        match event:
-            case Dealt():
-                self.view = RoundView(event.level, event.levels, [27] * 4)
-                self.trick = Trick()
-                for seat in range(4):
-                    hand = json.dumps(_names(event.hands[seat])).encode()
-                    self.heard.append((seat, json.loads(dialect.beginning(seat, hand, self.view))))
-            case AntiTribute():
-                self.everybody(dialect.anti_tribute(event.seats))
-            case Tribute() | Returned():
-                stage = "tribute" if isinstance(event, Tribute) else "back"
-                given = [(giver, taker, CARD_NAMES[card]) for giver, taker, card in event.transfers]
-                self.everybody(dialect.exchanged(stage, given))
-            case Leads():
-                self._ask(event.seat)
-            case Played():
-                move = json.dumps(action_list(event.action, self.view.level)).encode()
-                if action_list(event.action, self.view.level)[0] == "PASS":
-                    move = PASS_JSON
-                self.everybody(dialect.played(self.trick, event.seat, move))
-                self.trick.play(event.seat, move)
-            case RoundOver():
-                left = [(seat, [CARD_NAMES[card] for card in cards]) for seat, cards in event.rest]
-                self.everybody(dialect.episode_over(event.order, self.view.level, left))
-            case MatchOver():
-                self.everybody(b'{"type":"notify","stage":"gameOver","curTimes":1,"settingTimes":1}')
-
-    def _ask(self, seat: int) -> None:
-        """Say what a request says of the levels; OpenGuanDan has them nowhere else."""
-        own, other = self.view.levels[seat & 1], self.view.levels[1 - (seat & 1)]
-        asked = {"type": "act", "stage": "play", "handCards": [], "actionList": [], "indexRange": -1}
-        ranks = {"selfRank": RANKS[own], "oppoRank": RANKS[other], "curRank": RANKS[self.view.level]}
-        self.heard.append((seat, {**asked, **ranks}))
+    queue = send
 
 
-def _names(counts: np.ndarray) -> list[str]:
-    return [CARD_NAMES[card] for card in np.repeat(np.arange(54), counts)]
+def heard_of(seed: int, rounds: int, dialect: str) -> Heard:
+    """Return what every seat hears of the match of `record_text` from a room of our server, in order."""
+    heard: Heard = []
+    setup = RoomSetup(DIALECTS[dialect](), RoomConfig())
+    room = Room(1, setup, games=1, seed=0, finished=lambda room: None)
+    for seat in range(4):
+        room.take(SeatEar(seat, heard), f"u{seat}")  # type: ignore[arg-type]
+    room.state, session, rng = "playing", room.session, np.random.default_rng(seed)
+    session._seeds = SimpleNamespace(integers=lambda *_: seed)  # type: ignore[assignment]
+    session.begin()
+    begun: list[int] = []
+    while len(begun) <= 4 * rounds and session.pending:
+        due = session.match.pending()[0]
+        moves = legal(session.match.state, canonical=True)[0] if due.stage == "play" else due.actions
+        action = moves[rng.integers(len(moves))]
+        session.choose(due.seat, int(np.flatnonzero(due.actions == action)[0]))
+        begun = [at for at, (_, message) in enumerate(heard) if message.get("stage") == "beginning"]
+    return heard[: [*begun, len(heard)][4 * rounds]]
 
 
-def heard_of(events: list[Event], dialect: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return what every seat hears of these events."""
-    told = Told(DIALECTS[dialect])
-    for event in events:
-        told.take(event)
-    return told.heard
-
-
-def labelled(heard: list[tuple[int, dict[str, Any]]], word: str = "message") -> str:
+def labelled(heard: Heard, word: str = "message") -> str:
     """Return a transcript that says of every message who got it."""
     rows = [{"t": 0.1, "seat": seat, "dir": "s2c", word: message} for seat, message in heard]
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def bare(heard: list[tuple[int, dict[str, Any]]]) -> str:
+def bare(heard: Heard) -> str:
     """Return a transcript of the messages alone."""
     return "".join(json.dumps(message) + "\n" for _, message in heard)
-
-
-__all__ = ["DIALECTS", "Match", "bare", "heard_of", "labelled", "played_events", "record_text"]

@@ -6,7 +6,6 @@ import functools
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,16 +17,14 @@ from games.guandan.rounds.state import NOBODY
 from gs2.guandan.review.wire_transcripts import TranscriptError
 from gs2.review.review_data import RecordedGame, ReviewError
 from gs2.review.reviewing import parse_game, read_game_text
-from tests.gs2.guandan.review.spoken import bare, heard_of, labelled, played_events, record_text
+from tests.gs2.guandan.review.spoken import bare, heard_of, labelled, record_text
 from tests.patience import amount
 
 OFFICIAL = Path(__file__).parents[3] / "data" / "openguandan_transcript.jsonl.gz"
 ROUNDS = 3
 
 
-@functools.cache
-def _heard(seed: int, dialect: str) -> list[tuple[int, dict[str, Any]]]:
-    return heard_of(played_events(seed, ROUNDS), dialect)
+_heard = functools.cache(heard_of)
 
 
 def assert_same_rounds(found: RecordedGame, wanted: RecordedGame, *, seats: tuple[int, ...] = (0, 1, 2, 3)):
@@ -49,7 +46,7 @@ def assert_same_rounds(found: RecordedGame, wanted: RecordedGame, *, seats: tupl
 @pytest.mark.parametrize("dialect", ["openguandan", "official", "njupt"])
 def test_a_transcript_of_all_seats_gives_the_rounds_of_the_record(dialect, seed=2):
     wanted = parse_game(record_text(seed, ROUNDS))
-    heard = _heard(seed, dialect)
+    heard = _heard(seed, ROUNDS, dialect)
     found = parse_game(labelled(heard))
     assert found.kind == ("njupt" if dialect == "njupt" else "openguandan")
     assert_same_rounds(found, wanted)
@@ -59,7 +56,7 @@ def test_a_transcript_of_all_seats_gives_the_rounds_of_the_record(dialect, seed=
 
 def test_one_seats_transcript_tells_all_hands_of_the_rounds_that_are_over():
     wanted = parse_game(record_text(5, 2))
-    heard = heard_of(played_events(5, 2), "njupt")
+    heard = heard_of(5, 2, "njupt")
     mine = [message for message in heard if message[0] == 1]
     assert_same_rounds(parse_game(labelled(mine)), wanted)
     assert_same_rounds(parse_game(bare(mine)), wanted)
@@ -69,8 +66,8 @@ def test_one_seats_transcript_tells_all_hands_of_the_rounds_that_are_over():
 
 
 def test_of_a_round_that_is_not_over_one_seats_transcript_tells_its_own_hand():
-    events, wanted = played_events(5, 1), parse_game(record_text(5, 1))
-    mine = [message for message in heard_of(events[: len(events) // 2], "njupt") if message[0] == 1]
+    heard, wanted = heard_of(5, 1, "njupt"), parse_game(record_text(5, 1))
+    mine = [message for message in heard[: len(heard) // 2] if message[0] == 1]
     found = parse_game(bare(mine)).rounds[0]
     assert found.known == (False, True, False, False)
     assert found.end is None
@@ -92,7 +89,7 @@ def test_of_a_round_that_is_not_over_one_seats_transcript_tells_its_own_hand():
 def test_a_client_that_came_back_heard_its_round_twice_and_it_counts_once(
     dialect, seed, seat, share, labels, others
 ):
-    heard = _heard(seed, dialect)
+    heard = _heard(seed, ROUNDS, dialect)
     if not others:
         heard = [(who, message) for who, message in heard if who == seat]
     # a round that is over is not told again: the next begins with it
@@ -126,8 +123,10 @@ def test_the_official_servers_transcript_is_read():
 
 
 def test_a_move_that_the_rules_forbid_ends_its_round_with_a_note():
-    heard = heard_of(played_events(7, 1), "njupt")
-    third = [message for _, message in heard if "curPos" in message][8:12]
+    heard = heard_of(7, 1, "njupt")
+    third = [
+        message for _, message in heard if message.get("stage") == "play" and message["type"] == "notify"
+    ][8:12]
     for message in third:
         message["curPos"] = (message["curPos"] + 1) % 4
     found = parse_game(labelled(heard)).rounds[0]
@@ -156,7 +155,7 @@ def test_damage_is_told_with_its_line():
         lines[4] = wrong
         with pytest.raises(ValueError, match=says):
             parse_game("\n".join(lines), name="mine")
-    lines = labelled(heard_of(played_events(9, 1), "njupt")).split("\n")
+    lines = labelled(heard_of(9, 1, "njupt")).split("\n")
     lines[7] = lines[7][:-3]
     with pytest.raises(TranscriptError, match=r"mine:8: "):
         parse_game("\n".join(lines), name="mine")
@@ -186,7 +185,7 @@ def _damaged(text: str, places: list[tuple[float, str]]) -> str:
 @functools.cache
 def _text(spoken: bool) -> str:
     """Return a round as its record or as what the seats heard of it."""
-    return labelled(heard_of(played_events(9, 1), "openguandan")) if spoken else record_text(9, 1)
+    return labelled(heard_of(9, 1, "openguandan")) if spoken else record_text(9, 1)
 
 
 _PLACES = st.lists(

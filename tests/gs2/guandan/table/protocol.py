@@ -237,6 +237,13 @@ def check_message(dialect: str, message: dict[str, Any]) -> None:
 Heard = list[dict[str, Any]]
 
 
+def answer_to(act: dict[str, Any], index: int, *, room: Any, seat: Any) -> dict[str, Any]:
+    """Return a client's answer to a request of openguandan."""
+    kind = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}[act["stage"]]
+    paid = {name: act[name] for name in ("tributePos", "tribute") if name in act}
+    return {"type": kind, "data": {"roomId": room, "player": seat, **paid, "act": act["actionList"][index]}}
+
+
 async def openguandan_client(
     url: str,
     user: str,
@@ -273,12 +280,8 @@ async def openguandan_client(
                 position = message["myPos"]
             elif message["type"] == "act":
                 index = rng.randint(0, message["indexRange"])
-                answer = {"roomId": room, "player": position, "act": message["actionList"][index]}
-                kind = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}[message["stage"]]
-                if kind == "PAYTRIBUTE":
-                    answer["tributePos"], answer["tribute"] = message["tributePos"], message["tribute"]
-                separators = (",", ":") if compact else None
-                await socket.send(json.dumps({"type": kind, "data": answer}, separators=separators))
+                answer = answer_to(message, index, room=room, seat=position)
+                await socket.send(json.dumps(answer, separators=(",", ":") if compact else None))
             elif message.get("stage") == last:
                 return heard
 

@@ -19,7 +19,7 @@ from gs2.guandan.table.server import room
 from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.session import Session
-from tests.gs2.guandan.table.protocol import heard_until
+from tests.gs2.guandan.table.protocol import answer_to, heard_until
 from tests.patience import LONG
 
 
@@ -97,11 +97,7 @@ async def play_on(socket: ClientConnection, seat: int, rng: random.Random) -> di
 
 
 async def answer(socket: ClientConnection, seat: int, act: dict[str, Any], index: int) -> None:
-    kind = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}[act["stage"]]
-    data = {"roomId": 1, "player": seat, "act": act["actionList"][index]}
-    if kind == "PAYTRIBUTE":
-        data |= {"tributePos": act["tributePos"], "tribute": act["tribute"]}
-    await tell(socket, kind, **data)
+    await socket.send(json.dumps(answer_to(act, index, room=1, seat=seat)))
 
 
 def run(scenario: Any, seconds: float = 300) -> Any:

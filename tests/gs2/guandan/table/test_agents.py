@@ -20,21 +20,14 @@ from gs2.guandan.table.client.words import LanguageAgent, choice_text, describe,
 from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost, host_for
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.seated import Seated, canonical_places
-from gs2.guandan.table.session import Session
+from gs2.guandan.table.session import Listener, Session
 from tests.patience import PATIENCE
-
-
-class Deaf:
-    """A listener that hears nothing."""
-
-    def __getattr__(self, name):
-        return lambda *arguments: None
 
 
 @functools.cache
 def observations(n: int, seed: int = 0, stages: tuple[str, ...] = ("play", "tribute", "back")):
     """Return n observations from random play, of these stages."""
-    session = Session(Deaf(), games=100, seed=seed)
+    session = Session(Listener(), games=100, seed=seed)
     session.begin()
     rng = np.random.default_rng(seed)
     seen = []

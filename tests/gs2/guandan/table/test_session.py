@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,21 @@ import pytest
 from games.guandan.cards import RANKS
 from games.guandan.notation import action_list
 from games.guandan.rounds.round import GuanDan
-from games.guandan.rules import PRESETS
+from games.guandan.rules import PRESETS, Rules
 from gs2.guandan.table.agents import FirstSeat, RandomSeat
 from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.client.tracker import Tracker
-from gs2.guandan.table.client.visit import ClientConfig, ClientResult, Ending
+from gs2.guandan.table.client.visit import ClientResult
 from gs2.guandan.table.seat import AgentError
-from gs2.guandan.table.server.room import encode_card
-from gs2.guandan.table.session import GameCount, Session
+from gs2.guandan.table.server.place import RoomConfig
+from gs2.guandan.table.server.room import Room, RoomSetup
+from gs2.guandan.table.session import GameCount, Listener, Session
 from gs2.guandan.table.wire import messages as m
-from gs2.guandan.table.wire.dialects import Choices, Dialect, Njupt, OpenGuanDan, Trick, notify
-from gs2.guandan.table.wire.encode import encode_hand, encode_moves
+from gs2.guandan.table.wire.dialects import Dialect, Njupt, OpenGuanDan, notify
+from tests.gs2.guandan.table.scenario import Ear
 from tests.patience import amount
+
+DIALECTS = (OpenGuanDan, lambda: OpenGuanDan(official=True), Njupt)
 
 Words = Callable[[GameCount], list[bytes]]
 
@@ -49,99 +51,62 @@ def one_word(count: GameCount) -> list[bytes]:
     return [notify("gameOver", curTimes=count.wanted, settingTimes=count.wanted)]
 
 
-class Wire:
-    """A listener that puts every message into four trackers, as if they sat at the end of a wire."""
+class Hears(Ear):
+    """In place of a connection: its client notes all that it is sent; a request waits until it is read.
 
-    def __init__(self, dialect: Dialect, words: Words | None = None) -> None:
-        """words: in which this server tells the end of a game; the dialect's own by default."""
-        self.dialect, self.words = dialect, words or dialect.game_over
-        self.rules = PRESETS["njupt" if dialect.name == "njupt" else "ruling"]
-        self.trackers = [Tracker(self.rules) for _ in range(4)]
-        self.results = [ClientResult(f"c{k}") for k in range(4)]
-        self.endings = [Ending(ClientConfig("ws://h"), result) for result in self.results]
-        self.games: list[tuple[int, int | None]] = []
-        self.rounds = 0
-        self.trick = Trick()
-        self.kinds: set[str] = set()
-        self.session: Session
+    visit: what the client knows. tracker: what it knows that came back in the middle of a round.
+    """
 
-    def say(self, payload: bytes, seats: Sequence[int] = range(4)) -> m.ServerMessage:
-        message = m.decode_server_message(payload)
-        self.kinds.add(json.loads(payload)["stage"])
-        for seat in seats:
-            self.trackers[seat].note(message)
-            self.results[seat].note(message)
-            self.endings[seat].note(message)
+    def __init__(self, rules: Rules) -> None:
+        super().__init__()
+        self.visit = self.tracker = Tracker(rules, ClientResult("c"))
+        self.kinds: set[type] = set()
+        self.beginning = self.request = b""
+
+    def send(self, frame: bytes) -> None:
+        if frame.startswith(b'{"type":"act"'):
+            self.request = frame
+        elif frame.startswith(b'{"type":"notify"'):
+            self.beginning = frame if b'"beginning"' in frame else self.beginning
+            self.read(frame)
+
+    queue = send
+
+    def read(self, frame: bytes) -> m.ServerMessage:
+        message = m.decode_server_message(frame)
+        self.kinds.add(type(message))
+        for tracker in {self.visit, self.tracker}:
+            tracker.note(message)
         return message
 
-    def hand(self, seat: int) -> bytes:
-        return encode_hand(*self.session.hand(seat), self.session.level, dialect=self.dialect.name)
-
-    def game_begun(self, number: int, match: Any) -> None: ...
-
-    def happened(self, events: Any) -> None: ...
-
-    def round_begun(self) -> None:
-        self.trick = Trick()
-        for seat in range(4):
-            self.say(self.dialect.beginning(seat, self.hand(seat), self.session.view()), [seat])
-
-    def anti_tribute(self, seats: Any) -> None:
-        self.say(self.dialect.anti_tribute(seats))
-
-    def chosen(self, seat: int, due: Any, index: int) -> None:
-        if due.stage == "play":
-            move = encode_moves(due.actions, self.session.level, dialect=self.dialect.name)[index]
-            self.say(self.dialect.played(self.trick, seat, move))
-            self.trick.play(seat, move)
-
-    def exchanged(self, stage: str, transfers: Any) -> None:
-        self.say(self.dialect.exchanged(stage, transfers))
-
-    def asked(self, seats: Any) -> None: ...
-
-    def round_over(self, result: Any) -> None:
-        self.rounds += 1
-        self.say(self.dialect.episode_over(result.order, result.level, result.left))
-
-    def game_over(self, count: GameCount) -> None:
-        self.games.append((self.rounds, count.winner))
-        self.rounds = 0
-        for payload in self.words(count):
-            self.say(payload)
-
-    def request(self, seat: int) -> m.Act:
-        session, due = self.session, self.session.pending[seat]
-        hand, view = self.hand(seat), session.view()
-        if due.stage == "play":
-            if session.match.state["leader"][0] > 3:
-                self.trick = Trick()
-            moves = encode_moves(due.actions, session.level, dialect=self.dialect.name)
-            choices = Choices(moves.json, len(moves))
-            payload = self.dialect.ask(due.stage, seat, hand, view, choices, trick=self.trick)
-        else:
-            cards = b"[" + b",".join(encode_card(due.stage, a) for a in due.actions) + b"]"
-            paid = session.paid_to(seat) if due.stage == "back" else None
-            if paid is not None and not self.dialect.tribute_in_hand:
-                names = json.loads(hand)
-                names.remove(paid[2])
-                hand = json.dumps(names).encode()
-            choices = Choices(cards, len(due.actions))
-            payload = self.dialect.ask(due.stage, seat, hand, view, choices, paid=paid)
-        message = self.say(payload, [seat])
-        assert isinstance(message, m.Act)
-        return message
+    def observed(self) -> tuple[Any, list[int]]:
+        act = self.read(self.request)
+        assert isinstance(act, m.Act)
+        return self.tracker.observe(act)
 
 
-@pytest.mark.parametrize("dialect", [OpenGuanDan(), OpenGuanDan(official=True), Njupt()])
+def table(dialect: Dialect, games: int, seed: int, **first_game: Any) -> tuple[Session, list[Hears]]:
+    """Return the session of a room of the server, begun, and what its four clients hear."""
+    rules = PRESETS["njupt" if dialect.name == "njupt" else "ruling"]
+    setup = RoomSetup(dialect, RoomConfig(rules=rules))
+    room = Room(1, setup, games=games, seed=seed, finished=lambda room: None)
+    room.session = Session(room, games=games, rules=rules, seed=seed, **first_game)
+    ears = [Hears(rules) for _ in range(4)]
+    for ear in ears:
+        room.take(ear, "c")  # type: ignore[arg-type]
+    room.state = "playing"
+    room.session.begin()
+    return room.session, ears
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.some(1)
 def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
-    wire = Wire(dialect)
+    dialect = dialect()
     # near A, where failures are counted though no message tells of them
-    session = wire.session = Session(wire, games=2, rules=wire.rules, seed=8, levels=(12, 9), owner=0)
+    session, ears = table(dialect, games=2, seed=8, levels=(12, 9), owner=0)
     rng = np.random.default_rng(2)
     game = GuanDan()
-    session.begin()
     plays, fails = 0, set()
     while session.pending:
         for seat in list(session.pending):
@@ -149,10 +114,10 @@ def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
             if seen.stage == "play" and rng.random() < 0.85:
                 session.choose(seat, int(rng.integers(len(seen.moves))))
                 continue
-            told, places = wire.trackers[seat].observe(wire.request(seat))
+            told, places = ears[seat].observed()
             assert told.stage == seen.stage and told.seat == seen.seat
             wanted = seen.moves.tolist()
-            if dialect.name == "openguandan" and dialect.official and seen.stage != "play":
+            if dialect.official and seen.stage != "play":
                 # the official server lists every return card twice, and one suit of tributes for all
                 wanted = wanted * 2 if seen.stage == "back" else wanted[:1] * len(wanted)
             assert told.moves.tolist() == wanted
@@ -163,7 +128,7 @@ def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
             if told.stage == "play":
                 plays += 1
                 fails.add(tuple(seen.state["fails"][0].tolist()))
-                assert wire.trackers[seat].followed
+                assert ears[seat].tracker.followed
                 for name in seen.state.dtype.names:
                     assert np.array_equal(told.state[name], seen.state[name]), name
                 assert np.array_equal(
@@ -173,48 +138,49 @@ def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
                 assert told.trick == seen.trick and told.greater == seen.greater
             session.choose(seat, int(rng.integers(len(seen.moves))))
     assert plays > 100 and len(fails) > 2, fails
-    assert {"beginning", "play", "tribute", "back", "episodeOver", "gameOver", "gameResult"} <= wire.kinds
+    notices = {m.Beginning, m.PlayNotice, m.TributeNotice, m.Back, m.EpisodeOver, m.GameOver, m.GameResult}
+    assert notices <= ears[0].kinds
 
 
-@pytest.mark.parametrize("dialect", [OpenGuanDan(), OpenGuanDan(official=True), Njupt()])
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("words", [None, official_words, njupt_words, one_word])
 @pytest.mark.parametrize("away", [False, True])
 @pytest.mark.some(2)
 def test_games_and_the_owner_of_the_level_are_told_apart_whatever_words_end_a_game(dialect, words, away):
-    wire = Wire(dialect, words)
-    games = amount(3, 2)
-    session = wire.session = Session(wire, games=games, seed=4)
+    dialect, games = dialect(), amount(3, 2)
+    dialect.game_over = words or dialect.game_over
+    session, ears = table(dialect, games=games, seed=4)
+    result = session.listener.result
     rng = np.random.default_rng(1)
-    session.begin()
     begun: set[tuple[int, int, int]] = set()
     while session.pending:
-        for seat in list(session.pending):
+        for seat, ear in ((seat, ears[seat]) for seat in list(session.pending)):
             place = (session.played, session.match.round, seat)
             fresh = place not in begun
             begun.add(place)
             if fresh and away and rng.random() < 0.5:
                 # back after a lost connection, with nothing but the deal
-                tracker = wire.trackers[seat] = Tracker()
-                tracker.note(
-                    m.decode_server_message(dialect.beginning(seat, wire.hand(seat), session.view()))
-                )
+                ear.tracker = Tracker()
+                ear.tracker.note(m.decode_server_message(ear.beginning))
             if fresh or rng.random() < 0.02:
                 owner, levels = session.observe(seat).state["owner"].tolist(), session.match.levels
-                told, _ = wire.trackers[seat].observe(wire.request(seat))
+                told, _ = ear.observed()
                 if not away or levels[0] != levels[1]:
                     assert told.state["owner"].tolist() == owner, (place, levels)
                 assert session.match.round > 1 or owner == [255]
             session.choose(seat, int(rng.integers(len(session.choices(seat)))))
-    assert len(wire.games) == games < len(begun) / 8
-    for result in wire.results:
-        assert [game.rounds for game in result.ended] == [rounds for rounds, _ in wire.games]
-        assert [game.won for game in result.ended] == [won == result.seat % 2 for _, won in wire.games]
-        assert result.summary()["ended"][0]["rounds"] == wire.games[0][0]
+    ended = [(game.rounds, game.winner) for game in result.games]
+    assert len(ended) == games < len(begun) / 8
+    for seat, ear in enumerate(ears):
+        heard = ear.visit.result
+        assert [(game.rounds, game.won) for game in heard.ended] == [
+            (rounds, won == seat % 2) for rounds, won in ended
+        ]
+        assert heard.summary()["ended"][0]["rounds"] == ended[0][0]
 
 
 def test_an_observation_shows_nothing_of_the_other_hands_and_no_choice_out_of_turn_changes_anything():
-    wire = Wire(OpenGuanDan())
-    session = wire.session = Session(wire, seed=3)
+    session = Session(Listener(), seed=3)
     session.begin()
     for _ in range(30):
         (seat,) = session.pending

@@ -220,21 +220,6 @@ def test_a_server_that_gives_no_seat_or_is_not_there_is_named():
         asyncio.run(nowhere())
 
 
-def test_a_server_that_lets_nobody_in_is_not_always_taken_for_one_with_a_token():
-    async def meet(status, body, told):
-        def refuse(connection, request):
-            return connection.respond(status, body)
-
-        async with serve(lambda socket: None, "127.0.0.1", 0, process_request=refuse) as server:
-            port = server.sockets[0].getsockname()[1]
-            client = TableClient(ClientConfig(f"ws://127.0.0.1:{port}"), InstantHost(FirstSeat))
-            with pytest.raises(ClientError, match=told):
-                await client.run()
-
-    for status, body, told in ((403, "", "no GuanDan table"), (401, "token", "its token")):
-        asyncio.run(meet(status, body, told))
-
-
 def test_addresses_are_completed_for_the_competition_platform():
     config = ClientConfig("ws://h:1/", "njupt", user="a b")
     assert config.address() == "ws://h:1/game/a%20b"

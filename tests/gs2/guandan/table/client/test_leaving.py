@@ -112,8 +112,11 @@ def test_what_is_no_guandan_server_at_all_is_named():
     assert all("HTTP 404" in text for text in told(*((plain(page), dialect) for dialect in dialects)))
     mail = told(*((plain(b"220 mail ready\r\n"), dialect) for dialect in dialects))
     assert all("no WebSocket server" in text for text in mail)
-    nobody = [(plain(None), dialect) for dialect in dialects]
-    *none, nothing = told(*nobody, (scripted(silent), "openguandan"), patience=SILENCE)
+    refusals = (b"403 Forbidden\r\nContent-Length: 0\r\n\r\n", b"401 No\r\nContent-Length: 5\r\n\r\ntoken")
+    nobody, stranger = told(*((plain(b"HTTP/1.1 " + page), "openguandan") for page in refusals))
+    assert "no GuanDan table" in nobody and "its token" in stranger, "not each lacks a token"
+    mute = [(plain(None), dialect) for dialect in dialects]
+    *none, nothing = told(*mute, (scripted(silent), "openguandan"), patience=SILENCE)
     assert all("no answer within 2 s" in text for text in none)
     assert "nothing within 2 s" in nothing and "--dialect njupt" in nothing
     assert ClientConfig("ws://127.0.0.1:1").patience < 10, "a person is told soon by default"

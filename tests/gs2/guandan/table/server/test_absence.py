@@ -230,13 +230,13 @@ async def test_our_client_that_is_not_let_in_again_says_why():
             super().__init__(RandomSeat)
             self.server, self.asked = server, 0
 
-        def answer_now(self, key: Any, observation: Any) -> int:
+        async def answer(self, key: Any, observation: Any) -> int:
             self.asked += 1
             if self.asked == 3:
                 connection = self.server.rooms[1].seats[observation.seat].connection
                 assert connection is not None
                 connection.abort()
-            return super().answer_now(key, observation)
+            return await super().answer(key, observation)
 
     async with TableServer(ServerConfig(port=0, seed=1, official=True)) as server:
         config = ClientConfig(server.url, user="cut", reconnect=1)

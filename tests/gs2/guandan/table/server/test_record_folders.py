@@ -24,7 +24,6 @@ from gs2.guandan.table.server import recording
 from gs2.guandan.table.server.recording import RecordFolder, RecordFolderError, SessionResult
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import njupt_client
-from tests.gs2.guandan.table.results import read_results
 from tests.gs2.guandan.table.scenario import near_the_end
 from tests.patience import PATIENCE, amount
 
@@ -36,6 +35,17 @@ def short_games(monkeypatch):
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def read_results(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows of a results file, and the number of unreadable lines, left by killed servers."""
+    rows, damaged = [], 0
+    for line in path.read_bytes().splitlines():
+        try:
+            rows.append(dict(json.loads(line)))
+        except (TypeError, ValueError):
+            damaged += bool(line.strip())
+    return rows, damaged
 
 
 def check_kept(before: dict[str, bytes], folder: Path) -> None:

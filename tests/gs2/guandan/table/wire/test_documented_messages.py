@@ -24,7 +24,7 @@ from gs2.guandan.table.server.lobby import OpenGuanDanLobby
 from gs2.guandan.table.server.place import RoomConfig, TableError
 from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.wire import messages as m
-from tests.gs2.guandan.table.protocol import until
+from tests.gs2.guandan.table.protocol import answer_to, until
 from tests.gs2.guandan.table.scenario import Ear
 from tests.patience import PATIENCE, amount
 
@@ -33,7 +33,6 @@ PAGE = ROOT / "docs" / "how-to" / "table.md"
 TRANSCRIPT = ROOT / "tests" / "data" / "openguandan_transcript.jsonl.gz"
 SEED = 1
 COMMANDS = ("CREATE_ROOM", "JOIN_ROOM", "PLAY", "TRIBUTE", "PAYTRIBUTE", "GET_ROOMPLAYER")
-ASKED = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}
 Message = dict[str, Any]
 
 
@@ -50,12 +49,12 @@ def match() -> list[Message]:
     rooms: dict[int, Room] = {}
     clients = [Ear(said) for _ in range(4)]
 
-    def new_room(games: int) -> Room:
+    def new_room(games: int, client: int) -> Room:
         setup = RoomSetup(lobby.dialect, RoomConfig(rules=PRESETS["openguandan"]))
         rooms[1] = Room(1, setup, games=games, seed=SEED, finished=lambda room: None)
         return rooms[1]
 
-    lobby = OpenGuanDanLobby(rooms, new_room, (), lambda *_: None, official=True)
+    lobby = OpenGuanDanLobby(rooms, new_room, official=True)
 
     def tell(seat: int, kind: str, **data: Any) -> None:
         said.append({"type": kind, "data": data})
@@ -76,9 +75,8 @@ def match() -> list[Message]:
             for seat, client in enumerate(clients):
                 asked, client.asked = client.asked, None
                 if asked is not None:
-                    paid = {name: asked[name] for name in ("tributePos", "tribute") if name in asked}
-                    act = asked["actionList"][-1]
-                    tell(seat, ASKED[asked["stage"]], roomId=1, player=seat, **paid, act=act)
+                    answer = answer_to(asked, -1, room=1, seat=seat)
+                    tell(seat, answer["type"], **answer["data"])
 
     asyncio.run(asyncio.wait_for(play(), PATIENCE))
     return said

@@ -35,24 +35,6 @@ def transcript() -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
-def test_every_message_of_the_transcript_parses_as_its_kind(transcript):
-    kinds = {
-        ("act", "play"): m.Act,
-        ("notify", "beginning"): m.Beginning,
-        ("notify", "play"): m.PlayNotice,
-        ("notify", "episodeOver"): m.EpisodeOver,
-        ("notify", "anti-tribute"): m.AntiTributeNotice,
-        ("CREATE_ROOM", None): (m.Reply, m.CreateRoom),
-        ("JOIN_ROOM", None): (m.Reply, m.JoinRoom),
-        ("JOIN", None): m.Reply,
-        ("PLAY", None): m.PlayMove,
-    }
-    for line in transcript:
-        text = json.dumps(line["msg"])
-        read = m.decode_command(text) if line["dir"] == "c2s" else m.decode_server_message(text)
-        assert isinstance(read, kinds[line["msg"]["type"], line["msg"].get("stage")])
-
-
 def test_the_tracker_follows_the_official_server_through_every_request(transcript):
     trackers = [Tracker() for _ in range(4)]
     requests = 0
