@@ -42,7 +42,7 @@ FROM_ELSEWHERE = {
     *("dark_hex", "board_size", "bettingAbstraction", "maxRaises", "numBoardCards"),
 }
 """Names of the environment, of a paper, and of OpenSpiel's games."""
-BUILT = {"--state", "--blocks", "--turns", "--learner"}
+BUILT = {"--state", "--blocks", "--turns", "--learner", "--first", "--recipes", "--deals"}
 """Options that a command makes from a list of names, or that archived studies have."""
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)]*))?\)")
 MOST_LINES = 150
