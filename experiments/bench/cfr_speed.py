@@ -47,7 +47,8 @@ from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow
 from cfr.variants import VARIANTS, variant
-from experiments.bench.bench import figures, processor_seconds
+from experiments.bench.bench import figures
+from experiments.bench.works import timed
 from games.registry import RESEARCH_GAMES, load_game
 from games.support.kernel import kernel
 
@@ -406,7 +407,7 @@ def _peak_mb() -> float:
 def _run_ms(form: SequenceForm, iterations: int) -> tuple[float, Solver]:
     """Return processor milliseconds per iteration of CFR+ from the start, and the solver."""
     solver = Solver(form, "cfr+")
-    return processor_seconds(lambda: solver.run(iterations)) / iterations * 1e3, solver
+    return timed(lambda: solver.run(iterations)).processor / iterations * 1e3, solver
 
 
 def _speed(name: str, form: SequenceForm, repeats: int, openspiel: bool) -> CfrSpeed:
@@ -419,7 +420,7 @@ def _speed(name: str, form: SequenceForm, repeats: int, openspiel: bool) -> CfrS
     for _ in range(repeats):
         ms, solver = _run_ms(form, ITERATIONS)
         ours.append(ms)
-        evaluations += [processor_seconds(solver.exploitability) * 1e3 for _ in range(5)]
+        evaluations += [timed(solver.exploitability).processor * 1e3 for _ in range(5)]
         if peer:
             theirs.append(peer.run_ms(peer_iterations))
             first.append(_run_ms(form, peer_iterations)[0])
@@ -486,7 +487,7 @@ class _Peer:
     def exploitability_ms(self) -> float:
         """Return processor milliseconds of one NashConv of the last run's average policy."""
         policy = self._solver.average_policy()
-        return processor_seconds(lambda: self._pyspiel.nash_conv(self._game, policy, True)) * 1e3
+        return timed(lambda: self._pyspiel.nash_conv(self._game, policy, True)).processor * 1e3
 
 
 def cfr_tables(result: CfrRecord) -> list[Table]:
