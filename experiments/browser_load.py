@@ -10,9 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import re
-import signal
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -23,6 +20,7 @@ import click
 
 from experiments.bench.bench import Progress, SpeedBench, figures
 from experiments.bench.benches import SEED_OPTION, usual
+from experiments.bench.served import served
 from gs2.commands.common import COUNT, FiniteRange
 
 if TYPE_CHECKING:
@@ -127,39 +125,10 @@ class _Person:
             await self._until(lambda s: s["version"] > version + 1)
             self.replies.append(max(0.0, time.perf_counter() - began - pace))
 
-    def seen(self) -> list[Any]:
-        """Return what is to be the same after a restart."""
-        return [self.state[part] for part in ("match", "results", "waiting")]
-
-
-async def _start(folder: str, port: int) -> tuple[asyncio.subprocess.Process, str]:
-    command = ["-m", "gs2", "web", "--no-open", "--port", str(port), "--data", folder]
-    process = await asyncio.create_subprocess_exec(sys.executable, *command, stderr=asyncio.subprocess.PIPE)
-    assert process.stderr is not None
-    said = ""
-    while not (found := re.search(r"(http://[^ ]*:\d+)/", said)):
-        line = await process.stderr.readline()
-        if not line:
-            raise click.ClickException(f"the server ended: {said}")
-        said += line.decode()
-    return process, found[1]
-
 
 def _quantile(values: Sequence[float], part: float) -> float:
     ordered = sorted(values) or [float("nan")]
     return round(1e3 * ordered[min(len(ordered) - 1, int(part * len(ordered)))], 1)
-
-
-def _cpu(pid: int) -> float:
-    """Return the processor seconds of a process, without its children; nan where the system does not tell."""
-    try:
-        import os
-
-        with open(f"/proc/{pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    except OSError:
-        return float("nan")
 
 
 async def _measure(load: dict[str, Any], seed: int, progress: Progress) -> BrowserLoad:
@@ -167,9 +136,9 @@ async def _measure(load: dict[str, Any], seed: int, progress: Progress) -> Brows
 
     tables, agent, seconds = load["tables"], load["agent"], load["seconds"]
     with tempfile.TemporaryDirectory() as folder:
-        process, url = await _start(folder, 0)
-        try:
-            async with httpx.AsyncClient(base_url=url, timeout=120, trust_env=False) as http:
+        web = ("web", "--no-open", "--data", folder, "--port")
+        with served(*web, 0) as server:
+            async with httpx.AsyncClient(base_url=server.url, timeout=120, trust_env=False) as http:
                 people = []
                 for number in range(tables):
                     setup = {"seats": ["person", agent, agent, agent], "pace": load["pace"]}
@@ -177,19 +146,15 @@ async def _measure(load: dict[str, Any], seed: int, progress: Progress) -> Brows
                     if not answer.is_success:
                         raise click.ClickException(answer.json()["error"])
                     made = answer.json()
-                    people.append(_Person(url, made["id"], made["key"], seed + number))
+                    people.append(_Person(server.url, made["id"], made["key"], seed + number))
             await asyncio.gather(*(person.sit() for person in people))
             progress(f"{tables} people play for {seconds:g} s")
-            before, began = _cpu(process.pid), time.monotonic()
+            before, began = server.cpu(), time.monotonic()
             await asyncio.gather(*(p.play_on(began + seconds, load["think"]) for p in people))
-            spent, cpu = time.monotonic() - began, _cpu(process.pid) - before
+            spent, cpu = time.monotonic() - began, server.cpu() - before
             await asyncio.gather(*(person.line.close() for person in people))
-        finally:
-            process.send_signal(signal.SIGKILL)
-            await process.wait()
         progress("the server was killed; another takes up its tables")
-        process, url = await _start(folder, int(url.rpartition(":")[2]))
-        try:
+        with served(*web, server.port):
             lost = 0
             for person in people:
                 rounds, results = person.state["match"]["round"], person.state["results"]
@@ -198,9 +163,6 @@ async def _measure(load: dict[str, Any], seed: int, progress: Progress) -> Brows
                 ahead = person.state["match"]["round"] >= rounds
                 lost += not (ahead and person.state["results"][: len(results)] == results)
                 await person.line.close()
-        finally:
-            process.send_signal(signal.SIGKILL)
-            await process.wait()
     plays = [seconds for person in people for seconds in person.plays]
     selects = [seconds for person in people for seconds in person.selects]
     replies = [seconds for person in people for seconds in person.replies]

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.outputs import report_file, report_options
+from experiments.outputs import REPORT, RESULTS, report_file
 from gs2.commands.common import (
     CORES,
     COUNT,
     FINITE,
     ON,
+    OUTPUT_FILE,
     OUTPUT_FOLDER,
     Interruption,
     html_option,
@@ -34,7 +35,6 @@ __all__ = [
     "report",
 ]
 
-REPORT = "RESULTS.md"
 GROUP = "gs2.experiments"
 """Entry points that add experiments, ours and anybody's: click commands, or Targets that name one."""
 
@@ -163,7 +163,15 @@ def refine(
 @click.argument(
     "folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-@report_options(REPORT, "the folder of the run, or in that of several")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    help=f"Markdown file.  [default: {REPORT} in the folder of the run, or in that of several]",
+)
+@click.option(
+    "--checkout", is_flag=True, help=f"Write {(RESULTS / REPORT).as_posix()} of gs2's checkout instead."
+)
 @html_option("the rows, with plots to filter and point at, instead of the tables")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def report(
@@ -173,14 +181,13 @@ def report(
 
     A plot that the rows do not allow is named on stderr, with the reason.
     """
-    from experiments.refinement.report import HEADING, write_report, write_rows_page
+    from experiments.refinement.report import write_report, write_rows_page
 
     missing: list[str] = []
     if page is None:
         first, *others = folders
         beside = Path(os.path.commonpath([folder.resolve() for folder in folders])) if others else first
-        file = report_file(REPORT, output, checkout, heading=HEADING, folder=beside)
-        written = write_report(folders, file, missing.append)
+        written = write_report(folders, report_file(output, checkout, beside), missing.append)
     else:
         if output is not None or checkout:
             raise click.UsageError(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tabulate import DataRow, TableFormat, tabulate
 
-__all__ = ["markdown_table"]
+__all__ = ["markdown_table", "pivot_table"]
 
 ROW = DataRow("| ", " | ", " |")
 RULES = {"l": " --- ", "r": " ---: "}
@@ -38,6 +38,21 @@ def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[object]], col
     heads = [_cell(head) for head in headers]
     text: str = tabulate(cells, heads, form, disable_numparse=True, stralign=None, numalign=None)
     return text
+
+
+def pivot_table(
+    heads: Sequence[str], cells: Iterable[tuple[tuple[object, ...], str, object]], columns: Iterable[str]
+) -> str:
+    """Return a table in Markdown of cells told one by one, each as (first words of its line, column, cell).
+
+    heads: of the first words. Lines stand as they first come; of cells in one place the last counts.
+    """
+    lines: dict[tuple[object, ...], dict[str, object]] = {}
+    for line, column, cell in cells:
+        lines.setdefault(line, {})[column] = cell
+    shown = tuple(columns)
+    rows = [(*line, *(found.get(column, "") for column in shown)) for line, found in lines.items()]
+    return markdown_table((*heads, *shown), rows, "l" * len(heads) + "r" * len(shown))
 
 
 def _cell(value: object) -> str:

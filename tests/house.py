@@ -2,7 +2,6 @@
 
     python -m tests.house            the counts, beside the limits that CI does not let grow
     python -m tests.house --names    and what is behind every count
-    python -m tests.house --types    and the errors of `mypy --strict` by package (a minute or two)
     python -m tests.house --write    lower the limits to the counts of today
     python -m tests.house --root DIR counts another checkout
 
@@ -17,9 +16,7 @@ import argparse
 import ast
 import json
 import re
-import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,8 +42,6 @@ MECHANISMS = {
 """Modules that do the same thing, by their names; one of each is enough."""
 WINGS = ("guandan", "doudizhu", "big2")
 """Games whose own folders and files bear their names."""
-TYPED = ("games", "cfr", "gs2/search", "gs2", "blueprint", "experiments")
-"""Folders whose `mypy --strict` errors are counted; an error counts for the first that holds its file."""
 
 
 @dataclass
@@ -198,20 +193,6 @@ class House:
         return [" <-> ".join(sorted(group)) for group in _circles(edges)]
 
 
-def strict_errors(root: Path) -> dict[str, int]:
-    """Return the errors of `mypy --strict` by folder of `TYPED`; raise RuntimeError if mypy cannot run."""
-    options = ["--strict", "--no-error-summary", "--hide-error-context", "--no-pretty"]
-    command = [sys.executable, "-m", "mypy", *options]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=root)
-    if run.returncode not in (0, 1):
-        raise RuntimeError(f"mypy ended with {run.returncode}: {run.stderr.strip() or run.stdout.strip()}")
-    counts: Counter[str] = Counter(dict.fromkeys(TYPED, 0))
-    for line in run.stdout.splitlines():
-        if ": error:" in line:
-            counts[next(folder for folder in TYPED if line.startswith(f"{folder}/"))] += 1
-    return {f"mypy --strict errors, {folder}": counts[folder] for folder in TYPED}
-
-
 def limits() -> dict[str, int]:
     """Return the counts that may not grow."""
     found: dict[str, int] = json.loads(LIMITS.read_text())
@@ -301,14 +282,11 @@ def main() -> int:
     )
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout to count")
     parser.add_argument("--names", action="store_true", help="list what is behind every count")
-    parser.add_argument("--types", action="store_true", help="count the errors of mypy --strict too")
     parser.add_argument("--write", action="store_true", help="lower the limits to these counts")
     options = parser.parse_args()
     house = House(options.root.resolve())
     found = house.counts()
     counts = {what: len(lines) for what, lines in found.items()}
-    if options.types:
-        counts |= strict_errors(options.root.resolve())
     allowed = limits() if LIMITS.is_file() else dict(counts)
     width = max(map(len, counts))
     for what, count in counts.items():

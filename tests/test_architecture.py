@@ -142,17 +142,6 @@ def test_help_loads_nothing_heavy(words: str) -> None:
     assert not loaded & (HEAVY | {"numpy"}), loaded & HEAVY
 
 
-def test_the_wheel_holds_every_module_and_none_of_the_results() -> None:
-    import tomllib
-
-    find = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
-    assert find == {"include": [f"{package}*" for package in MAY_IMPORT], "namespaces": False}
-    for package in MAY_IMPORT:
-        for path in (ROOT / package).rglob("*.py"):
-            assert (path.parent / "__init__.py").is_file(), f"{path.parent} holds modules and is no package"
-    assert not list((ROOT / "experiments" / "results").rglob("__init__.py"))
-
-
 @pytest.mark.parametrize("package", LAZY)
 def test_every_exported_name_is_there(package: str) -> None:
     module = importlib.import_module(package)

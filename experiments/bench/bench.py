@@ -1,4 +1,4 @@
-"""What a bench is: something whose speed is measured, with its options, its record and its tables; rates.
+"""What a bench is: something whose speed is measured, with its options, its record and its tables.
 
 `gs2 bench` finds benches by the entry points `gs2.benches`, ours and anybody's:
 
@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import inspect
 import re
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
+from experiments.bench.works import function_at
 from gs2.commands.common import number_table
 
 if TYPE_CHECKING:
@@ -31,12 +30,9 @@ __all__ = [
     "Bench",
     "BenchError",
     "Progress",
-    "Rate",
     "SpeedBench",
     "check_bench",
     "figures",
-    "measured_rate",
-    "processor_seconds",
 ]
 
 GROUP = "gs2.benches"
@@ -83,7 +79,8 @@ class Bench(Protocol[Record]):
 class SpeedBench:
     """A bench of two functions, each named as `module:function` and imported when it runs.
 
-    measure: takes the options by their names, and `progress`. show: takes what that returns.
+    measure: takes the options by their names, and `progress`. show: takes what that returns; where it is left
+    out, that is a list of `Speed`.
     """
 
     name: str
@@ -92,22 +89,27 @@ class SpeedBench:
     about: str
     options: Sequence[click.Parameter]
     measure: str
-    show: str
+    show: str = ""
 
     def run(self, progress: Progress, **options: Any) -> Any:
         """Return what was measured."""
-        return _function(self.measure)(progress=progress, **options)
+        return function_at(self.measure)(progress=progress, **options)
 
     def tables(self, result: Any) -> list[Table]:
         """Return the record as tables."""
-        found: list[Table] = _function(self.show)(result)
-        return found
+        if self.show:
+            found: list[Table] = function_at(self.show)(result)
+            return found
+        heads = "work | a second of processor time | quartiles | by the wall | at once | share of a core"
+        rows = [
+            (row, *(_rate(rate) for rate in (row.processor, row.low, row.high, row.wall))) for row in result
+        ]
+        cells = "{0.work} | {1} {0.counts} | {2}–{3} | {4} | {0.at_once} | {0.share:.0%}"
+        return [figures(self.title, heads, cells, rows)]
 
 
-def _function(place: str) -> Callable[..., Any]:
-    module, _, name = place.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
+def _rate(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
 def figures(
@@ -123,40 +125,6 @@ def figures(
         given = row if isinstance(row, tuple) else (row,)
         table.add_row(*(cell.format(*given) for cell in cells.split(" | ")))
     return table
-
-
-def processor_seconds(work: Callable[[], object]) -> float:
-    """Return the processor time of one call."""
-    began = time.process_time()
-    work()
-    return time.process_time() - began
-
-
-@dataclass(frozen=True)
-class Rate:
-    """Things done a second.
-
-    processor: per second of processor time, times `threads`. wall: per second by the clock on the wall.
-    share: of a core that each thread had meanwhile.
-    """
-
-    processor: float
-    wall: float
-    threads: int
-    share: float
-
-
-def measured_rate(work: Callable[[], int], seconds: float, threads: int) -> Rate:
-    """Return the rate of some work that is repeated; the work itself keeps `threads` threads busy.
-
-    work: does something, and returns how many things that were. It is done once before a clock starts.
-    """
-    work()
-    done, begin, ran = 0, time.perf_counter(), time.process_time()
-    while (wall := time.perf_counter() - begin) < seconds or done == 0:
-        done += work()
-    wall, used = time.perf_counter() - begin, time.process_time() - ran
-    return Rate(threads * done / used, done / wall, threads, used / wall / threads)
 
 
 def check_bench(bench: Any) -> None:

@@ -46,7 +46,7 @@ CLIMBING = SpeedBench(
     name="climbing",
     title="DouDiZhu and Big2",
     help="Measure DouDiZhu and Big2 (or GAMES of these): random play, network, self-play and training.",
-    about="One thread, compiled code warm; rates are per second of processor time, the wall's beside them.",
+    about="One thread, compiled code warm, in turns; rates are medians, per second of processor time.",
     options=(
         GAMES,
         SECONDS_OPTION,
@@ -54,16 +54,14 @@ CLIMBING = SpeedBench(
         SEED_OPTION,
     ),
     measure="experiments.bench.climbing_speed:measure_climbing",
-    show="experiments.bench.climbing_speed:climbing_tables",
 )
 GENERATION = SpeedBench(
     name="generation",
     title="Diverse generation",
     help="Measure the diversity programme beside the one that the paper prints.",
-    about="Medians of processor time; both programmes compiled, timed in turn, on the same values.",
+    about="Both programmes compiled, in turns, on the same values; medians, per second of processor time.",
     options=(usual("--repeats", COUNT, 9, REPEATS), SEED_OPTION),
-    measure="experiments.bench.search_speed:measure_generation",
-    show="experiments.bench.search_speed:generation_tables",
+    measure="experiments.bench.generation_speed:measure_generation",
 )
 SEARCH = SpeedBench(
     name="search",

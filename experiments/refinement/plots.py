@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.refinement.methods import without_field
-from experiments.refinement.rows import STRENGTH_METHODS, CellSummary, by_strength
+from experiments.refinement.rows import STRENGTH_METHODS, CellSummary, by_strength, grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["base_and_k", "plot_games", "plot_k", "plot_strength", "plot_time"]
+__all__ = ["HEADLINES", "base_and_k", "plot_games", "plot_k", "plot_strength", "plot_time"]
 
 PANELS = 3
 SHOWN_AS_ZERO = 1e-5
 """Exploitability below this is drawn as this: the axis is logarithmic."""
+SHOWN_AS_NOTHING = 1e-2
+"""The same of a ratio to the blueprint's, against its strength."""
 
 
 def base_and_k(method: str) -> tuple[str, int | None]:
@@ -32,19 +33,13 @@ def plot_k(summaries: Sequence[CellSummary], path: Path) -> None:
     """Draw exploitability against k, one panel a game, at the longest limit; methods without k are lines."""
 
     def draw(axis: Axes, rows: list[CellSummary]) -> None:
-        limit = max((row.limit or 0, row.cap or 0) for row in rows)
-        rows = [row for row in rows if (row.limit or 0, row.cap or 0) == limit]
-        curves: dict[str, list[tuple[int, CellSummary]]] = defaultdict(list)
-        for row in rows:
-            base, k = base_and_k(row.method)
+        placed = [(*base_and_k(row.method), row) for row in _longest(rows)]
+        for base, k, row in placed:
             if k is None:
                 level = max(row.exploitability, SHOWN_AS_ZERO)
                 axis.axhline(level, label=base, linestyle="--", linewidth=1, color=_colour(base))
-            else:
-                curves[base].append((k, row))
-        for base, points in curves.items():
-            points.sort(key=lambda point: point[0])
-            _curve(axis, base, [k for k, _ in points], [row for _, row in points])
+        for base, some in grouped(placed, lambda place: place[0]).items():
+            _curve(axis, base, [(k, row) for _, k, row in some if k is not None])
         axis.set_xlabel("histories kept, k")
 
     _panels(summaries, path, draw)
@@ -54,17 +49,18 @@ def plot_time(summaries: Sequence[CellSummary], path: Path) -> None:
     """Draw exploitability against the time limit for each infoset, one panel a game."""
 
     def draw(axis: Axes, rows: list[CellSummary]) -> None:
-        curves: dict[str, list[CellSummary]] = defaultdict(list)
-        for row in rows:
-            if row.limit is not None:
-                curves[row.method].append(row)
-        for method, points in curves.items():
-            points.sort(key=lambda row: row.limit or 0.0)
-            _curve(axis, method, [row.limit or 0.0 for row in points], points)
+        for method, some in grouped(rows, lambda row: row.method).items():
+            _curve(axis, method, [(row.limit, row) for row in some if row.limit is not None])
         axis.set_xscale("log")
         axis.set_xlabel("seconds per infoset")
 
     _panels([row for row in summaries if row.limit is not None], path, draw)
+
+
+def _longest(rows: Sequence[CellSummary]) -> list[CellSummary]:
+    """Return the rows of the longest limit."""
+    limits = [(row.limit or 0, row.cap or 0) for row in rows]
+    return [row for row, limit in zip(rows, limits, strict=True) if limit == max(limits)]
 
 
 HEADLINES = {"unsafe": ("s", "grey"), "gs2-d:k=5": ("^", "tab:blue"), "gs2+": ("o", "red")}
@@ -80,13 +76,13 @@ def plot_games(summaries: Sequence[CellSummary], path: Path) -> None:
     """
     from matplotlib.figure import Figure
 
-    limit = max((row.limit or 0, row.cap or 0) for row in summaries)
     games = list(dict.fromkeys(row.game for row in summaries))
+    longest = grouped(_longest(summaries), lambda row: row.method)
     figure = Figure(figsize=(6, 0.8 + 0.5 * len(games)), layout="constrained")
     axis = figure.subplots()
     axis.axvline(1.0, color="black", linestyle=":", label="blueprint")
     for method, (marker, colour) in HEADLINES.items():
-        rows = [row for row in summaries if row.method == method and (row.limit or 0, row.cap or 0) == limit]
+        rows = longest.get(method, [])
         x = [max(row.ratio, LEAST_RATIO) for row in rows]
         axis.plot(
             x, [games.index(row.game) for row in rows], marker, color=colour, label=method, markersize=9
@@ -109,8 +105,7 @@ def plot_strength(summaries: Sequence[CellSummary], path: Path) -> bool:
 
     Lines join the iterates of CFR, of which uniform play is the first; other blueprints are hollow points.
     """
-    shown = [row for row in summaries if row.method in STRENGTH_CURVES]
-    rows = by_strength(shown)
+    rows = by_strength([row for row in summaries if row.method in STRENGTH_CURVES])
     if not rows:
         return False
 
@@ -119,32 +114,19 @@ def plot_strength(summaries: Sequence[CellSummary], path: Path) -> bool:
 
         for method in STRENGTH_CURVES:
             colour = "tab:red" if "draws=" in method else _COLOURS.get(base_and_k(method)[0])
-            mine = sorted((row for row in rows if row.method == method), key=lambda row: _strength(row))
-            curve = [row for row in mine if _is_iterate(row.blueprint)]
-            x = [_strength(row) for row in curve]
-            y = [max(row.ratio, SHOWN_AS_NOTHING) for row in curve]
             style = "--" if method == "1-klss" else "-"
-            axis.plot(x, y, marker="o", markersize=4, label=method, color=colour, linestyle=style)
-            low, high = (
-                [max(getattr(row, end), SHOWN_AS_NOTHING) for row in curve] for end in ("low", "high")
-            )
+            mine = sorted((row for row in rows if row.method == method), key=_before)
+            curve = [row for row in mine if row.blueprint == "uniform" or row.blueprint.startswith("cfr:")]
+            apart = [row for row in mine if row not in curve]
+            look: dict[str, Any] = {"marker": "o", "color": colour}
+            x, y = [_before(row) for row in curve], _clipped([row.ratio for row in curve])
+            axis.plot(x, y, markersize=4, label=method, linestyle=style, **look)
+            low, high = (_clipped([getattr(row, end) for row in curve]) for end in ("low", "high"))
             axis.fill_between(x, low, high, alpha=0.15, color=colour)
-            apart = [row for row in mine if not _is_iterate(row.blueprint)]
-            axis.plot(
-                [_strength(row) for row in apart],
-                [max(row.ratio, SHOWN_AS_NOTHING) for row in apart],
-                marker="o",
-                markersize=5,
-                markerfacecolor="none",
-                color=colour,
-                linestyle="none",
-            )
-        names: dict[str, list[float]] = defaultdict(list)
-        for row in rows:
-            names[row.blueprint].append(_strength(row))
-        for blueprint, found in names.items():
-            where = axis.get_xaxis_transform()
-            at = float(np.mean(found))
+            x, y = [_before(row) for row in apart], _clipped([row.ratio for row in apart])
+            axis.plot(x, y, markersize=5, markerfacecolor="none", linestyle="none", **look)
+        for blueprint, found in grouped(rows, lambda row: row.blueprint).items():
+            where, at = axis.get_xaxis_transform(), float(np.mean([_before(row) for row in found]))
             axis.text(at, 0.98, blueprint, rotation=90, va="top", ha="right", fontsize=6, transform=where)
             axis.axvline(at, color="lightgrey", linewidth=0.5, zorder=0)
         axis.set_xscale("log")
@@ -156,31 +138,27 @@ def plot_strength(summaries: Sequence[CellSummary], path: Path) -> bool:
     return True
 
 
-def _strength(row: CellSummary) -> float:
+def _before(row: CellSummary) -> float:
     return row.blueprint_exploitability
 
 
-def _is_iterate(blueprint: str) -> bool:
-    return blueprint == "uniform" or blueprint.startswith("cfr:")
+def _clipped(values: Sequence[float], least: float = SHOWN_AS_NOTHING) -> list[float]:
+    return [max(value, least) for value in values]
 
 
-SHOWN_AS_NOTHING = 1e-2
-"""Ratio below which a curve is drawn at this: the axis is logarithmic."""
-
-
-def _curve(axis: Axes, label: str, x: Sequence[float], rows: Sequence[CellSummary]) -> None:
+def _curve(axis: Axes, label: str, points: Sequence[tuple[float, CellSummary]]) -> None:
+    """Draw exploitability along x, with the interval of its ratio."""
+    if not points:
+        return
+    x, rows = zip(*sorted(points, key=lambda point: point[0]), strict=True)
     cold, warm = without_field(label, "warm_start")
-    colour = _colour(cold)
-    middle = [max(row.exploitability, SHOWN_AS_ZERO) for row in rows]
-    style = ":" if warm else "-"
+    colour, style = _colour(cold), ":" if warm else "-"
+    middle = _clipped([row.exploitability for row in rows], SHOWN_AS_ZERO)
     axis.plot(x, middle, marker="o", markersize=3, label=label, color=colour, linestyle=style)
-    axis.fill_between(
-        x,
-        [max(row.low * row.blueprint_exploitability, SHOWN_AS_ZERO) for row in rows],
-        [max(row.high * row.blueprint_exploitability, SHOWN_AS_ZERO) for row in rows],
-        alpha=0.15,
-        color=colour,
+    low, high = (
+        _clipped([getattr(row, end) * _before(row) for row in rows], SHOWN_AS_ZERO) for end in ("low", "high")
     )
+    axis.fill_between(x, low, high, alpha=0.15, color=colour)
 
 
 _COLOURS: dict[str, Any] = {

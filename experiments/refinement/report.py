@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.markdown import markdown_table
+from experiments.markdown import markdown_table, pivot_table
+from experiments.outputs import HEADING
 from experiments.refinement.grid import GRIDS, SAME_K, differs_by_seed
 from experiments.refinement.methods import method_config, split_draws, split_passes, without_field
 from experiments.refinement.plots import HEADLINES, base_and_k, plot_games, plot_k, plot_strength, plot_time
@@ -26,6 +27,7 @@ from experiments.refinement.rows import (
     block_of,
     by_strength,
     common_seeds,
+    grouped,
     of_equal_blueprints,
     read_grid,
     read_rows,
@@ -37,21 +39,13 @@ from games.support.files import create, write_text
 
 __all__ = [
     "BLUEPRINT",
-    "HEADING",
-    "PAIRS",
-    "TOLERANCE",
-    "Comparison",
-    "cell_tables",
     "compare",
     "comparison_table",
     "family_table",
-    "limit_words",
-    "overview_tables",
     "place_in_family",
     "pooled_rows",
     "refine_command",
     "rows_picture",
-    "seconds_words",
     "strength_table",
     "warm_table",
     "write_report",
@@ -168,24 +162,23 @@ class Comparison:
 
 def compare(rows: Iterable[Row], first: str, second: str) -> Comparison | None:
     """Return how `first` does beside `second`; None if no cell has both."""
-    ours: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    theirs: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    for row in rows:
-        apart = row.mode == "independent"
-        cell = (row.game, row.blueprint, apart, row.limit, row.cap, row.sample)
-        if row.method == first:
-            ours[cell].append(row)
-        elif row.method == second:
-            theirs[cell].append(row)
-    if second == BLUEPRINT:
-        theirs = {
-            cell: [replace(row, exploitability=row.blueprint_exploitability) for row in mine]
-            for cell, mine in ours.items()
-        }
-    shared = [same_blueprints(mine, theirs[cell]) for cell, mine in ours.items() if cell in theirs]
-    pairs = np.array([[_mean(some) for some in both] for both in shared if all(both)])
-    if len(pairs) == 0:
+    found = grouped(
+        rows,
+        lambda r: (r.method, r.game, r.blueprint, r.mode == "independent", r.limit, r.cap, r.sample),
+    )
+    shared = []
+    for (method, *cell), mine in found.items():
+        if method != first:
+            continue
+        if second == BLUEPRINT:
+            theirs = [replace(row, exploitability=row.blueprint_exploitability) for row in mine]
+        else:
+            theirs = found.get((second, *cell), [])
+        if all(both := same_blueprints(mine, theirs)):
+            shared.append([np.mean([row.exploitability for row in some]) for some in both])
+    if not shared:
         return None
+    pairs = np.array(shared)
     difference = pairs[:, 0] - pairs[:, 1]
     some = pairs[:, 1] > TOLERANCE
     quotient = pairs[some, 0] / pairs[some, 1]
@@ -201,29 +194,28 @@ def compare(rows: Iterable[Row], first: str, second: str) -> Comparison | None:
     )
 
 
-def _mean(rows: Sequence[Row]) -> float:
-    return float(np.mean([row.exploitability for row in rows]))
-
-
 def comparison_table(rows: Sequence[Row]) -> str:
     """Return the pairs that were measured as a Markdown table; empty if there are none."""
-    found = [made for first, second in PAIRS if (made := compare(rows, first, second)) is not None]
-    if not found:
+    table = [
+        (c.first, c.second, c.cells, c.below, c.level, c.above, f"{c.median:.3g}", f"{c.worst:.4g}")
+        for first, second in PAIRS
+        if (c := compare(rows, first, second)) is not None
+    ]
+    if not table:
         return ""
-    lines = [
-        "## Against each other\n",
+    heads = ("first", "second", "cells", "below", "level", "above", "median quotient", "worst")
+    return _section(
+        "## Against each other",
         "Cells (game, blueprint, limit) in which both were measured, by means over seeds (those that both "
         "have, where every seed has a blueprint of its own): in how many the "
         f"first is less exploitable, level within {TOLERANCE:g}, more exploitable; and the quotient of the "
-        "two.\n",
-    ]
-    table = [
-        (c.first, c.second, c.cells, c.below, c.level, c.above, f"{c.median:.3g}", f"{c.worst:.4g}")
-        for c in found
-    ]
-    heads = ("first", "second", "cells", "below", "level", "above", "median quotient", "worst")
-    lines.append(markdown_table(heads, table, "llrrrrrr"))
-    return "\n".join([*lines, ""])
+        "two.",
+        markdown_table(heads, table, "llrrrrrr"),
+    )
+
+
+def _section(*parts: str) -> str:
+    return "\n\n".join(parts) + "\n"
 
 
 def warm_table(rows: Sequence[Row]) -> str:
@@ -231,35 +223,30 @@ def warm_table(rows: Sequence[Row]) -> str:
 
     Both are means over the seeds that both have. Empty if nothing was measured from the blueprint.
     """
-    cells: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    for row in rows:
-        if row.limit is not None and row.mode != "independent" and row.sample is None:
-            cells[row.game, row.blueprint, row.method, row.limit].append(row)
-    lines: dict[tuple[str, str, str], dict[float, tuple[str, int]]] = defaultdict(dict)
+    cells = grouped(
+        (row for row in rows if row.limit is not None and row.mode != "independent" and row.sample is None),
+        lambda row: (row.game, row.blueprint, row.method, row.limit),
+    )
+    found: list[tuple[tuple[str, ...], float, str]] = []
+    seeds: dict[tuple[str, ...], set[int]] = defaultdict(set)
     for (game, blueprint, method, limit), warm in cells.items():
         cold, start = without_field(method, "warm_start")
         both = common_seeds(cells.get((game, blueprint, cold, limit), []), warm)
         if start == ["1"] and all(both):
-            words = " → ".join(_ratio_words(some) for some in both)
-            lines[game, blueprint, cold][limit] = words, len(both[0])
-    if not lines:
+            line = game, blueprint, cold
+            found.append((line, limit, " → ".join(_ratio_words(some) for some in both)))
+            seeds[line].add(len(both[0]))
+    if not found:
         return ""
-    limits = sorted({limit for found in lines.values() for limit in found})
-    table = []
-    for line, found in lines.items():
-        seeds = sorted({count for _, count in found.values()})
-        shown = (found.get(limit, ("", 0))[0] for limit in limits)
-        table.append((*line, *shown, " or ".join(map(str, seeds))))
-    heads = ("game", "blueprint", "method", *map(seconds_words, limits), "seeds")
-    return "\n".join(
-        [
-            "## From uniform play, and from the blueprint\n",
-            "Exploitability over the blueprint's where CFR starts from uniform play → where it starts from "
-            "the blueprint (`warm_start=1`), by the limit for each infoset: means over the seeds that both "
-            "have.\n",
-            markdown_table(heads, table, "lll" + "r" * (len(limits) + 1)),
-            "",
-        ]
+    limits = [seconds_words(limit) for limit in sorted({limit for _, limit, _ in found})]
+    told = [(line, seconds_words(limit), words) for line, limit, words in found]
+    told += [(line, "seeds", " or ".join(map(str, sorted(counts)))) for line, counts in seeds.items()]
+    return _section(
+        "## From uniform play, and from the blueprint",
+        "Exploitability over the blueprint's where CFR starts from uniform play → where it starts from "
+        "the blueprint (`warm_start=1`), by the limit for each infoset: means over the seeds that both "
+        "have.",
+        pivot_table(("game", "blueprint", "method"), told, [*limits, "seeds"]),
     )
 
 
@@ -301,81 +288,59 @@ def family_table(summaries: Sequence[CellSummary]) -> str:
 
     Empty unless some game was measured at several depths.
     """
-    cells: dict[tuple[str, str], dict[tuple[str, str], dict[str, CellSummary]]] = defaultdict(
-        lambda: defaultdict(dict)
-    )
-    for row in summaries:
-        place = place_in_family(row.method)
-        if place is not None:
-            cells[row.game, row.blueprint][place[:2]][place[2]] = row
     parts = []
-    for (game, blueprint), rows in cells.items():
-        if len({depth for _, depth in rows}) < 2:
+    for (game, blueprint), rows in grouped(summaries, lambda row: (row.game, row.blueprint)).items():
+        placed = [(place, row) for row in rows if (place := place_in_family(row.method)) is not None]
+        cells = [((base, depth), column, f"{row.ratio:.3f}") for (base, depth, column), row in placed]
+        if len({depth for (_, depth), _, _ in cells}) < 2:
             continue
-        columns = list(dict.fromkeys(column for found in rows.values() for column in found))
+        lines = grouped(cells, lambda cell: cell[0]).values()
+        columns = list(dict.fromkeys(column for line in lines for _, column, _ in line))
         columns.sort(key=lambda column: ("τ" in column, "everyone" in column))
+        cells.sort(key=lambda cell: (cell[0][0] != "maxmargin", cell[0]))
         parts.append(
             f"{game}, blueprint {blueprint}: exploitability over the blueprint's, by decisions looked ahead "
             "(down), and by continuations at the limit, chosen by the opponent alone unless it is said, and "
             "the temperature τ of anchored solvers (across)\n"
         )
-        table = [
-            (*place, *(f"{found[column].ratio:.3f}" if column in found else "" for column in columns))
-            for place, found in sorted(rows.items(), key=lambda item: (item[0][0] != "maxmargin", item[0]))
-        ]
-        parts += [markdown_table(("method", "depth", *columns), table, "ll" + "r" * len(columns)), ""]
+        parts += [pivot_table(("method", "depth"), cells, columns), ""]
     return "\n".join(parts)
-
-
-HEADING = "# Results"
-"""First line of a report."""
 
 
 def cell_tables(summaries: Sequence[CellSummary]) -> str:
     """Return a table per game and blueprint: methods down, limits across; independent searches apart."""
     parts = []
-    blocks: dict[tuple[Any, ...], list[CellSummary]] = defaultdict(list)
-    for row in summaries:
-        blocks[block_of(row)].append(row)
-    for (game, blueprint, mode, sample), rows in blocks.items():
-        limits = list(dict.fromkeys(limit_words(row) for row in rows))
+    for (game, blueprint, mode, sample), rows in grouped(summaries, block_of).items():
         which = "all infosets" if sample is None else f"{sample} random infosets a player"
-        before = _before(rows)
+        found = [row.blueprint_exploitability for row in rows]
+        least, most = f"{min(found):.4f}", f"{max(found):.4f}"
+        before = least if least == most else f"{least} to {most} by the seeds"
         parts.append(f"### {game}, blueprint {blueprint} (exploitability {before}), {mode}, {which}\n")
-        lines = []
-        for method in dict.fromkeys(row.method for row in rows):
-            mine = {limit_words(row): row for row in rows if row.method == method}
-            last = list(mine.values())[-1]
-            cells = [_cell(mine.get(limit)) for limit in limits]
-            lines.append((method, *cells, last.seeds, f"{last.median_ms:.1f}", f"{last.nodes:,.0f}"))
-        heads = ("method", *limits, "seeds", "ms a search", "nodes")
-        parts += [markdown_table(heads, lines, "l" + "r" * (len(limits) + 3)), ""]
+        limits = dict.fromkeys(limit_words(row) for row in rows)
+        cells = [
+            ((row.method,), column, cell)
+            for row in rows
+            for column, cell in (
+                (limit_words(row), _cell(row)),
+                ("seeds", row.seeds),
+                ("ms a search", f"{row.median_ms:.1f}"),
+                ("nodes", f"{row.nodes:,.0f}"),
+            )
+        ]
+        parts += [pivot_table(("method",), cells, [*limits, "seeds", "ms a search", "nodes"]), ""]
     return "\n".join(parts)
-
-
-def _before(rows: Sequence[CellSummary]) -> str:
-    """Return the exploitability of a block's blueprints: from and to, where seeds have their own."""
-    found = [row.blueprint_exploitability for row in rows]
-    least, most = f"{min(found):.4f}", f"{max(found):.4f}"
-    return least if least == most else f"{least} to {most} by the seeds"
 
 
 def overview_tables(summaries: Sequence[CellSummary]) -> str:
     """Return tables of ratios to the blueprint's, one per blueprint and limit: methods down, games across."""
     parts = []
-    blocks: dict[tuple[Any, ...], list[CellSummary]] = defaultdict(list)
-    for row in summaries:
-        blocks[row.blueprint, block_of(row)[2], limit_words(row)].append(row)
-    for (blueprint, mode, limit), rows in blocks.items():
+    blocks = grouped(summaries, lambda row: (row.blueprint, block_of(row)[2], limit_words(row)))
+    for told, rows in blocks.items():
         games = list(dict.fromkeys(row.game for row in rows))
-        if len(games) < 2:
-            continue
-        parts.append(f"Exploitability over the blueprint's, blueprint {blueprint}, {mode}, {limit}\n")
-        lines = []
-        for method in dict.fromkeys(row.method for row in rows):
-            ratios = {row.game: row.ratio for row in rows if row.method == method}
-            lines.append((method, *(f"{ratios[game]:.3f}" if game in ratios else "" for game in games)))
-        parts += [markdown_table(("method", *games), lines, "l" + "r" * len(games)), ""]
+        if len(games) > 1:
+            parts.append("Exploitability over the blueprint's, blueprint {}, {}, {}\n".format(*told))
+            cells = [((row.method,), row.game, f"{row.ratio:.3f}") for row in rows]
+            parts += [pivot_table(("method",), cells, games), ""]
     return "\n".join(parts)
 
 
@@ -385,63 +350,46 @@ def strength_table(rows: Sequence[Row]) -> str:
     In brackets a 95 % bootstrap interval, where there are several seeds, and their number. All methods of a
     line had the same blueprints. Empty if no game was measured with three blueprints.
     """
-    cells: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in by_strength(rows):
-        cells[row.game, row.blueprint].append(row)
+    cells = grouped(by_strength(rows), lambda row: (row.game, row.blueprint))
     if not cells:
         return ""
     games = list(dict.fromkeys(game for game, _ in cells))
     table = []
     for (game, blueprint), members in cells.items():
-        parts = of_equal_blueprints(members)
-        place = games.index(game), -_mean_before(parts[0])
-        for part in parts:
+        place = None
+        for part in of_equal_blueprints(members):
             found = {row.method: row for row in summarise_cells(part)}
+            before = float(np.mean([row.blueprint_exploitability for row in found.values()]))
+            place = place or (games.index(game), -before)
             seeds = max(row.seeds for row in found.values())
             named = blueprint + f", {seeds} seed{'s' * (seeds > 1)}" * differs_by_seed(blueprint)
             shown = [_ratio(found.get(method)) for method in STRENGTH_METHODS]
-            table.append((place, (game, named, f"{_mean_before(part):.4f}", *shown)))
-    lines = [
-        "## By the strength of the blueprint\n",
+            table.append((place, (game, named, f"{before:.4f}", *shown)))
+    heads = ("game", "blueprint", "exploitability", *(f"`{method}`" for method in STRENGTH_METHODS))
+    lines = [line for _, line in sorted(table, key=lambda entry: entry[0])]
+    return _section(
+        "## By the strength of the blueprint",
         "Exploitability over the blueprint's after 300 iterations in every subgame, all infosets, nested; in "
         "brackets a 95 % bootstrap interval over seeds, if it is wider than half a percent, and how many. "
         "`draws=5`: the mixture of five draws, "
         "beside the mean of single draws (`experiments.refinement.methods`); its seeds share the draws out. "
         "`dmc` trains a blueprint for each seed: a line for every number of seeds that a method has, with "
-        "all methods that have so many. Rows of all grids here.\n",
-    ]
-    heads = ("game", "blueprint", "exploitability", *(f"`{method}`" for method in STRENGTH_METHODS))
-    sorted_lines = [line for _, line in sorted(table, key=lambda entry: entry[0])]
-    lines.append(markdown_table(heads, sorted_lines, "llr" + "r" * len(STRENGTH_METHODS)))
-    return "\n".join([*lines, ""])
-
-
-def _mean_before(rows: Sequence[Row]) -> float:
-    """Return the exploitability of the blueprints, each method's mean counting alike."""
-    return float(np.mean([row.blueprint_exploitability for row in summarise_cells(rows)]))
+        "all methods that have so many. Rows of all grids here.",
+        markdown_table(heads, lines, "llr" + "r" * len(STRENGTH_METHODS)),
+    )
 
 
 def _ratio(row: CellSummary | None) -> str:
     """Return a cell of the table by strength."""
     if row is None:
         return ""
-    if row.seeds == 1:
-        return f"{row.ratio:.3g}"
-    wide = row.high - row.low > 0.005 * row.ratio
-    return (
-        f"{row.ratio:.3g} ({row.low:.3g}–{row.high:.3g}, {row.seeds})"
-        if wide
-        else f"{row.ratio:.3g} ({row.seeds})"
-    )
+    wide = f"{row.low:.3g}–{row.high:.3g}, " * (row.high - row.low > 0.005 * row.ratio)
+    return f"{row.ratio:.3g}" + f" ({wide}{row.seeds})" * (row.seeds > 1)
 
 
-def _cell(row: CellSummary | None) -> str:
-    if row is None:
-        return ""
-    text = f"{row.exploitability:.4f} ({row.ratio:.2f}"
-    if row.high - row.low > 0.005:
-        text += f", {row.low:.2f}–{row.high:.2f}"
-    return text + ")"
+def _cell(row: CellSummary) -> str:
+    wide = f", {row.low:.2f}–{row.high:.2f}" * (row.high - row.low > 0.005)
+    return f"{row.exploitability:.4f} ({row.ratio:.2f}{wide})"
 
 
 def refine_command(grid: dict[str, Any]) -> str | None:
@@ -517,58 +465,54 @@ def write_report(
     can_plot = find_spec("matplotlib") is not None
     if not can_plot:
         say("no plots: matplotlib is not installed; pip install 'gs2[plots]' brings it")
-    parts = [
-        f"{HEADING}\n",
+
+    def picture(name: str, what: str) -> str:
+        written.append(output.with_name(name))
+        return f"![{what}]({name})\n"
+
+    # Runs of one preset may share cells, as when seeds were added; so may two grids: a cell counts once.
+    runs = grouped(
+        ((read_grid(folder), read_rows(folder / ROWS)) for folder in folders), lambda r: r[0]["name"]
+    )
+    found = {
+        name: list({row.cell.key: row for _, rows in some for row in rows}.values())
+        for name, some in runs.items()
+    }
+    every = _research_first({row.cell.key: row for rows in found.values() for row in rows}.values())
+    told = (
         "Exploitability is NashConv / 2 in payoffs, exact, of the policy in which both players were refined "
         "and spliced; in brackets its ratio to the blueprint's, with a 95 % bootstrap interval over seeds if "
         "it is wider than 0.005. Methods, modes and fields are those of `gs2.search.config`. "
-        "Time limits are per infoset; a search ends sooner when its subgame is solved.",
-    ]
-    found: dict[str, list[Row]] = defaultdict(list)
-    grids: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for folder in folders:
-        made = read_grid(folder)
-        grids[made["name"]].append(made)
-        found[made["name"]] += read_rows(folder / ROWS)
-    # Runs of one preset may share cells, as when seeds were added: a cell counts once.
-    found = {name: list({row.cell.key: row for row in rows}.values()) for name, rows in found.items()}
-    # A cell that two grids share is one cell: its rows are alike.
-    every = _research_first({row.cell.key: row for rows in found.values() for row in rows}.values())
-    pooled = summarise_cells(every)
+        "Time limits are per infoset; a search ends sooner when its subgame is solved."
+    )
     if any(differs_by_seed(row.blueprint) for row in every):
-        parts[-1] += " Every seed of `dmc` trains a blueprint of its own: there only means over the same "
-        parts[-1] += "seeds compare."
-    parts[-1] += "\n"
-    parts += [part for part in (comparison_table(every), strength_table(every)) if part]
-    picture = output.with_name("strength.png")
-    if can_plot and not plot_strength(pooled, picture):
+        told += " Every seed of `dmc` trains a blueprint of its own: there only means over the same "
+        told += "seeds compare."
+    parts = [f"{HEADING}\n", f"{told}\n", comparison_table(every), strength_table(every)]
+    if can_plot and plot_strength(summarise_cells(every), output.with_name("strength.png")):
+        parts.append(picture("strength.png", "ratio to the blueprint against its strength"))
+    elif can_plot:
         say(
             f"no strength.png: it takes {FEW_BLUEPRINTS} blueprints of one game, refined by nested searches "
             f"of 300 iterations with {STRENGTH_METHODS[0]} or its kind, as the preset strength runs them"
         )
-    elif can_plot:
-        parts.append(f"![ratio to the blueprint against its strength]({picture.name})\n")
-        written.append(picture)
-    if warm := warm_table(every):
-        parts.append(warm)
+    parts.append(warm_table(every))
     for name, rows in found.items():
         summaries = summarise_cells(_research_first(rows))
         commits = ", ".join(dict.fromkeys(row.commit for row in rows if row.commit))
-        parts.append(f"## {name}\n")
-        parts.append(_origin(grids[name], f"{len(rows)} rows, commit {commits or 'unknown'}"))
-        for kind, plot in (("k", plot_k), ("time", plot_time), ("game", plot_games)):
-            reason = _left_out(kind, summaries)
-            if can_plot and reason:
+        about = f"{len(rows)} rows, commit {commits or 'unknown'}"
+        parts += [f"## {name}\n", _origin([grid for grid, _ in runs[name]], about)]
+        for kind, plot in (("k", plot_k), ("time", plot_time), ("game", plot_games)) * can_plot:
+            if reason := _left_out(kind, summaries):
                 say(f"no {name}-…-{kind}.png: {reason}")
-            elif can_plot:
-                for blueprint in dict.fromkeys(row.blueprint for row in summaries):
-                    chosen = [row for row in summaries if row.blueprint == blueprint]
-                    chosen = [row for row in chosen if block_of(row)[2] == block_of(chosen[0])[2]]
-                    picture = output.with_name(f"{name}-{blueprint.replace(':', '-')}-{kind}.png")
-                    plot(chosen, picture)
-                    parts.append(f"![exploitability against {kind}, blueprint {blueprint}]({picture.name})\n")
-                    written.append(picture)
-        tables = family_table(summaries), overview_tables(summaries), cell_tables(summaries)
-        parts += [part for part in tables if part]
-    write_text(output, "\n".join(parts))
+                continue
+            for blueprint, chosen in grouped(summaries, lambda row: row.blueprint).items():
+                file = f"{name}-{blueprint.replace(':', '-')}-{kind}.png"
+                plot(
+                    grouped(chosen, lambda row: block_of(row)[2])[block_of(chosen[0])[2]],
+                    output.with_name(file),
+                )
+                parts.append(picture(file, f"exploitability against {kind}, blueprint {blueprint}"))
+        parts += [family_table(summaries), overview_tables(summaries), cell_tables(summaries)]
+    write_text(output, "\n".join(part for part in parts if part))
     return written

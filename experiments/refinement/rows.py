@@ -12,7 +12,6 @@ import csv
 import hashlib
 import io
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -37,6 +36,7 @@ __all__ = [
     "by_strength",
     "common_seeds",
     "csv_line",
+    "grouped",
     "of_equal_blueprints",
     "read_grid",
     "read_rows",
@@ -236,6 +236,8 @@ def csv_line(values: list[Any]) -> str:
 
 
 RESAMPLES = 2000
+_CellKey = tuple[str, str, str, str, float | None, int | None, int | None]
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -266,40 +268,48 @@ class CellSummary:
     anchor: float
 
 
+RowT = TypeVar("RowT", Row, CellSummary)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> dict[Any, list[Item]]:
+    """Return items by what `key` says of them, in the order of first appearance."""
+    found: dict[Any, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
+
+
 def summarise_cells(rows: Iterable[Row]) -> list[CellSummary]:
     """Return one summary per cell, in the order of first appearance."""
-    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    for row in rows:
-        cell = (row.game, row.blueprint, row.method, row.mode, row.limit, row.cap, row.sample)
-        groups[cell].append(row)
+    cells: dict[_CellKey, list[Row]] = grouped(
+        rows, lambda r: (r.game, r.blueprint, r.method, r.mode, r.limit, r.cap, r.sample)
+    )
     out = []
-    for cell, members in groups.items():
-        before = np.array([row.blueprint_exploitability for row in members])
-        after = np.array([row.exploitability for row in members])
-        ratios = after / before
+    for cell, members in cells.items():
+        ratios = np.array([row.exploitability / row.blueprint_exploitability for row in members])
         low = high = float(ratios.mean())
         if len(ratios) > 1:
             low, high = bootstrap_interval(ratios, np.random.default_rng(0), resamples=RESAMPLES)
-
-        def mean(name: str, members: Sequence[Row] = tuple(members)) -> float:
-            return float(np.mean([getattr(row, name) for row in members]))
-
         out.append(
             CellSummary(
                 *cell,
                 seeds=len(members),
-                blueprint_exploitability=float(before.mean()),
-                exploitability=float(after.mean()),
+                blueprint_exploitability=_mean(members, "blueprint_exploitability"),
+                exploitability=_mean(members, "exploitability"),
                 ratio=float(ratios.mean()),
                 low=low,
                 high=high,
                 worst=float(ratios.max()),
-                median_ms=mean("median_ms"),
-                nodes=mean("nodes"),
-                anchor=mean("anchor"),
+                median_ms=_mean(members, "median_ms"),
+                nodes=_mean(members, "nodes"),
+                anchor=_mean(members, "anchor"),
             )
         )
     return out
+
+
+def _mean(rows: Sequence[Row], name: str) -> float:
+    return float(np.mean([getattr(row, name) for row in rows]))
 
 
 def common_seeds(ours: Sequence[Row], theirs: Sequence[Row]) -> tuple[list[Row], list[Row]]:
@@ -323,9 +333,8 @@ def of_equal_blueprints(rows: Sequence[Row]) -> list[list[Row]]:
     """
     if not any(differs_by_seed(row.blueprint) for row in rows):
         return [list(rows)]
-    seeds: dict[str, set[int]] = defaultdict(set)
-    for row in rows:
-        seeds[row.method].add(row.seed)
+    methods = grouped(rows, lambda row: row.method)
+    seeds = {method: {row.seed for row in found} for method, found in methods.items()}
     wanted = sorted({tuple(sorted(found)) for found in seeds.values()}, key=lambda some: (-len(some), some))
     return [
         [row for row in rows if row.seed in some and seeds[row.method].issuperset(some)] for some in wanted
@@ -352,9 +361,6 @@ FEW_BLUEPRINTS = 3
 """Blueprints of one game from which on their strength is worth a table."""
 
 
-RowT = TypeVar("RowT", Row, CellSummary)
-
-
 def by_strength(summaries: Sequence[RowT]) -> list[RowT]:
     """Return the rows of nested searches of 300 iterations, methods and games that the table shows."""
     rows = [
@@ -364,7 +370,5 @@ def by_strength(summaries: Sequence[RowT]) -> list[RowT]:
         and block_of(row)[2] == "nested"
         and (row.limit, row.cap, row.sample) == (None, 300, None)
     ]
-    blueprints: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        blueprints[row.game].add(row.blueprint)
-    return [row for row in rows if len(blueprints[row.game]) >= FEW_BLUEPRINTS]
+    games = grouped(rows, lambda row: row.game)
+    return [row for row in rows if len({one.blueprint for one in games[row.game]}) >= FEW_BLUEPRINTS]

@@ -19,8 +19,8 @@ from blueprint.guandan import SHIPPED
 from cfr.policies.policy import load_policy, load_state
 from experiments.refinement.rows import read_rows
 from games.support.locks import hold
-from gs2.commands.common import SEED, FiniteRange
-from tests.commands.runner import TINY, gs2, one_line, ran
+from gs2.commands.common import SEED, FiniteRange, NewFileType
+from tests.commands.runner import TINY, gs2, one_line, ran, refused
 from tests.commands.tree import COMMANDS
 from tests.patience import amount
 
@@ -29,56 +29,139 @@ HANGS = 600
 """Seconds after which a process is taken to hang; nothing here takes a tenth of it on any machine."""
 REFINE = ("--game", "kuhn_poker", "--method", "maxmargin", "--iterations", "20", "--workers", "1")
 LEAST = ("--pairs", "100", "--batch", "100")
-FILE_COMMANDS = {
+NETWORK = str(SHIPPED)
+SEARCHED = ("solve", "kuhn_poker", "--infoset", "P0 holds Q", "--blueprint", "uniform")
+NEW = {
+    "solve": (*SEARCHED, "-o"),
+    "solve --html": (*SEARCHED, "--html"),
     "blueprint": ("blueprint", "kuhn_poker", "--iterations", "20", "-o"),
+    "exploit": ("exploit", "kuhn_poker", "uniform", "--minutes", "0.001", "-o"),
     "match": ("match", "greedy", "random", "--pairs", "4", *ONE, "-o"),
+    "gate": ("gate", NETWORK, "--against", "random", *LEAST, *ONE, "-o"),
+    "guandan play-random --record": ("guandan", "play-random", "--record"),
+    "review --html": ("review", "none.jsonl", "--html"),
+    "bench cfr": ("bench", "cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "-o"),
+    "experiment report": ("experiment", "report", "experiments/results/rows/closures", "-o"),
+    "experiment report --html": ("experiment", "report", "experiments/results/rows/closures", "--html"),
+}
+"""Commands up to the name of a file that nothing else may be in."""
+FILES = NEW | {
     "match --records": (
         *("match", "--game", "kuhn_poker", "uniform", "uniform", "--pairs", "2"),
         "--records",
     ),
-    "gate": ("gate", str(SHIPPED), "--against", "random", *LEAST, *ONE, "-o"),
-    "gate --export": ("gate", str(SHIPPED), *LEAST, *ONE, "--export"),
-    "ladder --plot": ("ladder", "greedy", "random", "--pairs", "4", *ONE, "--plot"),
-    "play-random": ("guandan", "play-random", "--record"),
-    "bench cfr": ("bench", "cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "-o"),
-    "report": ("experiment", "report", "experiments/results/rows/closures", "-o"),
+    "gate --export": ("gate", NETWORK, *LEAST, *ONE, "--export"),
 }
-FOLDER_COMMANDS = {
+"""Commands up to the name of a file."""
+FOLDERS = {
     "train": ("train", "--minutes", "0", *TINY, "-o"),
     "ladder": ("ladder", "greedy", "random", "--pairs", "4", *ONE, "-o"),
     "ladder --game": ("ladder", "--game", "kuhn_poker", "uniform", "cfr:2", "--pairs", "2", "-o"),
-    "refine": ("experiment", "refine", *REFINE, "-o"),
+    "experiment refine": ("experiment", "refine", *REFINE, "-o"),
 }
+"""Commands up to the name of a folder."""
+LEARNING = {
+    f"guandan {name}": ("guandan", name, *words, "-o")
+    for name, words in {
+        "grow": (NETWORK, "--past"),
+        "distil": (NETWORK,),
+        "search-positions": (NETWORK,),
+        "learn": (NETWORK, NETWORK),
+        "train-beliefs": (NETWORK,),
+        "train-deals": (NETWORK,),
+    }.items()
+}
+"""Commands up to the name of a new file, each of which would work for minutes to hours."""
+NOTES = b"my own notes"
 
 
-@pytest.mark.parametrize("command", [*FILE_COMMANDS, *FOLDER_COMMANDS])
+def test_every_output_of_a_command_is_tried_here() -> None:
+    outputs, new = set(), set()
+    for path, command in COMMANDS:
+        if path[0] == "bench":
+            continue
+        name = path[0] if path[0] in NEW | FOLDERS else " ".join(path)
+        outputs |= {name for option in command.params if "--output" in option.opts}
+        for option in command.params:
+            if isinstance(option.type, NewFileType) and "--output" not in option.opts:
+                new.add(f"{name} {option.opts[0]}")
+    tried = {name for name in NEW | FOLDERS | LEARNING if not name.startswith("bench") and "--" not in name}
+    assert outputs == tried and new == {name for name in NEW if "--" in name}
+
+
+@pytest.mark.parametrize("command", [*FILES, *FOLDERS])
 def test_an_output_that_cannot_be_is_one_line_before_any_work(command: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder").mkdir()
     places = ["", "/dev/full", str(tmp_path / ("x" * 300)), "/proc/none/x", str(tmp_path / "file" / "x")]
-    places += [str(tmp_path / "pipe")]
-    places += [str(tmp_path / ("folder" if command in FILE_COMMANDS else "file"))]
-    words = (FILE_COMMANDS | FOLDER_COMMANDS)[command]
-    if command == "ladder --plot":
-        places = [place for place in places if Path(place).suffix == ".svg"] + [
-            str(tmp_path / "none" / "x.svg"),
-            str(tmp_path / ("x" * 300 + ".svg")),
-        ]
+    places += [str(tmp_path / "pipe"), str(tmp_path / ("folder" if command in FILES else "file"))]
     for place in places:
-        assert one_line(*words, place).startswith("gs2: ")
+        assert one_line(*(FILES | FOLDERS)[command], place).startswith("gs2: ")
     assert (tmp_path / "file").read_text() == "mine"
     assert {path.name for path in tmp_path.iterdir()} == {"pipe", "file", "folder"}
 
 
-@pytest.mark.parametrize("command", ["blueprint", "match", "gate", *FOLDER_COMMANDS])
+def test_a_plot_that_cannot_be_is_one_line_before_any_work(tmp_path: Path) -> None:
+    words = ("ladder", "greedy", "random", "--pairs", "4", *ONE, "--plot")
+    for place in ("none/x.svg", "x" * 300 + ".svg"):
+        assert one_line(*words, tmp_path / place).startswith("gs2: ")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", [*NEW, *FOLDERS])
+def test_a_file_of_something_else_is_never_replaced(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_bytes(NOTES)
+    assert "mine.txt" in refused(*(NEW | FOLDERS)[command], path)
+    assert path.read_bytes() == NOTES and [found.name for found in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize("command", LEARNING)
+def test_learning_writes_a_new_file_or_is_refused_before_any_work(command: str, tmp_path: Path) -> None:
+    words = LEARNING[command]
+    mine, folder, new = (tmp_path / name for name in ("mine.safetensors", "folder", "new.safetensors"))
+    mine.write_bytes(NOTES)
+    folder.mkdir()
+    with hold(new):
+        for place, says in (
+            (mine, "must be a new file"),
+            (folder, "folder"),
+            (mine / "x.safetensors", "mine.safetensors"),
+            (new, "only one process at a time"),
+        ):
+            assert says in refused(*words, place)
+    assert "none.safetensors" in refused(*words[:2], "none.safetensors", *words[3:], folder / "x")
+    if command != "guandan search-positions":
+        (tmp_path / "x.json").write_bytes(NOTES)
+        assert "x.json" in refused(*words, tmp_path / "x.safetensors")
+        assert (tmp_path / "x.json").read_bytes() == NOTES
+    assert mine.read_bytes() == NOTES and not list(folder.iterdir())
+    assert not list(tmp_path.glob("x.safetensors")) and not list(tmp_path.glob("new*"))
+
+
+@pytest.mark.parametrize("command", ["solve", "exploit"])
+def test_a_run_of_cfr_is_never_replaced_and_one_writer_has_a_new_file(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    ran("blueprint", "kuhn_poker", "--iterations", "5", "-o", str(path))
+    words = NEW[command]
+    assert "must be a new file" in refused(*words, path)
+    state = load_state(path)
+    assert state is not None and state["iteration"] == 5
+    with hold(tmp_path / "new.npz"):
+        assert "only one process at a time" in refused(*words, tmp_path / "new.npz")
+    ran(*words, tmp_path / "new.npz")
+    assert (tmp_path / "new.npz").exists()
+
+
+@pytest.mark.parametrize("command", ["blueprint", "match", "gate", *FOLDERS])
 def test_a_second_writer_is_told_who_writes(command: str, tmp_path: Path) -> None:
-    folder = command in FOLDER_COMMANDS
+    folder = command in FOLDERS
     place = tmp_path / "out"
     if folder:
         place.mkdir()
     with hold(place, folder=folder):
-        told = one_line(*(FILE_COMMANDS | FOLDER_COMMANDS)[command], place)
+        told = one_line(*(FILES | FOLDERS)[command], place)
         assert f"process {os.getpid()}" in told and "only one process at a time" in told
 
 

@@ -161,7 +161,7 @@ def alone() -> list[str]:
 
 
 def test_every_module_that_runs_by_itself_has_the_boundary() -> None:
-    assert len(alone()) >= 6
+    assert len(alone()) >= 5
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_every_module_that_runs_by_itself_has_the_boundary() -> None:
     [
         ("studies.steps_by_depth", ("--game", "no_such_game"), "no_such_game"),
         ("studies.steps_by_depth", ("--game", "kuhn_poker", "--blueprint", "what:3"), "what:3"),
-        ("experiments.guandan.learning_curve", ("-o", "/proc/none/x"), "/proc/none"),
+        ("studies.steps_by_depth", ("-o", "/proc/none/x"), "/proc/none"),
     ],
 )
 @pytest.mark.some(1)

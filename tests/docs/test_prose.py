@@ -42,8 +42,8 @@ FROM_ELSEWHERE = {
     *("dark_hex", "board_size", "bettingAbstraction", "maxRaises", "numBoardCards"),
 }
 """Names of the environment, of a paper, and of OpenSpiel's games."""
-BUILT = {"--state", "--blocks", "--turns", "--learner"}
-"""Options that a command makes from a list of names, or that archived studies have."""
+BUILT = {"--state", "--blocks", "--turns", "--learner", "--first", "--recipes", "--deals", "--strict"}
+"""Options that a command makes from a list of names, or that archived studies or other programs have."""
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)]*))?\)")
 MOST_LINES = 150
 NOT_KEPT = {"games/match.jsonl", "docs/measurements/learning_curve"}

@@ -71,14 +71,14 @@ def test_the_checkout_is_written_to_only_if_asked_for(tmp_path: Path) -> None:
     (tmp_path / "experiments" / "results").mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(experiments.outputs, "checkout_of_code", lambda: tmp_path)
-        wanted = tmp_path / "experiments" / "results" / "R.md"
-        assert report_file("R.md", None, checkout=True) == wanted
+        wanted = tmp_path / "experiments" / "results" / "RESULTS.md"
+        assert report_file(None, checkout=True) == wanted
         with pytest.raises(NoCheckoutError, match="no file may be named beside it"):
-            report_file("R.md", tmp_path / "mine.md", checkout=True)
-    assert report_file("R.md", tmp_path / "mine.md", checkout=False) == tmp_path / "mine.md"
+            report_file(tmp_path / "mine.md", checkout=True)
+    assert report_file(tmp_path / "mine.md", checkout=False) == tmp_path / "mine.md"
 
 
 def test_an_installed_copy_has_no_checkout_to_write_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiments.outputs, "checkout_of_code", lambda: None)
     with pytest.raises(NoCheckoutError, match="must run from a checkout"):
-        report_file("R.md", None, checkout=True)
+        report_file(None, checkout=True)

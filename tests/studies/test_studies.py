@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = re.compile(r"`python -m (studies[\w.]*)`")
+PROGRAM = re.compile(r"`python -m ((?:studies|experiments)[\w.]*)`")
 TABLE, _, ARCHIVE = (ROOT / "studies" / "README.md").read_text(encoding="utf-8").partition("\n## Archived\n")
 
 
@@ -31,7 +31,7 @@ def test_the_table_of_studies_names_every_program_and_no_other() -> None:
 def test_the_commit_of_the_archive_has_its_programs() -> None:
     [commit] = set(re.findall(r"\b[0-9a-f]{8}\b", ARCHIVE))
     listed = subprocess.run(
-        ["git", "ls-tree", "-r", "--name-only", commit, "studies"], cwd=ROOT, capture_output=True, text=True
+        ["git", "ls-tree", "-r", "--name-only", commit], cwd=ROOT, capture_output=True, text=True
     )
     if listed.returncode:
         pytest.skip("needs the history of the repository")

@@ -13,34 +13,43 @@ marked. A busy machine shows in the spread: with a wide one, run it again on a q
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from tests.unchanged.checkout import PAPER, ROLLOUT, use_checkout
+from experiments.bench.works import Work, Worker
+from tests.unchanged.checkout import PAPER, ROLLOUT
 
-__all__ = ["WORKS", "Worker", "compare_speed"]
+__all__ = ["WORKS", "agent", "compare_speed", "refine", "solve"]
 
 ROOT = Path(__file__).parent.parent.parent
 MOST = 1.03
 """Ratio from which a median is marked."""
+HERE, GUANDAN = "tests.unchanged.speed:", "experiments.bench.guandan.works:"
 
 
-def _refine(game: str, method: str, sample: int | None) -> Callable[[], Any]:
-    """Return the work of refining a game's blueprint, or a sample of its infosets."""
-    from experiments.refinement.grid import Cell
-    from experiments.refinement.run import run_cell
+def refine(
+    *, game: str, method: str = "gs2+", sample: int | None = None, **changes: int
+) -> Callable[[], int]:
+    """Return the work of refining a game's blueprint, or a sample of its infosets. changes: of the method."""
+    import numpy as np
 
-    cell = Cell(game, "cfr:100", method, "sequential", None, 300, sample, 0)
-    return lambda: run_cell(cell)
+    from games.registry import load_game
+    from gs2.policies.policy_spec import policy_from_spec
+    from gs2.search.config.presets import preset
+    from gs2.search.context import SearchContext
+    from gs2.search.refine.whole import RefineOptions, refine_both
+
+    context = SearchContext(load_game(game))
+    policy = policy_from_spec("cfr:100", context.game, context.tree)
+    infosets = np.random.default_rng(0).permutation(context.tree.n_infosets)[:sample]
+    options = RefineOptions(mode="sequential", infosets=np.sort(infosets))
+    config = preset(method, iterations=300, **changes)
+    return lambda: len(refine_both(context, policy, config, options).searches)
 
 
-def _solve(game: str, iterations: int) -> Callable[[], Any]:
+def solve(*, game: str, iterations: int) -> Callable[[], int]:
     """Return the work of solving a game by CFR."""
     from cfr.sequence_form import sequence_form
     from cfr.solver import solve
@@ -48,125 +57,54 @@ def _solve(game: str, iterations: int) -> Callable[[], Any]:
     from games.registry import load_game
 
     form = sequence_form(grow(load_game(game), keep_states=False))
-    return lambda: solve(form, iterations=iterations)
+
+    def iterate() -> int:
+        solve(form, iterations=iterations)
+        return iterations
+
+    return iterate
 
 
-def _moves(canonical: bool) -> Callable[[], Any]:
-    """Return the work of listing and playing moves in random rounds."""
-    import numpy as np
-
-    from blueprint.guandan.play.deals import deal_rounds
-    from games.guandan.rounds.round import advance, legal
-
-    def work() -> None:
-        rng = np.random.default_rng(0)
-        states = deal_rounds(3000, rng, tribute=0.5)
-        while len(states):
-            table = legal(states, canonical=canonical)
-            index = table.offsets[:-1] + (rng.random(len(states)) * table.counts).astype(np.int64)
-            advance(states, table.values[index])
-            states = states[states["player"] >= 0]
-
-    return work
-
-
-def _self_play(rounds: int) -> Callable[[], Any]:
-    """Return the work of the network's self-play in lockstep."""
-    import numpy as np
-
-    from blueprint.guandan.play.deals import deal_rounds
-    from blueprint.guandan.play.selfplay import Scratch, play_rounds
-    from gs2.guandan.agent_families import guandan_agent
-
-    agent, scratch = guandan_agent("blueprint").load(np.random.default_rng(0)), Scratch()
-    return lambda: play_rounds(deal_rounds(rounds, np.random.default_rng(0)), [agent], scratch)
-
-
-def _agent(name: str, rounds: int) -> Callable[[], Any]:
+def agent(*, name: str, rounds: int) -> Callable[[], int]:
     """Return the work of an agent deciding one decision at a time, as at a table."""
     import numpy as np
+    import torch
 
     from blueprint.guandan.play.deals import deal_rounds
     from games.guandan.rounds.round import advance
     from gs2.guandan.agent_families import guandan_agent
 
-    def work() -> None:
-        agent = guandan_agent(name).load(np.random.default_rng(0))
+    torch.set_num_threads(1)
+
+    def decide() -> int:
+        agent, done = guandan_agent(name).load(np.random.default_rng(0)), 0
         for seed in range(rounds):
             state = deal_rounds(1, np.random.default_rng(seed))
             while state["player"][0] >= 0:
                 advance(state, agent.act(state))
+                done += 1
+        return done
 
-    return work
-
-
-def _training() -> Callable[[], Any]:
-    """Return the work of a training step from the shipped checkpoint."""
-    from tests.unchanged.training import training_step
-
-    return training_step
+    return decide
 
 
-WORKS: dict[str, Callable[[], Callable[[], Any]]] = {
-    "refine": lambda: _refine("leduc_poker", "gs2+", None),
-    "closure": lambda: _refine("goofspiel_10_ascending_3", "gs2+", 40),
-    "generate": lambda: _refine("leduc_poker", "gs2+:whole=0,k=3", 100),
-    "cfr leduc": lambda: _solve("leduc_poker", 30_000),
-    "cfr dice": lambda: _solve("liars_dice_6", 60),
-    "moves": lambda: _moves(False),
-    "canonical": lambda: _moves(True),
-    "self-play": lambda: _self_play(100),
-    "training": _training,
-    "agent": lambda: _agent(ROLLOUT, 2),
-    "paper": lambda: _agent(PAPER, 1),
+WORKS = {
+    work.name: work
+    for work in (
+        Work("refine", f"{HERE}refine", {"game": "leduc_poker"}),
+        Work("closure", f"{HERE}refine", {"game": "goofspiel_10_ascending_3", "sample": 80}),
+        Work("generate", f"{HERE}refine", {"game": "leduc_poker", "sample": 200, "whole": 0, "k": 3}),
+        Work("cfr leduc", f"{HERE}solve", {"game": "leduc_poker", "iterations": 30_000}),
+        Work("cfr dice", f"{HERE}solve", {"game": "liars_dice_6", "iterations": 60}),
+        Work("moves", f"{GUANDAN}lockstep", {"canonical": False}),
+        Work("canonical", f"{GUANDAN}lockstep", {"canonical": True}),
+        Work("self-play", f"{GUANDAN}self_play", {"rounds": 100}),
+        Work("training", f"{GUANDAN}training", {"rounds": 24}),
+        Work("agent", f"{HERE}agent", {"name": ROLLOUT, "rounds": 2}),
+        Work("paper", f"{HERE}agent", {"name": PAPER, "rounds": 1}),
+    )
 }
 """Pieces of work by name: searches, CFR, move lists, self-play, a training step, the agents."""
-
-
-def _serve(root: Path) -> None:
-    """Do the work whose name comes in, a line each; answer with processor and wall seconds."""
-    use_checkout(root)
-    import torch
-
-    torch.set_num_threads(1)
-    ready: dict[str, Callable[[], Any]] = {}
-    answer = sys.stdout
-    sys.stdout = sys.stderr
-    for line in sys.stdin:
-        name = line.strip()
-        if name not in ready:
-            ready[name] = WORKS[name]()
-            ready[name]()
-        began, ran = time.perf_counter(), time.process_time()
-        ready[name]()
-        print(json.dumps([time.process_time() - ran, time.perf_counter() - began]), file=answer, flush=True)
-
-
-class Worker:
-    """A process with the code of one checkout, warm from its first answer on."""
-
-    def __init__(self, root: Path) -> None:
-        """Start it. root: the checkout."""
-        command = [sys.executable, "-m", "tests.unchanged.speed", "--serve", "--before", str(root.resolve())]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
-        )
-
-    def seconds(self, name: str) -> tuple[float, float]:
-        """Return the processor and wall seconds of a piece of work; raise RuntimeError if it failed."""
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(name + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"speed: the process ended in {name!r}; its error stands above")
-        ran, took = json.loads(line)
-        return float(ran), float(took)
-
-    def close(self) -> None:
-        """End the process."""
-        self.process.kill()
-        self.process.wait()
 
 
 def compare_speed(
@@ -182,16 +120,21 @@ def compare_speed(
         try:
             for name in names:
                 print(f"… {name}, processes {number + 1} of {processes}", file=sys.stderr, flush=True)
-                for worker in workers:
-                    worker.seconds(name)
+                for worker in (*workers, *workers):  # the second time warm
+                    _seconds(worker, name)
                 for pair in range(pairs):
                     order = (0, 1) if pair % 2 == 0 else (1, 0)
-                    took = {which: workers[which].seconds(name)[0] for which in order}
+                    took = {which: _seconds(workers[which], name) for which in order}
                     found[name].append((took[0], took[1]))
         finally:
             for worker in workers:
                 worker.close()
     return found
+
+
+def _seconds(worker: Worker, name: str) -> float:
+    worker.ask(WORKS[name])
+    return worker.answer().processor
 
 
 def main() -> int:
@@ -204,11 +147,7 @@ def main() -> int:
     parser.add_argument("--after", type=Path, default=ROOT, help="the checkout compared (default: this one)")
     parser.add_argument("--processes", type=int, default=3, help="fresh processes of each (default 3)")
     parser.add_argument("--pairs", type=int, default=5, help="pairs of each process (default 5)")
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.serve:
-        _serve(chosen.before)
-        return 0
     if unknown := set(chosen.names) - set(WORKS):
         parser.error(f"work must be among {', '.join(WORKS)}; got {', '.join(sorted(unknown))}")
     found = compare_speed(

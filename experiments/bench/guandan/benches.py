@@ -15,38 +15,36 @@ __all__ = ["AGENT", "BLUEPRINT", "GUANDAN", "MIN_COMBINATION", "TABLE"]
 GUANDAN = SpeedBench(
     name="guandan",
     title="The GuanDan engine",
-    help="Measure the GuanDan engine: decisions a second, sizes of move lists, inputs of networks.",
-    about="Random play, compiled code warm; rates are per second of processor time, medians of the pieces.",
+    help="Measure the GuanDan engine: random rounds, inputs of networks, whole matches.",
+    about="Random play, compiled code warm, in turns; rates are medians, per second of processor time.",
     options=(
         SECONDS_OPTION,
         click.Option(["--processes"], type=COUNT, help="Number of processes.  [default: one per core]"),
         SEED_OPTION,
     ),
-    measure="experiments.bench.guandan.engine_speed:measure_engine",
-    show="experiments.bench.guandan.engine_speed:engine_tables",
+    measure="experiments.bench.guandan.works:measure_engine",
 )
 BLUEPRINT = SpeedBench(
     name="blueprint",
     title="GuanDan's network",
     help="Measure GuanDan's network: one decision, batches, self-play and training, beside the floor.",
-    about="Compiled code warm; rates are per second of processor time, times the threads.",
+    about="Compiled code warm, in turns; rates are medians, per second of processor time, times the threads. "
+    "Arithmetic: matrix products alone, as many operations a decision.",
     options=(
         SECONDS_OPTION,
         usual("--threads", COUNT, 2, "Number of threads."),
         usual("--rounds", COUNT, 1024, "Rounds played in lockstep."),
         SEED_OPTION,
     ),
-    measure="experiments.bench.guandan.network_speed:measure_network",
-    show="experiments.bench.guandan.network_speed:network_tables",
+    measure="experiments.bench.guandan.works:measure_network",
 )
 MIN_COMBINATION = SpeedBench(
     name="min-combination",
     title="Minimum Combination Search",
-    help="Measure Minimum Combination Search: microseconds a hand, by wild cards held.",
-    about="Processor time of one core, compiled code warm, dealt hands in batches; the least of five.",
+    help="Measure Minimum Combination Search: hands a second, by wild cards held.",
+    about="Dealt hands in batches, compiled code warm, in turns; medians of five, per second of one core.",
     options=(usual("--hands", CountType(100), 3000, "Number of hands dealt."), SEED_OPTION),
-    measure="experiments.bench.guandan.engine_speed:measure_splits",
-    show="experiments.bench.guandan.engine_speed:split_tables",
+    measure="experiments.bench.guandan.works:measure_splits",
 )
 AGENT = SpeedBench(
     name="agent",

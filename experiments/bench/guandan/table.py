@@ -8,21 +8,18 @@ the server (its share of the work is reported beside the rate).
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import multiprocessing
-import os
 import random
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing.connection import Connection as Pipe
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from experiments.bench.bench import figures
-from games.support.interruption import deaf_children
+from experiments.bench.served import Served, served
 from gs2.guandan.table.server.recording import Timing
 
 if TYPE_CHECKING:
@@ -54,6 +51,8 @@ class Request(msgspec.Struct):
     tribute: str = ""
 
 
+HANDLED = re.compile(r"([\d.]+)\s+ms\s+each\s+\(p99\s+([\d.]+)")
+"""How the server says at its end how long it worked for a message: mean and 99 %, in milliseconds."""
 READ = msgspec.json.Decoder(Request).decode
 COMMANDS = {"play": b"PLAY", "tribute": b"TRIBUTE", "back": b"PAYTRIBUTE"}
 
@@ -269,7 +268,8 @@ class Load:
     first table's result. server_cpu_us: of processor time of the server for one play.
     handling_*: milliseconds of work for one message, from its arrival to all answers written.
     trip_*: milliseconds that a table's clients wait from an answer to the next request at the table.
-    server_rss_mb: memory of the server when the last game is over.
+    server_rss_mb: memory of the server when the last game is over. Where the system does not tell of another
+    process, memory and processor time are nan.
     """
 
     dialect: str
@@ -282,9 +282,7 @@ class Load:
     plays_per_second: float
     server_cpu_us: float
     handling_mean_ms: float
-    handling_p50_ms: float
     handling_p99_ms: float
-    handling_max_ms: float
     server_rss_mb: float
     trip_p50_ms: float
     trip_p99_ms: float
@@ -298,63 +296,6 @@ class TableBench:
     connection_kb: float
 
 
-@dataclass(frozen=True)
-class _Task:
-    """What a server process is to serve; its fields are those of `measure_latency`."""
-
-    dialect: str
-    games: int
-    seed: int
-    record: str | None
-
-
-def _serve(pipe: Pipe, task: _Task) -> None:
-    """Serve until told to "stop"; tell the port first, and the memory in megabytes when asked for it."""
-    from pathlib import Path
-
-    from gs2.guandan.table.server.server import ServerConfig, TableServer, quiet_collector
-
-    async def serve() -> None:
-        config = ServerConfig(
-            dialect=task.dialect,
-            port=0,
-            games=task.games,
-            seed=task.seed,
-            record=None if task.record is None else Path(task.record),
-        )
-        async with TableServer(config) as server:
-            quiet_collector()
-            pipe.send(server.port)
-            before = time.process_time()
-            heard = asyncio.Event()
-            loop = asyncio.get_running_loop()
-            while True:
-                loop.add_reader(pipe.fileno(), heard.set)
-                await heard.wait()
-                loop.remove_reader(pipe.fileno())
-                heard.clear()
-                if pipe.recv() == "stop":
-                    break
-                pipe.send(_memory())
-            pipe.send({**server.handling.summary(), "server_cpu": time.process_time() - before})
-
-    os.environ.setdefault("NUMBA_NUM_THREADS", "1")
-    # Whoever measures has ended, or was interrupted together with this process: nobody is left to tell.
-    with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
-        asyncio.run(serve())
-
-
-def _memory() -> float:
-    """Return the memory of this process in megabytes: now, or where the system does not tell, at its most."""
-    import resource
-    from pathlib import Path
-
-    now = Path("/proc/self/statm")
-    if now.exists():
-        return int(now.read_text().split()[1]) * resource.getpagesize() / 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def measure_latency(
     *, dialect: str = "openguandan", tables: int = 1, games: int = 1, seed: int = 0, record: str | None = None
 ) -> Load:
@@ -362,22 +303,22 @@ def measure_latency(
 
     games: at each table. record: folder for records, to measure with recording.
     """
-    with _serving(_Task(dialect, games, seed, record)) as (pipe, port):
-        clients = asyncio.run(play_tables(dialect, port, tables, games, seed))
-        pipe.send("memory")
-        memory = pipe.recv()
-        pipe.send("stop")
-        server = pipe.recv()
+    words = ["serve", "--dialect", dialect, "--games", games, "--seed", seed, "--delay", 0, "--port", 0]
+    with served(*words, *(() if record is None else ("--record", record))) as server:
+        before = server.cpu()
+        clients = asyncio.run(play_tables(dialect, server.port, tables, games, seed))
+        memory, cpu = server.memory(), server.cpu() - before
+        handled = HANDLED.search(server.stop())
+    if handled is None:
+        raise ValueError(f"{dialect}, {tables} tables: no session ended; run it again on a quiet machine")
     return Load(
         dialect=dialect,
         tables=tables,
         games=games,
         **clients,
-        server_cpu_us=round(1e6 * server["server_cpu"] / clients["plays"], 1),
-        handling_mean_ms=server["mean_ms"],
-        handling_p50_ms=server["p50_ms"],
-        handling_p99_ms=server["p99_ms"],
-        handling_max_ms=server["max_ms"],
+        server_cpu_us=round(1e6 * cpu / clients["plays"], 1),
+        handling_mean_ms=float(handled[1]),
+        handling_p99_ms=float(handled[2]),
         server_rss_mb=round(memory, 1),
     )
 
@@ -385,42 +326,14 @@ def measure_latency(
 def measure_connection(connections: int = 1000) -> float:
     """Return the memory that a server takes for a connection that says nothing, in kilobytes."""
 
-    async def opened(port: int) -> float:
-        await idle_clients(port, 100)
-        before = ask()
-        await idle_clients(port, connections)
-        return 1024 * (ask() - before) / connections
+    async def opened(server: Served) -> float:
+        await idle_clients(server.port, 100)
+        before = server.memory()
+        await idle_clients(server.port, connections)
+        return 1024 * (server.memory() - before) / connections
 
-    with _serving(_Task("openguandan", 1, 0, None)) as (pipe, port):
-
-        def ask() -> float:
-            pipe.send("memory")
-            megabytes: float = pipe.recv()
-            return megabytes
-
-        kilobytes = asyncio.run(opened(port))
-        pipe.send("stop")
-        pipe.recv()
-    return round(kilobytes, 1)
-
-
-@contextlib.contextmanager
-def _serving(task: _Task) -> Iterator[tuple[Pipe, int]]:
-    """Yield the pipe of a server process, and the port where it listens."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, task))
-    with deaf_children():
-        process.start()
-    try:
-        yield ours, ours.recv()
-    except BaseException:
-        process.kill()
-        raise
-    finally:
-        process.join(10)
-        if process.is_alive():
-            process.kill()
+    with served("serve", "--port", 0) as server:
+        return round(asyncio.run(opened(server)), 1)
 
 
 def measure_server(
@@ -457,12 +370,12 @@ def server_tables(result: TableBench) -> list[Table]:
     """Return the figures as tables to print."""
     heads = (
         "dialect | tables | finished | lost | plays | plays/s | × official | server µs a play | "
-        "handling ms: mean | p99 | max | round trip ms: p50 | p99 | MB"
+        "handling ms: mean | p99 | round trip ms: p50 | p99 | MB"
     )
     cells = (
         "{0.dialect} | {0.tables} | {0.finished} | {0.lost} | {0.plays:,} | {0.plays_per_second:,.0f} | "
         "{1:.1f} | {0.server_cpu_us:.0f} | {0.handling_mean_ms:.3f} | {0.handling_p99_ms:.2f} | "
-        "{0.handling_max_ms:.1f} | {0.trip_p50_ms:.3f} | {0.trip_p99_ms:.2f} | {0.server_rss_mb:.0f}"
+        "{0.trip_p50_ms:.3f} | {0.trip_p99_ms:.2f} | {0.server_rss_mb:.0f}"
     )
     one, many = OFFICIAL_PLAYS_PER_SECOND.values()
     rows = [(load, load.plays_per_second / (one if load.tables == 1 else many)) for load in result.loads]

@@ -9,13 +9,10 @@ import pytest
 
 from blueprint.checkpoint import CheckpointError, check_beside, read_checkpoint, write_checkpoint
 from blueprint.guandan import SHIPPED
-from cfr.policies.policy import load_state
 from games.support.files import FileProblem
 from games.support.json_rows import trim_generations
 from games.support.locks import hold
-from gs2.commands.common import NewFileType
 from tests.commands.runner import TINY, gs2, ran, refused
-from tests.commands.tree import COMMANDS
 
 NOTES = b"my own notes"
 ONE = ("--processes", "1")
@@ -152,94 +149,10 @@ def test_an_export_replaces_checkpoints_alone_and_not_the_candidate(tmp_path: Pa
     assert mine.read_bytes() == SHIPPED.read_bytes()
 
 
-OUTPUTS = {
-    "solve": ("solve", "kuhn_poker", "--infoset", "P0 holds Q", "--blueprint", "uniform", "-o"),
-    "blueprint": ("blueprint", "kuhn_poker", "--iterations", "2", "-o"),
-    "exploit": ("exploit", "kuhn_poker", "uniform", "--minutes", "0.001", "-o"),
-    "match": ("match", "greedy", "random", "--rounds", "2", *ONE, "-o"),
-    "ladder": ("ladder", "greedy", "random", "--rounds", "2", *ONE, "-o"),
-    "train": ("train", "--minutes", "0", *TINY, "-o"),
-    "gate": ("gate", str(SHIPPED), "--against", "random", *LEAST, *ONE, "-o"),
-}
-PAGES = {
-    "solve --html": ("solve", "kuhn_poker", "--infoset", "P0 holds Q", "--blueprint", "uniform", "--html"),
-    "guandan play-random --record": ("guandan", "play-random", "--record"),
-    "review --html": ("review", "none.jsonl", "--html"),
-}
-ELSEWHERE = ("bench", "experiment")
-"""Groups whose reports and rows have tests of their own."""
-
-
-def test_every_output_of_a_command_is_tried_here() -> None:
-    outputs, new = set(), set()
-    for path, command in COMMANDS:
-        name = path[0] if path[0] in OUTPUTS else " ".join(path)
-        if path[0] not in ELSEWHERE:
-            outputs |= {name for option in command.params if "--output" in option.opts}
-            for option in command.params:
-                if isinstance(option.type, NewFileType) and "--output" not in option.opts:
-                    new.add(f"{name} {option.opts[0]}")
-    assert outputs == {*OUTPUTS, *(f"guandan {name}" for name in LEARNING)} and new == set(PAGES)
-
-
-@pytest.mark.parametrize("command", [*OUTPUTS, *PAGES])
-def test_a_file_of_something_else_is_never_replaced(command: str, tmp_path: Path) -> None:
-    path = tmp_path / "mine.txt"
-    path.write_bytes(NOTES)
-    assert "mine.txt" in refused(*(OUTPUTS | PAGES)[command], str(path))
-    assert path.read_bytes() == NOTES and [found.name for found in tmp_path.iterdir()] == ["mine.txt"]
-
-
-@pytest.mark.parametrize("command", ["solve", "exploit"])
-def test_a_run_of_cfr_is_never_replaced_and_one_writer_has_a_new_file(command: str, tmp_path: Path) -> None:
-    path = tmp_path / "run.npz"
-    ran("blueprint", "kuhn_poker", "--iterations", "5", "-o", str(path))
-    words = OUTPUTS[command]
-    assert "must be a new file" in refused(*words, str(path))
-    state = load_state(path)
-    assert state is not None and state["iteration"] == 5
-    with hold(tmp_path / "new.npz"):
-        assert "only one process at a time" in refused(*words, str(tmp_path / "new.npz"))
-    ran(*words, str(tmp_path / "new.npz"))
-    assert (tmp_path / "new.npz").exists()
-
-
-NETWORK = str(SHIPPED)
-LEARNING = {
-    "grow": (NETWORK, "--past", "-o"),
-    "distil": (NETWORK, "-o"),
-    "search-positions": (NETWORK, "-o"),
-    "learn": (NETWORK, NETWORK, "-o"),
-    "train-beliefs": (NETWORK, "-o"),
-    "train-deals": (NETWORK, "-o"),
-}
-"""Commands of `gs2 guandan`, and the words before their output. Each would work for minutes to hours."""
-
-
-@pytest.mark.parametrize("name", LEARNING)
-def test_learning_writes_a_new_file_or_is_refused_before_any_work(name: str, tmp_path: Path) -> None:
-    words = ("guandan", name, *LEARNING[name])
-    mine, folder = tmp_path / "mine.safetensors", tmp_path / "folder"
-    mine.write_bytes(NOTES)
-    folder.mkdir()
-    assert "must be a new file" in refused(*words, str(mine))
-    assert "folder" in refused(*words, str(folder))
-    assert "mine.safetensors" in refused(*words, str(mine / "x.safetensors"))
-    with hold(tmp_path / "new.safetensors"):
-        assert "only one process at a time" in refused(*words, str(tmp_path / "new.safetensors"))
-    assert "none.safetensors" in refused(*words[:2], "none.safetensors", *words[3:], str(folder / "x"))
-    if name != "search-positions":
-        (tmp_path / "x.json").write_bytes(NOTES)
-        assert "x.json" in refused(*words, str(tmp_path / "x.safetensors"))
-        assert (tmp_path / "x.json").read_bytes() == NOTES
-    assert mine.read_bytes() == NOTES and not list(folder.iterdir())
-    assert not list(tmp_path.glob("x.safetensors")) and not list(tmp_path.glob("new*"))
-
-
 def test_a_network_grows_into_a_new_folder_and_into_no_run(tmp_path: Path) -> None:
     grow = ("guandan", "grow")
     grown = tmp_path / "runs" / "grown" / "last.safetensors"
-    words = (*grow, NETWORK, "--past", "-o", str(grown))
+    words = (*grow, str(SHIPPED), "--past", "-o", str(grown))
     ran(*words)
     assert read_checkpoint(grown, prefix="-")[1]["network"]["past"] is True
     made = grown.read_bytes()

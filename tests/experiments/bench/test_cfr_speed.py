@@ -45,13 +45,7 @@ def test_every_figure_of_a_game_is_measured(at_once: None, monkeypatch: pytest.M
     for found in result.convergence:
         # Two hundred iterations reach a hundredth, but not a billionth.
         assert (found.seconds is not None) == (found.iterations is not None) == (found.target == 1e-2)
-    (floor,) = result.floor
-    assert (floor.iterations, floor.samples) == (50, 20)
-    # Kuhn poker has twelve infosets of two actions.
-    assert 0 < floor.reached <= 24 and 0 < floor.updated <= 24
-    assert floor.ratio == pytest.approx(floor.iteration_us / floor.floor_us)
-    assert floor.ratio < floor.state_ratio
-    assert len(cfr_tables(result)) == 4
+    assert len(cfr_tables(result)) == 3
 
 
 @pytest.mark.long
@@ -80,7 +74,7 @@ def test_the_command_names_itself_in_the_file(at_once: None, tmp_path: Path) -> 
     assert "`gs2 bench cfr kuhn_poker --repeats 1 --no-openspiel`" in path.read_text()
 
 
-@pytest.mark.parametrize(("taken", "output"), [("r.md", "r.md"), ("r.json", "r.md"), (None, "r.json")])
+@pytest.mark.parametrize(("taken", "output"), [("r.json", "r.md"), (None, "r.json")])
 def test_a_bench_writes_over_nothing(taken: str | None, output: str, tmp_path: Path) -> None:
     if taken is not None:
         (tmp_path / taken).write_text("mine")

@@ -1,0 +1,190 @@
+"""Pieces of work whose speed is measured: each is made once, then done in turns with the others.
+
+A piece's maker is named as `module:function` and imports what it needs when it is called: a process that does
+the piece (`Worker`) can take the packages under measure from another checkout, and the maker from this one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["Piece", "Speed", "Work", "Worker", "function_at", "in_turns", "serve", "timed"]
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A piece of work.
+
+    maker: `module:function`; it returns what does the piece once and says how many things that were.
+    options: of the maker. counts: what these things are. threads: that the piece keeps busy. processes: of
+    their own that do it at once; 0 for this one.
+    """
+
+    name: str
+    maker: str
+    options: dict[str, Any] = field(default_factory=dict)
+    counts: str = "decisions"
+    threads: int = 1
+    processes: int = 0
+
+    def made(self) -> Callable[[], float]:
+        """Return what does the piece once."""
+        done: Callable[[], float] = function_at(self.maker)(**self.options)
+        return done
+
+
+class Piece(NamedTuple):
+    """What one doing took. done: how many things. processor, wall: seconds."""
+
+    done: float
+    processor: float
+    wall: float
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Things done a second.
+
+    processor: by processor time, times the threads or processes at once: the median of the pieces; low, high:
+    their quartiles. wall: by the clock on the wall, the median. share: of a core that each had meanwhile.
+    """
+
+    work: str
+    counts: str
+    processor: float
+    low: float
+    high: float
+    wall: float
+    at_once: int
+    share: float
+
+
+def function_at(place: str) -> Callable[..., Any]:
+    """Return a function by its place, `module:function`."""
+    module, _, name = place.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def timed(do: Callable[[], Any]) -> Piece:
+    """Return what one doing took; a piece that does not count is one thing."""
+    began, ran = time.perf_counter(), time.process_time()
+    done = do()
+    spent = time.process_time() - ran, time.perf_counter() - began
+    return Piece(done if isinstance(done, (int, float)) else 1, *spent)
+
+
+class Worker:
+    """A process of its own that does pieces of work; warm from the second answer to one on."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        """Start it. root: the checkout whose packages do the work."""
+        program = f"from experiments.bench.works import serve; serve({str(root.resolve())!r})"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            start_new_session=True,
+        )
+
+    def ask(self, work: Work) -> None:
+        """Let it do a piece once."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps([work.name, work.maker, work.options]) + "\n")
+        self._process.stdin.flush()
+
+    def answer(self) -> Piece:
+        """Wait for the piece asked for; raise RuntimeError if it failed."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("speed: the process ended; its error stands above")
+        return Piece(*json.loads(line))
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.communicate()
+
+
+def serve(root: str) -> None:
+    """Do the pieces of work that come in, a line each, with the packages of a checkout; answer each."""
+    if root != str(ROOT):
+        sys.path.insert(0, root)
+        importlib.invalidate_caches()
+    answer, sys.stdout = sys.stdout, sys.stderr
+    ready: dict[str, Callable[[], float]] = {}
+    for line in sys.stdin:
+        if line not in ready:
+            ready[line] = Work(*json.loads(line)).made()
+        print(json.dumps(timed(ready[line])), file=answer, flush=True)
+
+
+@contextmanager
+def _ready(work: Work) -> Iterator[Callable[[], Piece]]:
+    """Yield what does a piece once, here or in as many processes as it names."""
+    if not work.processes:
+        do = work.made()
+        yield lambda: timed(do)
+        return
+    workers: list[Worker] = []
+    try:
+        workers += [Worker() for _ in range(work.processes)]
+
+        def together() -> Piece:
+            for worker in workers:
+                worker.ask(work)
+            found = [worker.answer() for worker in workers]
+            done, processor = (sum(part) for part in list(zip(*found, strict=True))[:2])
+            return Piece(done, processor, max(piece.wall for piece in found))
+
+        yield together
+    finally:
+        for worker in workers:
+            worker.close()
+
+
+def in_turns(
+    works: Sequence[Work], progress: Callable[[str], None], *, seconds: float = 0.0, repeats: int = 3
+) -> list[Speed]:
+    """Return the speed of each piece of work, done by turns until all have had their time, a row each.
+
+    seconds: of each by the wall, at least. repeats: doings of each, at least, after one that is not counted.
+    """
+    with ExitStack() as stack:
+        ready = []
+        for work in works:
+            progress(f"{work.name}: preparing")
+            ready.append(stack.enter_context(_ready(work)))
+            ready[-1]()
+        pieces: list[list[Piece]] = [[] for _ in works]
+        open_ = list(range(len(works)))
+        while open_:
+            for k in open_:
+                progress(works[k].name)
+                pieces[k].append(ready[k]())
+            open_ = [k for k in open_ if len(pieces[k]) < repeats or sum(p.wall for p in pieces[k]) < seconds]
+    return [_speed(work, found) for work, found in zip(works, pieces, strict=True)]
+
+
+def _speed(work: Work, pieces: Sequence[Piece]) -> Speed:
+    at_once = work.processes or work.threads
+    rates = [at_once * piece.done / max(piece.processor, 1e-9) for piece in pieces]
+    low, middle, high = statistics.quantiles(rates, method="inclusive") if len(rates) > 1 else rates * 3
+    wall = statistics.median(piece.done / piece.wall for piece in pieces)
+    used, took = (sum(part) for part in list(zip(*pieces, strict=True))[1:])
+    return Speed(work.name, work.counts, middle, low, high, wall, at_once, used / took / at_once)

@@ -1,1 +1,0 @@
-"""Measurements of climbing games: matches with other programs."""
