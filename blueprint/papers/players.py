@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.climbing.move_inputs import MoveInputs
+from blueprint.game_lockstep import Seated
 from blueprint.guandan.rules.split_agents import PersonalityAgent, StrongAgent
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.personality_rules import personality_choice
@@ -42,7 +43,6 @@ __all__ = [
     "climbing_personas",
     "climbing_player",
     "drawn_types",
-    "guandan_personas",
     "guandan_player",
     "guidance_share",
     "labels",
@@ -93,30 +93,21 @@ def labels(types: NDArray[Any], rounds: Ints, seats: Ints) -> NDArray[Any]:
     return found
 
 
-class Personas:
+class Personas(Seated):
     """Plays each seat by its type: as an agent does, or by a rule-based personality.
 
     rules: of the personalities. types: of each seat, [rounds, seats].
     """
 
     def __init__(self, agent: Agent, rules: Sequence[Agent], types: NDArray[Any]) -> None:
-        self.agents, self.types = (*rules, agent), types
-
-    def __call__(self, decisions: Decisions) -> Ints:
-        """Return one action per decision, as an index within its row."""
-        return self.draw(decisions)[0]
+        super().__init__((*rules, agent), types)
+        self.types = types
 
     def draw(self, decisions: Decisions) -> tuple[Ints, NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability (1 of a rule)."""
-        kinds = self.types[decisions.rounds, decisions.seats]
-        choice, chance = shared_out(decisions, kinds, self.agents)
-        chance[kinds != OWN] = 1.0
+        choice, chance = super().draw(decisions)
+        chance[self.who[decisions.rows, decisions.seats] != OWN] = 1.0
         return choice, chance
-
-
-def guandan_personas(agent: Agent, types: NDArray[np.uint8]) -> Personas:
-    """Return who plays each seat of GuanDan by its type, [rounds, 4]."""
-    return Personas(agent, [PersonalityAgent(name) for name in PERSONALITIES[:OWN]], types)
 
 
 def climbing_personas(agent: Agent, inputs: MoveInputs, types: Ints) -> Personas:
@@ -139,7 +130,7 @@ def guandan_player(
     if config.personas:
         own = np.random.SeedSequence(piece.seed.entropy, spawn_key=(*piece.seed.spawn_key, PARTS))
         types = drawn_types(config.personas, (rounds, 4), np.random.default_rng(own), np.uint8)
-        agent = guandan_personas(agent, types)
+        agent = Personas(agent, [PersonalityAgent(name) for name in PERSONALITIES[:OWN]], types)
     return agent
 
 

@@ -10,16 +10,16 @@ that `gs2 train` begins with: its speed does not hang on what it has learned, bu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.move_inputs import MoveInputs
-from blueprint.climbing.training.climbing_play import play_in_lockstep
+from blueprint.climbing.move_inputs import InputLists, MoveInputs
 from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.game_lockstep import play_rounds
 from blueprint.networks import OF_GAMES
 from blueprint.protocol import Decisions
 from experiments.bench.bench import Rate, figures, measured_rate
@@ -113,9 +113,8 @@ def _measure(
     def play() -> int:
         nonlocal steps, choices
         played = trainer.play()[0]
-        steps += (now := sum(part.steps for part in played))
-        choices += sum(len(part) for part in played)
-        return now
+        steps, choices = steps + played.steps, choices + len(played)
+        return played.steps
 
     selfplay = measured_rate(play, seconds, 1)
     progress(f"{game.name}: training")
@@ -143,12 +142,12 @@ def _decisions(inputs: MoveInputs, rng: np.random.Generator) -> Decisions:
     seen: list[Decisions] = []
 
     def watch(d: Decisions) -> Ints:
-        seen.append(d)
+        seen.append(replace(d, states=d.states[d.rows], rows=np.arange(len(d))))
         counts = np.diff(d.offsets)
         drawn: Ints = np.minimum((rng.random(len(d)) * counts).astype(np.int64), counts - 1)
         return drawn
 
-    play_in_lockstep(inputs, inputs.deal(ASKED, rng), watch)
+    play_rounds(inputs.deal(ASKED, rng), watch, InputLists(inputs))
     which = np.concatenate([np.full(len(d), k) for k, d in enumerate(seen)])
     within = np.concatenate([np.arange(len(d)) for d in seen])
     parts: list[tuple[Array, int, Ints]] = []

@@ -18,9 +18,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from blueprint.game_lockstep import Seated, play_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.protocol import Agent, Decisions, Past, shared_out
+from blueprint.guandan.play.selfplay import Scratch
+from blueprint.protocol import Agent, Decisions, Past
 from blueprint.structured import join
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array
@@ -40,19 +41,18 @@ AT_ONCE = 8
 """Rounds whose decisions are judged together."""
 
 
-class _Noted:
+class _Noted(Seated):
     """Two agents, one a side, whose rounds are remembered move by move."""
 
-    follows = True
+    past: Past | None = None
 
     def __init__(self, agent: Agent, network: Agent, n: int) -> None:
-        self.agent, self.network, self.n = agent, network, n
-        self.past: Past | None = None
+        super().__init__((agent, network), (np.arange(4) & 1) != (np.arange(2 * n)[:, None] >= n))
+        self.follows = True
 
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         self.past = decisions.past
-        others = (decisions.seats & 1) != (decisions.rows >= self.n)
-        return shared_out(decisions, others, (self.agent, self.network))[0]
+        return super().draw(decisions)
 
 
 def played_rounds(
@@ -65,10 +65,10 @@ def played_rounds(
     """
     n = len(deals)
     alone = deals.copy()
-    play_rounds(alone, [network], Scratch(), record=False)
+    play_rounds(alone, network, Scratch(), record=False)
     pair = _Noted(agent, network, n)
     states = join([deals, deals])
-    play_rounds(states, [pair], Scratch(), record=False)
+    play_rounds(states, pair, Scratch(), record=False)
     assert pair.past is not None
     rounds = []
     for k in range(2 * n):

@@ -29,7 +29,7 @@ from studies.climbing.same_deals import as_each_team
 
 if TYPE_CHECKING:
     from blueprint.climbing.move_inputs import MoveInputs
-    from blueprint.climbing.training.climbing_play import MoveRecord
+    from blueprint.game_lockstep import PlayRecord
     from blueprint.protocol import Agent, Decisions
 
 __all__ = ["persona_styles", "recognised", "rounds_won_by", "same_types"]
@@ -60,7 +60,7 @@ def rounds_won_by(
     won = np.zeros(rounds)
     deals = inputs.deal(rounds, np.random.default_rng([seed, 0x9E]))
     for ours, played in as_each_team(inputs, one, other, deals):
-        won += (played.payoffs[:, int(np.flatnonzero(ours)[0])] > 0) / sides
+        won += (inputs.game.returns(played.final)[:, int(np.flatnonzero(ours)[0])] > 0) / sides
     return won
 
 
@@ -70,7 +70,7 @@ def _ruled(inputs: MoveInputs, name: str) -> Agent:
     return personality_choice(inputs, name)
 
 
-def same_types(inputs: MoveInputs, played: MoveRecord, own: Agent, rule: Agent) -> NDArray[np.float64]:
+def same_types(inputs: MoveInputs, played: PlayRecord, own: Agent, rule: Agent) -> NDArray[np.float64]:
     """Return at which decisions two players' moves are of the same type, [n] 0 or 1."""
     from blueprint.papers.personality_rules import move_types
     from blueprint.protocol import Decisions
@@ -85,13 +85,15 @@ def same_types(inputs: MoveInputs, played: MoveRecord, own: Agent, rule: Agent) 
 
 def _agreement(path: Path, inputs: MoveInputs, rounds: int, seed: int) -> list[dict[str, Any]]:
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
-    from blueprint.climbing.training.climbing_play import play_in_lockstep, soft_player
+    from blueprint.climbing.move_inputs import InputLists
+    from blueprint.game_lockstep import play_rounds
     from blueprint.papers.personality_rules import RULED
     from blueprint.papers.styles import load_persona_agent
+    from blueprint.soft_choices import SoftAgent
 
     network = load_climbing_blueprint(path, inputs.game).network
-    best = soft_player(network, 0.0, 0.0, np.random.default_rng(0))
-    played = play_in_lockstep(inputs, inputs.deal(rounds, np.random.default_rng([seed, 0x7E])), best)
+    deals = inputs.deal(rounds, np.random.default_rng([seed, 0x7E]))
+    played = play_rounds(deals, SoftAgent(network), InputLists(inputs))
     number = np.bincount(played.rounds, minlength=rounds)
     found: list[dict[str, Any]] = []
     for name in RULED:
@@ -119,10 +121,12 @@ def recognised(
     from blueprint.checkpoint import read_checkpoint
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
     from blueprint.climbing.move_config import described_config
-    from blueprint.climbing.training.climbing_play import play_in_lockstep, soft_player
+    from blueprint.climbing.move_inputs import InputLists
+    from blueprint.game_lockstep import play_rounds
     from blueprint.papers.fields import PERSONALITIES
     from blueprint.papers.players import climbing_personas
     from blueprint.papers.pruning import hand_rests
+    from blueprint.soft_choices import SoftAgent
 
     network = load_climbing_blueprint(path, inputs.game).network
     trained = described_config(path, read_checkpoint(path, prefix="network.")[1], inputs.game)
@@ -131,11 +135,11 @@ def recognised(
     seats = inputs.game.num_players
     types = rng.integers(0, kinds, (rounds, seats))
     # as in training: what a network is recognised by is how it plays there
-    soft = soft_player(network, trained.temperature, 0.0, rng)
+    soft = SoftAgent(network, temperature=trained.temperature, rng=rng)
     states = inputs.deal(rounds, rng)
     rests = hand_rests(inputs, "a network of personalities", "have them")
     dealt = rests.left(states).copy()
-    played = play_in_lockstep(inputs, states, climbing_personas(soft, inputs, types))
+    played = play_rounds(states, climbing_personas(soft, inputs, types), InputLists(inputs))
     met = np.full(kinds, trained.personas / (kinds - 1))
     met[-1] = 1 - trained.personas
     said = (network.types(played.states, np.arange(len(played)), played.seats) / met).argmax(2)

@@ -23,8 +23,9 @@ def count_results(agent: str, matches: int, seed: int) -> NDArray[np.int64]:
     Rows: it had won by 1, 2 or 3 levels. agent: a name for `load_batched_agent`; tribute is paid by rule, or
     by the agent's `cards`.
     """
+    from blueprint.game_lockstep import play_rounds
     from blueprint.guandan.play.deals import card_choice
-    from blueprint.guandan.play.selfplay import Scratch, play_rounds
+    from blueprint.guandan.play.selfplay import Scratch
     from games.guandan.matches.lockstep import Matches
     from games.guandan.rounds.round import GuanDan
     from games.guandan.rounds.state import NOBODY
@@ -39,7 +40,7 @@ def count_results(agent: str, matches: int, seed: int) -> NDArray[np.int64]:
         while len(decisions := running.card_decisions()):
             running.give(decisions, cards(decisions))
         before = running.table["order"].copy()
-        play_rounds(running.states, [player], scratch, record=False)
+        play_rounds(running.states, player, scratch, record=False)
         ended = running.settle()
         payoff = GuanDan().returns(ended.states)[:, 0].astype(np.int64)
         order = before[ended.rows]

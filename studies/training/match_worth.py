@@ -39,9 +39,10 @@ def match_situations(n: int, seed: int, *, most: int = 400) -> NDArray[np.void]:
 
     They are drawn from `most` matches of the shipped network, which maximises levels.
     """
+    from blueprint.game_lockstep import play_rounds
     from blueprint.guandan.play.deals import card_choice
     from blueprint.guandan.play.quick_agents import load_quick_agent
-    from blueprint.guandan.play.selfplay import Scratch, play_rounds
+    from blueprint.guandan.play.selfplay import Scratch
     from games.guandan.matches.lockstep import Matches
 
     rng = np.random.default_rng([seed, 1])
@@ -52,7 +53,7 @@ def match_situations(n: int, seed: int, *, most: int = 400) -> NDArray[np.void]:
         found.append(running.table[~running.over].copy())
         while len(decisions := running.card_decisions()):
             running.give(decisions, card_choice(decisions))
-        play_rounds(running.states, [player], scratch, record=False)
+        play_rounds(running.states, player, scratch, record=False)
         running.settle()
     rows = np.concatenate(found)
     return rows[rng.integers(0, len(rows), n)]

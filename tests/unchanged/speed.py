@@ -74,12 +74,13 @@ def _self_play(rounds: int) -> Callable[[], Any]:
     """Return the work of the network's self-play in lockstep."""
     import numpy as np
 
+    from blueprint.game_lockstep import play_rounds
     from blueprint.guandan.play.deals import deal_rounds
-    from blueprint.guandan.play.selfplay import Scratch, play_rounds
+    from blueprint.guandan.play.selfplay import Scratch
     from gs2.guandan.agent_families import load_batched_agent
 
     agent, scratch = load_batched_agent("blueprint", np.random.default_rng(0)), Scratch()
-    return lambda: play_rounds(deal_rounds(rounds, np.random.default_rng(0)), [agent], scratch)
+    return lambda: play_rounds(deal_rounds(rounds, np.random.default_rng(0)), agent, scratch)
 
 
 def _agent(name: str, rounds: int) -> Callable[[], Any]:

@@ -19,13 +19,14 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import read_checkpoint
+from blueprint.game_lockstep import play_rounds
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.input_layout import ACTION_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_actions, encode_states
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.network_play import InferenceAgent
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.protocol import Decisions
@@ -92,7 +93,7 @@ def _decisions(n: int, moves: int, rng: np.random.Generator) -> Decisions:
         return agent(decisions)
 
     while len(found) < min(n, 64):
-        play_rounds(deal_rounds(200, rng, tribute=0.5), [watch], Scratch(), record=False)
+        play_rounds(deal_rounds(200, rng, tribute=0.5), watch, Scratch(), record=False)
     picked = [found[i % len(found)] for i in range(n)]
     states, seats, actions = zip(*picked, strict=True)
     offsets = np.arange(n + 1, dtype=np.int64) * moves
@@ -149,7 +150,7 @@ def _play(agents: list[Any], rounds: int, rng: np.random.Generator, scratch: lis
     parts = np.array_split(deal_rounds(rounds, rng, tribute=0.5), len(agents))
 
     def play(k: int) -> int:
-        return play_rounds(parts[k].copy(), [agents[k]], scratch[k]).steps
+        return play_rounds(parts[k].copy(), agents[k], scratch[k]).steps
 
     if len(agents) == 1:
         return play(0)
