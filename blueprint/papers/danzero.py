@@ -295,8 +295,8 @@ class DanZeroPlay(TorchNetwork):
         self.knows_hands = self.network.opponent is not None
         self.has_models = bool(self.network.models)
 
-    def personalities(self, decisions: Decisions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the score of each action, [m], and logits, [m, 4], of whose move it would be.
+    def personalities(self, decisions: Decisions) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return the score of each action, [m], and the probability that each personality takes it, [m, 4].
 
         Raises ValueError without a personality head (`has_personalities` says so).
         """
@@ -308,7 +308,7 @@ class DanZeroPlay(TorchNetwork):
             return torch.cat([scores[:, None], logits], 1)
 
         found = self.each(decisions, both)
-        return found[:, 0], found[:, 1:]
+        return found[:, 0], 1 / (1 + np.exp(-found[:, 1:].astype(np.float64)))
 
     def types(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the shares, [k, 3, 4], of the types that the three others play like (PERSONALITIES).

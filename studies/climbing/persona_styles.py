@@ -30,7 +30,7 @@ from studies.climbing.same_deals import as_each_team
 if TYPE_CHECKING:
     from blueprint.climbing.move_inputs import MoveInputs
     from blueprint.game_lockstep import PlayRecord
-    from blueprint.protocol import Agent, Decisions
+    from blueprint.protocol import Agent
 
 __all__ = ["persona_styles", "recognised", "rounds_won_by", "same_types"]
 
@@ -77,7 +77,8 @@ def same_types(inputs: MoveInputs, played: PlayRecord, own: Agent, rule: Agent) 
 
     legal = inputs.legal(played.states)
     words, starts = legal.values, legal.offsets[:-1]
-    d = Decisions.of(played.states, Ragged(legal.offsets, words.view(inputs.action_type)), played.seats)
+    actions = Ragged(legal.offsets, words.view(inputs.action_type))
+    d = Decisions.of(played.states, actions, played.seats, game=inputs.game)
     types = [move_types(inputs, words[starts + player(d)])[0] for player in (own, rule)]
     found: NDArray[np.float64] = (types[0] == types[1]).astype(np.float64)
     return found
@@ -87,8 +88,8 @@ def _agreement(path: Path, inputs: MoveInputs, rounds: int, seed: int) -> list[d
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
     from blueprint.climbing.move_inputs import InputLists
     from blueprint.game_lockstep import play_rounds
+    from blueprint.papers.listening import load_persona_agent
     from blueprint.papers.personality_rules import RULED
-    from blueprint.papers.styles import load_persona_agent
     from blueprint.soft_choices import SoftAgent
 
     network = load_climbing_blueprint(path, inputs.game).network
@@ -98,12 +99,7 @@ def _agreement(path: Path, inputs: MoveInputs, rounds: int, seed: int) -> list[d
     found: list[dict[str, Any]] = []
     for name in RULED:
         for alpha in WEIGHTS:
-            agent = load_persona_agent(path, inputs.game, name, alpha=alpha)
-
-            def own(d: Decisions, agent: Any = agent) -> Ints:
-                chosen: Ints = agent.choose(d.states, d.seats, d.offsets, inputs.words(d.actions))
-                return chosen
-
+            own = load_persona_agent(path, inputs.game, name, alpha=alpha)
             same = same_types(inputs, played, own, _ruled(inputs, name))
             share = (np.bincount(played.rounds, same, rounds) / np.maximum(number, 1))[number > 0]
             found.append({"personality": name, "alpha": alpha, "decisions": len(played), **_estimate(share)})
@@ -137,7 +133,7 @@ def recognised(
     # as in training: what a network is recognised by is how it plays there
     soft = SoftAgent(network, temperature=trained.temperature, rng=rng)
     states = inputs.deal(rounds, rng)
-    rests = hand_rests(inputs, "a network of personalities", "have them")
+    rests = hand_rests(inputs.game, "a network of personalities", "have them")
     dealt = rests.left(states).copy()
     played = play_rounds(states, climbing_personas(soft, inputs, types), InputLists(inputs))
     met = np.full(kinds, trained.personas / (kinds - 1))

@@ -14,6 +14,7 @@ from blueprint.guandan.objective import OBJECTIVES, rounds_alone
 from blueprint.paper_parts import check_paper_fields, paper_part
 from blueprint.protocol import Agent, Decisions
 from blueprint.soft_choices import SoftAgent
+from games.guandan.rounds.round import GuanDan
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
 if TYPE_CHECKING:
@@ -99,13 +100,13 @@ def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None
         )
     agent: Agent
     if play.persona:
-        agent = paper_part("GuanDan style")(network, play.persona, play.alpha)
+        agent = paper_part("style")(network, play.persona, play.alpha)
     else:
         soft: Any = {"temperature": play.temperature, "near": play.near}
         generator = np.random.default_rng(0) if rng is None else rng
         agent = InferenceAgent(network, **soft, rng=generator, objective=play.objective)
     if play.prune >= 0:
-        agent = paper_part("GuanDan pruning")(agent, play.prune)
+        agent = paper_part("pruned")(agent, GuanDan(), play.prune)
     if play.tribute == "rule":
         return agent
     if not getattr(network, "has_value", True):

@@ -22,7 +22,7 @@ from blueprint.climbing.training.move_trainer import MoveTrainer, random_stake
 from blueprint.layers.fast_moves import FastCritic, fast_moves
 from blueprint.learning.run import RunLimits, RunManner, train
 from blueprint.networks import load_network
-from blueprint.papers.pruning import kept_words
+from blueprint.papers.pruning import pruner
 from blueprint.protocol import Decisions, agent_name, probabilities
 from blueprint.soft_choices import SoftAgent
 from games import Game, load_game
@@ -182,7 +182,7 @@ def test_a_network_that_trained_with_pruning_plays_by_it(tmp_path: Path) -> None
     inputs = trainer.inputs
     deals = inputs.deal(60, np.random.default_rng(4))
     legal = game.actions(deals)
-    kept = kept_words(inputs, deals, np.zeros(60, np.int64), legal.offsets, legal.values, 0)
+    kept = pruner(game, 0)(Decisions.of(deals, legal, 0, game=game))
     soft = load_climbing_blueprint(path, game, temperature=5.0)
     assert np.array_equal(soft.policy(game, deals, 0, legal) > 0, kept) and not kept.all()
     assert load_climbing_blueprint(path, game, temperature=5.0, prune=-1).policy(game, deals, 0, legal).all()

@@ -19,11 +19,10 @@ from blueprint.climbing.training.move_trainer import MoveTrainer
 from blueprint.game_lockstep import PlayRecord
 from blueprint.layers.fast_moves import fast_moves
 from blueprint.papers.fields import PERSONALITIES
-from blueprint.papers.listening import ListeningMoves
+from blueprint.papers.listening import ListeningMoves, load_persona_agent
 from blueprint.papers.personality_rules import RULED, TYPES, move_types, personality_choice
 from blueprint.papers.players import climbing_personas
 from blueprint.papers.pruning import hand_rests
-from blueprint.papers.styles import load_persona_agent
 from blueprint.protocol import Decisions, agent_of, probabilities
 from games import load_game
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_number
@@ -96,7 +95,7 @@ def test_rules_choose_legal_moves_by_what_their_seat_sees(name: str) -> None:
     inputs = move_inputs(game)
     differ = 0
     for d in asked(inputs, 4):
-        turns = hand_rests(inputs, "", "").turns(d)
+        turns = hand_rests(game).turns(d)
         types, _ = move_types(inputs, inputs.words(d.actions))
         answers = [personality_choice(inputs, who)(d) for who in RULED]
         differ += int((answers[0] != answers[1]).sum())
@@ -312,7 +311,7 @@ def test_what_is_recognised_is_heard_and_may_be_left_unheard(files: dict[str, Pa
     # torch's own network, by which a persona plays, hears the same
     persona = load_persona_agent(tmp_path / "x.safetensors", game, "balanced", alpha=1.0)
     mine, words = np.zeros(len(states), np.int64), move_inputs(game).words(legal.values)
-    a = persona.values_and_labels(np.ascontiguousarray(states), mine, legal.offsets, words)[0]
+    a = persona.network.personalities(Decisions.of(states, legal, 0, game=game))[0]
     rows_ = np.arange(len(states))
     assert np.allclose(a, heard.network.answer(states, rows_, mine, legal.offsets, words)[1], atol=1e-4)
     with pytest.raises(ConfigError, match="heeds=false needs a network with models of the others"):

@@ -157,8 +157,7 @@ def test_a_persona_plays_what_its_head_prefers_and_needs_one(trained: Trainer, t
     path = tmp_path / "p.safetensors"
     trained.save(path)
     asked = random_decisions(20, np.random.default_rng(0))
-    values, logits = DanZeroPlay(trained.learner.network).personalities(asked)
-    labels = 1 / (1 + np.exp(-logits))
+    values, labels = DanZeroPlay(trained.learner.network).personalities(asked)
     chosen = [network_agent(path, NetworkPlay(persona=p, alpha=0.0))(asked) for p in PERSONALITIES]
     for j, (low, high) in enumerate(itertools.pairwise(asked.offsets)):
         scores = np.array(plain_scores(values[low:high].tolist(), labels[low:high].tolist(), 0.0))
