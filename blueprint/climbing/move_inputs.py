@@ -15,10 +15,10 @@ from typing import Protocol
 
 import numpy as np
 
-from blueprint.climbing.row_layout import rows_hash
 from blueprint.game_lockstep import GameLockstep
 from blueprint.networks import OF_GAMES
 from blueprint.protocol import Decisions, MoveRows, Past
+from blueprint.row_layout import rows_hash
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Bytes, Ints

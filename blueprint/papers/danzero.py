@@ -19,8 +19,6 @@ of the other seats' types is ours: that paper leaves it to future work.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 import numpy as np
@@ -38,6 +36,7 @@ from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.samples import Samples
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.protocol import Decisions
+from blueprint.row_layout import rows_hash
 from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import ACTS_SEEN
 from games.guandan.views.features import (
@@ -51,11 +50,9 @@ from games.support.array_types import Array
 
 __all__ = ["DANZERO_HASH", "DanZeroNetwork", "DanZeroPlay", "PersonalityHead", "hidden_moves"]
 
-_LAYOUT = ["danzero", 1, [[name, part.start, part.stop] for name, part in SLICES.items()]]
-DANZERO_HASH = hashlib.sha256(json.dumps(_LAYOUT).encode()).hexdigest()[:16]
+DANZERO_HASH = rows_hash("danzero", 1, [[name, part.start, part.stop] for name, part in SLICES.items()])
 """Names the layout of the inputs; a checkpoint trained on another one is refused."""
-_WITH_PAST = json.dumps([DANZERO_HASH, PAST_WIDTH])
-DANZERO_PAST_HASH = hashlib.sha256(_WITH_PAST.encode()).hexdigest()[:16]
+DANZERO_PAST_HASH = rows_hash(DANZERO_HASH, PAST_WIDTH)
 """The same with what the others did in the round behind it, which the models of the others see."""
 MOST_MOVES = 20
 """Classes of the fewest moves that play out a hand: 0 to 18, and more (as in ODMC's Table 2)."""
