@@ -1,16 +1,27 @@
-"""Games of one kind that go on together, one step each at a time: whoever acts is asked for all at once."""
+"""Games of one kind that go on together, one step each at a time: whoever acts is asked for all at once.
+
+`GameLockstep` serves any game. `play_rounds` plays rounds whose luck ends with the deal, in place, and
+records every decision with a choice; a game adds its `MoveLists`. Python runs a few calls a step; everything
+per round happens in kernels that release the GIL, so that threads with a share of the rounds each keep a core
+busy.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Decisions, Past
+from blueprint.protocol import Agent, Decisions, Past, drawn, follows, shared_out
+from blueprint.structured import join
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged, pick_by
-from games.support.array_types import Array
+from games.support.array_types import Array, Ints
 
-__all__ = ["GameLockstep"]
+__all__ = ["GameLockstep", "MoveLists", "PlayRecord", "RoundsPast", "Seated", "play_rounds"]
 
 
 class GameLockstep:
@@ -70,3 +81,141 @@ class GameLockstep:
         """Take an action in each game. pick: [g], their places among the actions."""
         taken = self.actions.values[self.actions.offsets[:-1] + pick]
         self.states = self.game.step(self.states, np.arange(len(self.states)), taken)
+
+
+@dataclass(frozen=True, eq=False)
+class PlayRecord:
+    """Decisions in the order they were taken, round by round interleaved.
+
+    states: [n] before the decision. actions: [n] of the game, taken. seats, rounds: [n] int64, by whom, in
+    which round. chance: [n] float32, probability with which the action was taken; 0 where its agent does not
+    tell. final: [rounds] states at the end. steps: moves of all rounds, those without a choice included.
+    offered: moves that the decisions had in all.
+    """
+
+    states: Array
+    actions: Array
+    seats: Ints
+    rounds: Ints
+    chance: NDArray[np.float32]
+    final: Array
+    steps: int
+    offered: int = 0
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.seats)
+
+    def where(self, mask: NDArray[np.bool_]) -> Self:
+        """Return the record without the other decisions; all moves stay counted. mask: [n]."""
+        named = ("states", "actions", "seats", "rounds", "chance")
+        return replace(self, **{name: getattr(self, name)[mask] for name in named})
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the decisions of all parts as those of one."""
+        before = np.cumsum([0, *(len(part.final) for part in parts[:-1])])
+        return cls(
+            join([part.states for part in parts]),
+            join([part.actions for part in parts]),
+            np.concatenate([part.seats for part in parts]),
+            np.concatenate([part.rounds + first for part, first in zip(parts, before, strict=True)]),
+            np.concatenate([part.chance for part in parts]),
+            join([part.final for part in parts]),
+            sum(part.steps for part in parts),
+            sum(part.offered for part in parts),
+        )
+
+
+class RoundsPast(Past, Protocol):
+    """The moves of rounds that advance together."""
+
+    def step(self) -> None:
+        """Take note of the move that every running round has made."""
+        ...
+
+
+class MoveLists(Protocol):
+    """The legal moves of rounds of a game that advance together; of one thread. action: dtype of a move."""
+
+    @property
+    def game(self) -> Game:
+        """The game."""
+        ...
+
+    @property
+    def action(self) -> Any:
+        """The dtype of its actions."""
+        ...
+
+    def past(self, states: Array) -> RoundsPast | None:
+        """Return what takes note of the moves of rounds from here on; None where nobody keeps them."""
+        ...
+
+    def open(self, states: Array, past: Past | None) -> tuple[Decisions, int] | None:
+        """Return the decisions with a choice, perhaps none, and how many rounds move; None at their ends.
+
+        states: [n], contiguous. Where there is only one move it is taken here or by `take`.
+        """
+        ...
+
+    def take(self, decisions: Decisions, choice: Ints, *, record: bool) -> tuple[Array, Array]:
+        """Take the chosen action of each decision, in place; return the states before and the actions, [k].
+
+        record: False returns nothing of use.
+        """
+        ...
+
+
+def play_rounds(
+    states: Array, agent: Agent, lists: MoveLists, *, record: bool = True, past: RoundsPast | None = None
+) -> PlayRecord:
+    """Return the record of an agent's playing every round to its end.
+
+    states: [n], played in place. record: False leaves the record of decisions empty. past: takes note of all
+    moves of `states`, forced ones included; an agent sees them only if it follows the rounds.
+    """
+    follow = follows(agent)
+    if follow and past is None:
+        past = lists.past(states)
+    logs: list[tuple[Array, Array, Ints, Ints, Array]] = []
+    steps = offered = 0
+    while (found := lists.open(states, past if follow else None)) is not None:
+        decisions, moved = found
+        steps, offered = steps + moved, offered + len(decisions.actions)
+        choice, chance = drawn(agent, decisions) if len(decisions) else (np.zeros(0, np.int64), _NONE)
+        before, taken = lists.take(decisions, choice, record=record)
+        if past is not None:
+            past.step()
+        if record and len(decisions):
+            logs.append((before, taken, decisions.seats, decisions.rows, chance))
+    if not logs:
+        nobody = np.zeros(0, np.int64)
+        logs.append((states[:0].copy(), np.empty(0, lists.action), nobody, nobody, _NONE))
+    columns = [join(column) for column in zip(*logs, strict=True)]
+    return PlayRecord(columns[0], columns[1], columns[2], columns[3], columns[4], states, steps, offered)
+
+
+_NONE = np.zeros(0, np.float32)
+
+
+class Seated:
+    """Plays each seat of some rounds by one of several agents.
+
+    who: [rounds, seats], its place among them. rng: of agents that answer with probabilities.
+    """
+
+    def __init__(
+        self, agents: Sequence[Agent], who: NDArray[Any], rng: np.random.Generator | None = None
+    ) -> None:
+        self.agents, self.who, self.rng = agents, who, rng
+        self.follows = any(follows(agent) for agent in agents)
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return one action per decision, as an index within its row."""
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return one action per decision, as an index within its row, and its probability (0: not known)."""
+        whose = self.who[decisions.rows, decisions.seats]
+        return shared_out(decisions, whose, self.agents, self.rng)

@@ -166,7 +166,6 @@ class Decisions:
         `actions[offsets[j]:offsets[j + 1]]`.
     past: how every game came to its state, for agents that follow the games; None where nobody keeps it.
     played: the game; None in the batches that a game's own networks are asked about.
-    group: [n] int64, which of the games that go on together each decision is of; None where that is `rows`.
     """
 
     states: Array
@@ -176,7 +175,6 @@ class Decisions:
     actions: Array
     past: Past | None = None
     played: Game | None = None
-    group: NDArray[np.int64] | None = None
 
     @classmethod
     def of(
@@ -210,11 +208,6 @@ class Decisions:
         return self.played
 
     @property
-    def rounds(self) -> NDArray[np.int64]:
-        """[n] int64, which of the games that go on together each decision is of."""
-        return self.rows if self.group is None else self.group
-
-    @property
     def table(self) -> Ragged:
         """The actions of each decision."""
         return Ragged(self.offsets, self.actions)
@@ -232,9 +225,8 @@ class Decisions:
         return self._at(slice(low, high), self.offsets[low : high + 1] - first, self.actions[first:last])
 
     def _at(self, which: Any, offsets: NDArray[np.int64], actions: Array) -> Decisions:
-        group = None if self.group is None else self.group[which]
         rows, seats = self.rows[which], self.seats[which]
-        return Decisions(self.states, rows, seats, offsets, actions, self.past, self.played, group)
+        return Decisions(self.states, rows, seats, offsets, actions, self.past, self.played)
 
     def spans(self, size: int) -> Iterator[Decisions]:
         """Yield the decisions in order, `size` at a time."""

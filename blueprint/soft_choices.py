@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.protocol import Decisions
 from blueprint.structured import Columns
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = ["TopChoices", "draw_soft", "near_best", "soft_shares"]
+__all__ = ["SoftAgent", "TopChoices", "draw_soft", "near_best", "soft_shares"]
 
 
 @kernel(nogil=True)
@@ -101,6 +103,43 @@ def soft_shares(
     shares = np.zeros(len(scores))
     shares[np.minimum.reduceat(np.where(below == 0, np.arange(len(scores)), len(scores)), starts)] = 1.0
     return shares
+
+
+class SoftAgent:
+    """A network that plays its best move, or a soft choice among its moves."""
+
+    def __init__(
+        self,
+        network: Any,
+        *,
+        temperature: float = 0.0,
+        epsilon: float = 0.0,
+        near: float = 0.0,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        """Take a network with `name` and `advantages`; temperature and epsilon as in `draw_soft`, by `rng`.
+
+        near: how far below the best move the soft choice is made; 0 for among all.
+        Raises ValueError if a choice needs `rng` and there is none.
+        """
+        if rng is None and (temperature > 0 or epsilon > 0):
+            raise ValueError(
+                f"SoftAgent: temperature {temperature} and epsilon {epsilon} need an rng; give one"
+            )
+        self.inference, self.name = network, str(network.name)
+        self.temperature, self.epsilon, self.near = temperature, epsilon, near
+        self.rng = np.random.default_rng(0) if rng is None else rng
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return one action per decision, as an index within its row."""
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return one action per decision, as an index within its row, and its probability."""
+        scores: Array = self.inference.advantages(decisions)
+        if self.near > 0:
+            scores = near_best(scores, decisions.offsets, self.near)
+        return draw_soft(scores, decisions.offsets, self.temperature, self.epsilon, self.rng)
 
 
 @dataclass(frozen=True, eq=False)

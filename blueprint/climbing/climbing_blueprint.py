@@ -20,7 +20,7 @@ from blueprint.climbing.move_inputs import move_inputs
 from blueprint.layers.fast_moves import FastMoves, fast_moves
 from blueprint.network_blueprint import NetworkBlueprint
 from blueprint.paper_parts import check_paper_fields, paper_part
-from blueprint.protocol import Agent
+from blueprint.protocol import Agent, Decisions
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -56,9 +56,8 @@ class ClimbingBlueprint(NetworkBlueprint):
         v, a = self.network.answer(states, np.arange(len(states)), seats, actions.offsets, words)
         values, scores = v.astype(np.float64)[actions.rows] + a.astype(np.float64), a.astype(np.float64)
         if self.prune >= 0 and len(a):
-            where = (states, seats, actions.offsets, words)
-            kept = paper_part("climbing pruning")(self.network.inputs, *where, self.prune)
-            scores = np.where(kept, scores, -np.inf)
+            asked = Decisions.of(states, actions, seats, game=self.game)
+            scores = np.where(paper_part("pruner")(self.game, self.prune)(asked), scores, -np.inf)
         return values, scores
 
     def views(self, states: Array, player: int) -> NDArray[np.float64]:

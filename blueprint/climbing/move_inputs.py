@@ -15,16 +15,16 @@ from typing import Protocol
 
 import numpy as np
 
-from blueprint.climbing.row_layout import rows_hash
 from blueprint.game_lockstep import GameLockstep
 from blueprint.networks import OF_GAMES
-from blueprint.protocol import MoveRows
+from blueprint.protocol import Decisions, MoveRows, Past
+from blueprint.row_layout import rows_hash
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Bytes, Ints
 from games.support.own import registered
 
-__all__ = ["ActionType", "MoveInputs", "RowGame", "RowInputs", "move_inputs"]
+__all__ = ["ActionType", "InputLists", "MoveInputs", "RowGame", "RowInputs", "move_inputs"]
 
 ActionType = type[np.int64] | type[np.uint64]
 
@@ -58,6 +58,45 @@ class MoveInputs(MoveRows, Protocol):
     def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
         """Return the ends of rounds after uniformly random play."""
         ...
+
+
+class InputLists:
+    """The `MoveLists` of a game whose moves are inputs (`blueprint.game_lockstep`)."""
+
+    def __init__(self, inputs: MoveInputs) -> None:
+        """Take how the game is played."""
+        self.inputs, self.game, self.action = inputs, inputs.game, np.dtype(inputs.action_type)
+
+    def past(self, states: Array) -> None:
+        """Return nothing: no agent that follows rounds is met in lockstep."""
+
+    def open(self, states: Array, past: Past | None) -> tuple[Decisions, int] | None:
+        """Return the decisions with a choice and how many rounds move; None at their ends."""
+        players = self.game.player(states)
+        running = np.flatnonzero(players != TERMINAL)
+        if len(running) == 0:
+            return None
+        some = states if len(running) == len(states) else states[running]
+        legal = self.inputs.legal(some)
+        many = legal.counts > 1
+        rows, counts = running[many], legal.counts[many]
+        words = legal.values if len(rows) == len(some) else legal.values[np.repeat(many, legal.counts)]
+        self._moving = running, some, legal.values[legal.offsets[:-1]], many
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        actions = words.view(self.inputs.action_type)
+        seats = players[rows].astype(np.int64)
+        return Decisions(states, rows, seats, offsets, actions, past, self.game), len(running)
+
+    def take(self, decisions: Decisions, choice: Ints, *, record: bool) -> tuple[Array, Array]:
+        """Take the chosen actions and those without a choice; return the states before, and the former."""
+        running, some, taken, many = self._moving
+        before = some[many]
+        chosen = decisions.actions[decisions.offsets[:-1] + choice]
+        taken[many] = self.inputs.words(chosen)
+        self.inputs.act(some, taken)
+        if some is not decisions.states:
+            decisions.states[running] = some
+        return before, chosen
 
 
 class RowGame(Game, Protocol):

@@ -14,14 +14,14 @@ PARTS = {
     "GuanDan network": "danzero:DanZeroNetwork",
     "GuanDan network in play": "danzero:DanZeroPlay",
     "GuanDan player": "players:guandan_player",
-    "GuanDan style": "styles:StyledAgent",
-    "GuanDan pruning": "pruning:pruned_agent",
+    "style": "styles:StyledAgent",
+    "pruned": "pruning:Pruned",
+    "pruner": "pruning:pruner",
     "climbing network": "listening:ListeningNetwork",
     "climbing network in play": "listening:ListeningMoves",
     "climbing network unheard": "listening:unheard",
     "climbing player": "players:climbing_player",
-    "climbing style": "styles:load_persona_agent",
-    "climbing pruning": "pruning:kept_words",
+    "climbing style": "listening:load_persona_agent",
     "labels": "players:labels",
 }
 """Where each part is: module of the wing and name."""

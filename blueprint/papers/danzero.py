@@ -19,8 +19,6 @@ of the other seats' types is ours: that paper leaves it to future work.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 import numpy as np
@@ -38,6 +36,7 @@ from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.samples import Samples
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.protocol import Decisions
+from blueprint.row_layout import rows_hash
 from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import ACTS_SEEN
 from games.guandan.views.features import (
@@ -51,11 +50,9 @@ from games.support.array_types import Array
 
 __all__ = ["DANZERO_HASH", "DanZeroNetwork", "DanZeroPlay", "PersonalityHead", "hidden_moves"]
 
-_LAYOUT = ["danzero", 1, [[name, part.start, part.stop] for name, part in SLICES.items()]]
-DANZERO_HASH = hashlib.sha256(json.dumps(_LAYOUT).encode()).hexdigest()[:16]
+DANZERO_HASH = rows_hash("danzero", 1, [[name, part.start, part.stop] for name, part in SLICES.items()])
 """Names the layout of the inputs; a checkpoint trained on another one is refused."""
-_WITH_PAST = json.dumps([DANZERO_HASH, PAST_WIDTH])
-DANZERO_PAST_HASH = hashlib.sha256(_WITH_PAST.encode()).hexdigest()[:16]
+DANZERO_PAST_HASH = rows_hash(DANZERO_HASH, PAST_WIDTH)
 """The same with what the others did in the round behind it, which the models of the others see."""
 MOST_MOVES = 20
 """Classes of the fewest moves that play out a hand: 0 to 18, and more (as in ODMC's Table 2)."""
@@ -295,8 +292,8 @@ class DanZeroPlay(TorchNetwork):
         self.knows_hands = self.network.opponent is not None
         self.has_models = bool(self.network.models)
 
-    def personalities(self, decisions: Decisions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the score of each action, [m], and logits, [m, 4], of whose move it would be.
+    def personalities(self, decisions: Decisions) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return the score of each action, [m], and the probability that each personality takes it, [m, 4].
 
         Raises ValueError without a personality head (`has_personalities` says so).
         """
@@ -308,7 +305,7 @@ class DanZeroPlay(TorchNetwork):
             return torch.cat([scores[:, None], logits], 1)
 
         found = self.each(decisions, both)
-        return found[:, 0], found[:, 1:]
+        return found[:, 0], 1 / (1 + np.exp(-found[:, 1:].astype(np.float64)))
 
     def types(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the shares, [k, 3, 4], of the types that the three others play like (PERSONALITIES).

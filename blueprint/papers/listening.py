@@ -9,6 +9,7 @@ moves' head sees that too. What is said of the others is learned from what they 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,23 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.checkpoint import CheckpointError
-from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.move_inputs import MoveInputs
+from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint
+from blueprint.climbing.move_config import ClimbingConfig, described_config
+from blueprint.climbing.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_network import MoveNetwork
 from blueprint.layers.fast_moves import FastMoves
 from blueprint.layers.fused import joined
 from blueprint.layers.half_rows import Layers
+from blueprint.learning.learner import load_module
 from blueprint.papers.danzero import PersonalityHead
 from blueprint.papers.fields import PERSONALITIES
+from blueprint.papers.styles import StyledAgent
+from blueprint.protocol import Decisions
+from games.game import Game
 from games.support.array_types import Array, Ints
 from games.support.configuration import ConfigError
 
-__all__ = ["ListeningMoves", "ListeningNetwork", "unheard"]
+__all__ = ["ListeningMoves", "ListeningNetwork", "load_persona_agent", "unheard"]
 
 HEARD = ("network.foreseen.", "network.heard.")
 """Layers by which what is said of the others is heard."""
@@ -184,3 +189,57 @@ def unheard(tensors: dict[str, Any], name: str) -> dict[str, Any]:
             "the recipe odmc or pdhqn"
         )
     return {key: value for key, value in tensors.items() if not key.startswith(HEARD)}
+
+
+class StyledNetwork:
+    """A network with a personality head as torch runs it, for those who play in a personality's manner."""
+
+    has_personalities = True
+
+    def __init__(self, network: ListeningNetwork, inputs: MoveInputs, name: str) -> None:
+        """Take the network of a game."""
+        self.network, self.inputs, self.name = network.eval(), inputs, name
+
+    def personalities(self, decisions: Decisions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return A of each action, [m], and the probability that each personality takes it, [m, 4].
+
+        Raises ConfigError for another game.
+        """
+        d, inputs = decisions, self.inputs
+        if d.game.name != inputs.game.name:
+            raise ConfigError(f"{self.name}: it plays {inputs.game.name}; got a state of {d.game.name}")
+        states, rows = np.ascontiguousarray(d.states[d.rows]), np.arange(len(d))
+        x = np.empty((len(d), inputs.seat_bits), np.uint8)
+        moves = np.empty((len(d.actions), inputs.move_bits), np.uint8)
+        inputs.write_seats(states, rows, d.seats, x)
+        inputs.write_moves(states, rows, d.seats, d.offsets, inputs.words(d.actions), moves)
+        of = torch.from_numpy(np.repeat(rows, np.diff(d.offsets)))
+        with torch.inference_mode():
+            h = self.network.tower(torch.from_numpy(x).float())
+            given = torch.from_numpy(moves).float()
+            a = self.network.advantages(h, given, of)
+            labels = torch.sigmoid(self.network.styles(h, given, of))
+        return a.double().numpy(), labels.double().numpy()
+
+
+def load_persona_agent(
+    path: str | Path, game: Game, persona: str, *, alpha: float | None = None
+) -> StyledAgent:
+    """Return the agent of a checkpoint that plays in a personality's manner.
+
+    persona: of PERSONALITIES. alpha: weight of the values, in [0, 1]; None for ALPHA.
+    Raises CheckpointError for a file that is damaged, of another game or without a personality head,
+    ConfigError for another personality or weight.
+    """
+    path = Path(path)
+    tensors, description = read_checkpoint(path, prefix="network.")
+    config = described_config(path, description, game)
+    if not config.personality:
+        raise CheckpointError(
+            f"checkpoint: {path} must have a personality head; it has none; train one with --recipe pdhqn"
+        )
+    inputs = move_inputs(game)
+    check_features(path, description, inputs.layout)
+    network = ListeningNetwork(inputs, config)
+    load_module(network, tensors, "network.", path)
+    return StyledAgent(StyledNetwork(network, inputs, path.stem), persona, alpha)

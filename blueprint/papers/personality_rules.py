@@ -135,7 +135,7 @@ def _table(inputs: MoveInputs, states: Array, seats: Ints) -> tuple[NDArray[np.b
 def personality_choice(inputs: MoveInputs, personality: str) -> Agent:
     """Return who chooses by a personality's rule, of RULED. Raises GameError for a game without any."""
     leads, follows = np.array(ADJUSTED[personality], np.float64)
-    rests = hand_rests(inputs, "personas must be 0", "have personalities")
+    rests = hand_rests(inputs.game, "personas must be 0", "have personalities", climbing=True)
 
     def choose(d: Decisions) -> Ints:
         seats, starts, counts = d.seats, d.offsets[:-1], np.diff(d.offsets)

@@ -23,17 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.climbing.move_inputs import MoveInputs
+from blueprint.game_lockstep import Seated
 from blueprint.guandan.rules.split_agents import PersonalityAgent, StrongAgent
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.personality_rules import personality_choice
-from blueprint.papers.pruning import Pruned, pruned_agent, pruner
+from blueprint.papers.pruning import Pruned
 from blueprint.protocol import Agent, Decisions, shared_out
+from games.game import Game
+from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Ints
 
 if TYPE_CHECKING:
     from blueprint.climbing.training.move_trainer import MoveTrainer
     from blueprint.guandan.train_config import TrainConfig
     from blueprint.guandan.training.actors.pieces import Piece
+    from blueprint.learning.move_training import MoveTraining
 
 __all__ = [
     "OWN",
@@ -42,7 +46,6 @@ __all__ = [
     "climbing_personas",
     "climbing_player",
     "drawn_types",
-    "guandan_personas",
     "guandan_player",
     "guidance_share",
     "labels",
@@ -93,35 +96,36 @@ def labels(types: NDArray[Any], rounds: Ints, seats: Ints) -> NDArray[Any]:
     return found
 
 
-class Personas:
+class Personas(Seated):
     """Plays each seat by its type: as an agent does, or by a rule-based personality.
 
     rules: of the personalities. types: of each seat, [rounds, seats].
     """
 
     def __init__(self, agent: Agent, rules: Sequence[Agent], types: NDArray[Any]) -> None:
-        self.agents, self.types = (*rules, agent), types
-
-    def __call__(self, decisions: Decisions) -> Ints:
-        """Return one action per decision, as an index within its row."""
-        return self.draw(decisions)[0]
+        super().__init__((*rules, agent), types)
+        self.types = types
 
     def draw(self, decisions: Decisions) -> tuple[Ints, NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability (1 of a rule)."""
-        kinds = self.types[decisions.rounds, decisions.seats]
-        choice, chance = shared_out(decisions, kinds, self.agents)
-        chance[kinds != OWN] = 1.0
+        choice, chance = super().draw(decisions)
+        chance[self.who[decisions.rows, decisions.seats] != OWN] = 1.0
         return choice, chance
-
-
-def guandan_personas(agent: Agent, types: NDArray[np.uint8]) -> Personas:
-    """Return who plays each seat of GuanDan by its type, [rounds, 4]."""
-    return Personas(agent, [PersonalityAgent(name) for name in PERSONALITIES[:OWN]], types)
 
 
 def climbing_personas(agent: Agent, inputs: MoveInputs, types: Ints) -> Personas:
     """Return who plays each seat of a climbing game by its type, [rounds, seats]."""
     return Personas(agent, [personality_choice(inputs, name) for name in PERSONALITIES[:OWN]], types)
+
+
+def _taught(
+    agent: Agent, config: MoveTraining, game: Game, teacher: Agent | None, decisions: int, rng: Any
+) -> Agent:
+    """Return who plays after so many decisions trained, as the configuration prunes and guides."""
+    if config.prune >= 0:
+        agent = Pruned(agent, game, config.prune)
+    share = guidance_share(decisions, config.guide, config.guide_share)
+    return agent if share == 0 or teacher is None else Guided(agent, teacher, share, rng)
 
 
 def guandan_player(
@@ -131,27 +135,19 @@ def guandan_player(
 
     The types of the seats follow from the piece's seed alone, whoever plays it.
     """
-    if config.prune >= 0:
-        agent = pruned_agent(agent, config.prune)
-    share = guidance_share(piece.decisions, config.guide, config.guide_share)
-    if share > 0:
-        agent = Guided(agent, StrongAgent(), share, rng)
-    if config.personas:
-        own = np.random.SeedSequence(piece.seed.entropy, spawn_key=(*piece.seed.spawn_key, PARTS))
-        types = drawn_types(config.personas, (rounds, 4), np.random.default_rng(own), np.uint8)
-        agent = guandan_personas(agent, types)
-    return agent
+    agent = _taught(agent, config, GuanDan(), StrongAgent(), piece.decisions, rng)
+    if not config.personas:
+        return agent
+    own = np.random.SeedSequence(piece.seed.entropy, spawn_key=(*piece.seed.spawn_key, PARTS))
+    types = drawn_types(config.personas, (rounds, 4), np.random.default_rng(own), np.uint8)
+    return Personas(agent, [PersonalityAgent(name) for name in PERSONALITIES[:OWN]], types)
 
 
 def climbing_player(agent: Agent, trainer: MoveTrainer, rng: np.random.Generator, rounds: int) -> Agent:
     """Return who plays so many rounds of a climbing game, as the trainer's configuration wants it."""
     config, inputs = trainer.config, trainer.inputs
-    if config.prune >= 0:
-        agent = Pruned(agent, pruner(inputs, config.prune))
-    share = guidance_share(trainer.decisions, config.guide, config.guide_share)
-    if share > 0 and trainer.teacher is not None:
-        agent = Guided(agent, trainer.teacher, share, rng)
-    if config.personas:
-        types = drawn_types(config.personas, (rounds, inputs.game.num_players), rng)
-        agent = climbing_personas(agent, inputs, types)
-    return agent
+    agent = _taught(agent, config, trainer.game, trainer.teacher, trainer.decisions, rng)
+    if not config.personas:
+        return agent
+    types = drawn_types(config.personas, (rounds, inputs.game.num_players), rng)
+    return climbing_personas(agent, inputs, types)

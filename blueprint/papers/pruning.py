@@ -18,14 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.climbing.big2.big2_turns import big2_turns
 from blueprint.climbing.doudizhu.doudizhu_turns import TURN_ROOM, doudizhu_turns
-from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.guandan.rules.min_combination import UNIT, UNIT_COSTS, SplitRoom, split_hand, split_room
 from blueprint.protocol import Agent, Decisions, drawn
 from games.climbing.big2.big2 import Big2
@@ -35,22 +34,14 @@ from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import BOMB, Tables, move_table
 from games.climbing.doudizhu.round_state import CALLS, round_views
 from games.climbing.doudizhu.round_state import HAND as HAND_WORD
-from games.game import GameError
+from games.game import Game, GameError
 from games.guandan.cards import HAND_SIZE, PASS, STRAIGHT_FLUSH
+from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import HAND, LEVEL, action_words, views
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = [
-    "ClimbingRests",
-    "HandRests",
-    "Pruned",
-    "hand_rests",
-    "kept_moves",
-    "kept_words",
-    "pruned_agent",
-    "pruner",
-]
+__all__ = ["ClimbingRests", "HandRests", "Pruned", "hand_rests", "kept_moves", "pruner"]
 
 KNOWN = 1 << 12
 """Rests whose split is remembered while a batch of decisions is pruned."""
@@ -195,19 +186,20 @@ class _Big2:
         return found
 
 
-GUANDAN: HandRests = _GuanDan()
+def hand_rests(
+    game: Game, rule: str = "prune must be -1", what: str = "can prune moves", *, climbing: bool = False
+) -> Any:
+    """Return what moves of a game leave in hand: `HandRests`, or `ClimbingRests` of a climbing game.
 
-
-def hand_rests(inputs: MoveInputs, rule: str, what: str) -> ClimbingRests:
-    """Return what moves of a climbing game leave in hand.
-
-    Raises GameError for another game: what must hold without (`rule`), and what needs it.
+    Raises GameError for a game without: what must hold then (`rule`), and what needs it. climbing: GuanDan
+    is one of these.
     """
-    game = inputs.game
     if isinstance(game, DouDizhu):
         return _DouDizhu(game)
     if isinstance(game, Big2):
         return _Big2(game)
+    if isinstance(game, GuanDan) and not climbing:
+        return _GuanDan()
     raise GameError(f"{game.name}: {rule}; only doudizhu and big2 {what}")
 
 
@@ -226,11 +218,17 @@ def kept_moves(rests: HandRests, d: Decisions, margin: int) -> NDArray[np.bool_]
     return rests.kept(d, turns) | (turns <= np.repeat(limit, np.diff(d.offsets)))
 
 
-class Pruned:
-    """An agent that is offered only the moves that stay. kept: which they are, [m] bool."""
+def pruner(game: Game, margin: int) -> Callable[[Decisions], NDArray[np.bool_]]:
+    """Return what says which moves of a game's decisions stay; raise GameError if none can be pruned."""
+    return partial(kept_moves, hand_rests(game), margin=margin)
 
-    def __init__(self, agent: Agent, kept: Callable[[Decisions], NDArray[np.bool_]]) -> None:
-        self.agent, self.kept = agent, kept
+
+class Pruned:
+    """An agent that is offered only the moves that stay, [m] bool of `kept`."""
+
+    def __init__(self, agent: Agent, game: Game, margin: int) -> None:
+        """Take an agent of a game; raise GameError if no move of it can be pruned."""
+        self.agent, self.kept = agent, pruner(game, margin)
 
     def __call__(self, decisions: Decisions) -> Ints:
         """Return one action per decision, as an index within its row."""
@@ -240,21 +238,3 @@ class Pruned:
         asked = replace(decisions, offsets=offsets, actions=decisions.actions[kept])
         found: Ints = within[kept][offsets[:-1] + drawn(self.agent, asked)[0]]
         return found
-
-
-def pruned_agent(agent: Agent, margin: int) -> Pruned:
-    """Return a player of GuanDan that is offered only the moves that stay."""
-    return Pruned(agent, partial(kept_moves, GUANDAN, margin=margin))
-
-
-def pruner(inputs: MoveInputs, margin: int) -> Callable[[Decisions], NDArray[np.bool_]]:
-    """Return what says which moves of a climbing game stay; raise GameError if none can be pruned."""
-    return partial(kept_moves, hand_rests(inputs, "prune must be -1", "can prune moves"), margin=margin)
-
-
-def kept_words(
-    inputs: MoveInputs, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int
-) -> NDArray[np.bool_]:
-    """Return which of words[offsets[j]:offsets[j + 1]] at states[j] stay, [m] bool."""
-    actions = words.view(inputs.action_type)
-    return pruner(inputs, margin)(Decisions(states, np.arange(len(seats)), seats, offsets, actions))

@@ -182,22 +182,23 @@ class GameTrainer(BaseTrainer):
 
     def _learn(self, fresh: int, rng: np.random.Generator) -> None:
         """Take the gradient steps of a generation. Each sees decisions, and half as many views of others'."""
-        config = self.config
-        sizes = np.array([len(part.own) for part in self.replay])
-        views = np.array([len(part.seen) for part in self.replay])
+        config, parts = self.config, self.replay
+        own, column, gain, seen, worth = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("own", "column", "gain", "seen", "worth")
+        )
         steps = max(1, round(config.passes * fresh / config.batch))
         sums = torch.zeros(2, dtype=torch.float64, device=self.device)
         for _ in range(steps):
-            own = _rows(sizes, config.batch, rng)
-            seen = _rows(views, config.batch // 2, rng) if views.sum() else []
-            x = [self.replay[k].own[at] for k, at in own] + [self.replay[k].seen[at] for k, at in seen]
-            v, a, _ = self.learner.network.answers(self._tensor(x).float())
-            gain = self._tensor([self.replay[k].gain[at] for k, at in own])
-            column = self._tensor([self.replay[k].column[at] for k, at in own])
-            worth = [self._tensor([self.replay[k].worth[at]]) for k, at in seen]
-            n = len(gain)
-            q_loss = F.mse_loss(v[:n] + a[:n].gather(1, column[:, None]).squeeze(1), gain)
-            v_loss = F.mse_loss(v, torch.cat([gain, *worth]))
+            at = np.sort(rng.integers(0, len(own), config.batch))
+            look = np.sort(rng.integers(0, len(seen), config.batch // 2)) if len(seen) else at[:0]
+            v, a, _ = self.learner.network.answers(
+                self._tensor(np.concatenate([own[at], seen[look]])).float()
+            )
+            gains, taken, views = self._tensor(gain[at]), self._tensor(column[at]), self._tensor(worth[look])
+            n = len(gains)
+            q_loss = F.mse_loss(v[:n] + a[:n].gather(1, taken[:, None]).squeeze(1), gains)
+            v_loss = F.mse_loss(v, torch.cat([gains, views]))
             self.learner.optimiser.zero_grad(set_to_none=True)
             (q_loss + v_loss).backward()  # type: ignore[no-untyped-call]  # of torch
             self.learner.optimiser.step()
@@ -206,8 +207,8 @@ class GameTrainer(BaseTrainer):
             sums += torch.stack([q_loss.detach(), v_loss.detach()])
         self.losses = dict(zip(("q_loss", "v_loss"), (sums / steps).tolist(), strict=True))
 
-    def _tensor(self, parts: list[Array]) -> Tensor:
-        return torch.from_numpy(np.concatenate(parts)).to(self.device)
+    def _tensor(self, array: Array) -> Tensor:
+        return torch.from_numpy(array).to(self.device)
 
     def _smooth(self, steps: int = 1) -> None:
         if not self.config.smoothing:
@@ -252,17 +253,6 @@ def _todays(arrays: dict[str, Array], steps: int) -> dict[str, Array]:
     found = {f"{named.get(name[:5], name[:5])}{name[5:]}": value for name, value in arrays.items()}
     moments = {name.rpartition(".")[0] for name in found if name.startswith("optimiser.")}
     return {f"{name}.step": np.array(steps, np.float32) for name in moments} | found
-
-
-def _rows(
-    sizes: np.ndarray[Any, Any], count: int, rng: np.random.Generator
-) -> list[tuple[int, np.ndarray[Any, Any]]]:
-    """Return `count` random rows of parts of these sizes, as (part, rows) pairs."""
-    ends = np.cumsum(sizes)
-    at = np.sort(rng.integers(0, ends[-1], count))
-    part = np.searchsorted(ends, at, side="right")
-    starts = ends - sizes
-    return [(int(k), at[part == k] - starts[k]) for k in np.unique(part)]
 
 
 def train_game_network(

@@ -15,8 +15,9 @@ import numpy as np
 import torch
 
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.training.climbing_play import play_in_lockstep
+from blueprint.climbing.move_inputs import InputLists
 from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.game_lockstep import play_rounds
 from blueprint.networks import OF_GAMES
 from blueprint.protocol import Decisions
 from experiments.bench.works import Speed, Work, in_turns
@@ -93,11 +94,12 @@ def network(*, game: str, half: bool, seed: int) -> Do:
     asked: list[tuple[Any, ...]] = []
 
     def watch(d: Decisions) -> Ints:
-        asked.append((d.states, d.rows, d.seats, d.offsets, inputs.words(d.actions)))
+        words = inputs.words(d.actions)
+        asked.append((d.states[d.rows], np.arange(len(d)), d.seats, d.offsets, words))
         drawn: Ints = (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
         return drawn
 
-    play_in_lockstep(inputs, inputs.deal(1024, rng), watch)
+    play_rounds(inputs.deal(1024, rng), watch, InputLists(inputs), record=False)
 
     def ask() -> int:
         for words in asked:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from blueprint.climbing.move_inputs import ActionType
-from blueprint.climbing.row_layout import Blocks, at_least, block_starts, rows_hash, rows_width
+from blueprint.row_layout import Blocks, at_least, block_starts, rows_hash, rows_width
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.big2_rules import PLAYERS, STAYS_OUT, Book
 from games.climbing.big2.card_masks import count_cards, lowest_place

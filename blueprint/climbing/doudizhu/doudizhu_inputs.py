@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from blueprint.climbing.move_inputs import ActionType
-from blueprint.climbing.row_layout import Blocks, at_least, block_starts, rows_hash, rows_width
+from blueprint.row_layout import Blocks, at_least, block_starts, rows_hash, rows_width
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import (
     PAIR,

@@ -22,7 +22,7 @@ from torch.nn import functional as F
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.climbing.move_network import HandCritic, move_network
-from blueprint.climbing.training.climbing_play import MoveRecord
+from blueprint.game_lockstep import PlayRecord
 from blueprint.layers.fast_moves import FastCritic, FastMoves, fast_moves
 from blueprint.learning.learner import BaseLearner, arrays_of, drawn_rows, looking_back
 from blueprint.paper_parts import paper_part
@@ -37,14 +37,14 @@ __all__ = ["MoveLearner", "MoveSamples"]
 class MoveSamples(Columns):
     """Decisions with what they led to.
 
-    states, words, seats: of `MoveRecord`. worth: [n, seats] float32, what the round came to for each seat,
+    states, actions, seats: of `PlayRecord`. worth: [n, seats] float32, what the round came to for each seat,
     in the target's unit. baseline: [n] float32, what the critic expected for who decided; 0 without one.
     choices: what was chosen among, where a policy learns. types: [n, seats] whose rule each seat played by,
     where they played by personalities, from the seat that decides on.
     """
 
     states: Array
-    words: Ints
+    actions: Array
     seats: Ints
     worth: NDArray[np.float32]
     baseline: NDArray[np.float32]
@@ -72,21 +72,24 @@ class MoveLearner(BaseLearner):
         return fast_moves(self.inputs, arrays_of(playing, "network."), half=self.half)
 
     def samples(
-        self, played: MoveRecord, worth: NDArray[np.float64], choices: TopChoices | None = None
+        self,
+        played: PlayRecord,
+        worth: NDArray[np.float64],
+        choices: TopChoices | None = None,
+        types: Ints | None = None,
     ) -> MoveSamples:
         """Return what is learned of some rounds. worth: [rounds, seats], in the target's unit.
 
-        choices: what was chosen among at each of the decisions, where a policy learns.
+        choices: what was chosen among at each of the decisions, where a policy learns. types: [rounds, seats]
+        whose rule each seat played by, of PERSONALITIES, where there were any.
         """
         baseline = np.zeros(len(played), np.float32)
         if self.mean_critic is not None and len(played):
             critic = FastCritic(self.inputs, arrays_of(self.mean_critic, "critic."), half=self.half)
             baseline = critic.values(played.states, played.seats)
         each = worth[played.rounds].astype(np.float32)
-        types = None
-        if played.types is not None:
-            types = paper_part("labels")(played.types, played.rounds, played.seats)
-        return MoveSamples(played.states, played.words, played.seats, each, baseline, choices, types)
+        own = None if types is None else paper_part("labels")(types, played.rounds, played.seats)
+        return MoveSamples(played.states, played.actions, played.seats, each, baseline, choices, own)
 
     def learn(
         self, samples: MoveSamples, rng: np.random.Generator, decisions: int, steps: int
@@ -123,10 +126,9 @@ class MoveLearner(BaseLearner):
         target = worth[:n] - baseline
         found = dict.fromkeys(("critic", "hands", "policy"), torch.zeros(()))
         if choices is None:
-            a = self.network.advantages(h[:n], self._moves(samples, samples.words, 1)).float()
+            a = self.network.advantages(h[:n], self._moves(samples, samples.actions, 1)).float()
         else:
-            words = np.ascontiguousarray(choices.actions.reshape(-1))
-            moves = self._moves(samples, words, choices.actions.shape[1])
+            moves = self._moves(samples, choices.actions.reshape(-1), choices.actions.shape[1])
             a, found["policy"] = self.played(h[:n], moves, choices, target, torch.ones(n))
         found |= {"advantage": F.mse_loss(a, target), "value": F.mse_loss(v, worth)}
         hidden = np.empty((n, inputs.hidden_bits), np.uint8)
@@ -136,7 +138,7 @@ class MoveLearner(BaseLearner):
             seen = self.critic(self.tensor(np.concatenate([x[:n], hidden], 1))).float()
             found["critic"] = F.mse_loss(seen, worth[:n])
         if config.hands or samples.types is not None:
-            moves_again = partial(self._moves, samples, samples.words, 1)
+            moves_again = partial(self._moves, samples, samples.actions, 1)
             found |= self.network.missed(h[:n], hidden, samples.types, moves_again)
         total = found["advantage"] + 0.5 * found["value"] + found["critic"]
         weights = {"hands": config.hands, "personality": config.labels, "types": config.recognise}
@@ -145,10 +147,10 @@ class MoveLearner(BaseLearner):
                 total = total + weight * found[name]
         return total, found
 
-    def _moves(self, samples: MoveSamples, words: Ints, k: int) -> Tensor:
+    def _moves(self, samples: MoveSamples, actions: Array, k: int) -> Tensor:
         """Return the inputs of moves, [k n, move_bits], k of them a decision."""
         n = len(samples)
         moves = np.empty((n * k, self.inputs.move_bits), np.uint8)
-        offsets = k * np.arange(n + 1)
+        offsets, words = k * np.arange(n + 1), self.inputs.words(actions)
         self.inputs.write_moves(samples.states, np.arange(n), samples.seats, offsets, words, moves)
         return self.tensor(moves)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,21 +22,16 @@ from blueprint.checkpoint import (
 )
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
-from blueprint.climbing.move_inputs import MoveInputs, move_inputs
-from blueprint.climbing.training.climbing_play import (
-    MoveRecord,
-    against,
-    decided_by,
-    play_in_lockstep,
-    soft_player,
-)
+from blueprint.climbing.move_inputs import InputLists, MoveInputs, move_inputs
 from blueprint.climbing.training.move_learner import MoveLearner
+from blueprint.game_lockstep import PlayRecord, Seated, play_rounds
 from blueprint.layers.fast_moves import FastMoves
 from blueprint.learning.base_trainer import BaseTrainer
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent
-from blueprint.soft_choices import TopChoices
+from blueprint.soft_choices import SoftAgent, TopChoices
 from games.game import Game
+from games.support.array_types import Ints
 from games.support.configuration import ConfigError
 
 __all__ = ["MoveTrainer", "random_stake", "trained_climbing_network"]
@@ -116,12 +110,11 @@ class MoveTrainer(BaseTrainer):
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # each player has its own thread
         try:
-            played, choices = self.play()
+            whole, choices, types = self.play()
             middle = time.perf_counter()
             torch.set_num_threads(self.threads)
-            worth = self.worth(np.concatenate([part.payoffs for part in played]))
-            whole = _joined(played)
-            samples = self.learner.samples(whole, worth, choices)
+            worth = self.worth(self.game.returns(whole.final))
+            samples = self.learner.samples(whole, worth, choices, types)
             losses = (
                 self.learner.learn(samples, self.rng, self.decisions + whole.steps, whole.steps)
                 if len(whole)
@@ -150,10 +143,11 @@ class MoveTrainer(BaseTrainer):
         """Return no losses: every generation is learned from as soon as it is played."""
         return {}
 
-    def play(self) -> tuple[list[MoveRecord], TopChoices | None]:
-        """Return what was decided in the rounds of a generation, in parts with a random stream each.
+    def play(self) -> tuple[PlayRecord, TopChoices | None, Ints | None]:
+        """Return what was decided in the rounds of a generation; they are played in parts.
 
-        Where a policy learns, also what was chosen among.
+        Each part has a random stream. Where a policy learns, also what was chosen among; where seats played
+        by personalities, by whose rule each did, [rounds, seats].
         """
         network = self.learner.snapshot()
         config, inputs = self.config, self.inputs
@@ -161,36 +155,42 @@ class MoveTrainer(BaseTrainer):
         streams = self.rng.spawn(len(sizes))
         temperature = config.temperature_at(self.decisions)
         self.learner.temperature = temperature
-        tops: list[Any] = []
-        if config.policy:
-            top = paper_part("policy player")
-            tops = [top(network.advantages, config.policy_top, temperature, rng) for rng in streams]
+        agents: list[Any] = []
+        for rng, size in zip(streams, sizes, strict=True):
+            agent: Agent
+            if config.policy:
+                agent = paper_part("policy player")(network.advantages, config.policy_top, temperature, rng)
+            else:
+                agent = SoftAgent(network, temperature=temperature, epsilon=config.epsilon, rng=rng)
+                if config.prune >= 0 or config.guide or config.personas:
+                    agent = paper_part("climbing player")(agent, self, rng, size)
+                if self.rival is not None:  # each of its seats draws by itself
+                    seats = np.arange(len(self.teams))
+                    own = self.teams == np.arange(size)[:, None] % len(set(self.teams.tolist()))
+                    seated = (agent, *[self.rival] * len(seats))
+                    agent = Seated(seated, np.where(own, 0, 1 + seats), rng)
+            agents.append(agent)
 
-        def play(k: int) -> MoveRecord:
-            rng = streams[k]
-            if tops:
-                return play_in_lockstep(inputs, inputs.deal(sizes[k], rng), tops[k])
-            agent: Agent = soft_player(network, temperature, config.epsilon, rng)
-            if config.prune >= 0 or config.guide or config.personas:
-                agent = paper_part("climbing player")(agent, self, rng, sizes[k])
-            if self.rival is not None:
-                own = self.teams == np.arange(sizes[k])[:, None] % len(set(self.teams.tolist()))
-                agent = against(agent, self.rival, own, rng)
-                return decided_by(play_in_lockstep(inputs, inputs.deal(sizes[k], rng), agent), own)
-            played = play_in_lockstep(inputs, inputs.deal(sizes[k], rng), agent)
-            return replace(played, types=getattr(agent, "types", None))
+        def play(k: int) -> PlayRecord:
+            agent = agents[k]
+            played = play_rounds(inputs.deal(sizes[k], streams[k]), agent, InputLists(inputs))
+            if self.rival is None or config.policy:
+                return played
+            return played.where(agent.who[played.rounds, played.seats] == 0)
 
         if self.threads == 1:
             played = [play(k) for k in range(len(sizes))]
         else:
             with ThreadPoolExecutor(self.threads) as pool:
                 played = list(pool.map(play, range(len(sizes))))
-        chosen = [
-            replace(part, actions=inputs.words(part.actions))
-            for part in (top.choices() for top in tops)
-            if part is not None
-        ]
-        return played, TopChoices.joined(chosen) if chosen else None
+        whole = played[0] if len(played) == 1 else PlayRecord.joined(played)
+        chosen = [part for part in (agent.choices() for agent in agents) if part] if config.policy else []
+        types = [agent.types for agent in agents] if config.personas else []
+        return (
+            whole,
+            TopChoices.joined(chosen) if chosen else None,
+            np.concatenate(types) if types else None,
+        )
 
     def worth(self, payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return payoffs [rounds, seats] in the target's unit."""
@@ -266,22 +266,4 @@ def trained_climbing_network(game: Game, decisions: int, rng: np.random.Generato
     name = f"network:{decisions}"
     return ClimbingBlueprint(
         FastMoves(trainer.inputs, tensors, half=False, name=name), trainer.stake, name=name
-    )
-
-
-def _joined(parts: list[MoveRecord]) -> MoveRecord:
-    """Return the decisions of all parts as those of one."""
-    if len(parts) == 1:
-        return parts[0]
-    types = [part.types for part in parts if part.types is not None]
-    before = np.cumsum([0, *(len(part.payoffs) for part in parts[:-1])])
-    return MoveRecord(
-        np.concatenate([part.states for part in parts]),
-        np.concatenate([part.words for part in parts]),
-        np.concatenate([part.seats for part in parts]),
-        np.concatenate([part.rounds + first for part, first in zip(parts, before, strict=True)]),
-        np.concatenate([part.payoffs for part in parts]),
-        sum(part.steps for part in parts),
-        sum(part.offered for part in parts),
-        None if not types else np.concatenate(types),
     )

@@ -4,44 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.guandan.network.input_layout import (
-    A_BOMBS,
-    A_CARDS,
-    A_FLUSHES,
-    A_HIGHER,
-    A_JOKERS,
-    A_LEFT,
-    A_LOW,
-    A_PAIR,
-    A_PAIRS,
-    A_PLACE,
-    A_RANKS,
-    A_SINGLES,
-    A_SIZE,
-    A_STRAIGHTS,
-    A_TRIPS,
-    A_USES,
-    A_WILD,
-    H_CARDS,
-    H_RANKS,
-    H_WILD,
-    S_ACTOR,
-    S_BEAT,
-    S_CAP,
-    S_HAND,
-    S_HAND_RANKS,
-    S_KNOWN,
-    S_LAST,
-    S_LEFT,
-    S_LEVEL,
-    S_OUT,
-    S_OWNER,
-    S_PLAYED,
-    S_TRICK,
-    S_UNSEEN,
-    S_UNSEEN_RANKS,
-    S_WILD,
-)
+from blueprint.guandan.network.input_layout import A, H, S
+from blueprint.row_layout import at_least
 from games.guandan.cards import (
     BOMB,
     FOUR_KINGS,
@@ -134,13 +98,6 @@ def _rank_lanes(ranks: Ints) -> Int:
 
 
 @kernel(nogil=True)
-def _thermometer(row: Bytes, start: Int, value: Int, width: Int) -> None:
-    for k in range(width):
-        if k < value:
-            row[start + k] = 1
-
-
-@kernel(nogil=True)
 def _card_planes(row: Bytes, start: Int, lo: Int, hi: Int) -> None:
     """Two bytes a card: at least one copy, both copies."""
     for c in range(54):
@@ -179,29 +136,29 @@ def _encode_state(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> Non
     row[:] = 0
     level = np.int64(bytes_[i, LEVEL])
     lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
-    _card_planes(row, S_HAND, lo, hi)
+    _card_planes(row, S.hand, lo, hi)
     unseen_lo, unseen_hi = DECK_LO - lo, DECK_HI - hi
     for other in range(4):
         unseen_lo -= words[i, PLAYED + 2 * other]
         unseen_hi -= words[i, PLAYED + 2 * other + 1]
-    _card_planes(row, S_UNSEEN, unseen_lo, unseen_hi)
+    _card_planes(row, S.unseen, unseen_lo, unseen_hi)
     wild = _wilds_in(lo, hi, level)
-    _thermometer(row, S_WILD, wild, 2)
+    at_least(row, S.wild, wild, 2)
     for r in range(13):
         count: Int = COUNT[_rank_byte(lo, hi, r)]
         if r == level:
             count -= wild
-        _thermometer(row, S_HAND_RANKS + 6 * r, count, 6)
-        _thermometer(row, S_UNSEEN_RANKS + 8 * r, COUNT[_rank_byte(unseen_lo, unseen_hi, r)], 8)
+        at_least(row, S.hand_ranks + 6 * r, count, 6)
+        at_least(row, S.unseen_ranks + 8 * r, COUNT[_rank_byte(unseen_lo, unseen_hi, r)], 8)
     for j in range(4):
         seat = (p + j) & 3
-        row[S_LEFT + 28 * j + bytes_[i, LEFT + seat]] = 1
+        row[S.left + 28 * j + bytes_[i, LEFT + seat]] = 1
         played_lo, played_hi = words[i, PLAYED + 2 * seat], words[i, PLAYED + 2 * seat + 1]
         for r in range(15):
-            row[S_PLAYED + 15 * j + r] = COUNT[_rank_byte(played_lo, played_hi, r)]
-        _public_action(row, S_LAST + 27 * j, words[i, LAST + 3 * seat], level)
+            row[S.played + 15 * j + r] = COUNT[_rank_byte(played_lo, played_hi, r)]
+        _public_action(row, S.last + 27 * j, words[i, LAST + 3 * seat], level)
         if j:
-            _public_action(row, S_TRICK + 27 * (j - 1), words[i, TRICK + 3 * seat], level)
+            _public_action(row, S.trick + 27 * (j - 1), words[i, TRICK + 3 * seat], level)
             known_lo, known_hi = words[i, KNOWN + 2 * seat], words[i, KNOWN + 2 * seat + 1]
             if known_lo | known_hi:
                 for c in range(54):
@@ -211,28 +168,28 @@ def _encode_state(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> Non
                         known, gone = known_hi >> 2 * (c - 28) & 3, played_hi >> 2 * (c - 28) & 3
                     if known > gone:
                         r = c // 4 if c < 52 else c - 39
-                        row[S_KNOWN + 15 * (j - 1) + r] += known - gone
-            row[S_CAP + 15 * (j - 1) + min(bytes_[i, CAP + seat], 14)] = 1
+                        row[S.known + 15 * (j - 1) + r] += known - gone
+            row[S.cap + 15 * (j - 1) + min(bytes_[i, CAP + seat], 14)] = 1
         place = 3
         for k in range(3):
             if k < bytes_[i, FINISHED] and bytes_[i, ORDER_OUT + k] == seat:
                 place = k
-        row[S_OUT + 4 * j + place] = 1
+        row[S.out + 4 * j + place] = 1
     head = words[i, BEAT]
     kind = head & 255
-    row[S_BEAT + kind] = 1
+    row[S.beat + kind] = 1
     if kind != PASS:
-        row[S_BEAT + 11 + rank_place(kind, head >> 8 & 255, level)] = 1
+        row[S.beat + 11 + rank_place(kind, head >> 8 & 255, level)] = 1
         if kind == BOMB:
-            row[S_BEAT + 26 + (head >> 16 & 255) - 4] = 1
-        _thermometer(row, S_BEAT + 33, _wilds_in(words[i, BEAT + 1], words[i, BEAT + 2], level), 2)
-        row[S_BEAT + 35 + (bytes_[i, LEADER] - p & 3)] = 1
-    row[S_BEAT + 39 + min(bytes_[i, PASSES], 2)] = 1
-    row[S_LEVEL + level] = 1
+            row[S.beat + 26 + (head >> 16 & 255) - 4] = 1
+        at_least(row, S.beat + 33, _wilds_in(words[i, BEAT + 1], words[i, BEAT + 2], level), 2)
+        row[S.beat + 35 + (bytes_[i, LEADER] - p & 3)] = 1
+    row[S.beat + 39 + min(bytes_[i, PASSES], 2)] = 1
+    row[S.level + level] = 1
     if bytes_[i, PLAYER] < 4:
-        row[S_ACTOR + (bytes_[i, PLAYER] - p & 3)] = 1
+        row[S.actor + (bytes_[i, PLAYER] - p & 3)] = 1
     if bytes_[i, OWNER] < 2:
-        row[S_OWNER + (bytes_[i, OWNER] ^ p & 1)] = 1
+        row[S.owner + (bytes_[i, OWNER] ^ p & 1)] = 1
 
 
 @kernel(nogil=True)
@@ -243,14 +200,14 @@ def _encode_hidden(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> No
     for j in range(3):
         seat = (p + j + 1) & 3
         lo, hi = words[i, HAND + 2 * seat], words[i, HAND + 2 * seat + 1]
-        _card_planes(row, H_CARDS + 108 * j, lo, hi)
+        _card_planes(row, H.cards + 108 * j, lo, hi)
         wild = _wilds_in(lo, hi, level)
-        _thermometer(row, H_WILD + 2 * j, wild, 2)
+        at_least(row, H.wild + 2 * j, wild, 2)
         for r in range(13):
             count = COUNT[_rank_byte(lo, hi, r)]
             if r == level:
                 count -= wild
-            _thermometer(row, H_RANKS + 78 * j + 6 * r, count, 6)
+            at_least(row, H.ranks + 78 * j + 6 * r, count, 6)
 
 
 @kernel(nogil=True)
@@ -299,11 +256,11 @@ def _encode_action(
     if kind != PASS:
         place = rank_place(kind, rank, level)
         if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
-            row[A_LOW + place] = 1
+            row[A.low + place] = 1
         else:
-            row[A_PLACE + place] = 1
+            row[A.place + place] = 1
             if kind == BOMB:
-                row[A_SIZE + size - 4] = 1
+                row[A.size + size - 4] = 1
             elif kind == THREE_WITH_TWO:
                 # the pair is of the only other rank, or of the level if wild cards alone make it
                 pair = level
@@ -313,8 +270,8 @@ def _encode_action(
                         byte &= 252
                     if byte and r != rank:
                         pair = r
-                row[A_PAIR + ORDER[level, pair]] = 1
-        _thermometer(row, A_USES, _wilds_in(a_lo, a_hi, level), 2)
+                row[A.pair + ORDER[level, pair]] = 1
+        at_least(row, A.uses_wild, _wilds_in(a_lo, a_hi, level), 2)
     lo -= a_lo
     hi -= a_hi
     left -= size
@@ -324,10 +281,10 @@ def _encode_action(
         byte = ranks[r]
         count = COUNT[byte]
         if count:
-            _thermometer(row, A_RANKS + 6 * r, count, 6)
+            at_least(row, A.ranks + 6 * r, count, 6)
             for s in range(4):
                 if byte >> 2 * s & 3:
-                    row[A_CARDS + 4 * r + s] = 1
+                    row[A.cards + 4 * r + s] = 1
             if count == 1:
                 singles += 1
             elif count == 2:
@@ -336,25 +293,25 @@ def _encode_action(
                 trips += 1
             else:
                 bombs += 1
-    _thermometer(row, A_JOKERS, ranks[13], 2)
-    _thermometer(row, A_JOKERS + 2, ranks[14], 2)
-    _thermometer(row, A_WILD, wild, 2)
-    row[A_LEFT + min(left, 11)] = 1
-    _thermometer(row, A_SINGLES, singles, 8)
-    _thermometer(row, A_PAIRS, pairs, 6)
-    _thermometer(row, A_TRIPS, trips, 5)
-    _thermometer(row, A_BOMBS, bombs, 4)
+    at_least(row, A.jokers, ranks[13], 2)
+    at_least(row, A.jokers + 2, ranks[14], 2)
+    at_least(row, A.wild, wild, 2)
+    row[A.left + min(left, 11)] = 1
+    at_least(row, A.singles, singles, 8)
+    at_least(row, A.pairs, pairs, 6)
+    at_least(row, A.trips, trips, 5)
+    at_least(row, A.bombs, bombs, 4)
     if left >= 5:
         lanes = _rank_lanes(ranks)
         every = (lanes | lanes >> 16 | lanes >> 32 | lanes >> 48) & 0x3FFF
-        _thermometer(row, A_STRAIGHTS, _windows(every), 4)
+        at_least(row, A.straights, _windows(every), 4)
         flushes = 0
         for start in range(10):
             for suit in range(4):
                 if BITS5[lanes >> 16 * suit + start & 31] + wild >= 5:
                     flushes += 1
-        _thermometer(row, A_FLUSHES, flushes, 3)
-    row[A_HIGHER + min(higher_unseen(kind, place, level, unseen_lo, unseen_hi), 3)] = 1
+        at_least(row, A.flushes, flushes, 3)
+    row[A.higher + min(higher_unseen(kind, place, level, unseen_lo, unseen_hi), 3)] = 1
 
 
 @kernel(nogil=True)

@@ -5,12 +5,10 @@ A checkpoint names the layout that it was trained on by its hash.
 
 from __future__ import annotations
 
-import hashlib
-import json
-
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.row_layout import block_starts, rows_hash, rows_width
 from games.guandan.matches.chances import RESULTS
 from games.guandan.rounds.state import ACT_KINDS, ACT_PLACES, ACT_TYPES, ACTS_SEEN
 
@@ -27,6 +25,9 @@ __all__ = [
     "STAKES_WIDTH",
     "STATE_BLOCKS",
     "STATE_WIDTH",
+    "A",
+    "H",
+    "S",
     "layout_hash",
     "state_scale",
 ]
@@ -88,21 +89,11 @@ ACTION_BLOCKS = (
 """(name, width) of each block of an action's row, in order."""
 
 
-def _starts(blocks: tuple[tuple[str, int], ...]) -> dict[str, int]:
-    starts, total = {}, 0
-    for name, width in blocks:
-        starts[name] = total
-        total += width
-    starts["end"] = total
-    return starts
-
-
-_S, _A, _H = _starts(STATE_BLOCKS), _starts(ACTION_BLOCKS), _starts(HIDDEN_BLOCKS)
-STATE_WIDTH = _S["end"]
-ACTION_WIDTH = _A["end"]
-HIDDEN_WIDTH = _H["end"]
+S, A, H = block_starts(STATE_BLOCKS), block_starts(ACTION_BLOCKS), block_starts(HIDDEN_BLOCKS)
+"""Where each block of these rows starts, by name."""
+STATE_WIDTH, ACTION_WIDTH, HIDDEN_WIDTH = map(rows_width, (STATE_BLOCKS, ACTION_BLOCKS, HIDDEN_BLOCKS))
 VERSION = 1
-FEATURE_HASH = hashlib.sha256(json.dumps([VERSION, STATE_BLOCKS, ACTION_BLOCKS]).encode()).hexdigest()[:16]
+FEATURE_HASH = rows_hash(VERSION, STATE_BLOCKS, ACTION_BLOCKS)
 """Names the layout; a checkpoint trained on another one is refused."""
 PAST_WIDTH = 3 * ACTS_SEEN
 """Inputs of a network that remembers, after a state's row: what the others did (`acts` of STATE)."""
@@ -118,26 +109,16 @@ def layout_hash(*, past: bool, stakes: bool) -> str:
     more: list[object] = [[*_PAST] if past else None, [STAKES_WIDTH, STAKES_SCALE] if stakes else None]
     if not past and not stakes:
         return FEATURE_HASH
-    return hashlib.sha256(json.dumps([FEATURE_HASH, *more]).encode()).hexdigest()[:16]
+    return rows_hash(FEATURE_HASH, *more)
 
 
 LAYOUTS = tuple(layout_hash(past=past, stakes=stakes) for past in (False, True) for stakes in (False, True))
 """The layouts that are written here."""
-
-S_HAND, S_HAND_RANKS, S_WILD, S_UNSEEN = _S["hand"], _S["hand_ranks"], _S["wild"], _S["unseen"]
-S_UNSEEN_RANKS, S_LEFT, S_PLAYED, S_BEAT = _S["unseen_ranks"], _S["left"], _S["played"], _S["beat"]
-S_TRICK, S_LAST, S_LEVEL, S_OUT = _S["trick"], _S["last"], _S["level"], _S["out"]
-S_KNOWN, S_CAP, S_ACTOR, S_OWNER = _S["known"], _S["cap"], _S["actor"], _S["owner"]
-H_CARDS, H_RANKS, H_WILD = _H["cards"], _H["ranks"], _H["wild"]
-A_PLACE, A_LOW, A_SIZE, A_USES, A_PAIR = _A["place"], _A["low"], _A["size"], _A["uses_wild"], _A["pair"]
-A_RANKS, A_JOKERS, A_WILD, A_CARDS, A_LEFT = _A["ranks"], _A["jokers"], _A["wild"], _A["cards"], _A["left"]
-A_SINGLES, A_PAIRS, A_TRIPS, A_BOMBS = _A["singles"], _A["pairs"], _A["trips"], _A["bombs"]
-A_STRAIGHTS, A_FLUSHES, A_HIGHER = _A["straights"], _A["flushes"], _A["higher"]
 
 
 def state_scale() -> NDArray[np.float32]:
     """Return what each byte of a state's row is multiplied by before the first layer, [STATE_WIDTH]."""
     scale = np.ones(STATE_WIDTH, np.float32)
     width = dict(STATE_BLOCKS)["played"]
-    scale[S_PLAYED : S_PLAYED + width] = PLAYED_SCALE
+    scale[S.played : S.played + width] = PLAYED_SCALE
     return scale

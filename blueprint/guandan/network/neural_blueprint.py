@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 from blueprint.check import BlueprintError, row_sums
 from blueprint.checkpoint import CheckpointError
+from blueprint.network_blueprint import NetworkBlueprint
 from blueprint.protocol import Decisions
+from blueprint.soft_choices import soft_shares
 from games.game import Game
+from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -24,7 +27,7 @@ TEMPERATURE = 0.06
 """Levels, as training begins with: actions this much worse than the best are e times less likely."""
 
 
-class NeuralBlueprint:
+class NeuralBlueprint(NetworkBlueprint):
     """A network trained on GuanDan: q = V(I) + A(I, a), in levels, soft choice by advantage.
 
     A is learned against a critic of all four hands, so only its differences within a decision mean anything;
@@ -35,54 +38,26 @@ class NeuralBlueprint:
         """Take the network's fast path. temperature: of the soft policy, in levels; 0 is the best move."""
         if not 0 <= temperature <= 100:
             raise BlueprintError(f"temperature must be in [0, 100] levels; got {temperature}")
+        super().__init__(GuanDan(), 1.0, inference.name, temperature)
         self.inference = inference
-        self.temperature = temperature
-        self.name = inference.name
 
-    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the value to `player` of each action, [m] float64 in levels.
+    def answer(
+        self, states: Array, player: int, actions: Ragged
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return q and A of actions, [m] both, in levels."""
+        found = self.inference.advantages(Decisions.of(states, actions, player)).astype(np.float64)
+        mean = row_sums(found * soft_shares(found, actions.offsets, self.temperature), actions)
+        return found + (self.views(states, player) - mean)[actions.rows], found
 
-        Raises BlueprintError for another game than GuanDan.
-        """
-        advantage, policy = self._ask(game, states, player, actions)
-        mean = row_sums(advantage * policy, actions)
-        value = self.value(game, states, player)
-        return np.clip(advantage + (value - mean)[actions.rows], *game.payoff_range)
-
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the softmax of advantage / temperature over each row, [m] float64.
-
-        At temperature 0 the best action has probability 1, the first among equals.
-        """
-        return self._ask(game, states, player, actions)[1]
+    def views(self, states: Array, player: int) -> NDArray[np.float64]:
+        """Return V(I), [n] float64 in levels."""
+        n = len(states)
+        return self.inference.values(states, np.arange(n), np.full(n, player, np.int64))
 
     def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
         """Return the payoff that `player` expects from what it sees, [n] float64 in levels."""
         self._check(game)
-        n = len(states)
-        return self.inference.values(states, np.arange(n), np.full(n, player, np.int64))
-
-    def _ask(
-        self, game: Game, states: Array, player: int, actions: Ragged
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        self._check(game)
-        n = len(states)
-        found = self.inference.advantages(Decisions.of(states, actions, np.full(n, player)))
-        advantage = found.astype(np.float64)
-        filled = np.flatnonzero(actions.counts)
-        starts = actions.offsets[filled]
-        best = np.zeros(n)
-        best[filled] = np.maximum.reduceat(advantage, starts) if len(filled) else 0
-        behind = advantage - best[actions.rows]
-        if self.temperature > 0:
-            weight = np.exp(behind / self.temperature)
-        else:
-            index = np.arange(len(behind))
-            index[behind < 0] = len(behind)
-            first = np.full(n, len(behind))
-            first[filled] = np.minimum.reduceat(index, starts) if len(filled) else 0
-            weight = (np.arange(len(behind)) == first[actions.rows]).astype(np.float64)
-        return advantage, weight / row_sums(weight, actions)[actions.rows]
+        return self.views(states, player)
 
     def _check(self, game: Game) -> None:
         if game.name.partition("(")[0] != "guandan":

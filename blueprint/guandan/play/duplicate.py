@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.game_lockstep import Seated, play_rounds
 from blueprint.guandan.play.deals import card_choice, deal_rounds
-from blueprint.guandan.play.selfplay import PastMoves, Scratch, play_rounds
-from blueprint.protocol import Agent, Decisions, shared_out
+from blueprint.guandan.play.selfplay import PastMoves, Scratch
+from blueprint.protocol import Agent
 from blueprint.structured import join
 from games.guandan.cards import unpack
 from games.guandan.matches.lockstep import CardDecisions, Matches
@@ -93,30 +94,18 @@ def game_seeds(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
     return np.asarray(start + indices.astype(np.uint64), np.uint64)
 
 
-class _Duel:
+class _Duel(Seated):
     """Both agents as one over 2 n rounds: in the first n agent a has side 0, in the others side 1."""
 
     def __init__(self, a: Agent, b: Agent, n: int) -> None:
-        self.agents, self.n = (a, b), n
-        self.rng = np.random.default_rng(n)  # of agents that answer with probabilities
-        self.follows = any(getattr(agent, "follows", False) for agent in self.agents)
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        return self.draw(decisions)[0]
-
-    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        return shared_out(decisions, self._whose(decisions), self.agents, self.rng)
-
-    def _whose(self, decisions: Decisions | CardDecisions) -> NDArray[np.bool_]:
-        """Return at which decisions agent b is to choose, [n]."""
-        found: NDArray[np.bool_] = (decisions.seats & 1 == 0) != (decisions.rows < self.n)
-        return found
+        who = (np.arange(4) & 1 == 0) != (np.arange(2 * n)[:, None] < n)
+        super().__init__((a, b), who, np.random.default_rng(n))
 
     def give(self, matches: Matches, notes: Notes | None) -> None:
         """Make the tribute decisions that are due: by the agent's `cards` if it has one, else by rule."""
         while len(decisions := matches.card_decisions()):
             cards = np.empty(len(decisions), np.int64)
-            whose = self._whose(decisions)
+            whose = self.who[decisions.rows, decisions.seats]
             for mask, agent in ((~whose, self.agents[0]), (whose, self.agents[1])):
                 if mask.any():
                     decide: Callable[[Any], Array] = getattr(agent, "cards", None) or card_choice
@@ -134,10 +123,10 @@ def _where(decisions: CardDecisions, mask: NDArray[np.bool_]) -> CardDecisions:
 def _play(duel: _Duel, states: Array, scratch: Scratch, notes: Notes | None) -> None:
     """Play rounds to their ends, in place."""
     if notes is None:
-        play_rounds(states, [duel], scratch, record=False)
+        play_rounds(states, duel, scratch, record=False)
         return
     begun, past = states.copy(), PastMoves(states)
-    play_rounds(states, [duel], scratch, record=False, past=past)
+    play_rounds(states, duel, scratch, record=False, past=past)
     notes.played(begun, past)
 
 

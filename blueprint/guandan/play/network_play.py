@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from blueprint.guandan.objective import OBJECTIVES, rounds_alone
 from blueprint.paper_parts import check_paper_fields, paper_part
 from blueprint.protocol import Agent, Decisions
-from blueprint.soft_choices import draw_soft, near_best
-from games.support.array_types import Array
+from blueprint.soft_choices import SoftAgent
+from games.guandan.rounds.round import GuanDan
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
 if TYPE_CHECKING:
@@ -65,51 +65,23 @@ class NetworkPlay(Configuration):
         return {k: v for k, v in fields.items() if k in ("objective", "tribute") or v != defaults[k]}
 
 
-class InferenceAgent:
-    """A network that plays its best move, or a soft choice among its moves.
+class InferenceAgent(SoftAgent):
+    """A network of GuanDan that plays its best move, or a soft choice among its moves.
 
     In rounds of a match it maximises the chance of winning the match, if it sees the stakes
     (`Inference.sees_stakes`); elsewhere levels.
     """
 
-    def __init__(
-        self,
-        inference: Inference | TorchNetwork,
-        *,
-        temperature: float = 0.0,
-        epsilon: float = 0.0,
-        near: float = 0.0,
-        rng: np.random.Generator | None = None,
-        objective: str = "match",
-    ) -> None:
-        """Take a network; temperature and epsilon as in `draw_soft`, which draws from `rng`.
-
-        near: levels below the best move within which the soft choice is made; 0 for among all.
-        objective: of OBJECTIVES; "levels" maximises levels in matches too.
-        Raises ValueError if a choice needs `rng` and there is none.
-        """
-        if rng is None and (temperature > 0 or epsilon > 0):
-            raise ValueError(
-                f"InferenceAgent: temperature {temperature} and epsilon {epsilon} need an rng; give one"
-            )
-        self.inference: Any = inference
+    def __init__(self, inference: Inference | TorchNetwork, *, objective: str = "match", **soft: Any) -> None:
+        """Take a network. objective: of OBJECTIVES; "levels" maximises levels in matches too."""
+        super().__init__(inference, **soft)
         self.objective = objective
-        self.name = inference.name
-        self.temperature, self.epsilon, self.near = temperature, epsilon, near
-        self.rng = np.random.default_rng(0) if rng is None else rng
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return one action per decision, as an index within its row."""
-        return self.draw(decisions)[0]
 
     def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability."""
         if self.objective == "levels" and self.inference.sees_stakes:
             decisions = replace(decisions, states=rounds_alone(decisions.states))
-        scores: Array = self.inference.advantages(decisions)
-        if self.near > 0:
-            scores = near_best(scores, decisions.offsets, self.near)
-        return draw_soft(scores, decisions.offsets, self.temperature, self.epsilon, self.rng)
+        return super().draw(decisions)
 
 
 def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None = None) -> Agent:
@@ -128,13 +100,13 @@ def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None
         )
     agent: Agent
     if play.persona:
-        agent = paper_part("GuanDan style")(network, play.persona, play.alpha)
+        agent = paper_part("style")(network, play.persona, play.alpha)
     else:
         soft: Any = {"temperature": play.temperature, "near": play.near}
         generator = np.random.default_rng(0) if rng is None else rng
         agent = InferenceAgent(network, **soft, rng=generator, objective=play.objective)
     if play.prune >= 0:
-        agent = paper_part("GuanDan pruning")(agent, play.prune)
+        agent = paper_part("pruned")(agent, GuanDan(), play.prune)
     if play.tribute == "rule":
         return agent
     if not getattr(network, "has_value", True):

@@ -1,20 +1,13 @@
-"""Self-play in lockstep: many rounds advance together, and every decision with a choice is recorded.
+"""GuanDan's rounds in lockstep (`blueprint.game_lockstep`): lists of moves, and what was played.
 
-One step lists the legal moves of all running rounds, asks the agents for one action each where there is a
-choice, records and plays. Python runs a few calls a step; everything per round happens in kernels that
-release the GIL, so that two threads with half of the rounds each keep two cores busy.
+One step lists the legal moves of all running rounds and plays those without a choice; the others are asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
-from blueprint.protocol import Agent, Decisions, PlayedMoves, drawn, shared_out
-from blueprint.structured import join
+from blueprint.protocol import Decisions, Past, PlayedMoves
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import CANONICAL, RESERVE
 from games.guandan.rounds.playout import legal_states
@@ -23,26 +16,9 @@ from games.guandan.rounds.state import NOBODY, PLAYER, STATE, play_move, views
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["GUANDAN", "PastMoves", "PlayRecord", "Scratch", "play_rounds"]
+__all__ = ["PastMoves", "Scratch"]
 
 GUANDAN = GuanDan()
-
-
-@dataclass(frozen=True)
-class PlayRecord:
-    """Decisions in the order they were taken, round by round interleaved.
-
-    states: [n] STATE before the decision; actions: [n] ACTION taken; round: [n] int64 which round.
-    chance: [n] float32, probability with which the action was taken; 0 where its agent does not tell.
-    final: [rounds] STATE at the end. steps: decisions taken in all, forced ones included.
-    """
-
-    states: Array
-    actions: Array
-    round: NDArray[np.int64]
-    chance: NDArray[np.float32]
-    final: Array
-    steps: int
 
 
 class PastMoves:
@@ -73,13 +49,6 @@ class PastMoves:
         return PlayedMoves(
             np.array([seat for seat, _ in made], np.uint8), np.array([move for _, move in made], ACTION)
         )
-
-
-class Scratch:
-    """Room for lists of moves that one thread of self-play uses again and again."""
-
-    def __init__(self) -> None:
-        self.moves = np.empty((RESERVE + 65536, 3), np.int64)
 
 
 @kernel(nogil=True)
@@ -123,7 +92,6 @@ def _play_chosen(
     record: bool,
     log_words: Ints,
     log_actions: Ints,
-    log_round: Ints,
 ) -> None:
     """Play the chosen move of each decision, with a record of it."""
     for j in range(len(rows)):
@@ -133,97 +101,52 @@ def _play_chosen(
                 log_words[j, w] = words[i, w]
             for w in range(3):
                 log_actions[j, w] = moves[k, w]
-            log_round[j] = i
         play_move(words, bytes_, i, moves[k, 0] & 0xFFFFFF, moves[k, 1], moves[k, 2])
 
 
-def play_rounds(
-    states: Array,
-    agents: Sequence[Agent],
-    scratch: Scratch,
-    *,
-    record: bool = True,
-    past: PastMoves | None = None,
-) -> PlayRecord:
-    """Return the record of playing every round to its end.
+class Scratch:
+    """The `MoveLists` of GuanDan, with room for moves that one thread uses again and again."""
 
-    states: [n] STATE, played in place. agents: one for all seats, or one per side (0: seats 0 and 2).
-    record: False leaves the record of decisions empty. past: takes note of all moves of `states`, forced ones
-        included; agents see them only if they follow the rounds.
-    """
-    n = len(states)
-    words, bytes_ = views(states)
-    follow = any(getattr(agent, "follows", False) for agent in agents)
-    if follow and past is None:
-        past = PastMoves(states)
-    logs: list[tuple[Array, Array, Array, Array]] = []
-    steps = 0
-    rows, seats = np.empty(n, np.int64), np.empty(n, np.int64)
-    offsets = np.empty(n + 1, np.int64)
-    while True:
+    game, action = GUANDAN, ACTION
+
+    def __init__(self) -> None:
+        self.moves = np.empty((RESERVE + 65536, 3), np.int64)
+
+    def past(self, states: Array) -> PastMoves:
+        """Return what takes note of the moves of rounds from here on."""
+        return PastMoves(states)
+
+    def open(self, states: Array, past: Past | None) -> tuple[Decisions, int] | None:
+        """Return the decisions with a choice and how many rounds move; None at their ends.
+
+        Moves without a choice are played.
+        """
+        n, (words, bytes_) = len(states), views(states)
         counts = np.zeros(n, np.int64)
-        moves, m = _moves(words, bytes_, counts, scratch)
+        m = self._list(words, bytes_, counts)
         if m == 0:
-            break
-        k, m, forced = _play_forced(words, bytes_, moves, counts, rows, seats, offsets)
-        steps += k + forced
-        if k == 0:
-            if past is not None:
-                past.step()
-            continue
-        decisions = Decisions(
-            states,
-            rows[:k],
-            seats[:k],
-            offsets[: k + 1],
-            moves[:m].view(ACTION)[:, 0],
-            past if follow else None,
-            GUANDAN,
-        )
-        if len(agents) == 1:
-            choice, chance = drawn(agents[0], decisions)
-        else:
-            choice, chance = shared_out(decisions, decisions.seats & 1, agents)
-        size = k if record else 1
-        log = (np.empty(size, STATE), np.empty((size, 3), np.int64), np.empty(size, np.int64))
-        _play_chosen(
-            words,
-            bytes_,
-            decisions.rows,
-            decisions.offsets,
-            moves,
-            choice,
-            record,
-            views(log[0])[0],
-            *log[1:],
-        )
-        if past is not None:
-            past.step()
-        if record:
-            logs.append((*log, chance))
-    if not logs:
-        logs.append(
-            (np.empty(0, STATE), np.empty((0, 3), np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-        )
-    return PlayRecord(
-        join([log[0] for log in logs]),
-        np.concatenate([log[1] for log in logs]).view(ACTION)[:, 0],
-        np.concatenate([log[2] for log in logs]),
-        np.concatenate([log[3] for log in logs]),
-        states,
-        steps,
-    )
+            return None
+        rows, seats, offsets = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n + 1, np.int64)
+        k, m, forced = _play_forced(words, bytes_, self.moves, counts, rows, seats, offsets)
+        moves = self.moves[:m].view(ACTION)[:, 0]
+        return Decisions(states, rows[:k], seats[:k], offsets[: k + 1], moves, past, GUANDAN), k + forced
 
+    def take(self, decisions: Decisions, choice: Ints, *, record: bool) -> tuple[Array, Array]:
+        """Play the chosen moves; return the states before and the moves, [k] both."""
+        d, size = decisions, len(decisions) if record else 1
+        before, taken = np.empty(size, STATE), np.empty((size, 3), np.int64)
+        at = *views(d.states), d.rows, d.offsets, self.moves, choice
+        _play_chosen(*at, record, views(before)[0], taken)
+        return before, taken.view(ACTION)[:, 0]
 
-def _moves(words: Ints, bytes_: Bytes, counts: Ints, scratch: Scratch) -> tuple[Array, int]:
-    """Return the legal moves of all states in one array, and their number; the scratch grows as needed."""
-    done = 0
-    used = 0
-    while True:
-        done, m = legal_states(words, bytes_, CANONICAL, done, scratch.moves[used:], counts)
-        used += m
-        if done == len(words):
-            return scratch.moves, used
-        grown = np.empty((2 * len(scratch.moves), 3), np.int64)
-        grown[:used] = scratch.moves[:used]
-        scratch.moves = grown
+    def _list(self, words: Ints, bytes_: Bytes, counts: Ints) -> int:
+        """Write the legal moves of all states one after the other; return their number."""
+        done = used = 0
+        while True:
+            done, m = legal_states(words, bytes_, CANONICAL, done, self.moves[used:], counts)
+            used += m
+            if done == len(words):
+                return used
+            grown = np.empty((2 * len(self.moves), 3), np.int64)
+            grown[:used] = self.moves[:used]
+            self.moves = grown

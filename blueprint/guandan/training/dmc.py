@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from blueprint.game_lockstep import PlayRecord
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_full, hidden_hands
@@ -26,7 +27,6 @@ from blueprint.guandan.network.q_network import Critic, held_nats, make_network
 from blueprint.guandan.network.torch_network import TorchNetwork
 from blueprint.guandan.objective import result_worth
 from blueprint.guandan.play.network_play import InferenceAgent
-from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.samples import Samples, lambda_returns, outcome_classes
 from blueprint.learning.learner import BaseLearner, arrays_of, looking_back
@@ -182,8 +182,8 @@ class Learner(BaseLearner):
             share = np.minimum(share, CERTAIN + self.config.focus * (1.0 - record.chance)).astype(np.float32)
             kept = np.flatnonzero(rng.random(len(share)) < share)
             choices = None if choices is None else choices.take(kept)
-        states, actions, rounds = record.states[kept], record.actions[kept], record.round[kept]
-        seats = states["player"].astype(np.int64)
+        states, actions, rounds = record.states[kept], record.actions[kept], record.rounds[kept]
+        seats = record.seats[kept]
         outcome = outcome_classes(seats, payoff[rounds])
         values = np.zeros(len(seats))
         if judge is not None:

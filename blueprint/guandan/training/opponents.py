@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.game_lockstep import PlayRecord, Seated
 from blueprint.guandan.play.quick_agents import load_quick_agent
-from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.rules.split_agents import StrongAgent, StrongParameters
 from blueprint.guandan.train_config import TrainConfig
-from blueprint.protocol import Agent, Decisions, shared_out
+from blueprint.protocol import Agent
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.work.carried import name_here
@@ -109,10 +109,11 @@ def _varied(rng: np.random.Generator) -> StrongAgent:
     return StrongAgent(StrongParameters(**dict(zip(fields, drawn.tolist(), strict=True))))
 
 
-class SparringAgent:
+class SparringAgent(Seated):
     """Plays all four seats of a batch of rounds, one side of some by strangers.
 
     strangers: those to be met, as often as `weights` say, or each as often as the others.
+    met: [rounds] int64, which of them sits opposite, or NOBODY. side: [rounds], which side it has.
     """
 
     def __init__(
@@ -125,23 +126,11 @@ class SparringAgent:
         weights: NDArray[np.float64] | None = None,
     ) -> None:
         """Draw in which of `rounds` rounds there is a stranger (`share` of them), who and on which side."""
-        self.agent, self.strangers = agent, strangers
         who = rng.choice(len(strangers), size=rounds, p=weights)
-        self.who = np.where(rng.random(rounds) < share, who, NOBODY)
+        self.met = np.where(rng.random(rounds) < share, who, NOBODY)
         self.side = rng.integers(2, size=rounds)
-
-    def _playing(self, rows: NDArray[np.int64], seats: Array) -> NDArray[np.int64]:
-        """Return which stranger decides in each of these rounds and seats, or NOBODY: the network."""
-        return np.where(np.asarray(seats, np.int64) & 1 == self.side[rows], self.who[rows], NOBODY)
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return one action per decision, as an index within its row."""
-        return self.draw(decisions)[0]
-
-    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return one action per decision, as an index within its row, and its probability (0: not known)."""
-        playing = self._playing(decisions.rows, decisions.seats)
-        return shared_out(decisions, playing - NOBODY, (self.agent, *self.strangers))
+        theirs = np.arange(4) & 1 == self.side[:, None]
+        super().__init__((agent, *strangers), np.where(theirs, self.met[:, None] - NOBODY, 0))
 
     def payoffs(self, payoff: Array) -> Array:
         """Return the payoff to the network's side where a stranger sat opposite, [n]; payoff: to side 0."""
@@ -149,7 +138,7 @@ class SparringAgent:
 
     def ours(self, record: PlayRecord) -> NDArray[np.bool_]:
         """Return which decisions of these rounds the network took, [n]."""
-        found: NDArray[np.bool_] = self._playing(record.round, record.states["player"]) == NOBODY
+        found: NDArray[np.bool_] = self.who[record.rounds, record.seats] == 0
         return found
 
     def own(self, record: PlayRecord) -> PlayRecord:
@@ -157,12 +146,5 @@ class SparringAgent:
 
         Their forced moves, of which a record only has the number, stay in it.
         """
-        kept = self.ours(record)
-        return replace(
-            record,
-            states=record.states[kept],
-            actions=record.actions[kept],
-            round=record.round[kept],
-            chance=record.chance[kept],
-            steps=record.steps - int((~kept).sum()),
-        )
+        ours = self.ours(record)
+        return replace(record.where(ours), steps=record.steps - int((~ours).sum()))

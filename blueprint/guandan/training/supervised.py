@@ -11,9 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.layers.bfloat import native_half
 from blueprint.protocol import Decisions
 from blueprint.soft_choices import draw_soft
@@ -49,7 +50,7 @@ class SoftPlay:
     def play(self, rounds: int) -> Array:
         """Return the ends of rounds of all levels, half of them after tribute, [rounds] STATE."""
         states = deal_rounds(rounds, self.rng, tribute=0.5)
-        play_rounds(states, [self], Scratch(), record=False)
+        play_rounds(states, self, Scratch(), record=False)
         return states
 
 

@@ -224,9 +224,10 @@ def _inference(half: bool | None = None) -> Inference:
 @cache
 def _decisions(seed: int) -> Decisions:
     """Return decisions of real play with exactly `MOVES` legal moves, each perhaps several times."""
+    from blueprint.game_lockstep import play_rounds
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.network_play import InferenceAgent
-    from blueprint.guandan.play.selfplay import Scratch, play_rounds
+    from blueprint.guandan.play.selfplay import Scratch
     from blueprint.protocol import Decisions
     from blueprint.structured import join
 
@@ -241,7 +242,7 @@ def _decisions(seed: int) -> Decisions:
         return agent(decisions)
 
     while len(found) < 64:
-        play_rounds(deal_rounds(200, rng, tribute=0.5), [watch], Scratch(), record=False)
+        play_rounds(deal_rounds(200, rng, tribute=0.5), watch, Scratch(), record=False)
     states, seats, actions = zip(*(found[i % len(found)] for i in range(DECISIONS)), strict=True)
     offsets = np.arange(DECISIONS + 1, dtype=np.int64) * MOVES
     return Decisions(join(list(states)), np.arange(DECISIONS), np.array(seats), offsets, join(list(actions)))
@@ -315,9 +316,10 @@ def arithmetic(*, kind: str) -> Do:
 
 def self_play(*, rounds: int, threads: int = 1, seed: int = 0) -> Do:
     """Return the work of the network's self-play in lockstep, the rounds shared among threads."""
+    from blueprint.game_lockstep import play_rounds
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.network_play import InferenceAgent
-    from blueprint.guandan.play.selfplay import Scratch, play_rounds
+    from blueprint.guandan.play.selfplay import Scratch
 
     rng, inference, pool = np.random.default_rng(seed), _inference(), ThreadPoolExecutor(threads)
     scratch = [Scratch() for _ in range(threads)]
@@ -327,7 +329,7 @@ def self_play(*, rounds: int, threads: int = 1, seed: int = 0) -> Do:
         parts = np.array_split(deal_rounds(rounds, rng, tribute=0.5), threads)
 
         def part(k: int) -> int:
-            return play_rounds(parts[k].copy(), [agents[k]], scratch[k]).steps
+            return play_rounds(parts[k].copy(), agents[k], scratch[k]).steps
 
         return sum(pool.map(part, range(threads)))
 

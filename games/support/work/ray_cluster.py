@@ -24,7 +24,7 @@ from typing import Any
 from games.support.work import gs2_build
 from games.support.work.where import INSTALL, Place, WorkError
 
-__all__ = ["Cluster", "connected", "import_ray", "refuse"]
+__all__ = ["Cluster", "connected", "refuse"]
 
 PATIENCE = 5.0
 """Seconds in which a cluster's address must answer at all."""
@@ -105,21 +105,16 @@ def refuse(wrong: list[str]) -> None:
         )
 
 
-def import_ray() -> Any:
-    """Return the module ray; raise WorkError that says what to install where there is none."""
-    try:
-        return importlib.import_module("ray")
-    except ImportError as error:
-        raise WorkError(f"--on ray needs Ray, which is not installed here ({error}); {INSTALL}") from error
-
-
 @contextmanager
 def connected(where: Place) -> Iterator[Cluster]:
     """Connect to a cluster for as long as the block lasts; a connection that is there already is used.
 
     Raises WorkError without Ray, where nobody answers, and where Ray or gs2 differ from those here.
     """
-    ray = import_ray()
+    try:
+        ray: Any = importlib.import_module("ray")
+    except ImportError as error:
+        raise WorkError(f"--on ray needs Ray, which is not installed here ({error}); {INSTALL}") from error
     if where.is_local:
         raise WorkError(f"a connection must be to a cluster; got --on {where}")
     ours = not ray.is_initialized()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
 
-from blueprint.climbing.move_inputs import MoveInputs
-from blueprint.climbing.training.climbing_play import play_in_lockstep
-from blueprint.protocol import Decisions
-from games.support.array_types import Ints
+from blueprint.climbing.move_inputs import InputLists, MoveInputs
+from blueprint.game_lockstep import PlayRecord, play_rounds
+from blueprint.protocol import Agent, Decisions
+from games.support.array_types import Array, Ints
 
 GAMES = ("doudizhu", "big2", "doudizhu(landlord=bid,ranks=7)", "big2(players=3,ranks=8,suits=3)")
 
@@ -20,15 +21,20 @@ def at_random(seed: int) -> tuple[list[Decisions], Callable[[Decisions], Ints]]:
     seen: list[Decisions] = []
 
     def choose(d: Decisions) -> Ints:
-        seen.append(d)
+        seen.append(dataclasses.replace(d, states=d.states[d.rows], rows=np.arange(len(d))))
         picked: Ints = (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
         return picked
 
     return seen, choose
 
 
+def played(inputs: MoveInputs, states: Array, agent: Agent) -> PlayRecord:
+    """Return the record of an agent's playing rounds to their ends, in place."""
+    return play_rounds(states, agent, InputLists(inputs))
+
+
 def asked(inputs: MoveInputs, rounds: int) -> list[Decisions]:
     """Return the decisions of random rounds."""
     seen, choose = at_random(3)
-    play_in_lockstep(inputs, inputs.deal(rounds, np.random.default_rng(3)), choose)
+    played(inputs, inputs.deal(rounds, np.random.default_rng(3)), choose)
     return seen

@@ -18,18 +18,18 @@ from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import move_inputs
 from blueprint.climbing.move_network import HandCritic, move_network
-from blueprint.climbing.training.climbing_play import play_in_lockstep, soft_player
 from blueprint.climbing.training.move_trainer import MoveTrainer, random_stake
 from blueprint.layers.fast_moves import FastCritic, fast_moves
 from blueprint.learning.run import RunLimits, RunManner, train
 from blueprint.networks import load_network
-from blueprint.papers.pruning import kept_words
+from blueprint.papers.pruning import pruner
 from blueprint.protocol import Decisions, agent_name, probabilities
+from blueprint.soft_choices import SoftAgent
 from games import Game, load_game
 from games.support.array_types import Array, Ints
 from games.support.configuration import ConfigError
 from gs2.play.agent_names import load_game_agent
-from tests.blueprint.climbing.random_rounds import GAMES, at_random
+from tests.blueprint.climbing.random_rounds import GAMES, at_random, played
 from tests.patience import amount
 
 SMALL = ClimbingConfig(state=32, blocks=1, action=16, critic=16, rounds=amount(24, 8), batch=128, hands=0.1)
@@ -52,7 +52,7 @@ def test_the_fast_network_says_what_the_trained_one_says(name: str, config: Clim
         value.data.add_(0.05 * torch.randn(value.shape))
     fast = fast_moves(inputs, arrays("network", network), half=False)
     seen, choose = at_random(2)
-    play_in_lockstep(inputs, inputs.deal(6, np.random.default_rng(2)), choose)
+    played(inputs, inputs.deal(6, np.random.default_rng(2)), choose)
     d = max(seen, key=lambda d: len(d.actions))
     rows = np.arange(len(d))
     x = np.empty((len(d), inputs.seat_bits), np.uint8)
@@ -88,25 +88,25 @@ def test_rounds_in_lockstep_are_those_of_the_game(name: str) -> None:
     inputs = move_inputs(game)
     deals = inputs.deal(3, np.random.default_rng(3))
     seen, choose = at_random(3)
-    played = play_in_lockstep(inputs, deals.copy(), choose)
-    assert len(played) == sum(len(d) for d in seen) and played.offered == sum(len(d.actions) for d in seen)
-    assert played.steps >= len(played)
+    record = played(inputs, deals.copy(), choose)
+    assert len(record) == sum(len(d) for d in seen) and record.offered == sum(len(d.actions) for d in seen)
+    assert record.steps >= len(record)
     for number in range(3):
-        mine = np.flatnonzero(played.rounds == number)
+        mine = np.flatnonzero(record.rounds == number)
         state, k = deals[number : number + 1], 0
         while game.player(state)[0] >= 0:
             legal = game.actions(state)
             action = legal.values[:1]
             if len(legal.values) > 1:
                 row = mine[k]
-                assert played.states[row].tobytes() == state[0].tobytes()
-                assert played.seats[row] == game.player(state)[0]
-                action = played.words[row : row + 1].view(legal.values.dtype)
+                assert record.states[row].tobytes() == state[0].tobytes()
+                assert record.seats[row] == game.player(state)[0]
+                action = record.actions[row : row + 1]
                 assert action[0] in legal.values
                 k += 1
             state = game.step(state, np.zeros(1, np.int64), action)
         assert k == len(mine)
-        assert played.payoffs[number].tolist() == game.returns(state)[0].tolist()
+        assert game.returns(record.final)[number].tolist() == game.returns(state)[0].tolist()
 
 
 def run(
@@ -182,7 +182,7 @@ def test_a_network_that_trained_with_pruning_plays_by_it(tmp_path: Path) -> None
     inputs = trainer.inputs
     deals = inputs.deal(60, np.random.default_rng(4))
     legal = game.actions(deals)
-    kept = kept_words(inputs, deals, np.zeros(60, np.int64), legal.offsets, legal.values, 0)
+    kept = pruner(game, 0)(Decisions.of(deals, legal, 0, game=game))
     soft = load_climbing_blueprint(path, game, temperature=5.0)
     assert np.array_equal(soft.policy(game, deals, 0, legal) > 0, kept) and not kept.all()
     assert load_climbing_blueprint(path, game, temperature=5.0, prune=-1).policy(game, deals, 0, legal).all()
@@ -206,7 +206,7 @@ def test_what_was_learned_beats_play_at_random(change: dict[str, float]) -> None
     trainer = MoveTrainer(game, config)
     rows = [trainer.run_generation() for _ in range(8)]
     assert rows[-1]["hands"] < 0.9 * rows[0]["hands"]
-    network = soft_player(trainer.learner.snapshot(), 0.0, 0.0, np.random.default_rng(5))
+    network = SoftAgent(trainer.learner.snapshot())
     other = at_random(5)[1]
     for landlord in (True, False):
 
@@ -214,8 +214,8 @@ def test_what_was_learned_beats_play_at_random(change: dict[str, float]) -> None
             ours = (d.seats == 0) == landlord
             return np.where(ours, network(d), other(d))
 
-        played = play_in_lockstep(trainer.inputs, trainer.inputs.deal(400, np.random.default_rng(6)), choose)
-        assert ((played.payoffs[:, 0] > 0) == landlord).mean() > 0.6
+        ends = played(trainer.inputs, trainer.inputs.deal(400, np.random.default_rng(6)), choose).final
+        assert ((game.returns(ends)[:, 0] > 0) == landlord).mean() > 0.6
 
 
 @pytest.mark.parametrize(
@@ -285,21 +285,20 @@ def test_what_is_at_stake_is_the_spread_of_random_payoffs() -> None:
     stake = random_stake(inputs, "payoff")
     assert stake == random_stake(inputs, "payoff")
     _, choose = at_random(0)
-    payoffs = play_in_lockstep(inputs, inputs.deal(1000, np.random.default_rng(0)), choose).payoffs
-    assert stake == pytest.approx(payoffs.std(), rel=0.1)
+    ends = played(inputs, inputs.deal(1000, np.random.default_rng(0)), choose).final
+    assert stake == pytest.approx(inputs.game.returns(ends).std(), rel=0.1)
 
 
 def test_a_policy_learns_from_the_moves_it_chose_among() -> None:
     trainer = MoveTrainer(load_game("big2"), POLICY)
-    parts, choices = trainer.play()
-    played = parts[0]
-    assert choices is not None and len(choices) == len(played)
-    rows = np.arange(len(played))
-    assert np.array_equal(choices.actions[rows, choices.picked], played.words)
+    record, choices, _ = trainer.play()
+    assert choices is not None and len(choices) == len(record)
+    rows = np.arange(len(record))
+    assert np.array_equal(choices.actions[rows, choices.picked], record.actions)
     assert np.all((choices.count >= 2) & (choices.count <= 3)) and np.all(choices.log_chance <= 0)
     # what was played has the probability that the weights give it, so that the first step's ratio is 1
-    samples = trainer.learner.samples(played, trainer.worth(played.payoffs), choices)
-    losses = trainer.learner.learn(samples, np.random.default_rng(0), played.steps, played.steps)
+    samples = trainer.learner.samples(record, trainer.worth(trainer.game.returns(record.final)), choices)
+    losses = trainer.learner.learn(samples, np.random.default_rng(0), record.steps, record.steps)
     assert set(losses) == {"advantage", "value", "critic", "hands", "policy"} and losses["policy"] != 0
 
 

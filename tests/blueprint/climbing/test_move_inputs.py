@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blueprint.climbing.big2 import big2_inputs
 from blueprint.climbing.doudizhu.doudizhu_inputs import MOVE_BLOCKS, SEAT_BLOCKS
 from blueprint.climbing.move_inputs import MoveInputs, move_inputs
-from blueprint.climbing.row_layout import Blocks, block_starts, rows_hash
+from blueprint.row_layout import Blocks, block_starts, rows_hash
 from games import load_game
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.multiset import RANK_LETTERS

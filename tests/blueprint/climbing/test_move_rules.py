@@ -10,11 +10,7 @@ import pytest
 from blueprint.climbing.big2.big2_turns import big2_turns_to_shed
 from blueprint.climbing.doudizhu.doudizhu_turns import turns_to_shed
 from blueprint.climbing.move_inputs import move_inputs
-from blueprint.climbing.training.climbing_play import (
-    against,
-    decided_by,
-    play_in_lockstep,
-)
+from blueprint.game_lockstep import Seated
 from blueprint.protocol import Decisions, shared_out
 from games import GameError, load_game
 from games.climbing.big2.big2 import Big2
@@ -23,6 +19,7 @@ from games.research.kuhn_poker import KuhnPoker
 from games.support.array_types import Ints
 from gs2.play.big2_shedding import BIG2_SHEDDING
 from tests.blueprint.climbing.random_rounds import asked as decisions_of
+from tests.blueprint.climbing.random_rounds import played
 from tests.games.climbing.big2.test_big2 import VARIANTS
 from tests.reference.climbing.turns import slow_big2_turns, slow_doudizhu_turns
 
@@ -78,16 +75,16 @@ def test_a_rival_decides_for_its_seats_and_is_not_learned_from(name: str) -> Non
         return np.diff(d.offsets) - 1
 
     def both(d: Decisions) -> Ints:
-        return np.where(own[d.rounds, d.seats], last(d), 0)
+        return np.where(own[d.rows, d.seats], last(d), 0)
 
-    whole = play_in_lockstep(inputs, deals.copy(), against(last, First(), own, rng))
-    assert np.array_equal(whole.words, play_in_lockstep(inputs, deals.copy(), both).words)
+    whole = played(inputs, deals.copy(), Seated((First(), last), own, rng))
+    assert np.array_equal(whole.actions, played(inputs, deals.copy(), both).actions)
     mine = own[whole.rounds, whole.seats]
-    learned = decided_by(whole, own)
+    learned = whole.where(mine)
     assert 0 < len(learned) == mine.sum() < len(whole)
-    for field in ("states", "words", "seats", "rounds"):
+    for field in ("states", "actions", "seats", "rounds"):
         assert np.array_equal(getattr(learned, field), getattr(whole, field)[mine])
-    assert np.array_equal(learned.payoffs, whole.payoffs) and learned.steps == whole.steps
+    assert learned.final is whole.final and learned.steps == whole.steps
 
 
 def test_the_rule_agent_of_big2_beats_play_at_random_and_sees_its_own_cards_alone() -> None:
@@ -102,7 +99,8 @@ def test_the_rule_agent_of_big2_beats_play_at_random_and_sees_its_own_cards_alon
     def choose(d: Decisions) -> Ints:
         return shared_out(d, d.seats == 0, (at_random, BIG2_SHEDDING))[0]
 
-    assert (play_in_lockstep(inputs, inputs.deal(100, rng), choose).payoffs[:, 0] > 0).mean() > 0.5
+    ends = played(inputs, inputs.deal(100, rng), choose).final
+    assert (game.returns(ends)[:, 0] > 0).mean() > 0.5
     for d in asked("big2", 3):
         changed = d.states.copy()
         rows = np.arange(len(d))

@@ -14,19 +14,15 @@ from blueprint.climbing.climbing_blueprint import MovePlay, load_climbing_bluepr
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_network import move_network
-from blueprint.climbing.training.climbing_play import (
-    MoveRecord,
-    play_in_lockstep,
-)
 from blueprint.climbing.training.move_learner import MoveLearner
 from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.game_lockstep import PlayRecord
 from blueprint.layers.fast_moves import fast_moves
 from blueprint.papers.fields import PERSONALITIES
-from blueprint.papers.listening import ListeningMoves
+from blueprint.papers.listening import ListeningMoves, load_persona_agent
 from blueprint.papers.personality_rules import RULED, TYPES, move_types, personality_choice
 from blueprint.papers.players import climbing_personas
 from blueprint.papers.pruning import hand_rests
-from blueprint.papers.styles import load_persona_agent
 from blueprint.protocol import Decisions, agent_of, probabilities
 from games import load_game
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_number
@@ -35,7 +31,7 @@ from games.support.array_types import Ints
 from games.support.configuration import ConfigError
 from gs2.play.game_pairs import play_agents
 from gs2.play.shedding import SHEDDING
-from tests.blueprint.climbing.random_rounds import GAMES, asked
+from tests.blueprint.climbing.random_rounds import GAMES, asked, played
 from tests.patience import amount
 
 SMALL = ClimbingConfig(
@@ -99,7 +95,7 @@ def test_rules_choose_legal_moves_by_what_their_seat_sees(name: str) -> None:
     inputs = move_inputs(game)
     differ = 0
     for d in asked(inputs, 4):
-        turns = hand_rests(inputs, "", "").turns(d)
+        turns = hand_rests(game).turns(d)
         types, _ = move_types(inputs, inputs.words(d.actions))
         answers = [personality_choice(inputs, who)(d) for who in RULED]
         differ += int((answers[0] != answers[1]).sum())
@@ -148,20 +144,20 @@ def test_seats_play_their_round_by_their_type(name: str) -> None:
     last: list[np.ndarray] = []
 
     def own(d: Decisions) -> Ints:
-        assert np.all(types[d.rounds, d.seats] == 3)
-        last.append(d.rounds)
+        assert np.all(types[d.rows, d.seats] == 3)
+        last.append(d.rows)
         return np.diff(d.offsets) - 1
 
-    played = play_in_lockstep(inputs, inputs.deal(9, rng), climbing_personas(own, inputs, types))
-    assert np.concatenate(last).size == (types[played.rounds, played.seats] == 3).sum()
-    legal = inputs.legal(played.states)
+    record = played(inputs, inputs.deal(9, rng), climbing_personas(own, inputs, types))
+    assert np.concatenate(last).size == (types[record.rounds, record.seats] == 3).sum()
+    legal = inputs.legal(record.states)
     for k, who in enumerate(RULED):
-        rows = np.flatnonzero(types[played.rounds, played.seats] == k)
+        rows = np.flatnonzero(types[record.rounds, record.seats] == k)
         some = legal.take(rows)
         moves = Ragged(some.offsets, some.values.view(inputs.action_type))
-        d = Decisions.of(played.states[rows], moves, played.seats[rows])
+        d = Decisions.of(record.states[rows], moves, record.seats[rows])
         found = personality_choice(inputs, who)(d)
-        assert np.array_equal(some.values[some.offsets[:-1] + found], played.words[rows])
+        assert np.array_equal(some.values[some.offsets[:-1] + found], record.actions[rows])
 
 
 @pytest.mark.parametrize("name", ["doudizhu", "big2"])
@@ -205,8 +201,8 @@ def test_a_network_plays_in_a_manner_and_at_full_weight_of_values_its_best_move(
     manner = load_persona_agent(path, game, "conservative", alpha=0.0)
     assert manner.name == "x:conservative"
     if name == "doudizhu":
-        played = play_agents(game, (manner, SHEDDING), np.random.default_rng(0), 3)
-        assert np.abs(played.payoffs).min() >= 1
+        games = play_agents(game, (manner, SHEDDING), np.random.default_rng(0), 3)
+        assert np.abs(games.payoffs).min() >= 1
     with pytest.raises(ConfigError, match="it plays"):
         manner(Decisions.of(states, legal, 0, game=load_game("kuhn_poker")))
 
@@ -266,13 +262,12 @@ def test_a_network_without_personalities_is_drawn_as_before() -> None:
         assert all(torch.equal(value, more[key]) for key, value in plain.items())
 
 
-def ruled_rounds(inputs: MoveInputs, rounds: int, seed: int) -> tuple[MoveRecord, Ints]:
+def ruled_rounds(inputs: MoveInputs, rounds: int, seed: int) -> tuple[PlayRecord, Ints]:
     """Return rounds in which each seat plays by a rule of its own, and these, [rounds, seats]."""
     rng = np.random.default_rng(seed)
     types = rng.integers(0, len(RULED), (rounds, inputs.game.num_players))
     nobody = climbing_personas(lambda d: np.zeros(len(d), np.int64), inputs, types)
-    played = play_in_lockstep(inputs, inputs.deal(rounds, rng), nobody)
-    return dataclasses.replace(played, types=types), types
+    return played(inputs, inputs.deal(rounds, rng), nobody), types
 
 
 @pytest.mark.long
@@ -281,15 +276,15 @@ def test_the_others_are_recognised_from_what_they_played(name: str, least: float
     game = load_game(name)
     config = SMALL.replace(state=128, recognise=1.0, learning_rate=2e-3, batch=512, passes=4.0)
     inputs = move_inputs(game)
-    played, types = ruled_rounds(inputs, 1300, 6)
+    record, types = ruled_rounds(inputs, 1300, 6)
     learner = MoveLearner(inputs, config)
-    samples = learner.samples(played, played.payoffs)
+    samples = learner.samples(record, game.returns(record.final), types=types)
     assert samples.types is not None
     n = game.num_players
-    for j in (0, len(played) // 2, len(played) - 1):
-        seat, round_ = int(played.seats[j]), int(played.rounds[j])
+    for j in (0, len(record) // 2, len(record) - 1):
+        seat, round_ = int(record.seats[j]), int(record.rounds[j])
         assert samples.types[j].tolist() == [types[round_, (seat + k) % n] for k in range(n)]
-    learner.learn(samples, np.random.default_rng(2), 10_000, played.steps)
+    learner.learn(samples, np.random.default_rng(2), 10_000, record.steps)
     network = fast_moves(inputs, learner.tensors(), half=False)
     assert isinstance(network, ListeningMoves) and network.knows_types
     # rounds not learned from: better than a guess among three; the rules of Big2 differ little
@@ -316,7 +311,7 @@ def test_what_is_recognised_is_heard_and_may_be_left_unheard(files: dict[str, Pa
     # torch's own network, by which a persona plays, hears the same
     persona = load_persona_agent(tmp_path / "x.safetensors", game, "balanced", alpha=1.0)
     mine, words = np.zeros(len(states), np.int64), move_inputs(game).words(legal.values)
-    a = persona.values_and_labels(np.ascontiguousarray(states), mine, legal.offsets, words)[0]
+    a = persona.network.personalities(Decisions.of(states, legal, 0, game=game))[0]
     rows_ = np.arange(len(states))
     assert np.allclose(a, heard.network.answer(states, rows_, mine, legal.offsets, words)[1], atol=1e-4)
     with pytest.raises(ConfigError, match="heeds=false needs a network with models of the others"):

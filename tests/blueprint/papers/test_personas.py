@@ -10,17 +10,18 @@ import pytest
 import torch
 
 from blueprint.climbing.move_inputs import move_inputs
+from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.network.input_layout import PAST_WIDTH
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.split_agents import PersonalityAgent, StrongAgent
 from blueprint.guandan.training.actors.pieces import piece_agent
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.danzero import DanZeroPlay, hidden_moves
 from blueprint.papers.fields import PERSONALITIES
-from blueprint.papers.players import OWN, Guided, drawn_types, guandan_personas, guidance_share
+from blueprint.papers.players import OWN, Guided, Personas, drawn_types, guidance_share
 from blueprint.papers.recipes import named_recipe
 from blueprint.papers.styles import StyledAgent, blended_scores
 from blueprint.protocol import Decisions
@@ -68,7 +69,7 @@ def test_each_seat_plays_by_its_type_and_the_samples_say_so() -> None:
             assert (types[decisions.rows, decisions.seats] == OWN).all()
             return np.diff(decisions.offsets) - 1
 
-    player = guandan_personas(Last(), types)
+    player = Personas(Last(), rules, types)
 
     def watched(decisions: Decisions) -> np.ndarray:
         choice = player(decisions)
@@ -80,7 +81,7 @@ def test_each_seat_plays_by_its_type_and_the_samples_say_so() -> None:
                 assert np.array_equal(choice[mask], rules[k](decisions.where(mask)))
         return choice
 
-    play_rounds(deal_rounds(12, rng), [watched], Scratch())
+    play_rounds(deal_rounds(12, rng), watched, Scratch())
     assert min(asked.values()) > 5
 
 
@@ -156,8 +157,7 @@ def test_a_persona_plays_what_its_head_prefers_and_needs_one(trained: Trainer, t
     path = tmp_path / "p.safetensors"
     trained.save(path)
     asked = random_decisions(20, np.random.default_rng(0))
-    values, logits = DanZeroPlay(trained.learner.network).personalities(asked)
-    labels = 1 / (1 + np.exp(-logits))
+    values, labels = DanZeroPlay(trained.learner.network).personalities(asked)
     chosen = [network_agent(path, NetworkPlay(persona=p, alpha=0.0))(asked) for p in PERSONALITIES]
     for j, (low, high) in enumerate(itertools.pairwise(asked.offsets)):
         scores = np.array(plain_scores(values[low:high].tolist(), labels[low:high].tolist(), 0.0))
@@ -243,7 +243,7 @@ def test_the_teacher_makes_its_share_of_the_decisions() -> None:
         assert np.all((choice == last(decisions)) | (choice == 0))
         return choice
 
-    play_rounds(deal_rounds(20, np.random.default_rng(1)), [watch], Scratch())
+    play_rounds(deal_rounds(20, np.random.default_rng(1)), watch, Scratch())
     share = counts[0] / counts[1]
     assert abs(share - 0.3) < 4 * np.sqrt(0.21 / counts[1])
 
@@ -254,7 +254,7 @@ def test_training_with_guidance_plays_the_teachers_moves_until_it_ends() -> None
     trainer.run_generation()
     teacher, (record,) = StrongAgent(), trainer.pending
     (piece,) = Trainer(SMALL, config, threads=1).deal()
-    taught = play_rounds(piece.states(), [teacher], Scratch())
+    taught = play_rounds(piece.states(), teacher, Scratch())
     assert np.array_equal(record.actions, taught.actions)
     assert trainer.decisions > 50
     unguided = Trainer(SMALL, FAST, threads=1)

@@ -6,19 +6,17 @@ import numpy as np
 import pytest
 
 from blueprint.climbing.move_inputs import move_inputs
+from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.rule_agents import RandomAgent
 from blueprint.guandan.training.actors.pieces import piece_agent
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.pruning import (
-    GUANDAN,
     Pruned,
     hand_rests,
     kept_moves,
-    kept_words,
-    pruned_agent,
     pruner,
 )
 from blueprint.protocol import Decisions
@@ -28,7 +26,7 @@ from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import BOMB as FOUR
 from games.climbing.doudizhu.move_table import move_table
 from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.round import GuanDan, legal
 from tests.blueprint.climbing.random_rounds import asked
 from tests.blueprint.guandan.positions import FAST, TINY
 from tests.patience import amount
@@ -56,13 +54,13 @@ def test_the_moves_that_stay_are_those_of_the_rule() -> None:
 
     def watch(decisions: Decisions) -> np.ndarray:
         for margin in pruned:
-            kept = kept_moves(GUANDAN, decisions, margin)
+            kept = kept_moves(hand_rests(GuanDan()), decisions, margin)
             assert np.array_equal(kept, plainly(decisions, margin))
             pruned[margin] += len(kept) - kept.sum()
         return agent(decisions)
 
     agent = RandomAgent(np.random.default_rng(0))
-    play_rounds(deal_rounds(3, np.random.default_rng(1)), [watch], Scratch())
+    play_rounds(deal_rounds(3, np.random.default_rng(1)), watch, Scratch())
     assert pruned[0] >= pruned[1] >= pruned[2] > 0
 
 
@@ -74,7 +72,7 @@ def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
         chosen.append(decisions.actions[decisions.offsets[:-1] + choice])
         return choice
 
-    agent = pruned_agent(inner, 0)
+    agent = Pruned(inner, GuanDan(), 0)
 
     def watch(decisions: Decisions) -> np.ndarray:
         choice = agent(decisions)
@@ -82,7 +80,7 @@ def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
         assert np.array_equal(decisions.actions[decisions.offsets[:-1] + choice], chosen[-1])
         return choice
 
-    play_rounds(deal_rounds(3, np.random.default_rng(3)), [watch], Scratch())
+    play_rounds(deal_rounds(3, np.random.default_rng(3)), watch, Scratch())
     assert len(chosen) > 50
 
 
@@ -94,13 +92,13 @@ def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
     (played,) = trainer.pending
     moves = legal(played.states, canonical=True)
     decisions = Decisions.of(played.states, moves)
-    kept = kept_moves(GUANDAN, decisions, 0)
+    kept = kept_moves(hand_rests(GuanDan()), decisions, 0)
     assert 0 < kept.sum() < len(kept)
     for i in range(len(played)):
         these = slice(*moves.offsets[i : i + 2])
         assert np.any(moves.values[these][kept[these]] == played.actions[i])
     with pytest.raises(ValueError, match="margin"):
-        pruned_agent(RandomAgent(trainer.rng), -1)(decisions)
+        Pruned(RandomAgent(trainer.rng), GuanDan(), -1)(decisions)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +116,7 @@ def test_pruning_keeps_what_the_rule_says(name: str) -> None:
     game = load_game(name)
     inputs = move_inputs(game)
     offered, kept_in_all = 0, {0: 0, 2: 0}
-    rests = hand_rests(inputs, "", "")
+    rests = hand_rests(game)
     for d in asked(inputs, amount(4, 2)):
         kept = {margin: kept_moves(rests, d, margin) for margin in kept_in_all}
         left = rests.turns(d)
@@ -149,6 +147,6 @@ def test_pruning_keeps_what_the_rule_says(name: str) -> None:
 def test_a_pruned_player_of_a_climbing_game_takes_moves_that_stay() -> None:
     inputs = move_inputs(load_game("big2"))
     for d in asked(inputs, 3):
-        kept = kept_words(inputs, d.states, d.seats, d.offsets, inputs.words(d.actions), 0)
-        last = Pruned(lambda fewer: np.diff(fewer.offsets) - 1, pruner(inputs, 0))(d)
+        kept = pruner(inputs.game, 0)(d)
+        last = Pruned(lambda fewer: np.diff(fewer.offsets) - 1, inputs.game, 0)(d)
         assert kept[d.offsets[:-1] + last].all()

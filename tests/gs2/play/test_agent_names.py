@@ -15,7 +15,7 @@ from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.training.move_trainer import MoveTrainer
 from blueprint.learning.run import RunLimits, RunPlace, train
 from blueprint.networks import shipped_file
-from blueprint.papers.styles import load_persona_agent
+from blueprint.papers.listening import load_persona_agent
 from blueprint.protocol import (
     Blueprint,
     Decisions,

@@ -19,7 +19,8 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.game_lockstep import play_rounds
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.dmc import Judge, Learner
 from blueprint.guandan.training.opponents import SparringAgent, league_of
@@ -134,12 +135,12 @@ class PieceGame:
     def play(self, scratch: Scratch, stopped: Callable[[], bool]) -> PlayedPiece:
         """Return what the piece comes to; raise Interrupted once `stopped` says so. To be called once."""
         heard, agent = _Heard(self._agent, stopped), self._agent
-        record = play_rounds(self._states, [heard], scratch)
+        record = play_rounds(self._states, heard, scratch)
         payoff = GuanDan().returns(record.final)[:, 0]
         of = np.ones(len(record.states), bool)
         met = None
         if isinstance(agent, SparringAgent):
-            of, met = agent.ours(record), (agent.who, agent.payoffs(payoff))
+            of, met = agent.ours(record), (agent.met, agent.payoffs(payoff))
             record = agent.own(record)
         kept = getattr(self._player, "choices", None)  # of a policy
         choices = None if kept is None else kept()

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
+from blueprint.game_lockstep import PlayRecord, play_rounds
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.training.actors.pieces import Piece, PlayedPiece
 from blueprint.guandan.training.samples import Samples, outcome_classes
 from blueprint.protocol import Decisions
@@ -79,7 +80,7 @@ def _replayed(arrays: dict[str, Array], piece: Piece, scratch: Scratch) -> Playe
     choices = arrays["choices"].astype(np.int64)
     choices[choices == LARGE] = arrays["large"]
     told = _Told(choices)
-    record = play_rounds(piece.states(), [told], scratch)
+    record = play_rounds(piece.states(), told, scratch)
     if told.wrong or told.at != len(choices) or _check(record.final) != arrays["final"]:
         raise _bad(piece, "its rounds do not come out so here")
     payoff = GuanDan().returns(record.final)[:, 0]
@@ -95,7 +96,7 @@ def _replayed(arrays: dict[str, Array], piece: Piece, scratch: Scratch) -> Playe
 def _samples(arrays: dict[str, Array], record: PlayRecord, payoff: Array, of: NDArray[np.bool_]) -> Samples:
     whole = bool(of.all())
     states, actions = (x if whole else x[of] for x in (record.states, record.actions))
-    rounds = record.round if whole else record.round[of]
+    rounds, seats = (x if whole else x[of] for x in (record.rounds, record.seats))
     target = arrays["target"]
     share = arrays["share"] if "share" in arrays else np.ones(len(target), np.float32)
     top = None
@@ -103,7 +104,7 @@ def _samples(arrays: dict[str, Array], record: PlayRecord, payoff: Array, of: ND
         moves = np.frombuffer(bytearray(zlib.decompress(arrays["top.actions"].tobytes())), ACTION)
         count, picked = (arrays[f"top.{name}"].astype(np.int64) for name in ("count", "picked"))
         top = TopChoices(moves.reshape(len(target), -1), count, picked, arrays["top.log_chance"])
-    outcome = outcome_classes(states["player"].astype(np.int64), payoff[rounds])
+    outcome = outcome_classes(seats, payoff[rounds])
     return Samples(states, actions, outcome, target, share, top, types=arrays.get("types"))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from blueprint.game_lockstep import Seated, play_rounds
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import (
     BLOCK,
@@ -16,7 +17,7 @@ from blueprint.guandan.play.duplicate import (
     play_duplicate,
     play_games_duplicate,
 )
-from blueprint.guandan.play.selfplay import PastMoves, Scratch, play_rounds
+from blueprint.guandan.play.selfplay import PastMoves, Scratch
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.protocol import AgentFault, Decisions
 from games.guandan.matches.lockstep import CardDecisions, Matches
@@ -162,10 +163,11 @@ class Forgetful:
 def test_the_moves_of_a_round_lead_from_its_start_to_every_decision() -> None:
     rng = np.random.default_rng(0)
     follower, forgetful = Follower(rng), Forgetful(rng)
-    play_rounds(deal_rounds(4, rng, tribute=0.5), [follower, forgetful], Scratch())
+    seated = Seated((follower, forgetful), np.tile(np.arange(4) & 1, (4, 1)))
+    play_rounds(deal_rounds(4, rng, tribute=0.5), seated, Scratch())
     assert min(follower.lengths) <= 1 and max(follower.lengths) > 40
     # the other side gets what is kept anyway, and nothing is kept where nobody follows
     assert all(isinstance(past, PastMoves) for past in forgetful.seen)
     alone = Forgetful(rng)
-    play_rounds(deal_rounds(2, rng), [alone], Scratch(), record=False)
+    play_rounds(deal_rounds(2, rng), alone, Scratch(), record=False)
     assert alone.seen and set(alone.seen) == {None}

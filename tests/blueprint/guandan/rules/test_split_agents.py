@@ -7,9 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
 from blueprint.guandan.rules.split_agents import (
     MinCombinationAgent,
@@ -72,7 +73,7 @@ def test_every_agent_goes_out_when_it_can(agent: Agent) -> None:
                 seen[0] += 1
         return choice
 
-    play_rounds(deal_rounds(6, np.random.default_rng(0)), [watch], Scratch())
+    play_rounds(deal_rounds(6, np.random.default_rng(0)), watch, Scratch())
     assert seen[0] > 5
 
 
@@ -91,7 +92,7 @@ def test_personalities_pass_when_their_partner_leads_the_trick_and_they_cannot_g
                 seen[0] += 1
         return choice
 
-    play_rounds(deal_rounds(6, np.random.default_rng(1)), [watch], Scratch())
+    play_rounds(deal_rounds(6, np.random.default_rng(1)), watch, Scratch())
     assert seen[0] > 20
 
 
@@ -109,7 +110,7 @@ def test_the_agents_stand_in_their_known_order() -> None:
 def test_parameters_change_the_strong_agent() -> None:
     other = StrongAgent(StrongParameters(follow=3.0))
     rounds = [
-        play_rounds(deal_rounds(3, np.random.default_rng(2)), [agent], Scratch())
+        play_rounds(deal_rounds(3, np.random.default_rng(2)), agent, Scratch())
         for agent in (StrongAgent(), other, StrongAgent(StrongParameters()))
     ]
     assert np.array_equal(rounds[0].actions, rounds[2].actions)

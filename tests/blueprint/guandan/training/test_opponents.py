@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blueprint.game_lockstep import PlayRecord, play_rounds
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.opponents import LEAST, NOBODY, YARDSTICKS, League, SparringAgent
@@ -31,7 +32,7 @@ class Watched:
 def play(share: float, strangers: int = 1) -> tuple[SparringAgent, PlayRecord]:
     others = [Watched(True) for _ in range(strangers)]
     sparring = SparringAgent(Watched(False), others, share, 40, np.random.default_rng(0))
-    return sparring, play_rounds(deal_rounds(40, np.random.default_rng(1)), [sparring], Scratch())
+    return sparring, play_rounds(deal_rounds(40, np.random.default_rng(1)), sparring, Scratch())
 
 
 def asked(agent: object) -> set[tuple[int, int]]:
@@ -41,11 +42,11 @@ def asked(agent: object) -> set[tuple[int, int]]:
 
 def test_a_stranger_plays_one_side_of_its_rounds_and_the_network_the_rest() -> None:
     sparring, _ = play(0.5, strangers=2)
-    met = {(i, int(sparring.side[i])): int(who) for i, who in enumerate(sparring.who) if who != NOBODY}
+    met = {(i, int(sparring.side[i])): int(who) for i, who in enumerate(sparring.met) if who != NOBODY}
     assert 0 < len(met) < 40
-    for k, stranger in enumerate(sparring.strangers):
+    for k, stranger in enumerate(sparring.agents[1:]):
         assert asked(stranger) == {seat for seat, who in met.items() if who == k} != set()
-    assert asked(sparring.agent) == {(i, side) for i in range(40) for side in (0, 1)} - met.keys()
+    assert asked(sparring.agents[0]) == {(i, side) for i in range(40) for side in (0, 1)} - met.keys()
     sides = [side for _, side in met]
     assert 0 < sum(sides) < len(sides)
 
@@ -55,13 +56,13 @@ def test_only_the_networks_decisions_stay_in_the_record(share: float) -> None:
     sparring, record = play(share)
     own = sparring.own(record)
     sides = own.states["player"] % 2
-    assert np.all((sparring.who[own.round] == NOBODY) | (sides != sparring.side[own.round]))
-    assert isinstance(sparring.agent, Watched)
-    assert len(own.states) == len(own.actions) == len(own.chance) == sum(map(len, sparring.agent.asked))
+    assert np.all((sparring.met[own.rounds] == NOBODY) | (sides != sparring.side[own.rounds]))
+    assert isinstance(sparring.agents[0], Watched)
+    assert len(own.states) == len(own.actions) == len(own.chance) == sum(map(len, sparring.agents[0].asked))
     assert record.steps - own.steps == len(record.states) - len(own.states) and own.final is record.final
     assert (record.steps == own.steps) == (share == 0)
     if share != 0.5:
-        assert len({*zip(own.round.tolist(), sides.tolist(), strict=True)}) == (40 if share else 80)
+        assert len({*zip(own.rounds.tolist(), sides.tolist(), strict=True)}) == (40 if share else 80)
 
 
 def test_a_run_learns_from_rounds_against_strangers_and_counts_its_own_decisions() -> None:
@@ -103,7 +104,7 @@ def test_more_is_met_of_whom_more_is_lost_to() -> None:
 def test_rounds_are_drawn_by_the_weights() -> None:
     rng = np.random.default_rng(5)
     drawn = SparringAgent(Watched(False), [Watched(True)] * 2, 0.5, 8000, rng, np.array([0.9, 0.1]))
-    met = drawn.who[drawn.who != NOBODY]
+    met = drawn.met[drawn.met != NOBODY]
     assert abs(len(met) / 8000 - 0.5) < 0.03 and abs((met == 0).mean() - 0.9) < 0.03
     payoff = np.arange(8000)
     assert np.array_equal(np.sign(drawn.payoffs(payoff)[1:]), np.where(drawn.side == 0, -1, 1)[1:])

@@ -12,10 +12,11 @@ import torch
 from safetensors.numpy import save_file
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.training.samples import lambda_returns
 from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.learning.learner import looking_back
@@ -128,7 +129,7 @@ def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp
             found.append(player.advantages(d).copy())
         return np.zeros(len(d), np.int64)
 
-    play_rounds(deal_rounds(1, np.random.default_rng(1)), [watch], Scratch())
+    play_rounds(deal_rounds(1, np.random.default_rng(1)), watch, Scratch())
     for one, other in zip(*scores, strict=True):
         np.testing.assert_allclose(one, other, atol=0.01 * np.abs(one).max())
 
@@ -152,7 +153,7 @@ def test_focus_learns_most_from_what_is_in_doubt() -> None:
     trainer = Trainer(SMALL, FAST.replace(focus=2.0, temperature=0.02))
     rng = np.random.default_rng(5)
     player = trainer.learner.agent(0.02, 0.05, rng)
-    record = play_rounds(deal_rounds(40, np.random.default_rng(2)), [player], Scratch())
+    record = play_rounds(deal_rounds(40, np.random.default_rng(2)), player, Scratch())
     payoff = GuanDan().returns(record.final)[:, 0]
     chance = np.where(np.arange(len(record.chance)) % 2, np.float32(0.3), np.float32(1.0))
     record = replace(record, chance=chance)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.game_lockstep import Seated, play_rounds
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.protocol import Decisions
 from games.game import GameError
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
@@ -141,8 +142,9 @@ def paired_gain(config, deals: int, seed: int) -> tuple[float, float]:
     base = Gs2Agent(blueprint, "blueprint", rng)
     starts = deal(deals, rng, level=rng.integers(0, 13, deals))
     gains = np.zeros(deals)
+    sides = np.tile(np.arange(4) & 1, (deals, 1))
     for side, agents in enumerate(((agent, base), (base, agent))):
-        played = play_rounds(starts.copy(), agents, Scratch(), record=False).final
+        played = play_rounds(starts.copy(), Seated(agents, sides), Scratch(), record=False).final
         gains += GuanDan().returns(played)[:, side] / 2
     return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(deals))
 
@@ -241,7 +243,8 @@ def test_rounds_with_faults_stay_legal_and_say_why(fault: str, monkeypatch: pyte
     for begin in range(0, rounds, 50):
         n = min(50, rounds - begin)
         states = deal(n, rng, level=rng.integers(0, 13, n))
-        final = play_rounds(states, [agent, random_side], Scratch(), record=False).final
+        seated = Seated((agent, random_side), np.tile(np.arange(4) & 1, (n, 1)))
+        final = play_rounds(states, seated, Scratch(), record=False).final
         assert np.all(final["player"] < 0)
     assert seen["fell back"] > 0 and seen["decisions"] >= 10 * rounds
     assert evaluator.failed or fault == "hurry"

@@ -32,8 +32,8 @@ def rows_width(blocks: Blocks) -> int:
     return sum(width for _, width in blocks)
 
 
-def rows_hash(version: int, *layouts: Blocks) -> str:
-    """Return what names these layouts: 16 hexadecimal digits. version: of what the bytes mean."""
+def rows_hash(version: object, *layouts: object) -> str:
+    """Return what names layouts, as JSON has them: 16 hexadecimal digits. version: of what the bytes mean."""
     return hashlib.sha256(json.dumps([version, *layouts]).encode()).hexdigest()[:16]
 
 
