@@ -132,7 +132,7 @@ FIRST, BID = (DouDizhu(landlord=landlord, ranks=1) for landlord in ("first", "bi
         ),
         (BID, "P1 dealt B | calls pass | play 3", "before there is a landlord"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "name", value),
 )
 def test_a_refusal_tells_why(game: Big2 | DouDizhu, line: str, why: str) -> None:
     with pytest.raises(GameError, match=why):
