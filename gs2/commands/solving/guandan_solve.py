@@ -24,6 +24,8 @@ ANY_GAP = 100.0
 EXAMPLE = "follow"
 DECISION = "guandan decision"
 """Kind of a picture that `explore-decision.js` shows."""
+AGENTS = {"gs2": PRESETS["standard"]} | {f"gs2-{name}": PRESETS[name] for name in ("fast", "deep", "paper")}
+"""The presets by the names of the agents that search by them."""
 CALLED = {"time_limit": "deadline"}
 """Fields that methods of every game have under another name."""
 
@@ -31,7 +33,7 @@ CALLED = {"time_limit": "deadline"}
 class GuanDanSolving:
     """Searches by the presets of the GuanDan agent, at positions in files and examples."""
 
-    methods: Mapping[str, Any] = PRESETS
+    methods: Mapping[str, Any] = PRESETS | AGENTS
     examples = staticmethod(example_positions)
 
     def infoset(self, text: str | None) -> str:
@@ -48,7 +50,8 @@ class GuanDanSolving:
 
         name, settings = split_spec(asked.method)
         options = {CALLED.get(field, field): value for field, value in changes.items()}
-        usual = PRESETS[name] if PRESETS[name].method == "none" else PRESETS[name].replace(gap=ANY_GAP)
+        preset = self.methods[name]
+        usual = preset if preset.method == "none" else preset.replace(gap=ANY_GAP)
         config = configured(usual, settings, label=f"method {name}", **options)
         position = self.infoset(text)
         with working("loading the blueprint …"):

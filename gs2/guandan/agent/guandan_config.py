@@ -185,7 +185,7 @@ class GuanDanConfig(StagedConfiguration):
     deadline: float = attrs.field(default=0.5, validator=real(0, 3600))
     objective: str = attrs.field(default="match", validator=one_of(OBJECTIVES))
     endgame: int = attrs.field(default=200_000, validator=integer(0))
-    open_cards: int = attrs.field(default=19, validator=integer(0))
+    open_cards: int = attrs.field(default=16, validator=integer(0))
     most_cards: int = attrs.field(default=81, validator=integer(0))
     deals: DealsConfig = attrs.field(factory=DealsConfig)
     moves: MovesConfig = attrs.field(factory=MovesConfig)
@@ -247,7 +247,6 @@ _FAST = _ROLLOUT.replace(
     depth=8,
     pool=64,
     endgame=20_000,
-    open_cards=16,
 )
 _DEEP = _ROLLOUT.replace(
     name="rollout-deep",
@@ -260,7 +259,6 @@ _DEEP = _ROLLOUT.replace(
     confidence=1.5,
     pool=4096,
     endgame=2_000_000,
-    open_cards=22,
 )
 
 PRESETS: dict[str, GuanDanConfig] = {

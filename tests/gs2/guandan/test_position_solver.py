@@ -122,6 +122,13 @@ def test_the_command_prints_a_verdict_for_people_and_for_programs(monkeypatch) -
     assert made == [None, None]
 
 
+@pytest.mark.parametrize("agent", ["gs2", "gs2-fast"])
+def test_a_method_may_be_called_as_the_agent_is(agent: str) -> None:
+    preset = {"gs2": "standard", "gs2-fast": "fast"}[agent]
+    found = [told_of("--infoset", "duel", "--method", name)[0] for name in (agent, f"{preset}:gap=100.0")]
+    assert found[0]["config"] == found[1]["config"] and found[0]["play"] == found[1]["play"]
+
+
 def test_a_move_far_behind_is_searched_when_asked_and_left_alone_with_a_gap() -> None:
     assert told_of("--method", "standard:worlds=4,open_cards=0")[0]["stage"] == "subgame"
     # earlier options say the present ones
