@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from games.guandan.rules import PRESETS
-from gs2.commands import guandan as table
+from gs2.commands.guandan.playing import play
+from gs2.commands.guandan.serving import serve
 from gs2.guandan.table.agents import RandomSeat, load_agent
 from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.server.lobby import OpenGuanDanLobby
@@ -187,7 +188,7 @@ def test_every_command_shown_is_one_and_the_bot_a_program(files):
     assert len(commands) >= 8
     compile(files["bot.py"], "bot.py", "exec")
     for name, arguments in commands:
-        command = getattr(table, name)
+        command = {"play": play, "serve": serve}[name]
         context = command.make_context(name, ["--server", "ws://h:1"] if name == "play" else [])
         left = command.make_parser(context).parse_args(shlex.split(arguments))[1]
         assert not left, (name, arguments)
