@@ -328,14 +328,15 @@ def is_endgame(state: Array, open_cards: int = 0) -> bool:
 def solve_drawn(dealer: Dealer, actions: Array, limit: int) -> Endgame | None:
     """Return what moves lead to with open cards in the likeliest of a few deals that are drawn.
 
-    None if too few of them are solved. Raises GameError if no deal is consistent.
+    None if too few of them are solved, or play has ruled them all out.
+    Raises GameError if no deal is consistent.
     """
     worlds = dealer.draw(OPEN_DEALS, OPEN_DEALS)
     if len(worlds) > OPEN_DEALS:
         worlds = worlds.take(slice(OPEN_DEALS))
     solved = solve_endgame(worlds, actions, limit)
     few = len(solved.worlds) < min(len(worlds), FEWEST) or np.isnan(solved.values).all()
-    return None if few else solved
+    return None if few or not solved.worlds.weights.any() else solved
 
 
 def solve_endgame(worlds: Worlds, actions: Array, limit: int) -> Endgame:

@@ -8,7 +8,7 @@ import pytest
 from blueprint.guandan.objective import result_worth
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent.deals.determinize import Worlds
-from gs2.guandan.agent.endgame import Endgame, is_endgame, solve_endgame
+from gs2.guandan.agent.endgame import Endgame, is_endgame, solve_drawn, solve_endgame
 from tests.gs2.guandan.blueprints import random_choice
 from tests.patience import amount
 from tests.reference.guandan.guandan_endgame import result_after
@@ -139,6 +139,26 @@ def test_of_several_deals_those_solved_whole_count() -> None:
     assert found.payoffs.shape == every.values.shape and found.error[0] == 0
     liked = np.where(np.isclose(every.mean, every.mean.max()), 0.0, -1.0)
     assert np.isclose(every.mean[order[every.compared(order, liked).best]], every.mean.max())
+
+
+def test_a_few_of_the_deals_drawn_are_solved_and_none_that_play_has_ruled_out() -> None:
+    rng = np.random.default_rng(6)
+    (state,) = endgames(1, rng, most=12, least=8, seats=(3,))
+    moves = legal(state, canonical=True).values
+
+    class Drawn:
+        """A dealer whose deals are given."""
+
+        def __init__(self, weights: np.ndarray) -> None:
+            self.worlds = Worlds(np.repeat(state, len(weights)), weights, True)
+
+        def draw(self, n: int, most: int) -> Worlds:
+            return self.worlds
+
+    found = solve_drawn(Drawn(np.ones(30)), moves, 2_000_000)
+    assert found is not None and len(found.worlds) == 8 and not found.worlds.exact
+    assert solve_drawn(Drawn(np.ones(30)), moves, 1) is None
+    assert solve_drawn(Drawn(np.zeros(3)), moves, 2_000_000) is None
 
 
 def test_in_a_match_results_count_by_what_they_are_worth() -> None:

@@ -42,7 +42,7 @@ function reason(explanation) {
   if (["forced", "blueprint", "clear", "endgame"].includes(stage)) return say(`hint.${stage}`);
   if (stage === "subgame") return say("hint.subgame", { share: percent(best.refined) });
   if (explanation.play !== explanation.blueprint && best.gain !== null && best.gain !== undefined) {
-    return say("hint.changed", {
+    return say(stage === "open" ? "hint.open" : "hint.changed", {
       n: explanation.deals_sampled,
       gain: levelsText(best.gain),
       error: best.error.toFixed(2),
