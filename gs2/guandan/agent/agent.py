@@ -332,10 +332,10 @@ class Gs2Agent:
         solved = solve_drawn(dealer, progress.actions, limit)
         progress.lap("endgame")
         if solved is None:
-            progress.notes.append("the end of the round was too large to solve in time: rollouts decide")
+            progress.notes.append("the end of the round was too large to solve in time")
             return False
         if not solved.settled:
-            progress.notes.append("against best play all moves come to the same: rollouts look for a mistake")
+            progress.notes.append("against best play with open cards all moves come to the same")
             return False
         progress.worlds = solved.worlds
         if solved.certain:
