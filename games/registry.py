@@ -107,10 +107,14 @@ def game_spec(name: str) -> GameSpec:
         return _registered[name]
     installed = entry_points_of("gs2.games")
     names = sorted({*_BUILT_IN, *_registered, *PRESETS, *installed})
+    if name.endswith((".efg", ".nfg")):
+        raise GameError(f"{name}: a game of Gambit's must be named as gambit:{name}")
+    hint = near(name.lower(), names, "", most=2)
+    if hint:
+        raise GameError(f'no game is called "{name}"; {hint} gs2 games lists them all')
     there = ", ".join(dict.fromkeys((*_BUILT_IN, *_registered, *installed)))
     raise GameError(
-        f'no game is called "{name}"{_near(name, names)} There are {there}, openspiel:NAME, gambit:FILE, '
-        "and FILE.py:NAME"
+        f'no game is called "{name}"; there are {there}, openspiel:NAME, gambit:FILE, and FILE.py:NAME'
     )
 
 

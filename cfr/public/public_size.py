@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cfr.engine.simd import LANES
 from cfr.public.sweep_kernels import swept_dtype
 from cfr.public.swept_payoffs import swept_bytes
-from cfr.public.tree import PublicTree, grow_public, padded, past_forced
+from cfr.public.tree import PublicTree, PublicView, grow_public, padded, past_forced
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from cfr.variants import DEFAULT_VARIANT, Variant, variant
 from games.infosets.factored import FactoredGame
 from games.size import Count, estimate_size
-from games.support.array_types import Array
 
 __all__ = ["PublicSize", "estimate_public_size", "require_memory", "solver_bytes"]
 
@@ -40,23 +38,12 @@ class PublicSize:
     float32_bytes: Count
 
 
-class _PublicGame:
-    """A factored game as seen by both players, forced moves left out; enough of one to be sized."""
-
-    def __init__(self, game: FactoredGame) -> None:
-        self._game, self.num_players = game, game.num_players
-        self.player, self.actions = game.player, game.actions
-
-    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
-        return past_forced(self._game, self._game.step(states, rows, actions))
-
-
 def estimate_public_size(game: FactoredGame, *, seed: int = 0) -> PublicSize:
     """Return how large a game's public tree is, and what CFR on it takes; from a sample if it is large.
 
     seed: of the sample (`games.size`). In an estimate all actions count as players'.
     """
-    seen: Any = _PublicGame(game)
+    seen: Any = PublicView(game)
     size = estimate_size(seen, past_forced(game, game.public_root()), seed=seed, infosets=False)
     private = game.private_states()
     if size.exact:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,14 @@ from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.factored import FactoredGame, payoffs_at
 from games.infosets.payoff_forms import PayoffForms
+from games.size import estimate_size
 from games.support.array_types import Array
 from games.support.kernel import kernel
 
 __all__ = [
     "PublicTree",
     "PublicTreeError",
+    "PublicView",
     "depth_of",
     "grow_public",
     "padded",
@@ -234,11 +237,23 @@ def path_to(tree: PublicTree, node: int) -> list[tuple[int, int]]:
     return found
 
 
+class PublicView:
+    """A factored game as seen by both players, forced moves left out; enough of one to be sized."""
+
+    def __init__(self, game: FactoredGame) -> None:
+        self._game, self.num_players = game, game.num_players
+        self.player, self.actions = game.player, game.actions
+
+    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
+        return past_forced(self._game, self._game.step(states, rows, actions))
+
+
 def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float | None = None) -> PublicTree:
     """Return the public tree of a game below a public state, by default its first.
 
     memory: bytes that growing may take, by default `cfr.tree.memory.memory_limit()`.
-    Raises TooLarge if it would take more; GameError if nobody has a choice below the root.
+    Raises TooLarge if it would take more, which a sample tells early of much too large ones; GameError if
+    nobody has a choice below the root.
     """
     limit = memory_limit() if memory is None else memory
     states = past_forced(game, game.public_root() if root is None else root)
@@ -250,9 +265,13 @@ def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float 
     levels: list[tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]] = []
     kinds: dict[int, Array] = {}
     n_edges = n_terminals = 0
+    sampled = False
     while len(states):
         actions = game.actions(states)
         n_edges += len(actions.values)
+        if n_edges > PIECE and not sampled:
+            sampled = True
+            _require_room(game, limit, root)
         needed = n_edges * GROWTH_BYTES + len(actions.values) * 3 * states.itemsize
         if needed > limit or n_edges > MOST_NODES:
             raise TooLarge(
@@ -292,6 +311,18 @@ def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float 
         depth=depth,
         n_terminals=n_terminals,
     )
+
+
+def _require_room(game: FactoredGame, limit: float, root: Array | None) -> None:
+    """Raise TooLarge if the low end of an estimate from a sample takes twice the memory that there is."""
+    seen: Any = PublicView(game)
+    first = past_forced(game, game.public_root() if root is None else root)
+    size = estimate_size(seen, first, infosets=False).histories
+    if size.low * GROWTH_BYTES > 2 * limit:
+        raise TooLarge(
+            f"{game.name}: its public tree must fit into {words_of_bytes(limit)} while it grows; it has "
+            f"{size} public states by an estimate; choose a smaller game, or train a network (gs2 train GAME)"
+        )
 
 
 def past_forced(game: FactoredGame, states: Array) -> Array:

@@ -67,6 +67,8 @@ __all__ = [
     "parse_agent",
 ]
 
+FILES = (".safetensors", ".npz", ".json")
+"""How names of files of networks and policies end."""
 KNOWN = ("uniform", "network", "network:DECISIONS", "cfr:ITERATIONS", "noise:EPSILON", "dmc:GAMES")
 
 
@@ -288,11 +290,17 @@ def _on_a_tree(game: Game, name: AgentName, seed: int) -> Blueprint:
     searches = ":" in base and is_policy_spec(base)  # cfr+:100 has a + of its own
     if not is_policy_spec(text) or searches:
         wanted = words.partition(":")[0]
+        if text.endswith(FILES):
+            raise UnknownAgent(f"{text}: no such file; check the path")
         hint = near(wanted, search_names(), "") if plus and base else near(text, KNOWN, "")
+        if hint:
+            raise UnknownAgent(
+                f"no agent of {game.name} is called {text!r}; {hint} gs2 match --help names them all"
+            )
         raise UnknownAgent(
-            f"no agent of {game.name} is called {text!r}; {hint + ' An' if hint else 'an'} agent is one of "
-            f"{', '.join(KNOWN)}, a file of a network or policy, FILE.py:NAME, or one of these with +PRESET "
-            f"for search, PRESET one of {', '.join(search_names())}"
+            f"no agent of {game.name} is called {text!r}; an agent is one of {', '.join(KNOWN)}, a file of a "
+            "network or policy, FILE.py:NAME, or one of these with +PRESET for search, PRESET one of "
+            f"{', '.join(search_names())}"
         )
     try:
         tree = grow(game, budget=TreeBudget(history_bytes=0.0))

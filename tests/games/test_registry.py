@@ -31,7 +31,9 @@ def test_game_strings_have_one_canonical_form(text: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("leduk", 'no game is called "leduk"; did you mean leduc_poker.* There are kuhn_poker, leduc_poker'),
+        ("leduk", 'no game is called "leduk"; did you mean leduc_poker.* gs2 games lists them all'),
+        ("chess", 'no game is called "chess"; there are kuhn_poker, leduc_poker'),
+        ("a.efg", "a.efg: a game of Gambit's must be named as gambit:a.efg"),
         ("", "no game is called"),
         ("leduc_poker(rank=3)", "did you mean ranks"),
         ("leduc_poker(ranks=1)", r"leduc_poker: ranks must be an integer in \[2, 13\]; got 1"),

@@ -40,6 +40,7 @@ from games.support.kernel import kernel
 from games.support.splitmix import STEP, mix_hash
 from gs2.guandan.agent.deals.dealing import Dealer
 from gs2.guandan.agent.deals.determinize import Worlds
+from gs2.guandan.agent.deals.reach import thinned
 from gs2.guandan.agent.racing import SPREAD_VALUED, Evidence, MoveComparison, posterior
 
 __all__ = ["Endgame", "is_endgame", "solve_drawn", "solve_endgame"]
@@ -326,14 +327,14 @@ def is_endgame(state: Array, open_cards: int = 0) -> bool:
 
 
 def solve_drawn(dealer: Dealer, actions: Array, limit: int) -> Endgame | None:
-    """Return what moves lead to with open cards in the likeliest of a few deals that are drawn.
+    """Return what moves lead to with open cards in a few deals, drawn by their weights.
 
     None if too few of them are solved, or play has ruled them all out.
     Raises GameError if no deal is consistent.
     """
     worlds = dealer.draw(OPEN_DEALS, OPEN_DEALS)
-    if len(worlds) > OPEN_DEALS:
-        worlds = worlds.take(slice(OPEN_DEALS))
+    if len(worlds) > OPEN_DEALS and worlds.weights.any():  # all there are
+        worlds = thinned(worlds, OPEN_DEALS, dealer.rng)
     solved = solve_endgame(worlds, actions, limit)
     few = len(solved.worlds) < min(len(worlds), FEWEST) or np.isnan(solved.values).all()
     return None if few or not solved.worlds.weights.any() else solved
@@ -342,7 +343,8 @@ def solve_drawn(dealer: Dealer, actions: Array, limit: int) -> Endgame | None:
 def solve_endgame(worlds: Worlds, actions: Array, limit: int) -> Endgame:
     """Return what each move leads to with open cards in each deal of an infoset, as far as they were solved.
 
-    worlds: the likeliest first. actions: [m] ACTION of the seat that moves. limit: most positions to visit.
+    worlds: in the order in which they are solved. actions: [m] ACTION of the seat that moves. limit: most
+    positions to visit.
     Of several deals those are left out that were not solved whole, and all after them.
     """
     states = np.ascontiguousarray(worlds.states)

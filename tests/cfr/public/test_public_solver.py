@@ -114,6 +114,8 @@ def test_what_cannot_be_solved_is_refused_in_words() -> None:
             PublicSolver(tree, threads=1).run(number)  # type: ignore[arg-type]
     with pytest.raises(TooLarge, match=r"liars_dice.*its public tree must fit into 1000 bytes"):
         grow_public(load_game("liars_dice"), memory=1000)  # type: ignore[arg-type]
+    with pytest.raises(TooLarge, match=r"it has about .* public states by an estimate; choose a smaller"):
+        grow_public(load_game("liars_dice(dice=5)"), memory=1e9)  # type: ignore[arg-type]
     game = both("kuhn_poker").game
     last = game.step(game.public_root(), np.zeros(1, np.int64), np.ones(1, np.int64))
     over = game.step(last, np.zeros(1, np.int64), np.ones(1, np.int64))

@@ -151,13 +151,19 @@ def test_a_few_of_the_deals_drawn_are_solved_and_none_that_play_has_ruled_out() 
 
         def __init__(self, weights: np.ndarray) -> None:
             self.worlds = Worlds(np.repeat(state, len(weights)), weights, True)
+            self.rng = np.random.default_rng(0)
 
         def draw(self, n: int, most: int) -> Worlds:
             return self.worlds
 
     found = solve_drawn(Drawn(np.ones(30)), moves, 2_000_000)
     assert found is not None and len(found.worlds) == 8 and not found.worlds.exact
+    # wherever a likely deal stands in the list, it is drawn; a row drawn eight times counts eight times
+    for place in (0, 17, 29):
+        likely = solve_drawn(Drawn(np.where(np.arange(30) == place, 1.0, 1e-9)), moves, 2_000_000)
+        assert likely is not None and likely.worlds.weights.tolist() == [8.0]
     assert solve_drawn(Drawn(np.ones(30)), moves, 1) is None
+    assert solve_drawn(Drawn(np.zeros(30)), moves, 2_000_000) is None
     assert solve_drawn(Drawn(np.zeros(3)), moves, 2_000_000) is None
 
 

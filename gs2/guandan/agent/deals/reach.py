@@ -32,6 +32,7 @@ __all__ = [
     "moves_to_weigh",
     "replayed",
     "supported",
+    "thinned",
 ]
 
 LEAST = 1e-3
@@ -164,7 +165,12 @@ def drawn_worlds(worlds: Worlds, logs: NDArray[np.float64], count: int, rng: np.
     weights = worlds.weights * np.exp(logs - logs.max())
     if worlds.exact:
         return Worlds(worlds.states, weights, True)
-    rows, weights = _thinned(weights, count, rng)
+    return thinned(Worlds(worlds.states, weights, False), count, rng)
+
+
+def thinned(worlds: Worlds, count: int, rng: np.random.Generator) -> Worlds:
+    """Return up to `count` of some deals, drawn by their weights, in random order."""
+    rows, weights = _thinned(worlds.weights, count, rng)
     order = rng.permutation(len(rows))
     return Worlds(worlds.states[rows[order]], weights[order], False)
 
