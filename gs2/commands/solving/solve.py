@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Asked",
     "OwnSolving",
+    "drawn_default",
     "print_result",
     "solve",
 ]
@@ -106,13 +107,13 @@ class Asked:
     "--blueprint",
     "spec",
     help="Strategy to refine: a file of `gs2 blueprint` or of a network, VARIANT:ITERATIONS, noise:EPSILON, "
-    "dmc:GAMES, network:DECISIONS or uniform.  [default: cfr:100; the shipped network of a game with methods "
-    "of its own]",
+    "dmc:GAMES, network:DECISIONS or uniform.  [default: cfr:100; the shipped network of a game that has "
+    "one; cfr:10 in phantom games]",
 )
 @click.option(
     "--method",
     help="Search method, NAME or NAME:FIELD=VALUE,…; --methods lists the names.  [default: gs2+, or the "
-    "game's own]",
+    "game's own; where histories must be drawn and --depth is not set, gs2, over a shipped network rollout]",
 )
 @click.option("--methods", is_flag=True, help="List the game's methods and exit.")
 @click.option("--position", hidden=True)
@@ -196,8 +197,9 @@ def solve(
 
     A game may have methods and example infosets of its own: see --methods and --positions.
 
-    If a game is too large to list, the search draws histories of the infoset. The blueprint must then be a
-    file, but not JSON, or uniform; --depth with --leaf value or rollout keeps the subgame small.
+    If a game is too large to list, the search draws histories of the infoset, by method gs2 unless another is
+    named or --depth is set, which keeps the subgame of gs2+ small. The blueprint must then be a file, but not
+    JSON, the game's shipped network, or uniform.
     A policy on a public tree (`gs2 blueprint --form public`) is searched on that tree, unless --source or
     --output is given. So is a named blueprint such as cfr:100 if only the public tree fits.
 
@@ -213,6 +215,7 @@ def solve(
         _list_methods(own, as_json)
         return
     usual = "gs2+" if own is None else next(iter(own.methods))
+    named = method is not None or changes["preset"] is not None
     text, method = _by_present_names(text, method, usual, changes)
     rows = None if all_rows else rows
     given = {field: value for field, value in changes.items() if value is not None}
@@ -230,10 +233,9 @@ def solve(
         if hint and name not in search_names():
             raise click.UsageError(f"no method is called {name!r}; {hint}")
         text = own.infoset(text)
-    if spec is None:
-        spec = "cfr:100" if own is None else "network"
     import numpy as np
 
+    from blueprint.networks import shipped_file
     from cfr.best_response import best_response_values
     from cfr.policies.lock import LockedGame, LockedTree
     from cfr.public.policies.policy_file import is_public_policy
@@ -256,12 +258,20 @@ def solve(
     infoset = _example_infoset(game, seed) if text is None else game.parse_infoset(text)
     options = SearchOptions(listed=None if all_rows else MAX_LISTED)
     public = output is None and lock is None and changes["source"] is None and _is_public(config)
-    on_tree = public and is_public_policy(spec)
+    usual_spec = "cfr:100" if own is None else "network"
+    on_tree = public and is_public_policy(spec or usual_spec)
     context = None
     if not on_tree and game.num_players == 2:
         with working(f"growing {game.name} …"):
             context = listed_context(game, config)
-        on_tree = context is None and public and is_computed_there(game, spec) and spec != "uniform"
+        on_tree = (
+            context is None and public and is_computed_there(game, spec or usual_spec) and spec != "uniform"
+        )
+    if context is None and not on_tree:
+        if not named and not {"depth", "leaf", "source"} & given.keys():
+            config = named_search("rollout" if spec is None and shipped_file(game.name) else "gs2", **given)
+        usual_spec = drawn_default(game)
+    spec = spec or usual_spec
     if context is None:
         if output is not None:
             raise ConfigError(
@@ -355,6 +365,16 @@ def _drawn_blueprint(game: Game, spec: str, config: SearchConfig, seed: int) -> 
             if not drawn or listed_context(game, SearchConfig()) is None:
                 return blueprint_named(spec, game, tell)
         return load_searched(game, spec, seed=seed)
+
+
+def drawn_default(game: Game) -> str:
+    """Return the blueprint of a game whose histories are drawn, where none is named."""
+    from blueprint.networks import shipped_file
+    from gs2.policies.private_moves import is_computed_privately
+
+    if shipped_file(game.name) is not None:
+        return "network"
+    return "cfr:10" if is_computed_privately(game, "cfr:10") else "cfr:100"
 
 
 def _write(output: Path, game: Game, tree: FlatTree, probs: NDArray[np.float64], note: str) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from games import load_game
+from gs2.commands.solving.solve import drawn_default
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.explain import solve_infoset
@@ -40,6 +42,32 @@ def test_without_an_infoset_one_of_a_large_game_is_drawn_by_the_seed() -> None:
 def test_without_a_blueprint_a_large_game_says_how_to_make_one() -> None:
     told = refused("solve", DEALT, *QUICK)
     assert f"make one with `gs2 train '{DEALT}' -o FILE.safetensors" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ("big2",),
+            "rollout by unsafe gadget",
+        ),  # a shipped network, by the search for those that never hesitate
+        (("dark_hex", "--blueprint", "uniform"), "gs2 by unsafe gadget"),
+        ((DEALT, "--blueprint", "uniform", "--depth", "1", "--leaf", "rollout"), "gs2+ by maxmargin gadget"),
+    ],
+)
+def test_a_large_game_is_searched_by_what_fits_it_if_no_method_is_named(
+    words: tuple[str, ...], says: str
+) -> None:
+    code, said = run(*words, "--samples", "4", "--iterations", "5")
+    assert code == 0 and says in said and "Sample" in said, said
+
+
+@pytest.mark.parametrize(
+    ("game", "blueprint"),
+    [("doudizhu", "network"), ("phantom_ttt(abrupt=true)", "cfr:10"), ("doudizhu(ranks=4)", "cfr:100")],
+)
+def test_the_usual_blueprint_of_a_large_game_is_one_that_it_has(game: str, blueprint: str) -> None:
+    assert drawn_default(load_game(game)) == blueprint
 
 
 def test_a_closure_too_large_is_refused_before_it_is_grown() -> None:
