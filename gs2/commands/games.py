@@ -51,7 +51,7 @@ FILE = click.Path(path_type=Path)
 def games(
     text: str | None, size: bool, seed: int, replay: Path | None, only: int | None, as_json: bool
 ) -> None:
-    """List the games, their parameters and sizes. With GAME, grow its tree and count it.
+    """List the games, their parameters and sizes. With GAME, grow its tree and count it, or estimate it.
 
     GAME is a game string such as leduc_poker, "liars_dice(sides=5)", a preset such as
     goofspiel_10_ascending_3, openspiel:NAME where that extra is installed, or gambit:FILE for a file of
@@ -72,10 +72,8 @@ def games(
     if size and game is None:
         raise click.UsageError("--size needs a game; try: gs2 games liars_dice --size")
     if game is not None:
-        if size:
+        if size or not _describe(game, as_json):
             _estimate(game, seed, as_json)
-        else:
-            _describe(game, as_json)
         return
     from games.registry import PRESETS, RESEARCH_GAMES, game_specs
 
@@ -138,16 +136,21 @@ def games(
     )
 
 
-def _describe(game: Game, as_json: bool) -> None:
+def _describe(game: Game, as_json: bool) -> bool:
+    """Print what a game's tree counts; return False, and print nothing, where it does not fit."""
     import numpy as np
 
     from cfr.tree import grow
+    from cfr.tree.memory import TooLarge
     from games.game import CHANCE
 
     row: dict[str, Any] = {"game": game.name, "players": game.num_players, "teams": list(game.teams)}
     row |= _told(game)
-    with working(f"growing {game.name} …"):
-        tree = grow(game, keep_states=False)
+    try:
+        with working(f"growing {game.name} …"):
+            tree = grow(game, keep_states=False)
+    except TooLarge:
+        return False
     row |= {
         "histories": tree.n_nodes,
         "terminals": len(tree.terminal),
@@ -161,6 +164,7 @@ def _describe(game: Game, as_json: bool) -> None:
     if getattr(game, "by_observations", False):
         row["infosets_are"] = "what players did and observed; OpenSpiel's strings are missing or forget"
     _print_row(row, as_json)
+    return True
 
 
 def _told(game: Game) -> dict[str, Any]:
@@ -200,7 +204,8 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
     from games.infosets.private_moves import PrivateMovesGame
     from games.size import Count, estimate_size
 
-    size = estimate_size(game, seed=seed)
+    # infosets that lie at many depths, as there, would be counted many times
+    size = estimate_size(game, seed=seed, infosets=not isinstance(game, PrivateMovesGame))
     if not size.complete:
         _print_large(game, size, as_json)
         return

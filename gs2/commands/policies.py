@@ -398,13 +398,17 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
             # a network is asked at states, and a lock may be in words
             asked = policy.endswith(".safetensors") or policy.strip().lower().startswith("network:")
             tree = grow(game, keep_states=asked or lock is not None)
-        except TooLarge:
-            if lock is None and is_computed_privately(game, policy):
-                found = measured_privately(game, policy, tell)
-            elif lock is not None or not is_computed_there(game, policy):
-                raise
-            else:
-                opened = computed_policy(policy, game, tell)
+        except TooLarge as large:
+            try:
+                if lock is None and is_computed_privately(game, policy):
+                    found = measured_privately(game, policy, tell)
+                elif lock is not None or not is_computed_there(game, policy):
+                    raise
+                else:
+                    opened = computed_policy(policy, game, tell)
+            except TooLarge as last:
+                said = str(last).partition("; choose")[0].partition("; train")[0]
+                raise TooLarge(f"{said}; gs2 exploit bounds an agent's from below") from large
         else:
             form = sequence_form(tree, game) if is_two_sided(tree) else None
             tell(f"computing {policy} …")

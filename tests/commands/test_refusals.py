@@ -24,6 +24,7 @@ IN_ONE_LINE = [
     ("solve --blueprint cfr:0", "at least 1"),
     ("solve --gadget armour", "gadget must be one of"),
     ("exploitability leduc_poker noise:2", "in [0, 1]"),
+    ("exploitability 'goofspiel(cards=13,turns=13)' uniform", "gs2 exploit bounds an agent's from below"),
     ("exploitability 'leduc_poker(ranks=13,suits=4)' none.gs2 --memory 1K", "no such file"),
     ("blueprint leduc_poker --variant foo", "variant must be one of"),
     ("blueprint leduc_poker -o no/such/folder/x.npz", "folder must exist"),

@@ -166,6 +166,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 POKER, SEXES = f"gambit:{EXAMPLES / 'poker.efg'}", f"gambit:{EXAMPLES / 'sexes.nfg'}"
 
 
+def test_a_game_whose_tree_does_not_fit_is_estimated() -> None:
+    assert "its private moves do: gs2 blueprint" in ran("games", "dark_hex").stdout
+    told = as_json("games", "doudizhu")
+    assert told["histories"]["mean"] > 1e50 and not told["fits"]["tree_memory"]
+
+
 def test_a_file_is_counted_sized_solved_and_measured(tmp_path: Path) -> None:
     row = as_json("games", POKER)
     assert (row["title"], row["player_labels"]) == ("One-card poker", ["Alice", "Bob"])

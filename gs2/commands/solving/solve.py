@@ -259,19 +259,21 @@ def solve(
     options = SearchOptions(listed=None if all_rows else MAX_LISTED)
     public = output is None and lock is None and changes["source"] is None and _is_public(config)
     usual_spec = "cfr:100" if own is None else "network"
-    on_tree = public and is_public_policy(spec or usual_spec)
+    asked_spec = usual_spec if spec is None else spec
+    on_tree = public and is_public_policy(asked_spec)
     context = None
     if not on_tree and game.num_players == 2:
         with working(f"growing {game.name} …"):
             context = listed_context(game, config)
         on_tree = (
-            context is None and public and is_computed_there(game, spec or usual_spec) and spec != "uniform"
+            context is None and public and is_computed_there(game, asked_spec) and asked_spec != "uniform"
         )
     if context is None and not on_tree:
+        asked_spec = drawn_default(game) if spec is None else spec
         if not named and not {"depth", "leaf", "source"} & given.keys():
-            config = named_search("rollout" if spec is None and shipped_file(game.name) else "gs2", **given)
-        usual_spec = drawn_default(game)
-    spec = spec or usual_spec
+            shipped = asked_spec == "network" and shipped_file(game.name) is not None
+            config = named_search("rollout" if shipped else "gs2", label="method", **given)
+    spec = asked_spec
     if context is None:
         if output is not None:
             raise ConfigError(

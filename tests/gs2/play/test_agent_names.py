@@ -168,7 +168,7 @@ def test_agents_of_ones_own_play(own: Path) -> None:
         ("kuhn_poker", "dcfr+:10+gs22", UnknownAgent, "did you mean gs2"),
         ("kuhn_poker", "uniform+gs2+:kk=3", ConfigError, "there is no field 'kk' to set; did you mean k"),
         ("kuhn_poker", "uniform+gs2+:k=three", ConfigError, "k must be of type int"),
-        ("kuhn_poker", "none.safetensors+gs2+", UnknownAgent, "none.safetensors: no such file; check the path"),
+        ("kuhn_poker", "none.safetensors+gs2+", UnknownAgent, "none.safetensors: no such file; check"),
         ("kuhn_poker", "none.py:Agent", UnknownAgent, "does not exist"),
         ("kuhn_poker", "OWN:Silent", UnknownAgent, "it cannot be called; an agent is called with Decisions"),
         (
