@@ -39,8 +39,9 @@ RULE_AGENTS: dict[str, Callable[[np.random.Generator], Agent]] = {
     "conservative": lambda rng: PersonalityAgent("conservative"),
     "balanced": lambda rng: PersonalityAgent("balanced"),
     "strong": lambda rng: StrongAgent(),
+    "uniform": RandomAgent,  # as in every other game
 }
-"""Makes each rule agent; what an agent that draws draws from is given, and only `random` draws."""
+"""Makes each rule agent; what an agent that draws draws from is given, and only random play draws."""
 QUICK_NAMES = (*RULE_AGENTS, "blueprint")
 
 
