@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.outputs import REPORT, RESULTS, report_file
+from experiments.outputs import REPORT, report_file
 from gs2.commands.common import (
     CORES,
     COUNT,
@@ -169,14 +169,9 @@ def refine(
     type=OUTPUT_FILE,
     help=f"Markdown file.  [default: {REPORT} in the folder of the run, or in that of several]",
 )
-@click.option(
-    "--checkout", is_flag=True, help=f"Write {(RESULTS / REPORT).as_posix()} of gs2's checkout instead."
-)
 @html_option("the rows, with plots to filter and point at, instead of the tables")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
-def report(
-    folders: tuple[Path, ...], output: Path | None, checkout: bool, page: Path | None, as_json: bool
-) -> None:
+def report(folders: tuple[Path, ...], output: Path | None, page: Path | None, as_json: bool) -> None:
     """Write tables of run FOLDERS, with plots beside them; with --html one page to explore instead.
 
     A plot that the rows do not allow is named on stderr, with the reason.
@@ -187,12 +182,10 @@ def report(
     if page is None:
         first, *others = folders
         beside = Path(os.path.commonpath([folder.resolve() for folder in folders])) if others else first
-        written = write_report(folders, report_file(output, checkout, beside), missing.append)
+        written = write_report(folders, report_file(output, beside), missing.append)
     else:
-        if output is not None or checkout:
-            raise click.UsageError(
-                "--html writes a page instead of tables; leave out --output and --checkout"
-            )
+        if output is not None:
+            raise click.UsageError("--html writes a page instead of tables; leave out --output")
         write_rows_page(folders, page)
         written = [page]
     if as_json:

@@ -1,9 +1,7 @@
-"""A server under load, started as a user starts it: its address, its words, and what it takes."""
+"""A server under load, started as a user starts it: its address and its words."""
 
 from __future__ import annotations
 
-import math
-import os
 import re
 import signal
 import subprocess
@@ -37,27 +35,10 @@ class Served:
         """Return what it has said so far."""
         return self.log.read_text(encoding="utf-8")
 
-    def cpu(self) -> float:
-        """Return its processor seconds, without its children's; nan where the system does not tell."""
-        try:
-            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return math.nan
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def memory(self) -> float:
-        """Return its memory in megabytes; nan where the system does not tell."""
-        try:
-            pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
-        except OSError:
-            return math.nan
-        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-    def stop(self) -> str:
-        """End it as Ctrl-C does; return all that it said."""
+    def stop(self) -> None:
+        """End it as Ctrl-C does."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
-        return self.said()
 
 
 @contextmanager

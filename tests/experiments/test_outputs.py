@@ -7,11 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import experiments.outputs
-from experiments.outputs import NoCheckoutError, report_file
 from tests.commands.runner import gs2, ran
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_a_report_replaces_an_earlier_one_and_nothing_else(
@@ -65,20 +61,3 @@ def test_a_report_lies_beside_its_runs_and_says_why_a_plot_is_missing(
         written, missing = reported("runs/several")
         assert reported("runs/plain", "runs/several")[0] == [str(tmp_path / "runs" / "RESULTS.md")]
     assert written == ["runs/several/RESULTS.md"] and "pip install 'gs2[plots]'" in missing
-
-
-def test_the_checkout_is_written_to_only_if_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "experiments" / "results").mkdir(parents=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiments.outputs, "checkout_of_code", lambda: tmp_path)
-        wanted = tmp_path / "experiments" / "results" / "RESULTS.md"
-        assert report_file(None, checkout=True) == wanted
-        with pytest.raises(NoCheckoutError, match="no file may be named beside it"):
-            report_file(tmp_path / "mine.md", checkout=True)
-    assert report_file(tmp_path / "mine.md", checkout=False) == tmp_path / "mine.md"
-
-
-def test_an_installed_copy_has_no_checkout_to_write_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiments.outputs, "checkout_of_code", lambda: None)
-    with pytest.raises(NoCheckoutError, match="must run from a checkout"):
-        report_file(None, checkout=True)

@@ -50,7 +50,7 @@ AGENT = SpeedBench(
     name="agent",
     title="The GuanDan agent",
     help="Measure the GuanDan agent's PRESETS (fast, standard, deep, rollout and paper if none is given): "
-    "latency by phase, decisions a second, stages.",
+    "latency by phase.",
     about="Whole rounds of four agents, one decision at a time, as at a table; wall time unless it says so.",
     options=(
         click.Argument(["presets"], nargs=-1),

@@ -2,39 +2,29 @@
 
 The server runs in one process, the clients in another. A client reads every frame, finds its request, picks
 an entry of actionList at random and sends it back; it does nothing else, so that what is measured is
-the server (its share of the work is reported beside the rate).
+the server.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import random
-import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from experiments.bench.bench import figures
-from experiments.bench.served import Served, served
+from experiments.bench.bench import Progress, figures
+from experiments.bench.served import served
 from gs2.guandan.table.server.recording import Timing
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = [
-    "OFFICIAL_PLAYS_PER_SECOND",
-    "Load",
-    "TableBench",
-    "idle_clients",
-    "measure_latency",
-    "measure_server",
-    "play_tables",
-    "server_tables",
-]
+__all__ = ["Load", "measure_latency", "measure_server", "server_tables"]
 
 HANDSHAKE = (
     "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -51,8 +41,6 @@ class Request(msgspec.Struct):
     tribute: str = ""
 
 
-HANDLED = re.compile(r"([\d.]+)\s+ms\s+each\s+\(p99\s+([\d.]+)")
-"""How the server says at its end how long it worked for a message: mean and 99 %, in milliseconds."""
 READ = msgspec.json.Decoder(Request).decode
 COMMANDS = {"play": b"PLAY", "tribute": b"TRIBUTE", "back": b"PAYTRIBUTE"}
 
@@ -243,19 +231,8 @@ async def play_tables(dialect: str, port: int, tables: int, games: int, seed: in
     }
 
 
-async def idle_clients(port: int, number: int) -> list[asyncio.StreamWriter]:
-    """Return connections whose handshakes are done and that say nothing."""
-    writers = []
-    for _ in range(number):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
-        writer.write(HANDSHAKE.format(path="/").encode())
-        await reader.readuntil(b"\r\n\r\n")
-        writers.append(writer)
-    return writers
-
-
-OFFICIAL_PLAYS_PER_SECOND = {"one table": 2100, "many tables": 2700}
-"""The official OpenGuanDan server's speed with random clients, in one room and in two, on such a machine."""
+OFFICIAL_PLAYS_PER_SECOND = {1: 2100, 200: 2700}
+"""By tables at once, the official OpenGuanDan server with random clients, in one room and in two."""
 
 
 @dataclass(frozen=True)
@@ -265,11 +242,8 @@ class Load:
     finished: tables whose four clients all heard the result. lost: moves that some client at a table did not
     hear of, over all clients. plays: moves and cards chosen by clients. seconds: from the first connection to
     the last result. plays_per_second: while every table plays, from the last client's first request to the
-    first table's result. server_cpu_us: of processor time of the server for one play.
-    handling_*: milliseconds of work for one message, from its arrival to all answers written.
-    trip_*: milliseconds that a table's clients wait from an answer to the next request at the table.
-    server_rss_mb: memory of the server when the last game is over. Where the system does not tell of another
-    process, memory and processor time are nan.
+    first table's result. trip_*: milliseconds that a table's clients wait from an answer to the next request
+    at the table.
     """
 
     dialect: str
@@ -280,24 +254,12 @@ class Load:
     plays: int
     seconds: float
     plays_per_second: float
-    server_cpu_us: float
-    handling_mean_ms: float
-    handling_p99_ms: float
-    server_rss_mb: float
     trip_p50_ms: float
     trip_p99_ms: float
 
 
-@dataclass(frozen=True)
-class TableBench:
-    """Loads measured one after the other. connection_kb: memory of a connection that says nothing."""
-
-    loads: tuple[Load, ...]
-    connection_kb: float
-
-
 def measure_latency(
-    *, dialect: str = "openguandan", tables: int = 1, games: int = 1, seed: int = 0, record: str | None = None
+    *, dialect: str, tables: int = 1, games: int = 1, seed: int = 0, record: str | None = None
 ) -> Load:
     """Return the speed of one server process with `tables` tables of four random clients each, at once.
 
@@ -305,80 +267,37 @@ def measure_latency(
     """
     words = ["serve", "--dialect", dialect, "--games", games, "--seed", seed, "--delay", 0, "--port", 0]
     with served(*words, *(() if record is None else ("--record", record))) as server:
-        before = server.cpu()
         clients = asyncio.run(play_tables(dialect, server.port, tables, games, seed))
-        memory, cpu = server.memory(), server.cpu() - before
-        handled = HANDLED.search(server.stop())
-    if handled is None:
-        raise ValueError(f"{dialect}, {tables} tables: no session ended; run it again on a quiet machine")
-    return Load(
-        dialect=dialect,
-        tables=tables,
-        games=games,
-        **clients,
-        server_cpu_us=round(1e6 * cpu / clients["plays"], 1),
-        handling_mean_ms=float(handled[1]),
-        handling_p99_ms=float(handled[2]),
-        server_rss_mb=round(memory, 1),
-    )
+        server.stop()
+    return Load(dialect, tables, games, **clients)
 
 
-def measure_connection(connections: int = 1000) -> float:
-    """Return the memory that a server takes for a connection that says nothing, in kilobytes."""
-
-    async def opened(server: Served) -> float:
-        await idle_clients(server.port, 100)
-        before = server.memory()
-        await idle_clients(server.port, connections)
-        return 1024 * (server.memory() - before) / connections
-
-    with served("serve", "--port", 0) as server:
-        return round(asyncio.run(opened(server)), 1)
-
-
-def measure_server(
-    tables: tuple[int, ...] = (1, 200),
-    dialects: tuple[str, ...] = ("openguandan", "njupt"),
-    *,
-    repeats: int = 8,
-    seed: int = 0,
-    progress: Callable[[str], None] = lambda what: None,
-) -> TableBench:
+def measure_server(*, repeats: int, seed: int, progress: Progress) -> list[Load]:
     """Return one load for each dialect and number of tables: ten games in all, at least one a table.
 
     repeats: times that one table alone is measured; the fastest counts, as the others were disturbed.
     Raises ValueError if a game did not end or a message was lost in any of them.
     """
     loads = []
-    for dialect in dialects:
-        for count in tables:
-            tries = []
-            # one table waits for two processes in turn: what else the machine does disturbs it most
-            for again in range(repeats if count == 1 else 1):
-                progress(f"{dialect}, {count} tables, {again + 1}")
-                tries.append(
-                    measure_latency(dialect=dialect, tables=count, games=max(1, 10 // count), seed=seed)
-                )
-            if any(load.finished < count or load.lost for load in tries):
-                raise ValueError(f"{dialect}, {count} tables: games unfinished or messages lost: {tries}")
-            loads.append(max(tries, key=lambda load: load.plays_per_second))
-    progress("memory of a connection")
-    return TableBench(tuple(loads), measure_connection())
+    for dialect, count in itertools.product(("openguandan", "njupt"), OFFICIAL_PLAYS_PER_SECOND):
+        tries = []
+        # one table waits for two processes in turn: what else the machine does disturbs it most
+        for again in range(repeats if count == 1 else 1):
+            progress(f"{dialect}, {count} tables, {again + 1}")
+            tries.append(measure_latency(dialect=dialect, tables=count, games=max(1, 10 // count), seed=seed))
+        if any(load.finished < count or load.lost for load in tries):
+            raise ValueError(f"{dialect}, {count} tables: games unfinished or messages lost: {tries}")
+        loads.append(max(tries, key=lambda load: load.plays_per_second))
+    return loads
 
 
-def server_tables(result: TableBench) -> list[Table]:
+def server_tables(loads: list[Load]) -> list[Table]:
     """Return the figures as tables to print."""
-    heads = (
-        "dialect | tables | finished | lost | plays | plays/s | × official | server µs a play | "
-        "handling ms: mean | p99 | round trip ms: p50 | p99 | MB"
-    )
+    heads = "dialect | tables | finished | plays | plays/s | × official | round trip ms: p50 | p99"
     cells = (
-        "{0.dialect} | {0.tables} | {0.finished} | {0.lost} | {0.plays:,} | {0.plays_per_second:,.0f} | "
-        "{1:.1f} | {0.server_cpu_us:.0f} | {0.handling_mean_ms:.3f} | {0.handling_p99_ms:.2f} | "
-        "{0.trip_p50_ms:.3f} | {0.trip_p99_ms:.2f} | {0.server_rss_mb:.0f}"
+        "{0.dialect} | {0.tables} | {0.finished} | {0.plays:,} | {0.plays_per_second:,.0f} | {1:.1f} | "
+        "{0.trip_p50_ms:.3f} | {0.trip_p99_ms:.2f}"
     )
-    one, many = OFFICIAL_PLAYS_PER_SECOND.values()
-    rows = [(load, load.plays_per_second / (one if load.tables == 1 else many)) for load in result.loads]
+    rows = [(load, load.plays_per_second / OFFICIAL_PLAYS_PER_SECOND[load.tables]) for load in loads]
     title = "one server process, four random clients a table"
-    caption = f"a connection that says nothing takes {result.connection_kb:.0f} kB of the server"
-    return [figures(title, heads, cells, rows, box=None, title_justify="left", caption=caption)]
+    return [figures(title, heads, cells, rows, box=None, title_justify="left")]

@@ -30,7 +30,7 @@ def test_nothing_is_measured_where_a_later_name_is_wrong(
 
     monkeypatch.setattr(agent_module, "make_agent", made)
     with pytest.raises(ConfigError, match="typo"):
-        measure_agent(("fast", "typo"))
+        measure_agent(("fast", "typo"), rounds=1, seed=0, checkpoint=None, progress=print)
     for words in (("fast", "typo"), ("fast", "-b", str(tmp_path / "none.safetensors"))):
         done = CliRunner().invoke(main, ["bench", "agent", *words])
         assert done.exit_code == 2 and words[-1].rpartition("/")[2] in done.output.replace("\n", "")
