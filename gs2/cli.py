@@ -17,7 +17,7 @@ __all__ = ["GROUP", "main"]
 GROUP = "gs2.commands"
 """Entry points that add commands."""
 TARGETS = {
-    "solve": Target("gs2.commands.solving.solve", "solve", "Refine a strategy at one infoset by search."),
+    "solve": Target("gs2.commands.solve", "solve", "Refine a strategy at one infoset by search."),
     "games": Target("gs2.commands.games", "games", "List the games, their parameters and sizes."),
     "infosets": Target("gs2.commands.games", "infosets", "Name the infosets of a game."),
     "blueprint": Target("gs2.commands.policies", "blueprint", "Compute a strategy for a whole game by CFR."),
@@ -25,12 +25,12 @@ TARGETS = {
     "exploit": Target("gs2.commands.exploit", "exploit", "Bound from below how exploitable an agent is."),
     "knowledge": Target("gs2.commands.games", "knowledge", "Size what each method would have to solve."),
     "match": Target(
-        "gs2.commands.matches.compare_agents",
+        "gs2.commands.compare_agents",
         "match",
         "Play two agents of a game on the same deals.",
     ),
     "ladder": Target(
-        "gs2.commands.matches.compare_agents",
+        "gs2.commands.compare_agents",
         "ladder",
         "Rate many agents of a game against each other.",
     ),

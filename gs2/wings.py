@@ -2,8 +2,8 @@
 
 agents: its own, a function from a name to the `NamedAgent` (`blueprint.agent_name`). contest: what agents
 meet in, called with the terms of a match (`gs2.play.contests.GameContest`). solve: methods and examples of
-its own (`gs2.commands.solving.solve.OwnSolving`). terms: options of its matches, a module with OPTIONS,
-AGENTS and `chosen` (`gs2.commands.matches.compare_agents`). exploit: how responders of its own are found
+its own (`gs2.commands.solve.OwnSolving`). terms: options of its matches, a module with OPTIONS,
+AGENTS and `chosen` (`gs2.commands.compare_agents`). exploit: how responders of its own are found
 (`gs2.play.exploit.measure.Hunt`). training: of its network (`gs2.commands.training.learners.GameLearner`).
 environment: what its positions and listed moves look like, `views` and `moves` (`gs2.environments`). teacher:
 the rule agent that guides the first training of a network, and may be seated. face: how its cards look in the
@@ -27,7 +27,7 @@ WINGS = {
     "guandan": {
         "agents": "gs2.guandan.agent_families:guandan_agent",
         "contest": "gs2.guandan.contest:GuanDanContest",
-        "solve": "gs2.commands.solving.guandan_solve:SOLVING",
+        "solve": "gs2.commands.guandan.guandan_solve:SOLVING",
         "terms": "gs2.commands.guandan.options:",
         "exploit": "gs2.guandan.best_responder:GuanDanHunt",
         "training": "gs2.commands.guandan.train_guandan:GUANDAN",

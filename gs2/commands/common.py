@@ -8,7 +8,6 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,8 +20,6 @@ from games.support.interruption import Interruption
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from cfr.policies.policy import Policy
-    from cfr.tree import FlatTree
     from games.game import Game
     from games.support.work.where import Place
 
@@ -45,7 +42,6 @@ __all__ = [
     "FiniteRange",
     "GameType",
     "Interruption",
-    "LockChoice",
     "NewFileType",
     "OutputType",
     "check_plot",
@@ -328,23 +324,6 @@ def number_table(*headings: str, words: int = 1, lines: bool = False, **drawn: A
     return table
 
 
-@dataclass(frozen=True)
-class LockChoice:
-    """What --lock and --lock-seat say.
-
-    file: a policy. seat: whose infosets are locked; None for all that the file has.
-    """
-
-    file: Path
-    seat: int | None
-
-    def read(self, game: Game, tree: FlatTree | None = None) -> Policy:
-        """Return the lock. tree: the game's, with its states. Raises as `load_lock`."""
-        from cfr.policies.lock import load_lock
-
-        return load_lock(self.file, game, tree, seat=self.seat)
-
-
 def lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with --lock and --lock-seat, which reach it as one `lock`, or None."""
 
@@ -354,7 +333,11 @@ def lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
             raise click.UsageError(
                 f"--lock-seat chooses one player's part of a lock; got {lock_seat} without --lock"
             )
-        return command(*values, lock=None if lock is None else LockChoice(lock, lock_seat), **named)
+        if lock is None:
+            return command(*values, lock=None, **named)
+        from gs2.policies.solver_run import LockChoice
+
+        return command(*values, lock=LockChoice(lock, lock_seat), **named)
 
     seat = click.option("--lock-seat", type=CountType(0), help="Lock this player's infosets alone.")
     file = click.option(

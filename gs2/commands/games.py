@@ -27,6 +27,7 @@ from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from games.game import Game, Infoset
+    from games.record import ReplayedRound
     from games.size import GameSize
 
 __all__ = [
@@ -62,9 +63,7 @@ def games(
             raise click.UsageError(
                 "--size counts a game, --replay plays rounds of it again; give one of them"
             )
-        from gs2.commands.matches.replay_rounds import replay_file
-
-        replay_file(replay, text, only, as_json)
+        _replay(replay, text, only, as_json)
         return
     if only is not None:
         raise click.UsageError("--round chooses among recorded rounds; give --replay FILE too")
@@ -134,6 +133,58 @@ def games(
         '\nTry: gs2 infosets leduc_poker    gs2 solve    gs2 games "liars_dice(sides=4)"',
         soft_wrap=True,
     )
+
+
+def _replay(path: Path, text: str | None, only: int | None, as_json: bool) -> None:
+    """Print the rounds of a file, every one of which is checked.
+
+    text: the game that they must be of, None for any. only: the one round to print, from 1; None for all.
+    """
+    from games.record import replayed_rounds
+    from games.registry import load_game
+
+    game = None if text is None else load_game(text, general_sum=True)
+    told: list[dict[str, Any]] = []
+    count = 0
+    for count, found in enumerate(replayed_rounds(path, game, name=text or ""), 1):
+        if only not in (None, count):
+            continue
+        if as_json:
+            told.append(_replayed(count, found))
+        else:
+            _print_round(count, found)
+    if only is not None and only > count:
+        raise click.UsageError(f"--round must be at most {count}, the rounds of {path}; got {only}")
+    if as_json:
+        print_json({"file": str(path), "checked": count, "rounds": told})
+    else:
+        click.echo(f"{count} rounds checked: every move is legal, and the payoffs are the game's.")
+
+
+def _replayed(place: int, found: ReplayedRound) -> dict[str, Any]:
+    moves = [["chance" if move.player < 0 else f"P{move.player}", move.words] for move in found.moves]
+    end = found.game.state_text(found.end[0])
+    return {"round": place, "line": found.line, **found.record.to_json(), "moves": moves, "end": end}
+
+
+def _print_round(place: int, found: ReplayedRound) -> None:
+    record = found.record
+    seats = ", ".join(f"P{seat} {_plain(name)}" for seat, name in enumerate(record.agents))
+    click.echo(f"round {place}: {_plain(record.game)}, seed {record.seed}, pair {record.pair}: {seats}")
+    if record.start:
+        click.echo(f"  {_plain(record.start)}")
+    started, words = False, []
+    for move in found.moves:
+        started = started or move.player >= 0
+        if started or not record.start:  # what chance did before is told by the start
+            words.append(f"({move.words})" if move.player < 0 else f"P{move.player} {move.words}")
+    click.echo(f"  {_plain(' · '.join(words))}")
+    click.echo(f"  paid {', '.join(f'P{seat} {payoff:+g}' for seat, payoff in enumerate(record.payoffs))}\n")
+
+
+def _plain(text: str) -> str:
+    """Return a text that another program may have written, without what would move a terminal's cursor."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _describe(game: Game, as_json: bool) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ from gs2.commands.common import (
     OUTPUT_FILE,
     POSITIVE,
     Interruption,
-    LockChoice,
     lock_options,
     memory_option,
     number,
@@ -29,10 +27,8 @@ from gs2.commands.progress import Lines, working
 
 if TYPE_CHECKING:
     from cfr.public.policies.public_policy import PublicPolicy
-    from cfr.solver import Runs
-    from cfr.variants import Variant
     from games.game import Game
-    from gs2.policies.solver_run import SolverRun
+    from gs2.policies.solver_run import LockChoice, SolverRun
 
 __all__ = ["Limits", "blueprint", "exploitability", "print_measured"]
 
@@ -112,22 +108,18 @@ def blueprint(
     --lock solves the rest of the game around a fixed part. The policy includes that part; its exploitability
     is that of the locked game, in which nobody can deviate there.
     """
-    from cfr.policies.lock import LockedTree
-    from cfr.policies.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
-    from cfr.policies.policy_words import policy_words, save_policy_json
+    from cfr.policies.policy import PolicyError
     from cfr.private_moves.solver import is_private_run
-    from cfr.sequence_form import is_two_sided, sequence_form
-    from cfr.solver import Solver
     from cfr.tree import grow
     from cfr.tree.memory import TooLarge
-    from cfr.tree_cfr import TreeSolver
     from cfr.variants import variant as variant_row
     from games.infosets.factored import FactoredGame
     from games.infosets.private_moves import PrivateMovesGame
     from games.support.locks import hold
+    from gs2.policies.listed_run import ListedRun
     from gs2.policies.private_moves import PrivateRun
-    from gs2.policies.profile_worth import no_promise, shifted, solved_worth
-    from gs2.policies.public_trees import PublicRun, forget_run, is_public_output
+    from gs2.policies.profile_worth import shifted
+    from gs2.policies.public_trees import PublicRun, is_public_output
     from gs2.policies.solver_run import Settings
 
     row = variant_row(variant)
@@ -164,72 +156,48 @@ def blueprint(
             if form == "listed" or in_words or not (private or isinstance(game, FactoredGame)):
                 raise
             form = "private" if private else "public"
-    if tree is None:
-        precision, bits = (public[name] and int(public[name]) for name in ("precision", "bits"))
+    precision, bits = (public[name] and int(public[name]) for name in ("precision", "bits"))
+    settings = Settings(precision, bits or 32, public["threads"], fresh, lock)
+    run: SolverRun[Any]
+    if tree is not None:
+        if any(value is not None for value in public.values()):
+            raise click.UsageError(
+                "--precision, --bits and --threads need the public form; add --form public"
+            )
+        run = ListedRun.begin(game, row, tree, settings, output)
+    else:
         if form == "private" and (precision or bits):
             raise click.UsageError("--precision and --bits need the public form; leave them out")
-        settings = Settings(precision, bits or 32, public["threads"], fresh)
         with working(f"growing the {form} form of {game.name} …"):
             begin = PrivateRun.begin if form == "private" else PublicRun.begin
-            run: SolverRun[Any] = begin(game, row, settings, output)
-        _long_run(game, row, limits, run, output, as_json)
-        return
-    if any(value is not None for value in public.values()):
-        raise click.UsageError("--precision, --bits and --threads need the public form; add --form public")
-    words = policy_words(game, tree) if in_words else None
-    locked = None if lock is None else LockedTree(tree, lock.read(game, tree))
-    solved = tree if locked is None else locked.tree
-    solver = Solver(sequence_form(solved, game), row) if is_two_sided(solved) else TreeSolver(solved, row)
-    console = stderr()
-    if isinstance(solver, TreeSolver):
-        console.print(f"{game.name}: {no_promise(tree)}", soft_wrap=True)
-    if output is not None and output.exists() and not fresh:
-        load_policy(output, game.name, tree)
-        state = load_state(output, tree)
-        if state is None:
-            raise PolicyError(f"{output}: it holds a policy but no run to resume; use --fresh to replace it")
-        solver.load_state_dict(state)
-        console.print(f"resuming {output} at iteration {solver.iteration:,}")
-
-    def save() -> None:
-        if output is not None:
-            note = f"{row.name}, {solver.iteration} iterations" + (
-                "" if lock is None else f", {lock.file} locked"
-            )
-            average = solver.average_policy()
-            policy = tabular_policy(
-                game.name, tree, average if locked is None else locked.whole(average), note
-            )
-            if words is not None:
-                save_policy_json(output, policy, tree, words)
-                return
-            save_policy(output, policy, solver.state_dict())
-
-    save()  # before the work: an unwritable place is better known now
-    if output is not None and fresh:
-        forget_run(output)
+            run = begin(game, row, settings, output)
+    if run.notice:
+        stderr().print(run.notice, soft_wrap=True)
+    if run.resumed:
+        stderr().print(f"resuming {run.run_file} at iteration {run.iteration:,}")
     began = time.perf_counter()
     with Interruption() as asked:
-        stopped = _advance(solver, row.name, limits, save, asked)
-        save()
-    result: dict[str, Any] = {
+        stopped = _advance(run, row.name, limits, asked)
+        with working("saving …") as tell:
+            run.finish(tell)
+    result = {
         "game": game.name,
-        "form": "listed",
+        "form": run.form,
         "variant": row.name,
-        "iterations": solver.iteration,
+        "iterations": run.iteration,
         "stopped": stopped,
         "seconds": time.perf_counter() - began,
-        **solved_worth(solver),
+        **run.worth(),
         **shifted(game),
         "file": str(output) if output else None,
+        **run.about,
     }
-    if locked is not None:
-        result["locked"] = locked.n_locked
     _print_result(result, as_json)
-    if not as_json and in_words:
-        stdout().print(f"written to {output}, in words")
-    elif not as_json and output:
-        stdout().print(f"written to {output}; run the command again with more --iterations to continue")
+    if output and not as_json:
+        again = "; run the command again with more --iterations to continue"
+        beside = "" if run.run_file == output else f" from {run.run_file}, or delete that"
+        how = ", in words" if in_words else again + beside
+        stdout().print(f"written to {output}{how}", soft_wrap=True)
     if stopped == "interruption":
         raise SystemExit(asked.exit_code)
 
@@ -244,48 +212,6 @@ class Limits:
     iterations: int | None
     target: float | None
     seconds: float | None
-
-
-def _long_run(
-    game: Game,
-    row: Variant,
-    limits: Limits,
-    run: SolverRun[Any],
-    output: Path | None,
-    as_json: bool,
-) -> None:
-    """Take a run that saves its state beside or with the policy to its first limit; print what it came to."""
-    from gs2.policies.profile_worth import worth_of_two
-
-    if run.resumed:
-        stderr().print(f"resuming {run.run_file} at iteration {run.iteration:,}")
-    began = time.perf_counter()
-    with Interruption() as asked:
-        stopped = _advance(run, row.name, limits, run.save, asked)
-        with working("saving …") as tell:
-            run.finish(tell)
-    found = run.evaluate()
-    result = {
-        "game": game.name,
-        "form": run.form,
-        "precision": run.precision,
-        "variant": row.name,
-        "iterations": run.iteration,
-        "stopped": stopped,
-        "seconds": time.perf_counter() - began,
-        **worth_of_two(found.value, found.best_response),
-        "file": str(output) if output else None,
-        "run_file": str(run.run_file) if run.run_file else None,
-    }
-    _print_result(result, as_json)
-    if output and not as_json:
-        stdout().print(
-            f"written to {output}; run the command again with more --iterations to continue from "
-            f"{run.run_file}{'' if run.run_file == output else ', or delete that'}",
-            soft_wrap=True,
-        )
-    if stopped == "interruption":
-        raise SystemExit(asked.exit_code)
 
 
 def _print_result(result: dict[str, Any], as_json: bool) -> None:
@@ -313,8 +239,8 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
         out.print(shift_line(result))
 
 
-def _advance(solver: Runs, name: str, limits: Limits, save: Callable[[], None], asked: Interruption) -> str:
-    """Run a solver to its first limit, with a live line and regular saves; return what stopped it."""
+def _advance(run: SolverRun[Any], name: str, limits: Limits, asked: Interruption) -> str:
+    """Take a run to its first limit, with a live line and regular saves; return what stopped it."""
     from rich.live import Live
     from rich.text import Text
 
@@ -324,26 +250,26 @@ def _advance(solver: Runs, name: str, limits: Limits, save: Callable[[], None], 
     pause = SAVE_EVERY
     pace = 0.0
     with Live(console=stderr(), transient=True, refresh_per_second=8) as live:
-        while last is None or solver.iteration < last:
-            look = solver.iteration + max(10, solver.iteration // 20)
+        while last is None or run.iteration < last:
+            look = run.iteration + max(10, run.iteration // 20)
             look = look if last is None else min(look, last)
-            while solver.iteration < look and not asked.stop:
-                before, at = solver.iteration, time.perf_counter()
-                solver.run(max(1, min(look - before, int(pace * LISTEN_EVERY))))
+            while run.iteration < look and not asked.stop:
+                before, at = run.iteration, time.perf_counter()
+                run.run(max(1, min(look - before, int(pace * LISTEN_EVERY))))
                 now = time.perf_counter()
-                pace = (solver.iteration - before) / max(now - at, 1e-9)
+                pace = (run.iteration - before) / max(now - at, 1e-9)
                 if seconds is not None and now - began >= seconds:
                     break
                 if now - saved >= pause:
-                    save()
+                    run.save()
                     saved = time.perf_counter()
                     pause = max(SAVE_EVERY, (saved - now) / SAVE_SHARE)
             if asked.stop:
                 return "interruption"
-            exploitability = solver.exploitability()
+            exploitability = run.exploitability()
             now = time.perf_counter()
             told = (
-                f"{name}  iteration {solver.iteration:,}"
+                f"{name}  iteration {run.iteration:,}"
                 f"  exploitability {number(exploitability, 6)}  {now - began:.1f} s"
             )
             live.update(Text(told))

@@ -37,23 +37,77 @@ LISTED_ACTIONS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Pictured:
-    """A game before and after a search of one player.
+class SearchedGame:
+    """A search in a game that is listed.
 
-    before: the strategy of both players on the tree. refined: [slots] float64, the same with what the search
-    replaces. slots: [s] int64, what that is.
+    strategy: that was refined. infoset: its number. refinement: what the search keeps; None where histories
+    were drawn, and `result` is all that is known.
     """
 
-    context: SearchContext
-    player: int
-    before: Strategy
-    refined: NDArray[np.float64]
-    slots: NDArray[np.int64]
+    prepared: PreparedGame
+    strategy: Strategy
+    infoset: int
+    result: SearchResult
+    refinement: Refinement | None
+
+    @property
+    def context(self) -> SearchContext:
+        """The game with its tree."""
+        return self.prepared.context
+
+    @property
+    def replaced(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return (slots of the tree that the search replaces, [s] int64; their probabilities, [s] float64).
+
+        Where histories were drawn, those of the infoset itself.
+        """
+        if self.refinement is not None:
+            return self.refinement.slots, self.refinement.probs
+        probs = np.array([row.refined for row in self.result.actions])
+        return self.context.tree.slots(self.infoset), probs
+
+    @cached_property
+    def refined(self) -> NDArray[np.float64]:
+        """Return the strategy of both players after the search, [slots] float64."""
+        slots, probs = self.replaced
+        out = self.strategy.probs.copy()
+        out[slots] = probs
+        return out
 
     @cached_property
     def values_after(self) -> NDArray[np.float64]:
         """Return the expected payoffs at each node after the search, [N, P] float64."""
         return node_values(self.context.tree, self.refined)
+
+    @cached_property
+    def whole_game(self) -> dict[str, Any]:
+        """Return what best responses win in the whole game, before and after, in plain values."""
+        tree = self.context.tree
+        best = [
+            [float(value) for value in best_response_values(self.prepared.form, probs)]
+            for probs in (self.strategy.raw, self.refined)
+        ]
+        return {
+            "histories": tree.n_nodes,
+            "replaced": len(np.unique(tree.slot_infoset[self.replaced[0]])),
+            "best_response": best,
+            "opponent_best_response": [values[1 - self.result.player] for values in best],
+            "exploitability": [sum(values) / 2 for values in best],
+        }
+
+
+def search_game(
+    prepared: PreparedGame,
+    strategy: Strategy,
+    infoset: int,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    options: SearchOptions = NO_OPTIONS,
+) -> SearchedGame:
+    """Return a search at an infoset of a listed game, with what it keeps. Raises as `solve_infoset`."""
+    result, refinement = search_infoset(prepared.context, strategy, infoset, config, rng, options)
+    drawn = config.histories.source == "sampled"
+    return SearchedGame(prepared, strategy, infoset, result, None if drawn else refinement)
 
 
 @dataclass(eq=False)
@@ -71,46 +125,16 @@ class _Group:
     about: dict[str, Any] = field(default_factory=dict)
 
 
-def seen_tree(pictured: Pictured, infoset: int, most: int = MOST_NODES) -> dict[str, Any]:
-    """Return the game below an infoset as its player sees it: histories that look alike are one node.
-
-    most: nodes at most; the most likely ones are unfolded first.
-    """
-    nodes = histories_of(pictured.context, infoset)
-    share = belief(pictured.before, nodes, pictured.player)
-    grower = _Grower(pictured, most, merge=True)
-    grower.add([_Group(nodes, np.stack([share, share]))])
-    return grower.grown()
-
-
-def histories_tree(
-    pictured: Pictured, roots: NDArray[np.int32], marks: list[dict[str, Any]], most: int = MOST_NODES
-) -> dict[str, Any]:
-    """Return the game below some histories, each of them a root and every history a node.
-
-    roots: [r] int32, nodes of the tree. marks: for each, what its node says besides. most: nodes at most; the
-    most likely roots are shown, and the most likely nodes unfolded first.
-    """
-    share = belief(pictured.before, roots, pictured.player)
-    shown = np.sort(np.argsort(-share, kind="stable")[:most])
-    grower = _Grower(pictured, most, merge=False)
-    groups = [
-        _Group(roots[row : row + 1], np.full((2, 1), share[row]), about={"history": True, **marks[row]})
-        for row in shown
-    ]
-    grower.add(groups)
-    return grower.grown() | {"roots": len(roots)}
-
-
 class _Grower:
     """Unfolds groups of histories, the most likely first, until the picture is full."""
 
-    def __init__(self, pictured: Pictured, most: int, *, merge: bool) -> None:
-        self.pictured, self.most, self.merge = pictured, most, merge
-        self.tree = pictured.context.tree
-        self.game = pictured.context.game
+    def __init__(self, searched: SearchedGame, most: int, *, merge: bool) -> None:
+        """Begin with nothing shown. merge: whether histories that look alike to the player are one node."""
+        self.searched, self.most, self.merge = searched, most, merge
+        self.tree, self.game = searched.context.tree, searched.context.game
+        self.player = searched.result.player
         self.replaced = np.zeros(self.tree.n_slots, bool)
-        self.replaced[pictured.slots] = True
+        self.replaced[searched.replaced[0]] = True
         self.nodes: list[dict[str, Any]] = []
         self.infosets: dict[int, int] = {}
         self.named: list[dict[str, Any]] = []
@@ -144,7 +168,7 @@ class _Grower:
             "infosets": self.named,
             "most": self.most,
             "cut": cut,
-            "histories": self.pictured.context.nodes_below(roots),
+            "histories": self.searched.context.nodes_below(roots),
         }
 
     def _entry(self, number: int) -> tuple[float, int, int]:
@@ -161,7 +185,7 @@ class _Grower:
         nodes = (tree.first_child[group.nodes][above] + within).astype(np.int32)
         infoset = tree.infoset[group.nodes][above]
         slot = np.where(infoset < 0, -1, tree.infoset_offset[infoset] + within)
-        policies = (self.pictured.before.probs, self.pictured.refined)
+        policies = (self.searched.strategy.probs, self.searched.refined)
         steps = np.stack([np.where(slot < 0, tree.chance_prob[nodes], probs[slot]) for probs in policies])
         weights = group.weights[:, above] * steps
         total = group.weights.sum(axis=1)
@@ -178,7 +202,7 @@ class _Grower:
         """Return positions of the children that are one node each."""
         if not self.merge:
             return [np.array([at]) for at in range(len(nodes))]
-        tree, player = self.tree, self.pictured.player
+        tree, player = self.tree, self.player
         keys = self.game.infoset_key(tree.states[nodes], player).astype(np.uint64)
         acting = tree.player[nodes].astype(np.int64)
         # Its own move is always seen; who acts next tells a decision of its own from what it waits for.
@@ -204,20 +228,18 @@ class _Grower:
             "player": {CHANCE: "chance", TERMINAL: "end"}.get(seat, seat),
             "infoset": self._infoset(int(infosets[0])) if len(infosets) == 1 and seat >= 0 else None,
             "merged": len(group.nodes),
-            "text": self.game.infoset_text(tree.states[first], self.pictured.player)
+            "text": self.game.infoset_text(tree.states[first], self.player)
             if self.merge
             else self.game.state_text(tree.states[first]),
             "children": 0,
             "unfolded": False,
         }
         if seen:
-            made["opponents"] = len(infosets) if seat >= 0 and seat != self.pictured.player else 0
+            made["opponents"] = len(infosets) if seat >= 0 and seat != self.player else 0
         return made | group.about
 
     def _value(self, group: _Group, when: int) -> float:
-        values = (self.pictured.before.values, self.pictured.values_after)[when][
-            group.nodes, self.pictured.player
-        ]
+        values = (self.searched.strategy.values, self.searched.values_after)[when][group.nodes, self.player]
         weight = group.weights[when]
         total = float(weight.sum())
         return _short(weight @ values / total if total > LIVE else values.mean())
@@ -239,10 +261,10 @@ class _Grower:
             self.infosets[number] = len(self.named)
             self.named.append(
                 {
-                    "infoset": self.pictured.context.infoset_text(number),
+                    "infoset": self.searched.context.infoset_text(number),
                     "player": int(self.tree.infoset_player[number]),
-                    "blueprint": [_short(p) for p in self.pictured.before.probs[slots]],
-                    "refined": [_short(p) for p in self.pictured.refined[slots]],
+                    "blueprint": [_short(p) for p in self.searched.strategy.probs[slots]],
+                    "refined": [_short(p) for p in self.searched.refined[slots]],
                     "replaced": bool(self.replaced[slots].all()),
                 }
             )
@@ -257,54 +279,6 @@ def _short(value: float) -> float:
 SOLVE_FORMAT = "gs2 solve"
 """What the data of a page says it is; with its version, so that a page refuses what it cannot read."""
 VERSION = 1
-
-
-@dataclass(frozen=True, eq=False)
-class SearchedGame:
-    """A search in a game that is listed.
-
-    strategy: that was refined. infoset: its number. refinement: what the search keeps; None where histories
-    were drawn, and `result` is all that is known.
-    """
-
-    prepared: PreparedGame
-    strategy: Strategy
-    infoset: int
-    result: SearchResult
-    refinement: Refinement | None
-
-    @property
-    def replaced(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return (slots of the tree that the search replaces, [s] int64; their probabilities, [s] float64).
-
-        Where histories were drawn, those of the infoset itself.
-        """
-        if self.refinement is not None:
-            return self.refinement.slots, self.refinement.probs
-        probs = np.array([row.refined for row in self.result.actions])
-        return self.prepared.context.tree.slots(self.infoset), probs
-
-    @property
-    def refined(self) -> NDArray[np.float64]:
-        """Return the strategy of both players after the search, [slots] float64."""
-        slots, probs = self.replaced
-        out = self.strategy.probs.copy()
-        out[slots] = probs
-        return out
-
-
-def search_game(
-    prepared: PreparedGame,
-    strategy: Strategy,
-    infoset: int,
-    config: SearchConfig,
-    rng: np.random.Generator,
-    options: SearchOptions = NO_OPTIONS,
-) -> SearchedGame:
-    """Return a search at an infoset of a listed game, with what it keeps. Raises as `solve_infoset`."""
-    result, refinement = search_infoset(prepared.context, strategy, infoset, config, rng, options)
-    drawn = config.histories.source == "sampled"
-    return SearchedGame(prepared, strategy, infoset, result, None if drawn else refinement)
 
 
 def solve_picture(
@@ -334,8 +308,8 @@ def solve_picture(
     for row in made["actions"]:
         row["value"] = row.pop("q")
     if searched is not None:
-        made["payoffs"] = [float(bound) for bound in searched.prepared.context.game.payoff_range]
-        made["whole_game"] = _whole_game(searched)
+        made["payoffs"] = [float(bound) for bound in searched.context.game.payoff_range]
+        made["whole_game"] = searched.whole_game
         made["trees"] = _trees(searched, most)
     return {name: _finite(value) for name, value in made.items()}
 
@@ -351,30 +325,27 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def _whole_game(searched: SearchedGame) -> dict[str, Any]:
-    """Return what best responses win in the whole game, before and after."""
-    slots, _ = searched.replaced
-    best = [
-        [float(value) for value in best_response_values(searched.prepared.form, probs)]
-        for probs in (searched.strategy.raw, searched.refined)
-    ]
-    return {
-        "histories": searched.prepared.context.tree.n_nodes,
-        "replaced": len(np.unique(searched.prepared.context.tree.slot_infoset[slots])),
-        "best_response": best,
-        "opponent_best_response": [values[1 - searched.result.player] for values in best],
-        "exploitability": [sum(values) / 2 for values in best],
-    }
-
-
 def _trees(searched: SearchedGame, most: int) -> dict[str, Any]:
-    slots, _ = searched.replaced
-    context, player = searched.prepared.context, searched.result.player
-    pictured = Pictured(context, player, searched.strategy, searched.refined, slots)
-    found = {"seen": seen_tree(pictured, searched.infoset, most)}
+    """Return the game below the infoset as its player sees it, and below the histories of the subgame.
+
+    Histories that look alike to it are one node, and then each is one; the latter tree is missing where
+    histories were drawn. most: nodes of each; the most likely are shown, and unfolded first.
+    """
+    nodes = histories_of(searched.context, searched.infoset)
+    share = belief(searched.strategy, nodes, searched.result.player)
+    seen = _Grower(searched, most, merge=True)
+    seen.add([_Group(nodes, np.stack([share, share]))])
+    found = {"seen": seen.grown()}
     if searched.refinement is not None:
         roots, marks = _roots(searched, searched.refinement)
-        found["histories"] = histories_tree(pictured, roots, marks, most)
+        share = belief(searched.strategy, roots, searched.result.player)
+        grower = _Grower(searched, most, merge=False)
+        groups = [
+            _Group(roots[row : row + 1], np.full((2, 1), share[row]), about={"history": True, **marks[row]})
+            for row in np.sort(np.argsort(-share, kind="stable")[:most])
+        ]
+        grower.add(groups)
+        found["histories"] = grower.grown() | {"roots": len(roots)}
     return found
 
 

@@ -149,18 +149,11 @@ class PrivateRun(SolverRun[PrivateMovesSolver]):
             run.save()
         return run
 
-    @property
-    def precision(self) -> int:
-        """Return the bits of a number."""
-        return 64
+    def _measured(self) -> dict[str, Any]:
+        found = self._solver.evaluate()
+        return worth_of_two(found.value, found.best_response)
 
     def save(self) -> None:
-        """Save the state."""
-        if self.run_file is not None:
-            save_checkpoint(self.run_file, self._solver)
-
-    def finish(self, tell: Callable[[str], None] = lambda words: None) -> None:
         """Save the state, which the policy is part of."""
         if self.run_file is not None:
-            tell(f"saving {self.run_file} …")
-            self.save()
+            save_checkpoint(self.run_file, self._solver)

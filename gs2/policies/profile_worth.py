@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.best_response import best_response_value
-from cfr.solver import Solver
 from cfr.tree import FlatTree
-from cfr.tree_cfr import TreeSolver
 from cfr.values import root_values
 from games.game import Game
 
@@ -22,7 +20,6 @@ __all__ = [
     "profile_worth",
     "shift_line",
     "shifted",
-    "solved_worth",
     "worth_lines",
     "worth_of_two",
 ]
@@ -55,13 +52,6 @@ def profile_worth(tree: FlatTree, probs: NDArray[np.float64]) -> dict[str, Any]:
         "exploitability": float(gains.sum()) / 2,
         "meaning": ALONE,
     }
-
-
-def solved_worth(solver: Solver | TreeSolver) -> dict[str, Any]:
-    """Return what the average policy of a run is worth; of one on the tree itself as `profile_worth`."""
-    if isinstance(solver, TreeSolver):
-        return profile_worth(solver.tree, solver.average_policy())
-    return worth_of_two(*solver.evaluate())
 
 
 def worth_of_two(value: float, best: Sequence[float]) -> dict[str, Any]:

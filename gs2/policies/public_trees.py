@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from cfr.variants import Variant
 from games.game import Game, GameError
 from games.infosets.factored import FactoredGame
 from gs2.policies.policy_spec import computed_by, is_computed
+from gs2.policies.profile_worth import worth_of_two
 from gs2.policies.solver_run import Settings, SolverRun
 
 __all__ = [
@@ -106,6 +107,10 @@ class PublicRun(SolverRun[PublicSolver]):
     def precision(self) -> int:
         """Return the bits of a number."""
         return 8 * int(self._solver.dtype.itemsize)
+
+    def _measured(self) -> dict[str, Any]:
+        found = self._solver.evaluate()
+        return worth_of_two(found.value, found.best_response)
 
     def save(self) -> None:
         """Save the state, unless saves would take more than a small share of the time."""

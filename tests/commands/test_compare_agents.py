@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gs2.commands.matches.compare_agents import verdict
+from gs2.commands.compare_agents import verdict
 from gs2.play import ladder
 from tests.commands.runner import as_json, gs2, ran, refused
 from tests.patience import PATIENCE

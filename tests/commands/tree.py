@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import click
 
 from gs2.cli import main
-from gs2.commands.matches.compare_agents import ladder, match
-from gs2.commands.solving.solve import solve
+from gs2.commands.compare_agents import ladder, match
+from gs2.commands.solve import solve
 from gs2.commands.training.train import train
 
 __all__ = ["COMMANDS"]

@@ -14,7 +14,7 @@ from gs2.guandan.agent.guandan_config import PRESETS
 from gs2.guandan.position_solver import example_positions, read_position, solve_position
 
 if TYPE_CHECKING:
-    from gs2.commands.solving.solve import Asked
+    from gs2.commands.solve import Asked
     from gs2.guandan.agent.explanation import Explanation
 
 __all__ = ["SOLVING", "render"]

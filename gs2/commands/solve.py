@@ -17,7 +17,6 @@ from gs2.commands.common import (
     POSITIVE,
     SEED,
     CountType,
-    LockChoice,
     held_new,
     html_option,
     lock_options,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from cfr.tree import FlatTree
     from games.game import Game, Infoset
     from games.infosets.factored import FactoredGame
+    from gs2.policies.solver_run import LockChoice
     from gs2.search.config.search import SearchConfig
     from gs2.search.public_source import PublicBlueprint
     from gs2.search.result import SampleSize, SearchResult
@@ -236,7 +236,6 @@ def solve(
     import numpy as np
 
     from blueprint.networks import shipped_file
-    from cfr.best_response import best_response_values
     from cfr.policies.lock import LockedGame, LockedTree
     from cfr.public.policies.policy_file import is_public_policy
     from cfr.sequence_form import sequence_form
@@ -312,7 +311,6 @@ def solve(
         rng = np.random.default_rng(seed)
         searched = search_game(prepared, strategy, infoset_number, config, rng, options)
     result, refined = searched.result, searched.refined
-    replaced = len(np.unique(context.tree.slot_infoset[result.slots]))
     if output is not None:
         note = f"{spec} refined by {config.name} at {result.infoset}"
         if fixed is None:
@@ -323,8 +321,7 @@ def solve(
     if page is not None:
         picture = solve_picture(result, searched, blueprint_spec=spec, seed=seed)
         write_explore_page(page, picture, f"{picture['infoset']} · {picture['game']}")
-    other = 1 - result.player
-    best = [best_response_values(prepared.form, probs)[other] for probs in (strategy.raw, refined)]
+    best, replaced = (searched.whole_game[name] for name in ("opponent_best_response", "replaced"))
     if as_json:
         extra = {"blueprint_spec": spec, "seed": seed, "opponent_best_response": best, "replaced": replaced}
         print_json({**result.to_json(), **extra})

@@ -1,1 +1,0 @@
-"""Commands about matches: play, rate and replay."""
