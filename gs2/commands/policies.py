@@ -34,8 +34,6 @@ __all__ = ["Limits", "blueprint", "exploitability", "print_measured"]
 
 SAVE_EVERY = 8.0
 """Seconds between saves of a run in progress; the end of the iteration under way comes on top."""
-SAVE_SHARE = 0.2
-"""Most of the time that goes into saves: where one takes long, they come less often."""
 LISTEN_EVERY = 0.2
 """Seconds of iterations between looks at the clock and at signals."""
 
@@ -263,7 +261,7 @@ def _advance(run: SolverRun[Any], name: str, limits: Limits, asked: Interruption
                 if now - saved >= pause:
                     run.save()
                     saved = time.perf_counter()
-                    pause = max(SAVE_EVERY, (saved - now) / SAVE_SHARE)
+                    pause = max(SAVE_EVERY, (saved - now) / run.saving)
             if asked.stop:
                 return "interruption"
             exploitability = run.exploitability()

@@ -3,7 +3,6 @@ Or computed once, in memory, by its name."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -35,9 +34,6 @@ __all__ = [
     "run_file",
 ]
 
-SHARE = 0.05
-"""Most of the time that goes into saves on the way."""
-
 
 def run_file(output: Path) -> Path:
     """Return the file with the state of the run whose policy goes to `output`."""
@@ -58,12 +54,11 @@ def forget_run(output: Path) -> None:
 class PublicRun(SolverRun[PublicSolver]):
     """A run on a public tree. Its policy has a file of its own, written last."""
 
-    form = "public"
+    form, saving = "public", 0.05
 
     def __init__(self, solver: PublicSolver, settings: Settings, output: Path | None) -> None:
         super().__init__(solver, None if output is None else run_file(output))
         self._settings, self._output = settings, output
-        self._saved_at, self._saving = time.perf_counter(), 0.0
 
     @classmethod
     def begin(cls, game: Game, row: Variant, settings: Settings, output: Path | None) -> PublicRun:
@@ -113,24 +108,16 @@ class PublicRun(SolverRun[PublicSolver]):
         return worth_of_two(found.value, found.best_response)
 
     def save(self) -> None:
-        """Save the state, unless saves would take more than a small share of the time."""
-        if self.run_file is not None and time.perf_counter() - self._saved_at >= self._saving / SHARE:
-            self._save(self.run_file)
+        """Save the state."""
+        if self.run_file is not None:
+            save_checkpoint(self.run_file, self._solver)
 
     def finish(self, tell: Callable[[str], None] = lambda words: None) -> None:
         """Save the state, and write the policy."""
-        if self._output is None or self.run_file is None:
-            return
-        tell(f"saving {self.run_file} …")
-        self._save(self.run_file)
-        tell(f"writing {self._output} …")
-        save_public_policy(self._output, self._solver, bits=self._settings.bits)
-
-    def _save(self, path: Path) -> None:
-        began = time.perf_counter()
-        save_checkpoint(path, self._solver)
-        self._saved_at = time.perf_counter()
-        self._saving = self._saved_at - began
+        super().finish(tell)
+        if self._output is not None:
+            tell(f"writing {self._output} …")
+            save_public_policy(self._output, self._solver, bits=self._settings.bits)
 
 
 def is_computed_there(game: Game, spec: str) -> TypeGuard[FactoredGame]:

@@ -56,10 +56,12 @@ class SolverRun(ABC, Generic[S]):
     """A run under way.
 
     run_file: where its state is saved; None where nothing is. resumed: whether it goes on from there.
-    precision: bits of a number. notice: what to know of it before it goes on, in words.
+    saving: most of the time that goes into saves on the way; where one takes long, they come less often.
+    notice: what to know of it before it goes on, in words.
     """
 
     form: ClassVar[str]
+    saving: ClassVar[float] = 0.2
     notice = ""
 
     def __init__(self, solver: S, run_file: Path | None) -> None:
