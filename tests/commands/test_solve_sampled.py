@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from games import load_game
-from gs2.commands.solving.solve import drawn_default
+from gs2.commands.solve import drawn_default
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.explain import solve_infoset
