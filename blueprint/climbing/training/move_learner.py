@@ -24,7 +24,7 @@ from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.climbing.move_network import HandCritic, move_network
 from blueprint.game_lockstep import PlayRecord
 from blueprint.layers.fast_moves import FastCritic, FastMoves, fast_moves
-from blueprint.learning.learner import BaseLearner, arrays_of, drawn_rows, looking_back
+from blueprint.learning.learner import BaseLearner, arrays_of
 from blueprint.paper_parts import paper_part
 from blueprint.soft_choices import TopChoices
 from blueprint.structured import Columns
@@ -55,6 +55,8 @@ class MoveSamples(Columns):
 class MoveLearner(BaseLearner):
     """The network, its critic and their optimiser; `mean_network` and `mean_critic` play and value."""
 
+    in_order = False
+
     def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
         self.inputs, self.config = inputs, config
         with torch.random.fork_rng(devices=[]):
@@ -64,7 +66,7 @@ class MoveLearner(BaseLearner):
         known = [*network.parameters(), *(() if critic is None else critic.parameters())]
         averaged = config.average > 0
         super().__init__(network, critic, ((known, 1.0),), means=(averaged, averaged))
-        self.temperature, self._rng = config.temperature, np.random.default_rng(config.seed)
+        self.temperature = config.temperature
 
     def snapshot(self) -> FastMoves:
         """Return the network as it plays now: by the mean of the weights, or, for a policy, by these."""
@@ -91,22 +93,6 @@ class MoveLearner(BaseLearner):
         own = None if types is None else paper_part("labels")(types, played.rounds, played.seats)
         return MoveSamples(played.states, played.actions, played.seats, each, baseline, choices, own)
 
-    def learn(
-        self, samples: MoveSamples, rng: np.random.Generator, decisions: int, steps: int
-    ) -> dict[str, float]:
-        """Take the gradient steps of a generation; return mean losses.
-
-        decisions: trained so far. steps: moves played for these decisions, forced ones included.
-        """
-        config, self._rng = self.config, rng
-        number = max(1, round(config.passes * len(samples) / config.batch))
-        sums: dict[str, float] = {}
-        for rows in drawn_rows(len(samples), min(config.batch, len(samples)), number, rng):
-            for name, loss in self.descend(samples.take(rows), config.rate_at(decisions)).items():
-                sums[name] = sums.get(name, 0.0) + loss / number
-            self.follow(looking_back(config.average, decisions, steps / number))
-        return sums
-
     def losses(self, samples: MoveSamples) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the mean loss of a batch, and those that it is the sum of."""
         inputs, states, seats, config = self.inputs, samples.states, samples.seats, self.config
@@ -115,7 +101,7 @@ class MoveLearner(BaseLearner):
         # others look on as well, so that V is known where they do not act
         onlookers = rows[: round(config.views * n)]
         players = inputs.game.num_players
-        others = (seats[onlookers] + self._rng.integers(1, players, len(onlookers))) % players
+        others = (seats[onlookers] + self.rng.integers(1, players, len(onlookers))) % players
         who, looks = np.concatenate([rows, onlookers]), np.concatenate([seats, others])
         x = np.empty((len(who), inputs.seat_bits), np.uint8)
         inputs.write_seats(states, who, looks, x)

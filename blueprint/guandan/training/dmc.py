@@ -29,7 +29,7 @@ from blueprint.guandan.objective import result_worth
 from blueprint.guandan.play.network_play import InferenceAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.samples import Samples, lambda_returns, outcome_classes
-from blueprint.learning.learner import BaseLearner, arrays_of, looking_back
+from blueprint.learning.learner import BaseLearner, arrays_of
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent, Decisions
 from blueprint.soft_choices import TopChoices
@@ -69,7 +69,8 @@ class Learner(BaseLearner):
         averaged = config.average > 0
         groups = ((known, 1.0), (fresh, config.fresh))
         super().__init__(made, critic, groups, means=(averaged, averaged), device=device)
-        self.anneal = 1.0
+        self.anneal, self.memory = 1.0, config.replay
+        self.most = LEARNED if self.device.type == "cpu" else MOST
         self.config, self.temperature = config, config.temperature
         self.outcomes = torch.tensor(OUTCOMES, device=device)
         self._forgets = np.random.default_rng([config.seed, 1])
@@ -206,16 +207,16 @@ class Learner(BaseLearner):
                 out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
         return out
 
-    def learn(self, samples: Samples, decisions: int, span: float) -> dict[str, float]:
-        """Take one gradient step on a batch; return its losses.
+    def rate(self, samples: Samples, decisions: int) -> float:
+        """Return the learning rate of a batch. decisions: trained so far."""
+        rate = self.anneal * super().rate(samples, decisions)
+        return rate * (self.config.policy_rate if samples.choices is not None else 1.0)
 
-        decisions: trained so far, for the learning rate. span: decisions played for each gradient step.
-        """
-        rate = self.anneal * self.config.rate_at(decisions)
-        rate *= self.config.policy_rate if samples.choices is not None else 1.0
-        losses = self.descend(samples, rate, LEARNED if self.device.type == "cpu" else MOST)
-        self.follow(looking_back(self.config.average, decisions, span))
-        return losses
+    def remembered(self, fresh: list[Samples]) -> list[Samples]:
+        """Return what is learned from; a policy that begins does not learn from what came before."""
+        kind = fresh[0].choices is None
+        self.replay = [samples for samples in self.replay if (samples.choices is None) == kind]
+        return super().remembered(fresh)
 
     def _parts(self, n: int) -> Iterator[slice]:
         """Yield the rows of n samples in parts: on a processor, of as many as its cache holds layers of."""

@@ -5,20 +5,18 @@ With trace < 1 the return is the lambda-return through the critic's later values
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.network.input_layout import OUTCOMES
-from blueprint.learning.learner import drawn_rows
 from blueprint.soft_choices import TopChoices
 from blueprint.structured import Columns
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = ["Samples", "batches", "lambda_returns", "outcome_classes"]
+__all__ = ["Samples", "lambda_returns", "outcome_classes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +73,3 @@ def lambda_returns(
     running = np.array(payoff, np.float64)
     _lambda_returns(rounds, signs, np.asarray(values, np.float64), trace, running, out)
     return out
-
-
-def batches(replay: list[Samples], size: int, number: int, rng: np.random.Generator) -> Iterator[Samples]:
-    """Yield `number` batches of `size` decisions drawn without repeats until all were seen."""
-    ends = np.cumsum([len(s) for s in replay])
-    total = int(ends[-1])
-    for rows in drawn_rows(total, size, number, rng):
-        picked = np.sort(rows)
-        which = np.searchsorted(ends, picked, side="right")
-        parts = [
-            (s, picked[which == k] - (ends[k] - len(s))) for k, s in enumerate(replay) if np.any(which == k)
-        ]
-        yield Samples.joined([s.take(rows) for s, rows in parts])

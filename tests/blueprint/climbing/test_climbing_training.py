@@ -291,14 +291,14 @@ def test_what_is_at_stake_is_the_spread_of_random_payoffs() -> None:
 
 def test_a_policy_learns_from_the_moves_it_chose_among() -> None:
     trainer = MoveTrainer(load_game("big2"), POLICY)
-    record, choices, _ = trainer.play()
+    record, choices, _ = trainer.play_rounds()
     assert choices is not None and len(choices) == len(record)
     rows = np.arange(len(record))
     assert np.array_equal(choices.actions[rows, choices.picked], record.actions)
     assert np.all((choices.count >= 2) & (choices.count <= 3)) and np.all(choices.log_chance <= 0)
     # what was played has the probability that the weights give it, so that the first step's ratio is 1
     samples = trainer.learner.samples(record, trainer.worth(trainer.game.returns(record.final)), choices)
-    losses = trainer.learner.learn(samples, np.random.default_rng(0), record.steps, record.steps)
+    losses = trainer.learner.learn([samples], np.random.default_rng(0), record.steps, record.steps)
     assert set(losses) == {"advantage", "value", "critic", "hands", "policy"} and losses["policy"] != 0
 
 

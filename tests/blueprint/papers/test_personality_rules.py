@@ -284,7 +284,7 @@ def test_the_others_are_recognised_from_what_they_played(name: str, least: float
     for j in (0, len(record) // 2, len(record) - 1):
         seat, round_ = int(record.seats[j]), int(record.rounds[j])
         assert samples.types[j].tolist() == [types[round_, (seat + k) % n] for k in range(n)]
-    learner.learn(samples, np.random.default_rng(2), 10_000, record.steps)
+    learner.learn([samples], np.random.default_rng(2), 10_000, record.steps)
     network = fast_moves(inputs, learner.tensors(), half=False)
     assert isinstance(network, ListeningMoves) and network.knows_types
     # rounds not learned from: better than a guess among three; the rules of Big2 differ little

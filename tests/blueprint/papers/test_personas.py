@@ -107,9 +107,9 @@ def test_a_network_learns_to_tell_types_from_play() -> None:
     (samples,) = trainer.pending
     learner = trainer.learner
     for group in learner.optimiser.param_groups:
-        group["lr"] = 0.01
-    learner.step = lambda rate: learner.optimiser.step()
-    losses = [learner.learn(samples, 0, 1.0) for _ in range(40)]
+        group["factor"] = 1.0
+    learner.longest = np.inf
+    losses = [learner.descend(samples, 0.01) for _ in range(40)]
     assert losses[-1]["types"] < 0.6 * losses[0]["types"]
     assert losses[-1]["personality"] < 0.85 * losses[0]["personality"]  # 0.69 to 0.81 in eight runs
     found = DanZeroPlay(learner.network)

@@ -93,7 +93,7 @@ def test_what_is_still_to_be_learned_is_learned_once() -> None:
     assert trainer.learn_pending()["learn_seconds"] >= 0
     after = list(trainer.learner.network.parameters())
     assert any(not torch.equal(one, two) for one, two in zip(before, after, strict=True))
-    assert trainer.learn_pending() == {} and len(trainer.replay) == 1
+    assert trainer.learn_pending() == {} and len(trainer.learner.replay) == 1
     assert "learn_seconds" not in trainer.run_generation() and len(trainer.pending) == 1
 
 
