@@ -21,15 +21,15 @@ from games.support.array_types import Array, Ints
 
 __all__ = ["BaseLearner", "arrays_of", "batches", "drawn_rows", "load_module", "looking_back"]
 
-Losses = tuple[Tensor, dict[str, Tensor]]
-"""A loss, and those that it is the sum of, by name."""
+Losses = dict[str, Tensor]
+"""Mean losses of a part of a batch, by name."""
 
 
 class BaseLearner:
     """A network, perhaps with a critic, and their optimiser.
 
     A kind of learner says what it learns from (`batches`), what is lost on it (`losses`), at which `rate`,
-    and how far the means `follow` the weights.
+    and how far the means `follow` the weights. weighed: weights of losses by name, 1 if it is not there.
     config: of training. temperature: at which a policy plays and learns. half: whether passes take half
     precision, which pays where the processor multiplies it natively.
     mean_network, mean_critic: play and value; running means of the weights, or the modules that learn
@@ -70,6 +70,7 @@ class BaseLearner:
         self.parameters: list[Tensor] = [value for part in parts for value in part["params"]]
         self.optimiser = torch.optim.Adam(parts, eps=eps, fused=True)
         self.replay: list[Any] = []
+        self.weighed: dict[str, float] = {"value": 0.5}
 
     def _modules(self) -> Iterator[tuple[str, Any, Any]]:
         """Yield the name, the mean and the module of each part."""
@@ -91,7 +92,7 @@ class BaseLearner:
         return torch.bfloat16 if self.half else torch.float32
 
     def losses(self, samples: Any) -> Losses:
-        """Return the mean loss of samples, and those that it is the sum of."""
+        """Return the mean losses of samples, of which a step lowers the weighted sum."""
         raise NotImplementedError
 
     def rate(self, samples: Any, decisions: int) -> float:
@@ -120,12 +121,13 @@ class BaseLearner:
 
         fresh: its parts. decisions: trained so far; span: of these, forced ones included, in this generation.
         """
-        number, sums, self.rng = self.steps(fresh), dict[str, Any](), rng
+        number, found, self.rng = self.steps(fresh), list[Losses](), rng
         for batch in self.batches(self.remembered(fresh), number, rng):
-            for name, loss in self.descend(batch, self.rate(batch, decisions)).items():
-                sums[name] = sums.get(name, 0.0) + loss
+            found.append(self.descend(batch, self.rate(batch, decisions)))
             self.follow(self.lag(decisions, span / number))
-        return {name: float(loss / number) for name, loss in sums.items()}
+        return {
+            name: float(torch.stack([one[name] for one in found]).cpu().numpy().mean()) for name in found[0]
+        }
 
     def descend(
         self, samples: Any, rate: float, losses: Callable[[Any], Losses] | None = None
@@ -138,8 +140,9 @@ class BaseLearner:
             part = samples if n <= size else samples.take(slice(low, min(low + size, n)))
             share = len(part) / n
             with torch.enable_grad(), self.precision():
-                total, found = (losses or self.losses)(part)
-            (share * total).backward()  # type: ignore[no-untyped-call]  # of torch
+                found = (losses or self.losses)(part)
+                total: Any = sum(self.weighed.get(name, 1.0) * loss for name, loss in found.items())
+            (share * total).backward()
             for name, loss in found.items():
                 sums[name] = sums.get(name, 0.0) + share * loss.detach().double()
         for group in self.optimiser.param_groups:

@@ -65,19 +65,23 @@ class GameTrainer(BaseTrainer):
         rng: np.random.Generator | None = None,
         rival: Agent | None = None,
         device: str = "cpu",
+        layout: NetworkLayout | None = None,
     ) -> None:
         """Begin with random parameters.
 
         rng: of play and learning; None for one of the configuration's seed. rival: somebody fixed to answer;
-        else self-play. device: torch's.
+        else self-play. device: torch's. layout: None for that of a new training.
         """
         super().__init__()
         self.config, self.rival, self.device = config, rival, torch.device(device)
         self.rng = np.random.default_rng([config.seed, 0]) if rng is None else rng
         if rival is not None and config.learner != "dmc":
             raise ConfigError(f"learner must be dmc against a rival; got {config.learner}; take dmc")
-        self.layout = NetworkLayout.of(game, config)
-        self.learner = self._begun()
+        self.layout = layout or NetworkLayout.of(game, config)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            kind = GameLearner if config.learner == "dmc" else PolicyLearner
+            self.learner = kind(self.layout, config, self.device)
         self.games = self.steps = 0
         self.losses: dict[str, float] = {}
         self.curve: list[list[float]] = []
@@ -100,21 +104,22 @@ class GameTrainer(BaseTrainer):
 
         rng: None for one of the seed and the generations so far. measure: returns how exploitable a network
         is, in payoffs; asked `times` times over the training.
+        Raises CheckpointError for a file of another game or a damaged one.
         """
-        trainer = cls(game, config or GameNetworkConfig(), rng=rng, device=device)
-        if path is not None:
-            trainer.resume(path)
+        if path is None:
+            trainer = cls(game, config or GameNetworkConfig(), rng=rng, device=device)
+        else:
+            network, arrays, told = read_game_network(path, game, prefix="")
+            config = network.config
+            trainer = cls(game, config, rng=rng, device=device, layout=network.layout)
+            trainer.recall(path, {**told, "generation": told.get("generations")}, config.seed)
+            trainer.learner.taken = trainer.steps
+            trainer.learner.restore(_todays(arrays, trainer.steps), path)
+            trainer.curve = [[float(number) for number in row] for row in told.get("curve", ())]
             if rng is None:
-                trainer.rng = np.random.default_rng([trainer.config.seed, trainer.generation])
+                trainer.rng = np.random.default_rng([config.seed, trainer.generation])
         trainer.measure, trainer.times = measure, times
         return trainer
-
-    def _begun(self) -> GameLearner:
-        """Return the learner with random parameters."""
-        kind = GameLearner if self.config.learner == "dmc" else PolicyLearner
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.config.seed)
-            return kind(self.layout, self.config, self.device)
 
     def network(self, *, smooth: bool = True, name: str = "network") -> GameNetwork:
         """Return the blueprint as it is now. smooth: by the smoothed weights, otherwise by the last ones."""
@@ -182,16 +187,6 @@ class GameTrainer(BaseTrainer):
         write_checkpoint(RunPlace.with_state(path).state, tensors, description)
         playing = {name: value for name, value in tensors.items() if name.startswith("network.")}
         write_checkpoint(path, playing, description)
-
-    def resume(self, path: Path) -> None:
-        """Go on from a file that `save` wrote. Raises CheckpointError if it is another game's or damaged."""
-        network, arrays, told = read_game_network(path, self.layout.game, prefix="")
-        self.config, self.layout = network.config, network.layout
-        self.learner = self._begun()
-        self.recall(path, {**told, "generation": told.get("generations")}, self.config.seed)
-        self.learner.taken = self.steps
-        self.learner.restore(_todays(arrays, self.steps), path)
-        self.curve = [[float(number) for number in row] for row in told.get("curve", ())]
 
 
 def _todays(arrays: dict[str, Array], steps: int) -> dict[str, Array]:

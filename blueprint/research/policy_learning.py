@@ -173,7 +173,7 @@ class GameLearner(BaseLearner):
         )
         q_loss = F.mse_loss(v[:n] + a[:n].gather(1, taken[:, None]).squeeze(1), gains)
         v_loss = F.mse_loss(v, torch.cat([gains, views]))
-        return q_loss + v_loss, {"q_loss": q_loss, "v_loss": v_loss}
+        return {"q_loss": q_loss, "v_loss": v_loss}
 
 
 class PolicyLearner(GameLearner):
@@ -201,7 +201,7 @@ class PolicyLearner(GameLearner):
             some = self.replay[int(rng.integers(len(self.replay)))]
             at = rng.integers(0, len(some.column), self.config.batch)
             fits.append(self.descend(at, rate, partial(self._critic_losses, some))["q_loss"])
-        self.longest, q = LONGEST, self._asked(rows.hands)
+        self.longest, self.weighed, q = LONGEST, {"v_loss": FIT}, self._asked(rows.hands)
         losses = partial(self._policy_losses, rows, q, (rows.policy * q).sum(1), rng)
         for at in drawn_rows(len(q), min(self.config.batch, len(q)), steps, rng):
             moves.append(self.descend(at, rate, losses)["v_loss"])
@@ -244,13 +244,12 @@ class PolicyLearner(GameLearner):
         i = torch.from_numpy(at).to(self.device)
         v, a, _ = self.critic.answers(rows.hands[i, : self.inputs].float())
         q = v + a.gather(1, rows.column[i, None]).squeeze(1)
-        loss = F.mse_loss(q, rows.target[i])
-        return loss, {"q_loss": loss}
+        return {"q_loss": F.mse_loss(q, rows.target[i])}
 
     def _policy_losses(
         self, rows: _Rows, q: Tensor, worth: Tensor, rng: np.random.Generator, at: Ints
     ) -> Losses:
-        """Return the loss of a policy, with the fit of V and A of what is seen to the critic.
+        """Return the losses of a policy, and of V and A of what is seen beside the critic's.
 
         q: [n, columns] of the critic. worth: [n], its mean by the policy that played. at: rows of the batch.
         """
@@ -271,7 +270,7 @@ class PolicyLearner(GameLearner):
         waits = hands[few, self.own * (1 + other) : self.own * (2 + other)].float()
         values = torch.cat([v, self.network.answers(waits)[0]])
         fit = fit.mean() + F.mse_loss(values, torch.cat([worth[i], rows.others[few, other]]))
-        return (self.price * away - gain).mean() + FIT * fit, {"v_loss": fit}
+        return {"policy": (self.price * away - gain).mean(), "v_loss": fit}
 
 
 def mirror_gain(log: Tensor, legal: Tensor, edge: Tensor, last: Tensor, step: float) -> Tensor:

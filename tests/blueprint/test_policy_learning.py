@@ -223,8 +223,7 @@ def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, old: bool, tm
         for new, older in named.items():
             tensors = {re.sub(rf"^{new}", older, name): value for name, value in tensors.items()}
         write_checkpoint(state, tensors, told)
-    other = GameTrainer(game, small("dmc", seed=9))
-    other.resume(state)
+    other = GameTrainer.begun(state, game, small("dmc", seed=9))
     for one in (trainer, other):
         one.rng, one.share = draw(5), 0.5
         one.run_generation()
@@ -260,8 +259,8 @@ def test_a_gpu_learns_what_a_processor_does(learner: str, tmp_path: Path) -> Non
         trainer = GameTrainer(game, small(learner), device=device)
         trainer.run_generation()
         trainer.save(tmp_path / f"{device}.safetensors")
-        other = GameTrainer(game, small(learner), device=device)
-        other.resume(RunPlace.with_state(tmp_path / f"{device}.safetensors").state)
+        state = RunPlace.with_state(tmp_path / f"{device}.safetensors").state
+        other = GameTrainer.begun(state, game, device=device)
         found.append(
             {name: value.cpu().numpy() for name, value in trainer.learner.network.state_dict().items()}
         )

@@ -202,7 +202,7 @@ class MoveTrainer(BaseTrainer):
     @classmethod
     def begun(
         cls,
-        path: Path | None,
+        path: str | Path | None,
         game: Game,
         config: ClimbingConfig | None = None,
         *,
@@ -212,39 +212,22 @@ class MoveTrainer(BaseTrainer):
         """Return a new trainer, or for a path the one that a checkpoint holds.
 
         config: None is that of the checkpoint, or the default.
-        Raises CheckpointError as `load`, and for another configuration than the checkpoint's.
+        Raises CheckpointError if the file is damaged, foreign, of another game, or lacks what resuming needs,
+        and for another configuration than the checkpoint's.
         """
         if path is None:
             return cls(game, config or ClimbingConfig(), threads=threads, teacher=teacher)
-        trainer = cls.load(path, game, threads=threads, teacher=teacher)
-        if config is not None and config != trainer.config:
-            raise CheckpointError(
-                f"{path}: a resumed run keeps its settings; leave them out, or train elsewhere"
-            )
-        return trainer
-
-    @classmethod
-    def load(
-        cls,
-        path: str | Path,
-        game: Game,
-        *,
-        threads: int = 1,
-        teacher: Agent | None = None,
-        config: ClimbingConfig | None = None,
-    ) -> MoveTrainer:
-        """Return the trainer that a checkpoint describes; `config` replaces its configuration.
-
-        Raises CheckpointError if the file is damaged, foreign, of another game, or lacks what resuming needs.
-        """
         tensors, description = read_checkpoint(path)
-        described = described_config(path, description, game)
-        config = config or described
-        trainer = cls(game, config, threads=threads, teacher=teacher)
+        own = described_config(path, description, game)
+        trainer = cls(game, own, threads=threads, teacher=teacher)
         check_features(path, description, trainer.inputs.layout)
         trainer.learner.restore(tensors, path)
         trainer.stake = float(description["stake"])
-        trainer.recall(path, description, config.seed)
+        trainer.recall(path, description, own.seed)
+        if config not in (None, own):
+            raise CheckpointError(
+                f"{path}: a resumed run keeps its settings; leave them out, or train elsewhere"
+            )
         return trainer
 
 
