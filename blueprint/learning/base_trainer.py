@@ -1,7 +1,8 @@
-"""A trainer as a run sees it: it plays and learns generation by generation, and is kept in a checkpoint."""
+"""The trainer: it plays and learns generation by generation, and is kept in a checkpoint."""
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -20,26 +21,66 @@ __all__ = ["BaseTrainer", "stream_of"]
 class BaseTrainer(ABC):
     """Everything a run holds: learner, random generator and counters.
 
-    COUNTED: the counters that a checkpoint keeps, with their types.
+    A kind of trainer says how a generation is played, and what its row tells; its learner, what is learned.
+    COUNTED: the counters that a checkpoint keeps, with their types. BEHIND: whether a generation is learned
+    from while the next one is played, otherwise before.
     generation, decisions: trained so far. seconds, processor_seconds: of training, by the clock and of the
     processor. share: of the run that is over, in [0, 1]; the run sets it before each generation.
+    pending: parts of what was played and is not learned from yet, with pending_steps decisions, forced ones
+    included.
     """
 
     COUNTED: ClassVar[dict[str, type]]
+    BEHIND: ClassVar[bool] = False
     rng: np.random.Generator
 
     def __init__(self) -> None:
-        self.generation = self.decisions = 0
+        self.generation = self.decisions = self.pending_steps = 0
         self.seconds = self.processor_seconds = 0.0
         self.share = 0.0
+        self.pending: list[Any] = []
         self.learner: BaseLearner
 
-    @abstractmethod
     def run_generation(self) -> dict[str, Any]:
         """Play one generation, learn, and return its row: counters and losses.
 
         An exception leaves the trainer in the middle; what `checkpoint` returned before still holds.
         """
+        began, processor = time.perf_counter(), time.process_time()
+        self.hand_out()
+        learned = self.learn_pending()
+        self.pending, self.pending_steps, told = self.play()
+        playing, steps = time.perf_counter() - began, self.pending_steps
+        self.decisions += steps
+        if not self.BEHIND:
+            learned = self.learn_pending()
+        seconds = time.perf_counter() - began
+        self.generation += 1
+        self.seconds += seconds
+        self.processor_seconds += time.process_time() - processor
+        return {**self.row(steps, seconds, playing), **told, **learned}
+
+    def hand_out(self) -> None:
+        """Have players begin with what `play` returns, where they play beside this process."""
+        return
+
+    @abstractmethod
+    def play(self) -> tuple[list[Any], int, dict[str, Any]]:
+        """Play a generation; return the parts that teach, its decisions, and what its row tells."""
+
+    def learn_pending(self) -> dict[str, float]:
+        """Learn from what was played last, if that is still to be done; return mean losses.
+
+        Where a trainer is saved and left, this comes before: a checkpoint does not hold what was played.
+        """
+        fresh, steps, self.pending, self.pending_steps = self.pending, self.pending_steps, [], 0
+        if not any(map(len, fresh)):
+            return {}
+        return self.learner.learn(fresh, self.rng, self.decisions, steps)
+
+    @abstractmethod
+    def row(self, steps: int, seconds: float, playing: float) -> dict[str, Any]:
+        """Return the counters and the speed. steps: decisions in so many seconds, part of them playing."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:

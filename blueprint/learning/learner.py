@@ -1,10 +1,11 @@
-"""What every learner holds: networks, running means of their weights, their optimiser; and its schedules."""
+"""What every learner holds, networks, running means of their weights and an optimiser; and how it learns."""
 
 from __future__ import annotations
 
 import copy
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +19,33 @@ from blueprint.paper_parts import paper_part
 from blueprint.soft_choices import TopChoices
 from games.support.array_types import Array, Ints
 
-__all__ = ["BaseLearner", "arrays_of", "drawn_rows", "load_module", "looking_back"]
+__all__ = ["BaseLearner", "arrays_of", "batches", "drawn_rows", "load_module", "looking_back"]
 
-LONGEST = 5.0
-"""A gradient is cut to this length."""
+Losses = dict[str, Tensor]
+"""Mean losses of a part of a batch, by name."""
 
 
 class BaseLearner:
     """A network, perhaps with a critic, and their optimiser.
 
+    A kind of learner says what it learns from (`batches`), what is lost on it (`losses`), at which `rate`,
+    and how far the means `follow` the weights. weighed: weights of losses by name, 1 if it is not there.
     config: of training. temperature: at which a policy plays and learns. half: whether passes take half
     precision, which pays where the processor multiplies it natively.
     mean_network, mean_critic: play and value; running means of the weights, or the modules that learn
     themselves. parameters: of both, in the order in which the optimiser has them.
+    rng: of the batches of a generation. memory: generations that are learned from; replay: parts of those
+    before. most: decisions of a pass at once, None for all. in_order: whether a batch is in the order of
+    play. longest: length to which a gradient is cut.
     """
 
     config: Any
+    rng: np.random.Generator
     temperature = 1.0
+    longest = 5.0
+    memory = 1
+    most: int | None = None
+    in_order = True
 
     def __init__(
         self,
@@ -58,23 +69,14 @@ class BaseLearner:
         parts: list[dict[str, Any]] = [{"params": own, "factor": factor} for own, factor in groups if own]
         self.parameters: list[Tensor] = [value for part in parts for value in part["params"]]
         self.optimiser = torch.optim.Adam(parts, eps=eps, fused=True)
+        self.replay: list[Any] = []
+        self.weighed: dict[str, float] = {"value": 0.5}
 
     def _modules(self) -> Iterator[tuple[str, Any, Any]]:
         """Yield the name, the mean and the module of each part."""
         yield "network", self.mean_network, self.network
         if self.critic is not None:
             yield "critic", self.mean_critic, self.critic
-
-    def set_rate(self, rate: float) -> None:
-        """Set the learning rate of the next steps."""
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate * group["factor"]
-
-    def step(self, rate: float) -> None:
-        """Take a gradient step at a learning rate, along a gradient that is cut to `LONGEST`."""
-        self.set_rate(rate)
-        torch.nn.utils.clip_grad_norm_(self.parameters, LONGEST)
-        self.optimiser.step()
 
     def precision(self) -> torch.autocast:
         """Return the context under which forward passes run."""
@@ -89,24 +91,65 @@ class BaseLearner:
         """Precision of inputs and of play."""
         return torch.bfloat16 if self.half else torch.float32
 
-    def losses(self, samples: Any) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return the loss of samples, and those that it is the sum of, by name."""
+    def losses(self, samples: Any) -> Losses:
+        """Return the mean losses of samples, of which a step lowers the weighted sum."""
         raise NotImplementedError
 
-    def descend(self, samples: Any, rate: float, size: int | None = None) -> dict[str, float]:
-        """Take a gradient step on a batch, `size` decisions at a time, or all; return its mean losses."""
+    def rate(self, samples: Any, decisions: int) -> float:
+        """Return the learning rate of a batch. decisions: trained so far."""
+        return float(self.config.rate_at(decisions))
+
+    def batches(self, parts: Sequence[Any], number: int, rng: np.random.Generator) -> Iterator[Any]:
+        """Yield so many batches of some generations."""
+        size = min(self.config.batch, sum(map(len, parts)))
+        return batches(parts, size, number, rng, in_order=self.in_order)
+
+    def steps(self, fresh: Sequence[Any]) -> int:
+        """Return how many gradient steps are taken for the parts of a generation."""
+        return int(max(1, round(self.config.passes * sum(map(len, fresh)) / self.config.batch)))
+
+    def remembered(self, fresh: list[Any]) -> list[Any]:
+        """Return what is learned from: the parts of a generation, and of those before."""
+        parts = [*self.replay, *fresh][-self.memory * len(fresh) :]
+        self.replay = parts[max(0, len(parts) - (self.memory - 1) * len(fresh)) :]
+        return parts
+
+    def learn(
+        self, fresh: list[Any], rng: np.random.Generator, decisions: int, span: int
+    ) -> dict[str, float]:
+        """Take the gradient steps of a generation; return mean losses.
+
+        fresh: its parts. decisions: trained so far; span: of these, forced ones included, in this generation.
+        """
+        number, found, self.rng = self.steps(fresh), list[Losses](), rng
+        for batch in self.batches(self.remembered(fresh), number, rng):
+            found.append(self.descend(batch, self.rate(batch, decisions)))
+            self.follow(self.lag(decisions, span / number))
+        return {
+            name: float(torch.stack([one[name] for one in found]).cpu().numpy().mean()) for name in found[0]
+        }
+
+    def descend(
+        self, samples: Any, rate: float, losses: Callable[[Any], Losses] | None = None
+    ) -> dict[str, Tensor]:
+        """Take a gradient step on a batch; return its mean losses, float64. losses: of a part of it."""
         self.optimiser.zero_grad(set_to_none=True)
-        n, sums = len(samples), dict[str, float]()
-        size = size or n
+        n, sums = len(samples), dict[str, Any]()
+        size = self.most or n
         for low in range(0, n, size):
             part = samples if n <= size else samples.take(slice(low, min(low + size, n)))
             share = len(part) / n
             with torch.enable_grad(), self.precision():
-                total, losses = self.losses(part)
-            (share * total).backward()  # type: ignore[no-untyped-call]  # of torch
-            for name, loss in losses.items():
-                sums[name] = sums.get(name, 0.0) + share * float(loss.detach())
-        self.step(rate)
+                found = (losses or self.losses)(part)
+                total: Any = sum(self.weighed.get(name, 1.0) * loss for name, loss in found.items())
+            (share * total).backward()
+            for name, loss in found.items():
+                sums[name] = sums.get(name, 0.0) + share * loss.detach().double()
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate * group["factor"]
+        if self.longest < math.inf:
+            torch.nn.utils.clip_grad_norm_(self.parameters, self.longest)
+        self.optimiser.step()
         return sums
 
     def played(
@@ -123,6 +166,10 @@ class BaseLearner:
         at = self.temperature, self.config.policy_clip
         loss = paper_part("policy loss")(each, choices, target, *at, weight).mean()
         return each.gather(1, picked)[:, 0], loss
+
+    def lag(self, decisions: int, span: float) -> float:
+        """Return the share of the way that the means move after a step; arguments as of `looking_back`."""
+        return looking_back(self.config.average, decisions, span)
 
     def follow(self, share: float) -> None:
         """Move the means of the weights by a share of the way to the weights."""
@@ -241,3 +288,19 @@ def drawn_rows(total: int, size: int, number: int, rng: np.random.Generator) -> 
             order, at = rng.permutation(total), 0
         yield order[at : at + size]
         at += size
+
+
+def batches(
+    parts: Sequence[Any], size: int, number: int, rng: np.random.Generator, *, in_order: bool = True
+) -> Iterator[Any]:
+    """Yield `number` batches of `size` decisions of some `Columns` without repeats until all were seen."""
+    ends = np.cumsum([len(part) for part in parts])
+    for rows in drawn_rows(int(ends[-1]), size, number, rng):
+        picked = np.sort(rows) if in_order else rows
+        which = np.searchsorted(ends, picked, side="right")
+        found = [
+            part.take(picked[which == k] - (ends[k] - len(part)))
+            for k, part in enumerate(parts)
+            if np.any(which == k)
+        ]
+        yield found[0] if len(found) == 1 else type(found[0]).joined(found)

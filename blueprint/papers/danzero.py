@@ -33,7 +33,7 @@ from blueprint.guandan.network.q_network import held_nats
 from blueprint.guandan.network.torch_network import TorchNetwork
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.train_config import NetworkConfig
-from blueprint.guandan.training.samples import Samples
+from blueprint.guandan.training.dmc import Samples
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.protocol import Decisions
 from blueprint.row_layout import rows_hash

@@ -52,6 +52,10 @@ class Decided:
     turns: list[Turn] = field(default_factory=list)
     payoff: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
+    def __len__(self) -> int:
+        """Return the number of the network's decisions."""
+        return len(self.own)
+
 
 def play_generation(
     network: GameNetwork, n: int, rng: np.random.Generator, *, epsilon: float, rival: Agent | None = None

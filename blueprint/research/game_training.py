@@ -9,7 +9,6 @@ best responder.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,12 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
-from torch import Tensor
-from torch.nn import functional as F
 
 from blueprint.checkpoint import write_checkpoint
 from blueprint.learning.base_trainer import BaseTrainer
-from blueprint.learning.learner import BaseLearner, arrays_of
+from blueprint.learning.learner import arrays_of
 from blueprint.learning.run import PLAIN, RunLimits, RunManner, RunPlace, train
 from blueprint.protocol import Agent
 from blueprint.research.game_network import (
@@ -36,18 +33,13 @@ from blueprint.research.game_network import (
     read_game_network,
 )
 from blueprint.research.game_selfplay import Decided, play_generation
-from blueprint.research.policy_learning import GameTower, PolicyLearner, TowerWeights
+from blueprint.research.policy_learning import GameLearner, PolicyLearner, TowerWeights
 from games.game import Game, GameError
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.work.executor import on_one_core
 
 __all__ = ["GameTrainer", "train_game_network"]
-
-FIRST_SMOOTHING = 10.0
-"""The smoothed weights forget the first steps: after s of them a step keeps at most s / (s + 10)."""
-FIRST_POLICY = 3.0
-"""The same for a policy that is learned: it goes around its equilibrium, and its mean is nearer."""
 
 
 class GameTrainer(BaseTrainer):
@@ -56,6 +48,7 @@ class GameTrainer(BaseTrainer):
     curve: rows of (decisions, exploitability), kept in the checkpoint.
     """
 
+    learner: GameLearner
     COUNTED: ClassVar[dict[str, type]] = {
         "generation": int,
         "decisions": int,
@@ -72,20 +65,23 @@ class GameTrainer(BaseTrainer):
         rng: np.random.Generator | None = None,
         rival: Agent | None = None,
         device: str = "cpu",
+        layout: NetworkLayout | None = None,
     ) -> None:
         """Begin with random parameters.
 
         rng: of play and learning; None for one of the configuration's seed. rival: somebody fixed to answer;
-        else self-play. device: torch's.
+        else self-play. device: torch's. layout: None for that of a new training.
         """
         super().__init__()
         self.config, self.rival, self.device = config, rival, torch.device(device)
         self.rng = np.random.default_rng([config.seed, 0]) if rng is None else rng
-        self.layout = NetworkLayout.of(game, config)
+        if rival is not None and config.learner != "dmc":
+            raise ConfigError(f"learner must be dmc against a rival; got {config.learner}; take dmc")
+        self.layout = layout or NetworkLayout.of(game, config)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            self._begin()
-        self.replay: list[Decided] = []
+            kind = GameLearner if config.learner == "dmc" else PolicyLearner
+            self.learner = kind(self.layout, config, self.device)
         self.games = self.steps = 0
         self.losses: dict[str, float] = {}
         self.curve: list[list[float]] = []
@@ -108,28 +104,22 @@ class GameTrainer(BaseTrainer):
 
         rng: None for one of the seed and the generations so far. measure: returns how exploitable a network
         is, in payoffs; asked `times` times over the training.
+        Raises CheckpointError for a file of another game or a damaged one.
         """
-        trainer = cls(game, config or GameNetworkConfig(), rng=rng, device=device)
-        if path is not None:
-            trainer.resume(path)
+        if path is None:
+            trainer = cls(game, config or GameNetworkConfig(), rng=rng, device=device)
+        else:
+            network, arrays, told = read_game_network(path, game, prefix="")
+            config = network.config
+            trainer = cls(game, config, rng=rng, device=device, layout=network.layout)
+            trainer.recall(path, {**told, "generation": told.get("generations")}, config.seed)
+            trainer.learner.taken = trainer.steps
+            trainer.learner.restore(_todays(arrays, trainer.steps), path)
+            trainer.curve = [[float(number) for number in row] for row in told.get("curve", ())]
             if rng is None:
-                trainer.rng = np.random.default_rng([trainer.config.seed, trainer.generation])
+                trainer.rng = np.random.default_rng([config.seed, trainer.generation])
         trainer.measure, trainer.times = measure, times
         return trainer
-
-    def _begin(self) -> None:
-        """Make the layers and their optimiser. A policy is learned with a critic beside it."""
-        config, layout = self.config, self.layout
-        learns = config.learner != "dmc"
-        if learns and self.rival is not None:
-            raise ConfigError(f"learner must be dmc against a rival; got {config.learner}; take dmc")
-        tower = GameTower(layout.features.width, layout.columns.count, config, policy=learns).to(self.device)
-        self.policy = PolicyLearner(layout, config, self.device) if learns else None
-        critic = None if self.policy is None else self.policy.critic
-        groups = [([*tower.parameters()], config.learning_rate)]
-        groups += [] if critic is None else [([*critic.parameters()], config.critic_rate)]
-        means = (config.smoothing > 0, False)
-        self.learner = BaseLearner(tower, critic, groups, means=means, eps=1e-8, device=self.device)
 
     def network(self, *, smooth: bool = True, name: str = "network") -> GameNetwork:
         """Return the blueprint as it is now. smooth: by the smoothed weights, otherwise by the last ones."""
@@ -142,31 +132,25 @@ class GameTrainer(BaseTrainer):
             return self.network(smooth=False)
         return GameNetwork(self.layout, TowerWeights(self.learner.network), self.config)
 
-    def run_generation(self) -> dict[str, Any]:
-        """Play games and learn from them; return the counters and losses."""
-        began = time.monotonic()
-        config, rng, share = self.config, self.rng, min(self.share, 1.0)
-        games = config.episodes
-        fresh = play_generation(self._player(), games, rng, epsilon=config.epsilon, rival=self.rival)
-        if len(fresh.own) == 0:
+    def play(self) -> tuple[list[Decided], int, dict[str, Any]]:
+        """Play games; return what they teach, and the network's decisions."""
+        config = self.config
+        fresh = play_generation(
+            self._player(), config.episodes, self.rng, epsilon=config.epsilon, rival=self.rival
+        )
+        if len(fresh) == 0:
             raise GameError(
                 f"{self.layout.game.name}: at least one player must have a decision to be trained; none has"
             )
-        self.learner.set_rate(1 - 0.9 * share)
-        torch.set_grad_enabled(True)  # an interruption may have left it off
-        if self.policy is None:
-            self.replay = [*self.replay, fresh][-config.replay :]
-            self._learn(len(fresh.own), rng)
-        else:
-            network, optimiser = self.learner.network, self.learner.optimiser
-            steps, self.losses = self.policy.learn(network, optimiser, fresh, share, rng)
-            self.steps += steps
-            self._smooth(steps)
-        self.decisions += len(fresh.own)
-        self.games += games
-        self.generation += 1
-        self.seconds += time.monotonic() - began
-        return self.told()
+        self.games += config.episodes
+        return [fresh], len(fresh), {}
+
+    def learn_pending(self) -> dict[str, float]:
+        """Learn from the generation that was played; return mean losses."""
+        self.learner.share = min(self.share, 1.0)
+        losses = super().learn_pending()
+        self.steps, self.losses = self.learner.taken, losses or self.losses
+        return losses
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -180,47 +164,14 @@ class GameTrainer(BaseTrainer):
             self.curve.append([self.decisions, self.measure(self.network())])
         return {"curve": self.curve}
 
-    def _learn(self, fresh: int, rng: np.random.Generator) -> None:
-        """Take the gradient steps of a generation. Each sees decisions, and half as many views of others'."""
-        config, parts = self.config, self.replay
-        own, column, gain, seen, worth = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("own", "column", "gain", "seen", "worth")
-        )
-        steps = max(1, round(config.passes * fresh / config.batch))
-        sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        for _ in range(steps):
-            at = np.sort(rng.integers(0, len(own), config.batch))
-            look = np.sort(rng.integers(0, len(seen), config.batch // 2)) if len(seen) else at[:0]
-            v, a, _ = self.learner.network.answers(
-                self._tensor(np.concatenate([own[at], seen[look]])).float()
-            )
-            gains, taken, views = self._tensor(gain[at]), self._tensor(column[at]), self._tensor(worth[look])
-            n = len(gains)
-            q_loss = F.mse_loss(v[:n] + a[:n].gather(1, taken[:, None]).squeeze(1), gains)
-            v_loss = F.mse_loss(v, torch.cat([gains, views]))
-            self.learner.optimiser.zero_grad(set_to_none=True)
-            (q_loss + v_loss).backward()  # type: ignore[no-untyped-call]  # of torch
-            self.learner.optimiser.step()
-            self.steps += 1
-            self._smooth()
-            sums += torch.stack([q_loss.detach(), v_loss.detach()])
-        self.losses = dict(zip(("q_loss", "v_loss"), (sums / steps).tolist(), strict=True))
-
-    def _tensor(self, array: Array) -> Tensor:
-        return torch.from_numpy(array).to(self.device)
-
-    def _smooth(self, steps: int = 1) -> None:
-        if not self.config.smoothing:
-            return
-        first = FIRST_SMOOTHING if self.policy is None else FIRST_POLICY
-        share = 1 - min(self.config.smoothing**steps, 1 - steps / (steps + self.steps / first))
-        self.learner.follow(share)
-
     def told(self) -> dict[str, Any]:
         """Return the counters of the training."""
         counted = self.counted()
         return {"generations": counted.pop("generation"), **counted, "curve": self.curve, **self.losses}
+
+    def row(self, steps: int, seconds: float, playing: float) -> dict[str, Any]:
+        """Return the counters."""
+        return self.told()
 
     def describe(self) -> dict[str, Any]:
         """Return what a checkpoint says of its network."""
@@ -236,15 +187,6 @@ class GameTrainer(BaseTrainer):
         write_checkpoint(RunPlace.with_state(path).state, tensors, description)
         playing = {name: value for name, value in tensors.items() if name.startswith("network.")}
         write_checkpoint(path, playing, description)
-
-    def resume(self, path: Path) -> None:
-        """Go on from a file that `save` wrote. Raises CheckpointError if it is another game's or damaged."""
-        network, arrays, told = read_game_network(path, self.layout.game, prefix="")
-        self.config, self.layout = network.config, network.layout
-        self._begin()
-        self.recall(path, {**told, "generation": told.get("generations")}, self.config.seed)
-        self.learner.restore(_todays(arrays, self.steps), path)
-        self.curve = [[float(number) for number in row] for row in told.get("curve", ())]
 
 
 def _todays(arrays: dict[str, Array], steps: int) -> dict[str, Array]:

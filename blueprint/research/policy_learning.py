@@ -18,7 +18,11 @@ cut where exploration took an action that the policy would not (Retrace, Munos e
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,12 +31,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from blueprint.layers.fused import Tower
-from blueprint.learning.learner import drawn_rows
+from blueprint.learning.learner import BaseLearner, Losses, drawn_rows
 from blueprint.research.game_network import GameNetworkConfig, NetworkLayout, NetworkWeights
 from blueprint.research.game_selfplay import Decided, Turn
-from games.support.array_types import Array
+from games.support.array_types import Array, Ints
 
-__all__ = ["GameTower", "PolicyLearner", "TowerWeights", "clipped_gain", "mirror_gain"]
+__all__ = ["GameLearner", "GameTower", "PolicyLearner", "TowerWeights", "clipped_gain", "mirror_gain"]
 
 CPU = torch.device("cpu")
 AT_ONCE = 8192
@@ -113,43 +117,97 @@ class _Rows:
         return cls(**{name: torch.from_numpy(part).to(device) for name, part in (parts | unknown).items()})
 
 
-class PolicyLearner:
-    """A critic and the steps by which it moves a network's policy. critic: its layers, to be trained with."""
+class GameLearner(BaseLearner):
+    """The network of a small game, and how it learns: its action values, by Deep Monte Carlo.
+
+    share: of the training that is over. taken: gradient steps so far. own: inputs of a seat; inputs: of the
+    critic.
+    """
+
+    forgets = 10.0
+    """The smoothed weights forget the first steps: after s of them a step keeps at most s / (s + 10)."""
+    longest = math.inf
 
     def __init__(self, layout: NetworkLayout, config: GameNetworkConfig, device: torch.device = CPU) -> None:
-        """Take a network's layout and where to learn; the critic begins with random parameters."""
-        self.layout, self.config, self.device = layout, config, device
+        """Take a network's layout and where to learn; it begins with random parameters."""
+        self.layout, self.config = layout, config
         self.own, self.players = layout.features.width, layout.game.num_players
         self.inputs = self.own * (self.players if config.critic == "hands" else 1)
-        self.critic = GameTower(self.inputs, layout.columns.count, config, policy=False).to(device)
         self.teams = np.array(layout.game.teams)
-        self.replay: list[_Rows] = []
+        columns, learns = layout.columns.count, config.learner != "dmc"
+        tower = GameTower(self.own, columns, config, policy=learns).to(device)
+        critic = GameTower(self.inputs, columns, config, policy=False).to(device) if learns else None
+        groups = [([*tower.parameters()], config.learning_rate)]
+        groups += [] if critic is None else [([*critic.parameters()], config.critic_rate)]
+        means = (config.smoothing > 0, False)
+        super().__init__(tower, critic, groups, means=means, eps=1e-8, device=device)
+        self.half, self.memory, self.share, self.taken = False, config.replay, 0.0, 0
 
-    def price(self, share: float) -> float:
-        """Return what a nat away from uniform play costs, in stakes: it falls geometrically."""
+    def rate(self, samples: Any, decisions: int) -> float:
+        """Return the learning rate, as a share of the first one."""
+        return 1 - 0.9 * self.share
+
+    def lag(self, decisions: int, span: float, steps: int = 1) -> float:
+        """Return the share of the way that the mean moves after so many further steps."""
+        self.taken += steps
+        return 1 - float(min(self.config.smoothing**steps, 1 - steps / (steps + self.taken / self.forgets)))
+
+    def batches(self, parts: Sequence[Decided], number: int, rng: np.random.Generator) -> Iterator[Decided]:
+        """Yield so many batches: decisions, and half as many views of others'."""
+        size = self.config.batch
+        own, column, gain, seen, worth = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("own", "column", "gain", "seen", "worth")
+        )
+        for _ in range(number):
+            at = np.sort(rng.integers(0, len(own), size))
+            look = np.sort(rng.integers(0, len(seen), size // 2)) if len(seen) else at[:0]
+            yield Decided(own[at], column[at], gain[at], seen[look], worth[look])
+
+    def losses(self, samples: Decided) -> Losses:
+        """Return the loss of Q at decisions and of V at all that is seen."""
+        n = len(samples)
+        v, a, _ = self.network.answers(self.tensor(np.concatenate([samples.own, samples.seen])))
+        gains, taken, views = (
+            torch.from_numpy(part).to(self.device) for part in (samples.gain, samples.column, samples.worth)
+        )
+        q_loss = F.mse_loss(v[:n] + a[:n].gather(1, taken[:, None]).squeeze(1), gains)
+        v_loss = F.mse_loss(v, torch.cat([gains, views]))
+        return {"q_loss": q_loss, "v_loss": v_loss}
+
+
+class PolicyLearner(GameLearner):
+    """A network whose policy learns, with the critic by which it moves."""
+
+    forgets = 3.0
+    """A policy goes around its equilibrium, and its mean is nearer."""
+
+    @property
+    def price(self) -> float:
+        """What a nat away from uniform play costs, in stakes: it falls geometrically."""
         first, last = self.config.price, self.config.last_price
-        return float(first * (last / first) ** share)
+        return float(first * (last / first) ** self.share)
 
     def learn(
-        self,
-        tower: GameTower,
-        optimiser: torch.optim.Optimizer,
-        played: Decided,
-        share: float,
-        rng: np.random.Generator,
-    ) -> tuple[int, dict[str, float]]:
-        """Fit the critic to a generation of games, then move the policy of `tower`.
-
-        share: of the training that is over.
-        Returns the gradient steps of the policy, and mean losses.
-        """
+        self, fresh: list[Decided], rng: np.random.Generator, decisions: int, span: int
+    ) -> dict[str, float]:
+        """Fit the critic to a generation of games, then move the policy; return mean losses."""
+        (played,), steps, rate = fresh, self.steps(fresh), self.rate(fresh, decisions)
         rows = _Rows.of(played.turns, self.players, self.device)
         self._returns(rows, played)
-        self.replay = [*self.replay, rows][-self.config.replay :]
-        steps = max(1, round(self.config.passes * len(rows.column) / self.config.batch))
-        loss = torch.stack([self._critic_step(optimiser, rng) for _ in range(CRITIC_PASSES * steps)])
-        values = torch.stack(self._policy_steps(tower, optimiser, rows, steps, share, rng))
-        return steps, {"q_loss": float(loss.mean()), "v_loss": float(values.mean())}
+        self.replay = [*self.replay, rows][-self.memory :]
+        fits, moves, self.longest = list[Tensor](), list[Tensor](), math.inf
+        for _ in range(CRITIC_PASSES * steps):
+            some = self.replay[int(rng.integers(len(self.replay)))]
+            at = rng.integers(0, len(some.column), self.config.batch)
+            fits.append(self.descend(at, rate, partial(self._critic_losses, some))["q_loss"])
+        self.longest, self.weighed, q = LONGEST, {"v_loss": FIT}, self._asked(rows.hands)
+        losses = partial(self._policy_losses, rows, q, (rows.policy * q).sum(1), rng)
+        for at in drawn_rows(len(q), min(self.config.batch, len(q)), steps, rng):
+            moves.append(self.descend(at, rate, losses)["v_loss"])
+        self.follow(self.lag(decisions, span, steps))
+        means = (float(torch.stack(found).float().mean()) for found in (fits, moves))
+        return dict(zip(("q_loss", "v_loss"), means, strict=True))
 
     def _asked(self, hands: Tensor) -> Tensor:
         """Return the critic's Q of every column, [n, columns]."""
@@ -182,56 +240,37 @@ class PolicyLearner:
             others[here] = later[turn.games[:, None], after]
         rows.target, rows.others = (torch.from_numpy(part).to(self.device) for part in (target, others))
 
-    def _critic_step(self, optimiser: torch.optim.Optimizer, rng: np.random.Generator) -> Tensor:
-        rows = self.replay[int(rng.integers(len(self.replay)))]
-        at = torch.from_numpy(rng.integers(0, len(rows.column), self.config.batch)).to(self.device)
-        v, a, _ = self.critic.answers(rows.hands[at, : self.inputs].float())
-        q = v + a.gather(1, rows.column[at, None]).squeeze(1)
-        loss = F.mse_loss(q, rows.target[at])
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]  # of torch
-        optimiser.step()
-        return loss.detach()
+    def _critic_losses(self, rows: _Rows, at: Ints) -> Losses:
+        i = torch.from_numpy(at).to(self.device)
+        v, a, _ = self.critic.answers(rows.hands[i, : self.inputs].float())
+        q = v + a.gather(1, rows.column[i, None]).squeeze(1)
+        return {"q_loss": F.mse_loss(q, rows.target[i])}
 
-    def _policy_steps(
-        self,
-        tower: GameTower,
-        optimiser: torch.optim.Optimizer,
-        rows: _Rows,
-        steps: int,
-        share: float,
-        rng: np.random.Generator,
-    ) -> list[Tensor]:
-        """Move the policy, and fit V and A of what is seen to the critic. Returns the losses of these."""
-        config = self.config
-        hands, legal, last, column = rows.hands, rows.legal, rows.policy, rows.column
-        q = self._asked(hands)
-        worth = (last * q).sum(1)
-        losses = []
-        for picked in drawn_rows(len(hands), min(config.batch, len(hands)), steps, rng):
-            i = torch.from_numpy(picked).to(self.device)
-            inputs, here = hands[i, : self.own].float(), legal[i]
-            v, a, scores = tower.answers(inputs)
-            log = _log_policy(scores, here)
-            if config.learner == "mmd":
-                gain = mirror_gain(log, here, q[i] - worth[i, None], last[i], config.step)
-            else:
-                ratio = log.gather(1, column[i, None]).squeeze(1).exp() / rows.chance[i]
-                gain = clipped_gain(ratio, rows.target[i] - worth[i])
-            away = (log.exp() * here * log).sum(1)  # from uniform play, less a constant
-            fit = (here * (v[:, None] + a - q[i]) ** 2).sum(1) / here.sum(1)
-            other = rng.integers(self.players - 1)
-            few = i[: max(1, len(i) // WAITING)]
-            waits = hands[few, self.own * (1 + other) : self.own * (2 + other)].float()
-            values = torch.cat([v, tower.answers(waits)[0]])
-            fit = fit.mean() + F.mse_loss(values, torch.cat([worth[i], rows.others[few, other]]))
-            loss = (self.price(share) * away - gain).mean() + FIT * fit
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]  # of torch
-            nn.utils.clip_grad_norm_(tower.parameters(), LONGEST)
-            optimiser.step()
-            losses.append(fit.detach())
-        return losses
+    def _policy_losses(
+        self, rows: _Rows, q: Tensor, worth: Tensor, rng: np.random.Generator, at: Ints
+    ) -> Losses:
+        """Return the losses of a policy, and of V and A of what is seen beside the critic's.
+
+        q: [n, columns] of the critic. worth: [n], its mean by the policy that played. at: rows of the batch.
+        """
+        config, i = self.config, torch.from_numpy(at).to(self.device)
+        hands, last = rows.hands, rows.policy
+        inputs, here = hands[i, : self.own].float(), rows.legal[i]
+        v, a, scores = self.network.answers(inputs)
+        log = _log_policy(scores, here)
+        if config.learner == "mmd":
+            gain = mirror_gain(log, here, q[i] - worth[i, None], last[i], config.step)
+        else:
+            ratio = log.gather(1, rows.column[i, None]).squeeze(1).exp() / rows.chance[i]
+            gain = clipped_gain(ratio, rows.target[i] - worth[i])
+        away = (log.exp() * here * log).sum(1)  # from uniform play, less a constant
+        fit = (here * (v[:, None] + a - q[i]) ** 2).sum(1) / here.sum(1)
+        other = rng.integers(self.players - 1)
+        few = i[: max(1, len(i) // WAITING)]
+        waits = hands[few, self.own * (1 + other) : self.own * (2 + other)].float()
+        values = torch.cat([v, self.network.answers(waits)[0]])
+        fit = fit.mean() + F.mse_loss(values, torch.cat([worth[i], rows.others[few, other]]))
+        return {"policy": (self.price * away - gain).mean(), "v_loss": fit}
 
 
 def mirror_gain(log: Tensor, legal: Tensor, edge: Tensor, last: Tensor, step: float) -> Tensor:

@@ -112,7 +112,7 @@ def network(*, game: str, half: bool, seed: int) -> Do:
 def self_play(*, game: str, rounds: int, seed: int) -> Do:
     """Return the work of a generation's rounds, forced decisions included."""
     trainer = _trainer(game, seed, rounds)
-    return lambda: trainer.play()[0].steps
+    return lambda: trainer.play_rounds()[0].steps
 
 
 def training(*, game: str, rounds: int, seed: int) -> Do:

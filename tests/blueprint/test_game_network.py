@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +11,7 @@ from numpy.typing import NDArray
 
 from blueprint.check import check_blueprint
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
+from blueprint.learning.run import RunLimits, RunPlace, train
 from blueprint.networks import load_network
 from blueprint.protocol import Blueprint, agent_of
 from blueprint.research.game_network import GameNetwork, GameNetworkConfig, NetworkLayout, load_game_network
@@ -35,7 +30,7 @@ from gs2.policies.private_moves import exact_exploitability
 from gs2.policies.tabulate import policy_of
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from tests.games.random_games import RandomGame
-from tests.patience import PATIENCE, amount
+from tests.patience import amount
 
 SMALL = GameNetworkConfig(width=32, blocks=1, episodes=256, batch=256, learning_rate=3e-3)
 FEATURED = (
@@ -190,33 +185,6 @@ def test_against_a_rival_only_the_networks_own_decisions_teach() -> None:
     assert set(np.unique(against.gain)) <= set(np.unique(alone.gain))
 
 
-@pytest.mark.long
-def test_training_that_was_killed_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "killed.safetensors"
-    words = [sys.executable, "-m", "gs2", "train", "leduc_poker", "-o", str(path)]
-    settings = ["--set", "width=16", "--set", "episodes=64", "--checkpoint-minutes", "0.0002"]
-    run = subprocess.Popen([*words, "--minutes", "5", *settings], stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while not RunPlace.with_state(path).state.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.3)
-    finally:
-        os.kill(run.pid, signal.SIGKILL)
-        run.wait()
-    before = read_checkpoint(RunPlace.with_state(path).state)[1]
-    game = load_game("leduc_poker")
-    load_game_network(path, game)  # whole, whenever the kill came
-    trainer = GameTrainer(game, GameNetworkConfig())
-    trainer.resume(RunPlace.with_state(path).state)
-    assert trainer.config.width == 16 and trainer.decisions == before["decisions"] > 0
-    limits, manner = RunLimits(decisions=before["decisions"] + 2000), RunManner(resume=True)
-    train_game_network(game, rng(), limits, output=path, manner=manner)
-    after = read_checkpoint(path)[1]
-    assert after["decisions"] >= before["decisions"] + 2000 and after["done"]
-    assert after["generations"] > before["generations"] and after["seconds"] > before["seconds"]
-
-
 @pytest.fixture(scope="module")
 def kuhn(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GameNetwork]:
     """Return the file of a network that was measured as it was trained, and the network."""
@@ -232,8 +200,7 @@ def test_a_training_is_measured_as_often_as_asked_and_keeps_it(kuhn: tuple[Path,
     assert len(curve) == 3 and [row[0] for row in curve] == sorted(row[0] for row in curve)
     tree = grow(game)
     assert curve[-1][1] == pytest.approx(exploitability(tree, policy_of(network, game, tree)))
-    trainer = GameTrainer(game, GameNetworkConfig())
-    trainer.resume(RunPlace.with_state(path).state)
+    trainer = GameTrainer.begun(RunPlace.with_state(path).state, game)
     assert trainer.curve == curve
 
 

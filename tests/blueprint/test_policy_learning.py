@@ -132,12 +132,11 @@ def test_returns_are_those_of_each_game_alone(
     game = RandomGame(seed, public=bool(seed % 2))
     trainer = GameTrainer(game, small("mmd", trace=trace))
     played = play_generation(trainer.network(), 24, draw(seed), epsilon=0.3)
-    learner = trainer.policy
-    assert learner is not None
+    learner = trainer.learner
     n = sum(len(turn.column) for turn in played.turns)
     q = draw(seed + 9).normal(size=(n, trainer.layout.columns.count)).astype(np.float32)
     monkeypatch.setattr(PolicyLearner, "_asked", lambda self, hands: torch.from_numpy(q[: len(hands)]))
-    learner.learn(trainer.learner.network, trainer.learner.optimiser, played, 0.0, draw())
+    learner.learn([played], draw(), 0, 0)
     wanted = plain_targets(played, q, trace, trainer.layout.stake, game.teams)
     np.testing.assert_allclose(learner.replay[-1].target, wanted, rtol=1e-4, atol=1e-5)
 
@@ -166,8 +165,7 @@ def test_returns_of_three_players_and_of_two_teams(
     played = Decided(nothing, np.zeros(0, np.int64), nothing, nothing, nothing, turns, payoff)
     q = rng.normal(size=(4 * games, columns)).astype(np.float32)
     monkeypatch.setattr(learner, "_asked", lambda hands: torch.from_numpy(q))
-    trainer = GameTrainer(layout.game, small("mmd", critic="own"))
-    learner.learn(trainer.learner.network, trainer.learner.optimiser, played, 0.0, draw())
+    learner.learn([played], draw(), 0, 0)
     wanted = plain_targets(played, q, 0.5, layout.stake, teams)
     np.testing.assert_allclose(learner.replay[-1].target, wanted, rtol=1e-4, atol=1e-5)
 
@@ -225,17 +223,14 @@ def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, old: bool, tm
         for new, older in named.items():
             tensors = {re.sub(rf"^{new}", older, name): value for name, value in tensors.items()}
         write_checkpoint(state, tensors, told)
-    other = GameTrainer(game, small("dmc", seed=9))
-    other.resume(state)
+    other = GameTrainer.begun(state, game, small("dmc", seed=9))
     for one in (trainer, other):
         one.rng, one.share = draw(5), 0.5
         one.run_generation()
-    for mine, its in ((trainer.learner.network, other.learner.network), (trainer.policy, other.policy)):
-        mine, its = (getattr(one, "critic", one) for one in (mine, its))
-        for name, value in mine.state_dict().items() if mine is not None else ():
-            np.testing.assert_allclose(value.numpy(), its.state_dict()[name].numpy(), atol=1e-6)
-    means = [one.learner.mean_network.state_dict()["value.bias"] for one in (trainer, other)]
-    np.testing.assert_allclose(*means, atol=1e-6)
+    mine, its = trainer.learner.tensors(), other.learner.tensors()
+    assert mine.keys() == its.keys() and any(name.startswith("critic.") for name in mine) == bool(more)
+    for name, value in mine.items():
+        np.testing.assert_allclose(value, its[name], atol=1e-6)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -264,8 +259,8 @@ def test_a_gpu_learns_what_a_processor_does(learner: str, tmp_path: Path) -> Non
         trainer = GameTrainer(game, small(learner), device=device)
         trainer.run_generation()
         trainer.save(tmp_path / f"{device}.safetensors")
-        other = GameTrainer(game, small(learner), device=device)
-        other.resume(RunPlace.with_state(tmp_path / f"{device}.safetensors").state)
+        state = RunPlace.with_state(tmp_path / f"{device}.safetensors").state
+        other = GameTrainer.begun(state, game, device=device)
         found.append(
             {name: value.cpu().numpy() for name, value in trainer.learner.network.state_dict().items()}
         )

@@ -1,4 +1,4 @@
-"""Deep Monte Carlo learning for climbing games: from what was played to gradient steps.
+"""Deep Monte Carlo learning for climbing games: the network, and from what was played to gradient steps.
 
 The head of the moves learns from `return - critic(all hands)`. What the critic expects does not depend on the
 move taken, so that it only takes the luck of the deal off: the mean, given what the seat knows, stays
@@ -16,21 +16,58 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import MoveInputs
-from blueprint.climbing.move_network import HandCritic, move_network
 from blueprint.game_lockstep import PlayRecord
 from blueprint.layers.fast_moves import FastCritic, FastMoves, fast_moves
-from blueprint.learning.learner import BaseLearner, arrays_of, drawn_rows, looking_back
+from blueprint.layers.fused import MoveHead, Tower
+from blueprint.learning.learner import BaseLearner, Losses, arrays_of
 from blueprint.paper_parts import paper_part
 from blueprint.soft_choices import TopChoices
 from blueprint.structured import Columns
 from games.support.array_types import Array, Ints
 
-__all__ = ["MoveLearner", "MoveSamples"]
+__all__ = ["HandCritic", "MoveLearner", "MoveNetwork", "MoveSamples", "move_network"]
+
+
+class MoveNetwork(MoveHead):
+    """V(I) by a tower that runs once a decision, A(I, a) by a head for each move; Q is their sum."""
+
+    def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
+        super().__init__()
+        self.tower = Tower(inputs.seat_bits, config.state, config.blocks)
+        self.value = nn.Linear(config.state, 1)
+        self._begin_head(config.state, inputs.move_bits, config.action, config.action_blocks)
+
+    def values(self, h: Tensor) -> Tensor:
+        """Return V, [n], from the tower's output."""
+        found: Tensor = self.value(h).squeeze(-1)
+        return found
+
+
+def move_network(inputs: MoveInputs, config: ClimbingConfig) -> MoveNetwork:
+    """Return a new network of a configuration."""
+    kind = MoveNetwork
+    if config.hands or config.personality or config.recognise:
+        kind = paper_part("climbing network")
+    return kind(inputs, config)
+
+
+class HandCritic(nn.Module):
+    """What all hands are worth to who looks, from a seat's view and the others' hands."""
+
+    def __init__(self, inputs: MoveInputs, width: int) -> None:
+        super().__init__()
+        self.tower = Tower(inputs.seat_bits + inputs.hidden_bits, width, 2)
+        self.value = nn.Linear(width, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return [n] values from [n, seat_bits + hidden_bits]."""
+        found: Tensor = self.value(self.tower(x)).squeeze(-1)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +92,8 @@ class MoveSamples(Columns):
 class MoveLearner(BaseLearner):
     """The network, its critic and their optimiser; `mean_network` and `mean_critic` play and value."""
 
+    in_order = False
+
     def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
         self.inputs, self.config = inputs, config
         with torch.random.fork_rng(devices=[]):
@@ -64,7 +103,9 @@ class MoveLearner(BaseLearner):
         known = [*network.parameters(), *(() if critic is None else critic.parameters())]
         averaged = config.average > 0
         super().__init__(network, critic, ((known, 1.0),), means=(averaged, averaged))
-        self.temperature, self._rng = config.temperature, np.random.default_rng(config.seed)
+        self.temperature = config.temperature
+        self.weighed |= {"policy": config.policy, "hands": config.hands}
+        self.weighed |= {"types": config.recognise, "personality": config.labels}
 
     def snapshot(self) -> FastMoves:
         """Return the network as it plays now: by the mean of the weights, or, for a policy, by these."""
@@ -91,31 +132,15 @@ class MoveLearner(BaseLearner):
         own = None if types is None else paper_part("labels")(types, played.rounds, played.seats)
         return MoveSamples(played.states, played.actions, played.seats, each, baseline, choices, own)
 
-    def learn(
-        self, samples: MoveSamples, rng: np.random.Generator, decisions: int, steps: int
-    ) -> dict[str, float]:
-        """Take the gradient steps of a generation; return mean losses.
-
-        decisions: trained so far. steps: moves played for these decisions, forced ones included.
-        """
-        config, self._rng = self.config, rng
-        number = max(1, round(config.passes * len(samples) / config.batch))
-        sums: dict[str, float] = {}
-        for rows in drawn_rows(len(samples), min(config.batch, len(samples)), number, rng):
-            for name, loss in self.descend(samples.take(rows), config.rate_at(decisions)).items():
-                sums[name] = sums.get(name, 0.0) + loss / number
-            self.follow(looking_back(config.average, decisions, steps / number))
-        return sums
-
-    def losses(self, samples: MoveSamples) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return the mean loss of a batch, and those that it is the sum of."""
+    def losses(self, samples: MoveSamples) -> Losses:
+        """Return the mean losses of a batch."""
         inputs, states, seats, config = self.inputs, samples.states, samples.seats, self.config
         n, choices = len(samples), samples.choices
         rows = np.arange(n)
         # others look on as well, so that V is known where they do not act
         onlookers = rows[: round(config.views * n)]
         players = inputs.game.num_players
-        others = (seats[onlookers] + self._rng.integers(1, players, len(onlookers))) % players
+        others = (seats[onlookers] + self.rng.integers(1, players, len(onlookers))) % players
         who, looks = np.concatenate([rows, onlookers]), np.concatenate([seats, others])
         x = np.empty((len(who), inputs.seat_bits), np.uint8)
         inputs.write_seats(states, who, looks, x)
@@ -140,12 +165,7 @@ class MoveLearner(BaseLearner):
         if config.hands or samples.types is not None:
             moves_again = partial(self._moves, samples, samples.actions, 1)
             found |= self.network.missed(h[:n], hidden, samples.types, moves_again)
-        total = found["advantage"] + 0.5 * found["value"] + found["critic"]
-        weights = {"hands": config.hands, "personality": config.labels, "types": config.recognise}
-        for name, weight in (weights | {"policy": config.policy}).items():
-            if name in found:
-                total = total + weight * found[name]
-        return total, found
+        return found
 
     def _moves(self, samples: MoveSamples, actions: Array, k: int) -> Tensor:
         """Return the inputs of moves, [k n, move_bits], k of them a decision."""

@@ -6,8 +6,9 @@ two generations holds all there is: a run that was resumed ends where one withou
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from blueprint.checkpoint import (
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
 from blueprint.climbing.move_inputs import InputLists, MoveInputs, move_inputs
-from blueprint.climbing.training.move_learner import MoveLearner
+from blueprint.climbing.training.move_learner import MoveLearner, MoveSamples
 from blueprint.game_lockstep import PlayRecord, Seated, play_rounds
 from blueprint.layers.fast_moves import FastMoves
 from blueprint.learning.base_trainer import BaseTrainer
@@ -52,6 +53,17 @@ def random_stake(inputs: MoveInputs, target: str) -> float:
     rng = np.random.default_rng(0x57A6E)
     ends = inputs.play_randomly(inputs.deal(inputs.trial_rounds, rng), rng)
     return float(inputs.game.returns(ends).std())
+
+
+@contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """Have torch use so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class MoveTrainer(BaseTrainer):
@@ -103,47 +115,28 @@ class MoveTrainer(BaseTrainer):
         self.rng = np.random.default_rng(config.seed)
         self.choices = self.rounds = 0
 
-    def run_generation(self) -> dict[str, float]:
+    def run_generation(self) -> dict[str, Any]:
         """Play one generation, learn from it, and return what happened."""
-        began, processor = time.perf_counter(), time.process_time()
-        config = self.config
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # each player has its own thread
-        try:
-            whole, choices, types = self.play()
-            middle = time.perf_counter()
-            torch.set_num_threads(self.threads)
-            worth = self.worth(self.game.returns(whole.final))
-            samples = self.learner.samples(whole, worth, choices, types)
-            losses = (
-                self.learner.learn(samples, self.rng, self.decisions + whole.steps, whole.steps)
-                if len(whole)
-                else {}
-            )
-        finally:
-            torch.set_num_threads(threads)
-        seconds = time.perf_counter() - began
-        self.generation += 1
-        self.decisions += whole.steps
+        with torch_threads(self.threads):
+            return super().run_generation()
+
+    def play(self) -> tuple[list[MoveSamples], int, dict[str, float]]:
+        """Play a generation; return what it teaches, its moves, and what its row tells."""
+        rounds = self.config.rounds
+        with torch_threads(1):  # each player has its own thread
+            whole, choices, types = self.play_rounds()
+        worth = self.worth(self.game.returns(whole.final))
         self.choices += len(whole)
-        self.rounds += config.rounds
-        self.seconds += seconds
-        self.processor_seconds += time.process_time() - processor
-        return {
-            **self.counted(),
-            "decisions_per_second": whole.steps / seconds,
-            "playing": (middle - began) / seconds,
-            "moves_per_round": whole.steps / config.rounds,
-            "offered": whole.offered / max(len(whole), 1),
-            "spread": float(worth.std()),
-            **losses,
-        }
+        self.rounds += rounds
+        offered = whole.offered / max(len(whole), 1)
+        told = {"moves_per_round": whole.steps / rounds, "offered": offered, "spread": float(worth.std())}
+        return [self.learner.samples(whole, worth, choices, types)], whole.steps, told
 
-    def learn_pending(self) -> dict[str, float]:
-        """Return no losses: every generation is learned from as soon as it is played."""
-        return {}
+    def row(self, steps: int, seconds: float, playing: float) -> dict[str, Any]:
+        """Return the counters and the speed."""
+        return {**self.counted(), "decisions_per_second": steps / seconds, "playing": playing / seconds}
 
-    def play(self) -> tuple[PlayRecord, TopChoices | None, Ints | None]:
+    def play_rounds(self) -> tuple[PlayRecord, TopChoices | None, Ints | None]:
         """Return what was decided in the rounds of a generation; they are played in parts.
 
         Each part has a random stream. Where a policy learns, also what was chosen among; where seats played
@@ -209,7 +202,7 @@ class MoveTrainer(BaseTrainer):
     @classmethod
     def begun(
         cls,
-        path: Path | None,
+        path: str | Path | None,
         game: Game,
         config: ClimbingConfig | None = None,
         *,
@@ -219,39 +212,22 @@ class MoveTrainer(BaseTrainer):
         """Return a new trainer, or for a path the one that a checkpoint holds.
 
         config: None is that of the checkpoint, or the default.
-        Raises CheckpointError as `load`, and for another configuration than the checkpoint's.
+        Raises CheckpointError if the file is damaged, foreign, of another game, or lacks what resuming needs,
+        and for another configuration than the checkpoint's.
         """
         if path is None:
             return cls(game, config or ClimbingConfig(), threads=threads, teacher=teacher)
-        trainer = cls.load(path, game, threads=threads, teacher=teacher)
-        if config is not None and config != trainer.config:
-            raise CheckpointError(
-                f"{path}: a resumed run keeps its settings; leave them out, or train elsewhere"
-            )
-        return trainer
-
-    @classmethod
-    def load(
-        cls,
-        path: str | Path,
-        game: Game,
-        *,
-        threads: int = 1,
-        teacher: Agent | None = None,
-        config: ClimbingConfig | None = None,
-    ) -> MoveTrainer:
-        """Return the trainer that a checkpoint describes; `config` replaces its configuration.
-
-        Raises CheckpointError if the file is damaged, foreign, of another game, or lacks what resuming needs.
-        """
         tensors, description = read_checkpoint(path)
-        described = described_config(path, description, game)
-        config = config or described
-        trainer = cls(game, config, threads=threads, teacher=teacher)
+        own = described_config(path, description, game)
+        trainer = cls(game, own, threads=threads, teacher=teacher)
         check_features(path, description, trainer.inputs.layout)
         trainer.learner.restore(tensors, path)
         trainer.stake = float(description["stake"])
-        trainer.recall(path, description, config.seed)
+        trainer.recall(path, description, own.seed)
+        if config not in (None, own):
+            raise CheckpointError(
+                f"{path}: a resumed run keeps its settings; leave them out, or train elsewhere"
+            )
         return trainer
 
 

@@ -27,8 +27,8 @@ from blueprint.checkpoint import write_checkpoint
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
-from blueprint.guandan.training.samples import outcome_classes
-from blueprint.guandan.training.supervised import Progress, SoftPlay, half_precision, tensors_of
+from blueprint.guandan.training.dmc import outcome_classes
+from blueprint.guandan.training.supervised import Progress, SoftPlay, fit, half_precision, tensors_of
 from blueprint.learning.learner import arrays_of
 from blueprint.protocol import Decisions
 from blueprint.soft_choices import draw_soft
@@ -153,6 +153,20 @@ def distil(
     began, done = time.perf_counter(), 0
     replay: list[Labelled] = []
     score: dict[str, float] = {}
+    drawn, before, steps = held_out, 0, 1
+
+    def rate(step: int) -> float:
+        part = min(1.0, (before + (done - before) * step / steps) / config.decisions)
+        return float(config.learning_rate * 0.5 * (1 + np.cos(np.pi * part)))
+
+    def loss() -> Tensor:
+        batch = drawn.take(rng.integers(0, len(drawn), config.batch))
+        return _loss(student, batch, config.temperature)
+
+    def judge(losses: list[float]) -> dict[str, float]:
+        found, mean = agreement(as_inference(student), held_out), float(np.mean(losses))
+        return {"decisions": done, "loss": mean, "agreement": found.share, "lost": found.lost}
+
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(label_rounds, teacher, config.rounds, rng.spawn(1)[0], config)
         while done < config.decisions:
@@ -160,30 +174,9 @@ def distil(
             if done + len(fresh) < config.decisions:
                 coming = pool.submit(label_rounds, teacher, config.rounds, rng.spawn(1)[0], config)
             replay = [*replay[1 - config.replay :], fresh] if config.replay > 1 else [fresh]
-            drawn = Labelled.joined(replay)
+            drawn, before, done = Labelled.joined(replay), done, done + len(fresh)
             steps = max(1, int(config.passes * len(fresh) / config.batch))
-            losses = []
-            for step in range(steps):
-                part = min(1.0, (done + len(fresh) * step / steps) / config.decisions)
-                for group in optimiser.param_groups:
-                    group["lr"] = config.learning_rate * 0.5 * (1 + np.cos(np.pi * part))
-                batch = drawn.take(rng.integers(0, len(drawn), config.batch))
-                loss = _loss(student, batch, config.temperature)
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()  # type: ignore[no-untyped-call]  # of torch
-                optimiser.step()
-                losses.append(float(loss.detach()))
-            done += len(fresh)
-            found = agreement(as_inference(student), held_out)
-            score = {
-                "decisions": done,
-                "loss": float(np.mean(losses)),
-                "agreement": found.share,
-                "lost": found.lost,
-                "seconds": time.perf_counter() - began,
-            }
-            if progress is not None:
-                progress(score)
+            score = fit(optimiser, rate, loss, judge, steps, every=steps, progress=progress, began=began)
     return student, score
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,14 +29,15 @@ from blueprint.guandan.network.torch_network import TorchNetwork
 from blueprint.guandan.objective import result_worth
 from blueprint.guandan.play.network_play import InferenceAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.samples import Samples, lambda_returns, outcome_classes
-from blueprint.learning.learner import BaseLearner, arrays_of, looking_back
+from blueprint.learning.learner import BaseLearner, Losses, arrays_of
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent, Decisions
 from blueprint.soft_choices import TopChoices
-from games.support.array_types import Array
+from blueprint.structured import Columns
+from games.support.array_types import Array, Ints
+from games.support.kernel import kernel
 
-__all__ = ["Judge", "Learner"]
+__all__ = ["Judge", "Learner", "Samples", "lambda_returns", "outcome_classes"]
 
 CACHED = 1024
 """Decisions that go through the network at once on a processor: layers of more do not stay in its cache
@@ -50,6 +52,62 @@ CERTAIN = 0.15
 
 Judge = Callable[[Array, Array], NDArray[np.float64]]
 """Says how rounds [n] STATE end, all four hands open, for seats [n]: [n, 7] shares of OUTCOMES."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples(Columns):
+    """Decisions with their targets.
+
+    states: [n] STATE; actions: [n] ACTION. outcome: [n] int64, class of the payoff to the player (OUTCOMES).
+    target: [n] float32, return minus baseline, what the advantage head learns. choices: what was chosen
+    among, where a policy learns. share: [n] float32, probability with which each decision was kept.
+    types: [n, 4] uint8, who each seat played like (PERSONALITIES), from the one that decides on; None where
+    nobody played a part.
+    """
+
+    states: Array
+    actions: Array
+    outcome: NDArray[np.int64]
+    target: NDArray[np.float32]
+    share: NDArray[np.float32]
+    choices: TopChoices | None = None
+    types: NDArray[np.uint8] | None = None
+
+
+def outcome_classes(seats: NDArray[np.int64], payoff: Array) -> NDArray[np.int64]:
+    """Return the class of each payoff (OUTCOMES) to who decides, [n] int64; payoff: [n] to side 0."""
+    return np.asarray(OUTCOMES[0] - (1 - 2 * (seats & 1)) * payoff, np.int64)
+
+
+@kernel
+def _lambda_returns(
+    rounds: Ints,
+    signs: NDArray[np.float64],
+    values: NDArray[np.float64],
+    trace: float,
+    running: NDArray[np.float64],
+    out: NDArray[np.float32],
+) -> None:
+    """Walk the record backwards; `running` holds the lambda-return of each round for side 0."""
+    for t in range(len(rounds) - 1, -1, -1):
+        i = rounds[t]
+        out[t] = signs[t] * running[i] - values[t]
+        running[i] = (1.0 - trace) * signs[t] * values[t] + trace * running[i]
+
+
+def lambda_returns(
+    rounds: NDArray[np.int64], seats: Array, values: Array, payoff: Array, trace: float
+) -> NDArray[np.float32]:
+    """Return the lambda-return of each decision minus its value, [n] float32, for the deciding side.
+
+    rounds: [n] which round each decision belongs to, in order of play. seats: [n] who decides.
+    values: [n] value of each state to the deciding side. payoff: [rounds] payoff of each round to side 0.
+    """
+    signs = np.asarray(1 - 2 * (np.asarray(seats, np.int64) & 1), np.float64)
+    out = np.empty(len(rounds), np.float32)
+    running = np.array(payoff, np.float64)
+    _lambda_returns(rounds, signs, np.asarray(values, np.float64), trace, running, out)
+    return out
 
 
 class Learner(BaseLearner):
@@ -69,7 +127,10 @@ class Learner(BaseLearner):
         averaged = config.average > 0
         groups = ((known, 1.0), (fresh, config.fresh))
         super().__init__(made, critic, groups, means=(averaged, averaged), device=device)
-        self.anneal = 1.0
+        self.anneal, self.memory = 1.0, config.replay
+        self.weighed |= {"policy": config.policy, "hands": config.hands, "moves": config.hands}
+        self.weighed |= {"types": config.labels, "personality": config.labels}
+        self.most = LEARNED if self.device.type == "cpu" else MOST
         self.config, self.temperature = config, config.temperature
         self.outcomes = torch.tensor(OUTCOMES, device=device)
         self._forgets = np.random.default_rng([config.seed, 1])
@@ -206,16 +267,16 @@ class Learner(BaseLearner):
                 out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
         return out
 
-    def learn(self, samples: Samples, decisions: int, span: float) -> dict[str, float]:
-        """Take one gradient step on a batch; return its losses.
+    def rate(self, samples: Samples, decisions: int) -> float:
+        """Return the learning rate of a batch. decisions: trained so far."""
+        rate = self.anneal * super().rate(samples, decisions)
+        return rate * (self.config.policy_rate if samples.choices is not None else 1.0)
 
-        decisions: trained so far, for the learning rate. span: decisions played for each gradient step.
-        """
-        rate = self.anneal * self.config.rate_at(decisions)
-        rate *= self.config.policy_rate if samples.choices is not None else 1.0
-        losses = self.descend(samples, rate, LEARNED if self.device.type == "cpu" else MOST)
-        self.follow(looking_back(self.config.average, decisions, span))
-        return losses
+    def remembered(self, fresh: list[Samples]) -> list[Samples]:
+        """Return what is learned from; a policy that begins does not learn from what came before."""
+        kind = fresh[0].choices is None
+        self.replay = [samples for samples in self.replay if (samples.choices is None) == kind]
+        return super().remembered(fresh)
 
     def _parts(self, n: int) -> Iterator[slice]:
         """Yield the rows of n samples in parts: on a processor, of as many as its cache holds layers of."""
@@ -223,8 +284,12 @@ class Learner(BaseLearner):
         for start in range(0, n, size):
             yield slice(start, min(start + size, n))
 
-    def losses(self, samples: Samples) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return the mean loss over a part of a batch, and those that it is the sum of."""
+    def losses(self, samples: Samples) -> Losses:
+        """Return the mean losses over a part of a batch: in levels squared, and in nats.
+
+        Those of hands, moves, types and personality are there as far as the network has heads for them. What
+        these learn is known in training alone; play uses it as predictions (`held`).
+        """
         batch, choices, config = samples.states, samples.choices, self.config
         n = len(batch)
         seats = batch["player"].astype(np.int64)
@@ -238,12 +303,12 @@ class Learner(BaseLearner):
         states, actions = (self.tensor(y) for y in inputs)
         outcome = torch.from_numpy(samples.outcome).to(self.device)
         target = torch.from_numpy(samples.target).to(self.device)
-        value, critic, policy = (torch.zeros((), device=self.device) for _ in range(3))
-        h = self.network.states(states)
-        labels: Tensor | None = None
+        found = {name: torch.zeros((), device=self.device) for name in ("value", "critic", "policy", "hands")}
+        h, own = self.network.states(states), self.network.config
+        labels: Tensor | None = None  # of whose moves were played, [n, 4] logits from a personality head
         if choices is not None:
             weight = 1 / torch.from_numpy(samples.share).to(self.device)
-            advantage, policy = self.played(h, actions, choices, target, weight)
+            advantage, found["policy"] = self.played(h, actions, choices, target, weight)
         elif samples.types is not None:
             advantage, labels = self.network.personalities(h, actions)
             advantage = advantage.float()
@@ -251,39 +316,17 @@ class Learner(BaseLearner):
             advantage = self.network.advantages(h, actions).float()
         if self.network.has_value:
             logits = self.network.outcomes(h).float()
-            value = F.cross_entropy(logits, outcome)
+            found["value"] = F.cross_entropy(logits, outcome)
             if self.critic is None and choices is not None:
                 # the scores were values before the policy began, and stay so
                 advantage = advantage - (F.softmax(logits, 1) * self.outcomes).sum(1).detach()
-        action = F.mse_loss(advantage, target)
-        beside, named = self._side_losses(states, h, labels, samples)
+        found["advantage"] = F.mse_loss(advantage, target)
+        if own.hands:
+            found["hands"] = held_nats(self.network.held(h).float(), hidden_hands(batch, seats)).mean()
+        elif own.kind != "ours":
+            found |= self.network.missed(states, labels, samples)
         if self.critic is not None:
             some = slice(None, None, config.critic_every)
             full = self.tensor(encode_full(batch[some], seats[some]))
-            critic = F.cross_entropy(self.critic(full).float(), outcome[some])
-        total = action + 0.5 * value + config.policy * policy + beside + critic
-        return total, {"advantage": action, "value": value, "critic": critic, "policy": policy, **named}
-
-    def _side_losses(
-        self, x: Tensor, h: Tensor, labels: Tensor | None, samples: Samples
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return what is added to the loss of a batch, in levels squared, and each loss by name, in nats.
-
-        The names are hands, moves, types and personality, of those that the network has. What is learned here
-        is known in training alone; play uses it as predictions (`held`).
-
-        x: the network's inputs. h: its `states`. labels: [n, 4] logits of whose moves were played, from a
-        personality head.
-        """
-        found: dict[str, Tensor] = {}
-        own, config = self.network.config, self.config
-        if own.hands:
-            hands = hidden_hands(samples.states, samples.states["player"].astype(np.int64))
-            found["hands"] = held_nats(self.network.held(h).float(), hands).mean()
-        elif own.kind != "ours":
-            found = self.network.missed(x, labels, samples)
-        weights = {"hands": config.hands, "moves": config.hands, "types": config.labels}
-        total = torch.zeros((), device=x.device)
-        for name, loss in found.items():
-            total = total + weights.get(name, config.labels) * loss
-        return total, {"hands": torch.zeros(()), **found}
+            found["critic"] = F.cross_entropy(self.critic(full).float(), outcome[some])
+        return found

@@ -76,13 +76,16 @@ def fit(
     every: int,
     progress: Progress | None = None,
     longest: float | None = None,
+    began: float | None = None,
 ) -> dict[str, float]:
     """Return the last score of so many gradient steps.
 
     rate: of each step. loss: of a batch. judge: returns a score, given the losses so far; asked every so many
-    steps and after the last. longest: length to which gradients are cut, if at all.
+    steps and after the last. longest: length to which gradients are cut, if at all. began: reading of
+    `perf_counter` from which a score counts its seconds; None for now.
     """
-    began, losses, score = time.perf_counter(), list[float](), dict[str, float]()
+    began = time.perf_counter() if began is None else began
+    losses, score = list[float](), dict[str, float]()
     for step in range(steps):
         for group in optimiser.param_groups:
             group["lr"] = rate(step)
@@ -94,8 +97,7 @@ def fit(
         optimiser.step()
         losses.append(float(value.detach()))
         if step % every == every - 1 or step == steps - 1:
-            score = {"step": step + 1, "steps": steps, **judge(losses)}
-            score["seconds"] = time.perf_counter() - began
+            score = {**judge(losses), "seconds": time.perf_counter() - began}
             if progress is not None:
                 progress(score)
     return score

@@ -27,7 +27,6 @@ from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.actors.pieces import Piece, PieceCrew, ThreadCrew
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
-from blueprint.guandan.training.samples import Samples, batches
 from blueprint.learning.base_trainer import BaseTrainer, stream_of
 from games.support.configuration import ConfigError, Configuration, flag, integer, real, text
 from games.support.work.where import where_from
@@ -66,12 +65,16 @@ class Setup(Configuration):
 
 
 class Trainer(BaseTrainer):
-    """GuanDan's trainer: learner, replay, random generator and counters.
+    """GuanDan's trainer.
 
+    Players act by a snapshot of the network and value what they played by one of the critic; one thread
+    learns meanwhile, so no thread ever waits at a barrier inside a matrix product: on a shared machine
+    that costs more than it gains.
     crew: who plays; threads of this process unless another one is put there before the first generation.
     ahead: generations that are handed out and not collected yet.
     """
 
+    BEHIND = True
     COUNTED: ClassVar[dict[str, type]] = {
         "evaluation": dict,
         "generation": int,
@@ -111,9 +114,6 @@ class Trainer(BaseTrainer):
         self.rng = stream_of(config.seed, STREAM)
         self.league = league_of(config)
         self.league.load(self.rng)
-        self.replay: list[Samples] = []
-        self.pending: list[Samples] = []
-        self.pending_steps = 0
         self.crew: PieceCrew = ThreadCrew(threads)
         self.ahead = self.rounds = 0
         self.evaluation: dict[str, Any] = {}
@@ -161,47 +161,38 @@ class Trainer(BaseTrainer):
             self.crew.abandon()
 
     def run_generation(self) -> dict[str, float]:
-        """Have one generation played while learning from the one before; return what happened.
-
-        Players act by a snapshot of the network and value what they played by one of the critic; one thread
-        learns meanwhile, so no thread ever waits at a barrier inside a matrix product: on a shared machine
-        that costs more than it gains.
-        """
-        begin = time.perf_counter()
+        """Have one generation played while learning from the one before; return what happened."""
         if self.setup.anneal:
             self.learner.anneal = max(0.0, 1.0 - self.share)
         try:
-            while self.ahead <= self.config.staleness:
-                self.crew.hand_out(self.deal(), self.learner, self.generation)
-                self.ahead += 1
-            learned = self._learn()
-            played = self.crew.collect()
+            return super().run_generation()
         except BaseException:
             self.crew.abandon()
             raise
+
+    def hand_out(self) -> None:
+        """Have as many generations played as may be out."""
+        while self.ahead <= self.config.staleness:
+            self.crew.hand_out(self.deal(), self.learner, self.generation)
+            self.ahead += 1
+
+    def play(self) -> tuple[list[Any], int, dict[str, float]]:
+        """Return what the oldest generation that is out taught, its decisions, and what its row tells."""
+        played = self.crew.collect()
         self.ahead -= 1
         for one in played:
             if one.met is not None:
                 self.league.note(*one.met)
-        self.pending = [one.samples for one in played]
-        self.pending_steps = sum(one.steps for one in played)
-        seconds = time.perf_counter() - begin
-        steps, rounds = self.pending_steps, sum(one.rounds for one in played)
-        self.generation += 1
-        self.decisions += steps
+        fresh = [one.samples for one in played]
+        steps, rounds = sum(one.steps for one in played), sum(one.rounds for one in played)
         self.rounds += rounds
-        self.seconds += seconds
-        return {
-            "generation": self.generation,
-            "decisions": self.decisions,
-            "rounds": self.rounds,
-            "hours": self.seconds / 3600,
-            "decisions_per_second": steps / seconds,
-            "steps_per_round": steps / rounds,
-            "learned_per_round": sum(map(len, self.pending)) / rounds,
-            **learned,
-            **self.crew.notes(),
-        }
+        per_round = {"steps_per_round": steps / rounds, "learned_per_round": sum(map(len, fresh)) / rounds}
+        return fresh, steps, per_round | self.crew.notes()
+
+    def row(self, steps: int, seconds: float, playing: float) -> dict[str, Any]:
+        """Return the counters and the speed."""
+        counted = {name: getattr(self, name) for name in ("generation", "decisions", "rounds")}
+        return counted | {"hours": self.seconds / 3600, "decisions_per_second": steps / seconds}
 
     def deal(self) -> list[Piece]:
         """Return the next generation, dealt and cut into pieces."""
@@ -219,34 +210,13 @@ class Trainer(BaseTrainer):
         ]
 
     def learn_pending(self) -> dict[str, float]:
-        """Learn from what was played last, which the next generation would do; return as `_learn` does.
-
-        Where a trainer is saved and left, this comes before: a checkpoint does not hold what was played.
-        """
-        learned = self._learn()
-        self.pending, self.pending_steps = [], 0
-        return learned
-
-    def _learn(self) -> dict[str, float]:
-        """Learn from what was played last and the replay; return mean losses and the seconds it took."""
-        if not self.pending:
+        """Learn from what was played last; return mean losses, the targets' spread and the seconds."""
+        began, fresh = time.perf_counter(), self.pending
+        losses = super().learn_pending()
+        if not losses:
             return {}
-        begin = time.perf_counter()
-        fresh = sum(map(len, self.pending))
-        kind = self.pending[0].choices is None  # a policy that begins does not learn from what came before
-        self.replay = [samples for samples in self.replay if (samples.choices is None) == kind]
-        self.replay = [*self.replay, *self.pending][-self.config.replay * len(self.pending) :]
-        total = sum(len(s) for s in self.replay)
-        number = max(1, round(self.config.passes * fresh / self.config.batch))
-        losses = [
-            self.learner.learn(batch, self.decisions, self.pending_steps / number)
-            for batch in batches(self.replay, min(self.config.batch, total), number, self.rng)
-        ]
-        return {
-            "learn_seconds": time.perf_counter() - begin,
-            "target_std": float(np.concatenate([s.target for s in self.pending]).std()),
-            **{k: float(np.mean([loss[k] for loss in losses])) for k in losses[0]},
-        }
+        spread = float(np.concatenate([samples.target for samples in fresh]).std())
+        return {"learn_seconds": time.perf_counter() - began, "target_std": spread, **losses}
 
     def describe(self) -> dict[str, Any]:
         """Return what a checkpoint says of the network, the training and the league.

@@ -114,7 +114,8 @@ def learn_from_search(
         return float(config.learning_rate * 0.5 * (1 + np.cos(np.pi * step / steps)))
 
     def judge(losses: list[float]) -> dict[str, float]:
-        return {"learned": float(learned[0].detach()), "before": before, "after": distance()}
+        told = {"step": len(losses), "steps": steps, "learned": float(learned[0].detach())}
+        return {**told, "before": before, "after": distance()}
 
     learned = [torch.zeros(())]
     steps, before = max(1, int(config.passes * len(learnt) / config.batch)), distance()

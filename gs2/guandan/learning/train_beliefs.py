@@ -136,8 +136,8 @@ def train_beliefs(
         with torch.inference_mode(), half_precision():
             parts = [missed(held_out[i : i + config.batch]) for i in range(0, len(held_out), config.batch)]
         ours, even = (torch.cat(column).mean().item() for column in zip(*parts, strict=True))
-        found = {"positions": len(positions), "train": losses[-1], "held_out": ours, "uniform": even}
-        return {**found, "gain": even - ours}
+        found = {"step": len(losses), "steps": steps, "positions": len(positions), "train": losses[-1]}
+        return {**found, "held_out": ours, "uniform": even, "gain": even - ours}
 
     def rate(step: int) -> float:
         return config.learning_rate * (1 - step / steps) + 1e-5
@@ -275,8 +275,8 @@ def train_deals(
             spans = np.split(np.arange(len(held_out)), range(256, len(held_out), 256))
             there = torch.cat([missed(held_out, rows, training=False) for rows in spans]).mean().item()
         guess = float(np.log(each))
-        found = {"positions": len(learnt), "train": losses[-1], "held_out": there, "guess": guess}
-        return {**found, "gain": guess - there}
+        found = {"step": len(losses), "steps": steps, "positions": len(learnt), "train": losses[-1]}
+        return {**found, "held_out": there, "guess": guess, "gain": guess - there}
 
     steps = max(1, int(config.passes * len(learnt) / config.batch))
     score = fit(optimiser, rate, loss, judge, steps, every=200, progress=progress)

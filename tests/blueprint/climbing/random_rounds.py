@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blueprint.climbing.move_inputs import InputLists, MoveInputs
 from blueprint.game_lockstep import PlayRecord, play_rounds
@@ -38,3 +39,17 @@ def asked(inputs: MoveInputs, rounds: int) -> list[Decisions]:
     seen, choose = at_random(3)
     played(inputs, inputs.deal(rounds, np.random.default_rng(3)), choose)
     return seen
+
+
+def swapped(states: Array, seats: Ints, players: int) -> tuple[Array, NDArray[np.bool_]]:
+    """Return states at which the next seat and the one after change hands, and where these are as large.
+
+    Words of hands tell their size by their bits; of DouDiZhu, whose words count copies, `left` tells it.
+    """
+    changed, rows = states.copy(), np.arange(len(states))
+    one, two = (seats + 1) % players, (seats + 2) % players
+    hands, names = states["hand"], states.dtype.names or ()
+    sizes = np.array([[bin(int(word)).count("1") for word in row] for row in hands.tolist()])
+    sizes = states["left"] if "left" in names else sizes
+    changed["hand"][rows, one], changed["hand"][rows, two] = hands[rows, two], hands[rows, one]
+    return changed, sizes[rows, one] == sizes[rows, two]

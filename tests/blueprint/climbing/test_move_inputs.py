@@ -16,8 +16,8 @@ from blueprint.row_layout import Blocks, block_starts, rows_hash
 from games import load_game
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.multiset import RANK_LETTERS
-from games.game import GameError
 from games.support.array_types import Rows
+from tests.blueprint.climbing.random_rounds import swapped
 from tests.games.climbing.big2.test_big2 import VARIANTS
 from tests.patience import amount
 from tests.reference.climbing.big2_rows import big2_hidden_bits, big2_move_blocks, big2_seat_blocks
@@ -151,29 +151,13 @@ def test_a_row_does_not_tell_what_is_hidden(name: str) -> None:
     states = positions(inputs, 10, rng)
     seats = rng.integers(0, game.num_players, len(states))
     seen, hidden = rows_of(inputs, states, seats)
-    # two other seats change hands of the same size
-    n, changed = game.num_players, states.copy()
-    rows = np.arange(len(states))
-    one, two = (seats + 1) % n, (seats + 2) % n
-    hands = states["hand"]
-    sizes = np.array([[bin(int(word)).count("1") for word in row] for row in hands.tolist()])
-    if name == "doudizhu":
-        sizes = states["left"].astype(np.int64)
-    alike = sizes[rows, one] == sizes[rows, two]
+    changed, alike = swapped(states, seats, game.num_players)
     if name == "doudizhu":
         alike &= states["landlord"] == seats
-    changed["hand"][rows, one], changed["hand"][rows, two] = hands[rows, two], hands[rows, one]
     again, other = rows_of(inputs, changed, seats)
     assert alike.sum() > 10
     assert np.array_equal(seen[alike], again[alike])
     assert np.any(hidden[alike] != other[alike])
-
-
-def test_a_game_with_few_moves_has_no_move_inputs() -> None:
-    game = load_game("leduc_poker")
-    assert not getattr(game, "moves_are_inputs", False)
-    with pytest.raises(GameError, match="no inputs"):
-        move_inputs(game)
 
 
 def test_a_layout_is_named_by_what_it_is() -> None:

@@ -10,7 +10,6 @@ import pytest
 from blueprint.climbing.big2.big2_turns import big2_turns_to_shed
 from blueprint.climbing.doudizhu.doudizhu_turns import turns_to_shed
 from blueprint.climbing.move_inputs import move_inputs
-from blueprint.game_lockstep import Seated
 from blueprint.protocol import Decisions, shared_out
 from games import GameError, load_game
 from games.climbing.big2.big2 import Big2
@@ -19,19 +18,9 @@ from games.research.kuhn_poker import KuhnPoker
 from games.support.array_types import Ints
 from gs2.play.big2_shedding import BIG2_SHEDDING
 from tests.blueprint.climbing.random_rounds import asked as decisions_of
-from tests.blueprint.climbing.random_rounds import played
+from tests.blueprint.climbing.random_rounds import played, swapped
 from tests.games.climbing.big2.test_big2 import VARIANTS
 from tests.reference.climbing.turns import slow_big2_turns, slow_doudizhu_turns
-
-
-class First:
-    """Takes the first of its moves."""
-
-    name = "first"
-
-    def __call__(self, decisions: Decisions) -> Ints:
-        assert np.array_equal(decisions.states["player"][decisions.rows], decisions.seats)
-        return np.zeros(len(decisions), np.int64)
 
 
 def test_turns_of_doudizhu_are_those_of_the_slow_count() -> None:
@@ -63,30 +52,6 @@ def asked(name: str, rounds: int) -> list[Decisions]:
     return decisions_of(move_inputs(load_game(name)), rounds)
 
 
-@pytest.mark.parametrize("name", ["doudizhu(ranks=4)", "big2(players=3,ranks=6,suits=3)"])
-def test_a_rival_decides_for_its_seats_and_is_not_learned_from(name: str) -> None:
-    game = load_game(name)
-    inputs = move_inputs(game)
-    rng = np.random.default_rng(7)
-    own = rng.random((40, game.num_players)) < 0.5
-    deals = inputs.deal(40, np.random.default_rng(8))
-
-    def last(d: Decisions) -> Ints:
-        return np.diff(d.offsets) - 1
-
-    def both(d: Decisions) -> Ints:
-        return np.where(own[d.rows, d.seats], last(d), 0)
-
-    whole = played(inputs, deals.copy(), Seated((First(), last), own, rng))
-    assert np.array_equal(whole.actions, played(inputs, deals.copy(), both).actions)
-    mine = own[whole.rounds, whole.seats]
-    learned = whole.where(mine)
-    assert 0 < len(learned) == mine.sum() < len(whole)
-    for field in ("states", "actions", "seats", "rounds"):
-        assert np.array_equal(getattr(learned, field), getattr(whole, field)[mine])
-    assert learned.final is whole.final and learned.steps == whole.steps
-
-
 def test_the_rule_agent_of_big2_beats_play_at_random_and_sees_its_own_cards_alone() -> None:
     game = Big2()
     inputs = move_inputs(game)
@@ -102,15 +67,8 @@ def test_the_rule_agent_of_big2_beats_play_at_random_and_sees_its_own_cards_alon
     ends = played(inputs, inputs.deal(100, rng), choose).final
     assert (game.returns(ends)[:, 0] > 0).mean() > 0.5
     for d in asked("big2", 3):
-        changed = d.states.copy()
-        rows = np.arange(len(d))
-        one, two = (d.seats + 1) % 4, (d.seats + 2) % 4
-        changed["hand"][rows, one], changed["hand"][rows, two] = (
-            d.states["hand"][rows, two],
-            d.states["hand"][rows, one],
-        )
-        sizes = np.array([[bin(int(cards)).count("1") for cards in hands] for hands in d.states["hand"]])
-        for j in np.flatnonzero(sizes[rows, one] == sizes[rows, two]):
+        changed, alike = swapped(d.states, d.seats, 4)
+        for j in np.flatnonzero(alike):
             legal = game.actions(d.states[j : j + 1])
             answers = [
                 BIG2_SHEDDING(Decisions.of(states[j : j + 1], legal, int(d.seats[j]), game=game))

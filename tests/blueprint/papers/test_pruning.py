@@ -17,7 +17,6 @@ from blueprint.papers.pruning import (
     Pruned,
     hand_rests,
     kept_moves,
-    pruner,
 )
 from blueprint.protocol import Decisions
 from games import load_game
@@ -142,11 +141,3 @@ def test_pruning_keeps_what_the_rule_says(name: str) -> None:
                 kept_in_all[margin] += sum(wanted)
             offered += len(moves)
     assert kept_in_all[0] < offered
-
-
-def test_a_pruned_player_of_a_climbing_game_takes_moves_that_stay() -> None:
-    inputs = move_inputs(load_game("big2"))
-    for d in asked(inputs, 3):
-        kept = pruner(inputs.game, 0)(d)
-        last = Pruned(lambda fewer: np.diff(fewer.offsets) - 1, inputs.game, 0)(d)
-        assert kept[d.offsets[:-1] + last].all()

@@ -56,7 +56,7 @@ def test_a_recipe_trains_and_goes_on_from_its_checkpoint_as_without_a_break(
     trainer = trainer_of(name, **begun)
     rows = [trainer.run_generation() for _ in range(3)]
     if name == "danzero":  # learns the plain return
-        assert set(np.unique(np.abs(trainer.replay[-1].target))) <= {1, 2, 3}
+        assert set(np.unique(np.abs(trainer.learner.replay[-1].target))) <= {1, 2, 3}
     losses = [row[loss] for row in rows[1:] for loss in ("advantage", "value", "policy")]
     assert np.isfinite(losses).all() and rows[-1]["advantage"] > 0
     path = tmp_path / "last.safetensors"

@@ -120,7 +120,6 @@ def test_a_policy_learns_to_prefer_what_pays() -> None:
         paid = np.where(picked == choices.count - 1, 1.0, -1.0).astype(np.float32)
         told = TopChoices(choices.actions, choices.count, picked, -np.log(choices.count).astype(np.float32))
         actions = choices.actions[rows, picked]
-        learner.learn(
-            type(samples)(samples.states, actions, samples.outcome, paid, samples.share, told), 0, 1.0
-        )
+        batch = type(samples)(samples.states, actions, samples.outcome, paid, samples.share, told)
+        learner.descend(batch, learner.rate(batch, 0))
     assert chance_of_the_worst() > 2 * before

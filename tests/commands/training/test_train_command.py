@@ -17,15 +17,22 @@ import pytest
 from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Setup, Trainer
-from blueprint.learning.run import RunLimits, RunManner
+from blueprint.learning.run import RunLimits, RunManner, RunPlace
 from blueprint.learning.run import train as train_run
+from blueprint.networks import load_network
 from blueprint.papers.recipes import RECIPES
+from games import load_game
+from games.climbing.big2.big2 import Big2
+from games.climbing.doudizhu.doudizhu import DouDizhu
+from gs2.wings import own_part
 from tests.commands.runner import TINY, as_json, gs2, ran, refused
 
 EVALUATED = (*TINY, "--evaluate-minutes", "10", "--rounds", "2", "--against", "greedy")
 QUIET = ("--evaluate-minutes", "0")
 SHORT = ("--minutes", "0", *TINY[:8])
 SMALL = ("--network", "state=16", "--network", "blocks=3")
+SIZES = ("--set", "state=16", "--set", "action=8", "--set", "critic=8")
+FEW = ("--set", "rounds=8", *SIZES, "--decisions", "1")
 
 
 def generations(run: Path) -> list[int]:
@@ -62,30 +69,39 @@ def test_a_run_resumes_with_its_own_settings_and_new_ones(run: Path) -> None:
     assert description["train"]["passes"] == 2 and description["train"]["rounds"] == 4
 
 
-def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
-    directory = tmp_path / "killed"
-    words = ["train", "--minutes", "10", "-o", str(directory), *TINY, "--checkpoint-minutes", "0"]
-    code = "import sys; from gs2.commands.training.train import train; train(sys.argv[1:])"
+@pytest.mark.parametrize("game", ["guandan", pytest.param("leduc_poker", marks=pytest.mark.long)])
+def test_a_killed_run_goes_on_from_its_last_checkpoint(game: str, tmp_path: Path) -> None:
+    place, options, number = RunPlace.of(tmp_path / "killed"), TINY, "generation"
+    if game == "leduc_poker":
+        place, number = RunPlace.with_state(tmp_path / "killed.safetensors"), "generations"
+        options = ("--set", "width=16", "--set", "episodes=64")
+
+    def seen() -> dict[str, int]:
+        kept = place.state.exists()
+        return read_checkpoint(place.state, prefix="-")[1] if kept else {number: 0}
+
+    words = ["-m", "gs2", "train", game, "--minutes", "10", "-o", str(place.output), *options]
     with subprocess.Popen(
-        [sys.executable, "-c", code, *words[1:]],
+        [sys.executable, *words, "--checkpoint-minutes", "0"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     ) as process:
-        curve = directory / "curve.jsonl"
-        while not (curve.exists() and len(curve.read_text().splitlines()) >= 4):
+        while seen()[number] < 3:
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
-    _, description = read_checkpoint(directory / "last.safetensors", prefix="-")
-    lost = generations(directory)[-1] - description["generation"]
-    assert description["generation"] >= 3 and lost <= 1
-    with curve.open("a") as file:
-        file.write('{"generation": 99')  # a line torn by the kill
-    ran("train", "--minutes", "0", "-o", str(directory), "--resume", "--evaluate-minutes", "0")
-    assert generations(directory) == list(range(1, description["generation"] + 2))
-    _, after = read_checkpoint(directory / "last.safetensors", prefix="-")
-    assert after["decisions"] > description["decisions"]
+    before = seen()
+    load_network(place.checkpoint, load_game(game))  # whole, whenever the kill came
+    if place.curve is not None:
+        assert generations(place.output)[-1] - before[number] in (0, 1)
+        with place.curve.open("a") as file:
+            file.write('{"generation": 99')  # a line torn by the kill
+    quiet = QUIET if place.curve is not None else ()
+    ran("train", game, "--minutes", "0", *quiet, "-o", str(place.output), "--resume")
+    assert seen()[number] == before[number] + 1 and seen()["decisions"] > before["decisions"]
+    if place.curve is not None:
+        assert generations(place.output) == list(range(1, before[number] + 2))
 
 
 def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
@@ -106,20 +122,9 @@ def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
     assert held == [1, 1]
 
 
-def test_an_existing_run_is_not_overwritten_and_no_other_network_is_resumed_into(run: Path) -> None:
-    words = ("train", "--minutes", "0", "-o", str(run))
-    assert "pass --resume to continue it" in refused(*words)
-    assert ", got NetworkConfig" in refused(*words, "--resume", "--preset", "danzero")
-
-
-def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
-    whole = (run / "last.safetensors").read_bytes()
-    for name, content in (("cut", whole[: len(whole) // 2]), ("noise", b"\x00" * 200), ("empty", b"")):
-        directory = tmp_path / name
-        directory.mkdir()
-        (directory / "last.safetensors").write_bytes(content)
-        assert "damaged" in refused("train", "--minutes", "0", "-o", directory, "--resume")
-        assert (directory / "last.safetensors").read_bytes() == content
+def test_no_other_network_is_resumed_into_a_run(run: Path) -> None:
+    words = ("train", "--minutes", "0", "-o", str(run), "--resume", "--preset", "danzero")
+    assert ", got NetworkConfig" in refused(*words)
 
 
 def test_a_worse_network_does_not_pass_the_gate(
@@ -200,3 +205,59 @@ def test_a_network_of_a_game_with_an_auction_is_gated(
     assert result.exit_code == 1, result.output
     found = json.loads(result.stdout)
     assert (found["verdict"], found["net"], found["deals"]) == ("undecided", 0, 100)
+
+
+@pytest.fixture(scope="module")
+def climbing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("climbing") / "run"
+    result = ran("train", "doudizhu", "-o", str(folder), *FEW, "--set", "target=win", "--set", "guide=1000")
+    assert "try: gs2 match --game 'doudizhu'" in result.output
+    return folder
+
+
+def test_a_folder_gets_a_checkpoint_and_a_curve_that_match_and_resume(climbing: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(climbing, folder)
+    first = read_checkpoint(folder / "last.safetensors", prefix="-")[1]
+    assert first["config"]["rounds"] == 8 and first["config"]["target"] == "win"
+    found = as_json("train", "doudizhu", "-o", str(folder), "--resume", "--decisions", "900")
+    assert found["decisions"] >= 900 and found["complete"] and found["game"] == "doudizhu"
+    assert generations(folder) == list(range(1, found["generation"] + 1))
+    again = gs2("train", "doudizhu", "-o", str(folder), "--resume", "--decisions", "900")
+    assert again.exit_code == 0 and "the training is complete" in again.output
+    ran("match", "--game", "doudizhu", folder / "last.safetensors", "uniform", "--pairs", "3")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("doudizhu",), "pass --resume to continue it"),
+        (("big2", "--resume"), "was trained on 'doudizhu'"),
+        (("doudizhu", "--resume", "--set", "rounds=3"), "keeps its settings"),
+    ],
+)
+def test_another_training_does_not_go_on_in_a_run(
+    climbing: Path, words: tuple[str, ...], message: str
+) -> None:
+    assert message in refused("train", *words, "-o", climbing)
+
+
+@pytest.mark.parametrize(("game", "recipe"), [("doudizhu", "danzero+"), ("big2", "pdhqn")])
+@pytest.mark.long
+def test_a_game_trains_by_a_recipe_and_goes_on(game: str, recipe: str, tmp_path: Path) -> None:
+    words = ("train", game, "-o", str(tmp_path), "--minutes", "0.001", "--json")
+    small = ("--set", "rounds=4", "--set", "batch=32", "--network", "state=8", "--network", "action=8")
+    result = ran(*words, "--recipe", recipe, *small)
+    found = json.loads(result.stdout)
+    assert found["recipe"] == recipe and found["decisions"] > 0
+    assert "pass --resume" in refused(*words, "--recipe", recipe, *small)
+    for more in ((), ("--recipe", recipe, *small)):
+        result = ran(*words, "--resume", *more)
+        again = json.loads(result.stdout)
+        assert again["decisions"] > found["decisions"] and again["recipe"] == recipe
+    assert f"begun with the recipe {recipe}; got ours" in refused(*words, "--resume", "--recipe", "ours")
+
+
+def test_each_game_has_its_rule_agent() -> None:
+    for game, name in ((DouDizhu(), "shedding"), (Big2(), "big2-shedding")):
+        assert own_part(game.name, "teacher").name == name

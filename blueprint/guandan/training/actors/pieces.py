@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import TrainConfig
-from blueprint.guandan.training.dmc import Judge, Learner
+from blueprint.guandan.training.dmc import Judge, Learner, Samples
 from blueprint.guandan.training.opponents import SparringAgent, league_of
-from blueprint.guandan.training.samples import Samples
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent, Decisions, drawn
 from games.guandan.rounds.round import GuanDan

@@ -17,7 +17,7 @@ from safetensors.numpy import load, save
 from blueprint.game_lockstep import PlayRecord, play_rounds
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.training.actors.pieces import Piece, PlayedPiece
-from blueprint.guandan.training.samples import Samples, outcome_classes
+from blueprint.guandan.training.dmc import Samples, outcome_classes
 from blueprint.protocol import Decisions
 from blueprint.soft_choices import TopChoices
 from games.guandan.cards import ACTION

@@ -17,7 +17,7 @@ from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals
 from blueprint.guandan.play.selfplay import Scratch
-from blueprint.guandan.training.samples import lambda_returns
+from blueprint.guandan.training.dmc import lambda_returns
 from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.learning.learner import looking_back
 from blueprint.learning.run import RunLimits, RunManner, train
@@ -41,14 +41,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("run")
     trained(directory, SMALL, FAST, Setup(rounds=amount(100, 4)))
     return directory
-
-
-def test_a_run_resumes_where_its_checkpoint_was_written(run: Path) -> None:
-    first = Trainer.load(run / "last.safetensors")
-    second = trained(run)
-    assert second.generation > first.generation
-    assert second.decisions > first.decisions
-    assert len((run / "curve.jsonl").read_text().splitlines()) == second.generation
 
 
 def drawn(trainer: Trainer) -> list[tuple[bytes, tuple[int, ...]]]:
@@ -93,7 +85,7 @@ def test_what_is_still_to_be_learned_is_learned_once() -> None:
     assert trainer.learn_pending()["learn_seconds"] >= 0
     after = list(trainer.learner.network.parameters())
     assert any(not torch.equal(one, two) for one, two in zip(before, after, strict=True))
-    assert trainer.learn_pending() == {} and len(trainer.replay) == 1
+    assert trainer.learn_pending() == {} and len(trainer.learner.replay) == 1
     assert "learn_seconds" not in trainer.run_generation() and len(trainer.pending) == 1
 
 

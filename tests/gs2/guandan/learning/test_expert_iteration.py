@@ -78,9 +78,6 @@ def test_positions_come_back_from_their_file(positions, tmp_path) -> None:
     assert np.array_equal(again.actions.values, positions.actions.values)
     for name in ("target", "weight", "searched"):
         assert np.array_equal(getattr(again, name), getattr(positions, name))
-    rows = np.random.default_rng(0).permutation(len(positions))[:20]
-    some, joined = positions.take(rows), SearchedPositions.joined([positions, again])
-    assert np.array_equal(joined.take(rows + len(positions)).target, some.target)
 
 
 def test_files_that_hold_no_positions_are_refused(positions, tmp_path) -> None:
