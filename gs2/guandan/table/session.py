@@ -7,7 +7,7 @@ listeners.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from games.guandan.matches.match import (
     RoundOver,
     Tribute,
 )
+from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules, as_rules
 from gs2.guandan.table.seat import AgentError, Observation, Transfer, seen_by
 
@@ -128,7 +129,9 @@ class Session:
 
     match: the game in play. stage: what is to be decided, "tribute", "back" or "play"; "over" when nothing
     is. pending: the decisions that are due, by seat; empty before and after the session.
-    played: games finished. decisions: taken so far, passes included.
+    played: games finished. decisions: taken so far, passes included. fails: of each team at A in the game in
+    play, before this round. anti: seats that refused tribute in it. opens: whether the move that is due, or
+    was just made, opens a trick.
     """
 
     match: Match
@@ -146,15 +149,18 @@ class Session:
         self.listener = listener
         self.games = games
         self.rules = as_rules(rules)
-        self.played = 0
-        self.wins = [0, 0]
-        self.draws = 0
-        self.decisions = 0
+        self.seed = seed
         self.stage = "over"
+        self.opens = False
         self.pending: dict[int, Pending] = {}
-        self._seeds = np.random.default_rng(seed)
         self._first_game = first_game
-        self._fails = self._drops = (0, 0)
+        self._forget_games()
+
+    def _forget_games(self) -> None:
+        self.played = self.draws = self.decisions = 0
+        self.wins = [0, 0]
+        self.fails = self._drops = (0, 0)
+        self._seeds = np.random.default_rng(self.seed)
         self._forget_round()
 
     def _forget_round(self) -> None:
@@ -164,14 +170,18 @@ class Session:
         self.record: list[bytes] = []
         self.tributes: tuple[Transfer, ...] = ()
         self.returns: tuple[Transfer, ...] = ()
+        self.anti: tuple[int, ...] = ()
 
-    def begin(self) -> None:
-        """Begin the first game."""
+    def begin(self, choices: Iterable[tuple[int, int]] = ()) -> None:
+        """Begin the first game, also anew; then carry out these choices, a seat and an index each."""
+        self._forget_games()
         self._new_game(**self._first_game)
+        for seat, index in choices:
+            self.choose(seat, index)
 
     def _new_game(self, **options: Any) -> None:
         self.match = Match(int(self._seeds.integers(0, 2**63)), rules=self.rules, **options)
-        self._fails = self._drops = (0, 0)
+        self.fails = self._drops = (0, 0)
         self.listener.game_begun(self.played + 1, self.match)
         self._tell(self.match.events)
         # what happened is told and recorded; kept, it would fill the memory of a server with many tables
@@ -249,6 +259,7 @@ class Session:
         self.pending = {due.seat: due for due in pending}
         if pending:
             self.stage = pending[0].stage
+            self.opens = self.stage == "play" and bool(self.match.state["leader"][0] == NOBODY)
             self.listener.asked(list(self.pending))
         elif self.played < self.games:
             self._new_game()
@@ -267,6 +278,7 @@ class Session:
                 self.level, self.levels = event.level, event.levels
                 self.listener.round_begun()
             elif isinstance(event, AntiTribute):
+                self.anti = event.seats
                 self.listener.anti_tribute(event.seats)
             elif isinstance(event, Tribute | Returned):
                 transfers = tuple((a, b, CARD_NAMES[card]) for a, b, card in event.transfers)
@@ -277,14 +289,14 @@ class Session:
                 self.listener.exchanged("tribute" if isinstance(event, Tribute) else "back", transfers)
             elif isinstance(event, RoundOver):
                 self.listener.round_over(self._result(event))
-                self._fails, self._drops = event.fails, event.drops
+                self.fails, self._drops = event.fails, event.drops
             elif isinstance(event, MatchOver):
                 self._game_over(event)
 
     def _result(self, event: RoundOver) -> RoundResult:
         order, winner = event.order, event.order[0] & 1
         dropped = [team for team in (0, 1) if event.drops[team] > self._drops[team]]
-        failed = dropped or [team for team in (0, 1) if event.fails[team] > self._fails[team]]
+        failed = dropped or [team for team in (0, 1) if event.fails[team] > self.fails[team]]
         return RoundResult(
             order=order,
             level=self.level,

@@ -106,7 +106,7 @@ class GameTables:
         if not isinstance(players, list) or not all(isinstance(one, str) for one in players):
             raise Refused("wrong", f"seats are a list, each {PERSON!r} or an agent's name")
         kind = play_of(name)
-        more = kind.asked(data)
+        more = kind.fields(data)
         own = self.own[name][1] if isinstance(name, str) and name in self.own else None
         game = await asyncio.to_thread(kind.prepared, own or game_from(name, data.get("options", {})))
         if len(players) != game.num_players:

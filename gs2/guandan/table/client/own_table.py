@@ -93,11 +93,7 @@ class OwnTable(RecordedGames):
         self.left: str | None = None
         self._choices: list[_Choice] = []
         self._silent_until = 0
-        self.session = self._new_session()
-
-    def _new_session(self) -> Session:
-        config = self.config
-        return Session(self, games=config.games, rules=config.rules, seed=config.seed)
+        self.session = Session(self, games=config.games, rules=config.rules, seed=config.seed)
 
     @property
     def record(self) -> Path | None:
@@ -164,12 +160,10 @@ class OwnTable(RecordedGames):
         timing = self.result.timing
         self.result = SessionResult(self.result.names)
         self.result.timing = timing
-        self.session, self._choices = self._new_session(), kept
+        self._choices = kept
         self.screen.muted = True
         try:
-            self.session.begin()
-            for made in kept:
-                self.session.choose(made.seat, made.chosen)
+            self.session.begin((made.seat, made.chosen) for made in kept)
         finally:
             self.screen.muted = False
             self._silent_until = 0

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import CARD_NAMES
 from games.guandan.matches.match import Event, Match, Pending
-from games.guandan.rounds.state import NOBODY
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError, Transfer
 from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default_choice
@@ -449,7 +448,7 @@ class Room(RecordedGames):
                 connection = self.seats[payer].connection
                 if word is not None and connection is not None:
                     connection.queue(word)
-        elif session.stage == "play" and session.match.state["leader"][0] == NOBODY:
+        elif session.opens:
             self._trick = Trick()
         self._ask(seats)
 
