@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from gs2.guandan.table.agents import load_agent as load_agent
     from gs2.guandan.table.client.client import TableClient as TableClient
     from gs2.guandan.table.client.human import HumanAgent as HumanAgent
+    from gs2.guandan.table.client.human import LanguageAgent as LanguageAgent
     from gs2.guandan.table.client.own_table import play_games as play_games
     from gs2.guandan.table.client.visit import ClientConfig as ClientConfig
     from gs2.guandan.table.client.visit import ClientError as ClientError
     from gs2.guandan.table.client.visit import ClientResult as ClientResult
-    from gs2.guandan.table.client.words import LanguageAgent as LanguageAgent
     from gs2.guandan.table.hosts import InstantHost as InstantHost
     from gs2.guandan.table.hosts import ProcessHost as ProcessHost
     from gs2.guandan.table.hosts import ThreadHost as ThreadHost
@@ -39,10 +39,9 @@ _imported, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "agents": ["load_agent"],
         "client.client": ["TableClient"],
-        "client.human": ["HumanAgent"],
+        "client.human": ["HumanAgent", "LanguageAgent"],
         "client.own_table": ["play_games"],
         "client.visit": ["ClientConfig", "ClientError", "ClientResult"],
-        "client.words": ["LanguageAgent"],
         "hosts": ["InstantHost", "ProcessHost", "ThreadHost"],
         "seat": ["AgentError", "Observation"],
         "server.place": ["RoomConfig", "TableError"],

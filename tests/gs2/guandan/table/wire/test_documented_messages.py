@@ -180,7 +180,7 @@ def test_the_seat_of_a_language_model_asks_and_reads(files, tmp_path, monkeypatc
     (tmp_path / "llm.py").write_text(files["llm.py"])
     agent = load_agent(f"{tmp_path / 'llm.py'}:Seat")
     play_games([agent, RandomSeat(), RandomSeat(), RandomSeat()], seed=3)
-    assert asked and all("Your hand" in prompt and "Choices:" in prompt for prompt in asked)
+    assert asked and all("your hand" in prompt and "Choices:" in prompt for prompt in asked)
 
 
 def test_every_command_shown_is_one_and_the_bot_a_program(files):
