@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,18 +31,7 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules, as_rules
 from gs2.guandan.table.seat import AgentError, Observation, Transfer, seen_by
 
-__all__ = ["GameCount", "Listener", "RoundResult", "RoundView", "Session"]
-
-
-class RoundView(NamedTuple):
-    """What a message says of the round.
-
-    level: its rank code. levels: of the teams {0, 2} and {1, 3}. rest: cards each seat holds.
-    """
-
-    level: int
-    levels: tuple[int, int]
-    rest: Sequence[int]
+__all__ = ["GameCount", "Listener", "RoundResult", "Session"]
 
 
 @dataclass(frozen=True)
@@ -103,7 +92,7 @@ class Listener:
         """The match's own account, for its record; the calls that follow tell the same."""
 
     def round_begun(self) -> None:
-        """Cards are dealt: `hand` and `view` answer for every seat."""
+        """Cards are dealt: `hand` and `rest` answer for every seat."""
 
     def anti_tribute(self, seats: Sequence[int]) -> None:
         """These seats hold both big jokers; nobody pays."""
@@ -129,6 +118,7 @@ class Session:
 
     match: the game in play. stage: what is to be decided, "tribute", "back" or "play"; "over" when nothing
     is. pending: the decisions that are due, by seat; empty before and after the session.
+    level, levels: of the round and of the teams {0, 2} and {1, 3}, rank codes.
     played: games finished. decisions: taken so far, passes included. fails: of each team at A in the game in
     play, before this round. anti: seats that refused tribute in it. opens: whether the move that is due, or
     was just made, opens a trick.
@@ -197,14 +187,13 @@ class Session:
         lo, hi = cards.tolist()
         return lo, hi
 
-    def view(self) -> RoundView:
-        """Return levels and card counts."""
-        match = self.match
-        if match.phase == "play":
-            rest = match.state["left"][0].tolist()
-        else:
-            rest = match.hands.sum(1, dtype=np.int64).tolist()
-        return RoundView(self.level, self.levels, rest)
+    @property
+    def rest(self) -> list[int]:
+        """Cards that each seat holds."""
+        match, playing = self.match, self.match.phase == "play"
+        counts = match.state["left"][0] if playing else match.hands.sum(1, dtype=np.int64)
+        rest: list[int] = counts.tolist()
+        return rest
 
     def choices(self, seat: int) -> NDArray[np.void]:
         """Return what a pending seat may choose from, [m] ACTION; tribute and return cards as Singles."""

@@ -206,9 +206,11 @@ class MatchPlay(Play, Listener):
             raise Refused("closed", "the record shows every hand; it is available once the last game is over")
         return self.game_record(int(which) if which else games)
 
-    def game_record(self, game: int) -> str:
-        """Return the record so far of a game, counted from 1."""
+    def game_record(self, game: int, *, whole: bool = True) -> str:
+        """Return the record so far of a game, counted from 1; whole: with the round in play."""
         header, *rows = self.games[game - 1]
+        if not whole and "payoffs" not in rows[-1]:
+            rows = rows[: max(at for at, row in enumerate(rows) if "chance" in row)]
         # people may have sat down since the game began
         rows = [{**header, "agents": list(self.names)}, *rows]
         return "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
@@ -219,13 +221,12 @@ class MatchPlay(Play, Listener):
         game = asked.get("game", results[-1]["game"] if results else games)
         if isinstance(game, bool) or not isinstance(game, int) or not 1 <= game <= games:
             raise Refused("wrong", f"a game is 1..{games}; got {game!r:.40}")
-        text = self.game_record(game)
         if not self.people or self.over:
-            return text
+            return self.game_record(game)
         if all(end["game"] != game for end in results):
             told = f"of game {game} none is yet" if results else "none is yet"
             raise Refused("closed", f"a review shows every hand of rounds that are over; {told}")
-        return _finished_rounds(text)
+        return self.game_record(game, whole=False)
 
     def count(self, seat: int) -> int:
         return len(self.session.pending[seat].actions)
@@ -332,7 +333,7 @@ class MatchPlay(Play, Listener):
             "phase": session.stage,
             "over": self.over,
             "hands": [self._hand(seat) if hands or seat == you else None for seat in range(4)],
-            "rest": [int(rest) for rest in session.view().rest],
+            "rest": session.rest,
             "tributes": [list(transfer) for transfer in session.tributes],
             "returns": [list(transfer) for transfer in session.returns],
             "anti": list(session.anti),
@@ -374,11 +375,3 @@ def guandan_moves(hand: Array, level: int) -> list[list[str]]:
         return left, sizes, needed, lambda i: " ".join(action_list(moves[i], level)[2])
 
     return [words.split() for words in fewest_moves(np.asarray(hand, np.uint64), leads)]
-
-
-def _finished_rounds(text: str) -> str:
-    """Return a record without the round in play: its hands are not yet for everybody."""
-    lines = text.splitlines(keepends=True)
-    if not lines[-1].startswith('{"payoffs"'):
-        lines = lines[: max(k for k, line in enumerate(lines) if line.startswith('{"chance"'))]
-    return "".join(lines)

@@ -15,7 +15,7 @@ from gs2.guandan.table.client.words import KIND_WORDS, seat_words
 from gs2.guandan.table.seat import Observation, Transfer
 from gs2.guandan.table.selection import wild_words
 from gs2.guandan.table.session import RoundResult
-from gs2.guandan.table.wire.decode import read_moves
+from gs2.guandan.table.wire.moves import read_moves
 
 __all__ = ["CardFaces", "PlayScreen"]
 
