@@ -14,8 +14,15 @@ from games.game import Game
 from gs2.jobs import DIED, Jobs, JobsFull
 from gs2.web.games.agent_worker import Seated
 from gs2.web.games.game_play import GamePlay
-from gs2.web.games.offers import AgentOffer, game_from, game_titled, offered_agents, own_games
-from gs2.web.tables.seat_labels import seat_labels, without_folders
+from gs2.web.games.offers import (
+    AgentOffer,
+    game_from,
+    game_titled,
+    offered_agents,
+    own_games,
+    seat_labels,
+    without_folders,
+)
 from gs2.web.tables.table import Call, Play, Refused
 from gs2.web.tables.table_log import PERSON, DamagedTable, TableSetup
 from gs2.wings import FIRST, games_with, own_part
