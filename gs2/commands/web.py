@@ -124,8 +124,8 @@ async def _serve(
     """
     from games.support.locks import hold
     from gs2.web.app import make_app
+    from gs2.web.guard import web_server
     from gs2.web.house import House
-    from gs2.web.serving import web_server
 
     host, port, token = address
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)

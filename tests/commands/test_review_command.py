@@ -6,25 +6,19 @@ import json
 
 import pytest
 
-from gs2.guandan.agent.deals.dealing import DealNetworks
-from gs2.guandan.review import match_review
 from tests.commands.runner import gs2
-from tests.gs2.guandan.blueprints import CountEvaluator
 from tests.gs2.guandan.review.spoken import heard_of, labelled, record_text
-from tests.gs2.guandan.review.test_judging import SMALL
+from tests.gs2.guandan.review.test_judging import without_weights
 
 
 @pytest.fixture(scope="module")
 def record(tmp_path_factory):
     """A record of two rounds; reviews are made without weights, and kept in a folder of these tests' own."""
     folder = tmp_path_factory.mktemp("review")
-    networks = DealNetworks(CountEvaluator(0.05))
     path = folder / "match.jsonl"
     path.write_text(record_text(1, 2, ["Ann", "[red]Bob", "</script><img>", "\x1b[31mEve"]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(match_review, "_networks", lambda: networks)
-        patch.setitem(match_review.REVIEW_PRESETS, "fast", SMALL)
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        without_weights(patch, folder / "cache")
         yield path
 
 
@@ -96,13 +90,3 @@ def test_what_cannot_be_reviewed_is_refused_in_one_line(record, tmp_path):
         assert found.exit_code == 2, words
         assert said in found.stderr
         assert "Traceback" not in found.output
-
-
-def test_reviews_are_kept_unless_one_says_no(record, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    run(record, "--no-cache")
-    assert not (tmp_path / "cache").exists()
-    first = run(record, "--json")
-    (kept,) = (tmp_path / "cache" / "gs2" / "reviews").iterdir()
-    assert run(record, "--json").stdout == first.stdout
-    assert kept.suffix == ".json"

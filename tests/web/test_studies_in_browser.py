@@ -33,7 +33,7 @@ def test_whoever_sits_at_a_table_has_the_rounds_reviewed_that_are_over(
     assert not review.is_visible(), "nothing is over yet"
     # another review goes first, so that the one that is asked for below is not done when it is stopped
     first = server.http.post("/api/reviews", content=record_of_a_round(server)).json()
-    over, keys = stored_table_of_people(server.folder, lambda one: bool(one.play.account.results))
+    over, keys = stored_table_of_people(server.folder, lambda one: bool(one.play.results))
     TablePage.sit(page, over.setup.id, keys[0])
     box = page.locator("dialog[open]:has-text('Round 1 is over')")
     box.get_by_role("button", name="Review").wait_for()

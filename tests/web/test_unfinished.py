@@ -18,8 +18,8 @@ import pytest
 from gs2.jobs import Job
 from gs2.web import app as web_app
 from gs2.web.app import make_app
+from gs2.web.guard import LimitedProtocol, web_server
 from gs2.web.house import House
-from gs2.web.serving import LimitedProtocol, web_server
 from tests.patience import PATIENCE
 
 AT_HOME = b"Host: 127.0.0.1\r\n"

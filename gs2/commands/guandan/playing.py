@@ -29,12 +29,11 @@ from gs2.commands.progress import working
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gs2.guandan.table.client.client import TableClient
+    from gs2.guandan.table.client.client import MessageWatch, PersonHost, TableClient
     from gs2.guandan.table.client.human import HumanAgent
     from gs2.guandan.table.client.own_table import OwnTable
-    from gs2.guandan.table.client.person import MessageWatch, PersonHost
     from gs2.guandan.table.client.screen import PlayScreen
-    from gs2.guandan.table.client.visit import ClientResult
+    from gs2.guandan.table.client.tracker import ClientResult
     from gs2.guandan.table.hosts import Host
     from gs2.guandan.table.seat import Observation
 
@@ -176,8 +175,7 @@ def _show(results: list[ClientResult]) -> None:
 async def _play(asked: Asked, as_json: bool) -> list[ClientResult]:
     from games.guandan.rules import as_rules
     from gs2.guandan.table.agents import check_agents
-    from gs2.guandan.table.client.client import TableClient
-    from gs2.guandan.table.client.visit import ClientConfig, Transcript
+    from gs2.guandan.table.client.client import ClientConfig, TableClient, Transcript
     from gs2.guandan.table.hosts import host_for, start_hosts
 
     assert asked.url is not None
@@ -285,7 +283,7 @@ class _Terminal:
 
 def _person_at_server(as_json: bool) -> tuple[PersonHost, MessageWatch]:
     """Return where a person answers a server's requests, and what shows its messages."""
-    from gs2.guandan.table.client.person import MessageWatch, PersonHost
+    from gs2.guandan.table.client.client import MessageWatch, PersonHost
 
     terminal = _Terminal.open(as_json)
     return PersonHost(lambda: terminal.person(undo=False)), MessageWatch(terminal.screen)
@@ -303,7 +301,7 @@ def _play_here(asked: Asked, as_json: bool) -> None:
         raise SystemExit(INTERRUPTED) from None
     if as_json:
         record = None if table.record is None else str(table.record)
-        print_json({**table.result.summary(), "over": over, "seed": table.config.seed, "record": record})
+        print_json({**table.result.summary(), "over": over, "seed": table.session.seed, "record": record})
         return
     if not over:
         stdout().print(f"left the table: {table.left}", markup=False, soft_wrap=True)
@@ -314,25 +312,19 @@ def _play_here(asked: Asked, as_json: bool) -> None:
         if table.record is not None
         else "no record was kept; --record DIR keeps one"
     )
-    stdout().print(f"{kept} (seed {table.config.seed})", markup=False, soft_wrap=True)
+    stdout().print(f"{kept} (seed {table.session.seed})", markup=False, soft_wrap=True)
 
 
 def _own_table(asked: Asked, as_json: bool) -> OwnTable:
     """Return the table, agents in their seats. Raises UsageError for agents or seats that do not fit."""
     from games.guandan.rules import as_rules
     from gs2.guandan.table.agents import check_agents, load_agent, warm_up
-    from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig
+    from gs2.guandan.table.client.own_table import OwnTable
     from gs2.guandan.table.seated import Seats
 
     names = _own_names(asked)
     check_agents(names)
-    config = OwnTableConfig(
-        seat=asked.seats[0] if asked.seats else 0,
-        games=asked.games,
-        rules=as_rules(asked.rules or "ruling"),
-        seed=secrets.randbits(32) if asked.seed is None else asked.seed,
-        record=asked.record,
-    )
+    rules = as_rules(asked.rules or "ruling")
     terminal = _Terminal.open(as_json)
 
     def made(name: str) -> Any:
@@ -346,10 +338,17 @@ def _own_table(asked: Asked, as_json: bool) -> OwnTable:
     with working("the agents sit down …"):
         seats = {name: Seats(partial(made, name)) for name in names}
         agents = [seats[name].of(seat) for seat, name in enumerate(names)]
-    terminal.screen.seat = config.seat
+    terminal.screen.seat = asked.seats[0] if asked.seats else 0
     terminal.screen.watching = "human" not in names
     terminal.screen.names = ["you" if name == "human" else name for name in names]
-    return OwnTable(agents, terminal.screen, config)
+    return OwnTable(
+        agents,
+        terminal.screen,
+        games=asked.games,
+        rules=rules,
+        seed=secrets.randbits(32) if asked.seed is None else asked.seed,
+        record=asked.record,
+    )
 
 
 def _own_names(asked: Asked) -> list[str]:

@@ -38,8 +38,8 @@ from gs2.guandan.agent.explanation import EVEN
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.review.recorded_rounds import CardGiven, RecordedRound
-from gs2.guandan.table.seat import seen_by
+from gs2.guandan.review.recorded_rounds import RecordedRound
+from gs2.guandan.table.seat import Transfer, seen_by
 from gs2.review.review_data import JudgedMove, ReviewedCard, ReviewedDecision, verdict_of
 
 __all__ = ["Judge", "Judgement", "TakenDecision", "choices_of", "judge_cards"]
@@ -364,7 +364,7 @@ def _cards_given(played: RecordedRound) -> Iterator[tuple[CardDecisions, int]]:
             yield _card_decision(played, giver, hand, received), card
 
 
-def _card(given: tuple[CardGiven, ...], giver: int, taker: int) -> int | None:
+def _card(given: tuple[Transfer, ...], giver: int, taker: int) -> int | None:
     """Return the card that went from one seat to another, None if none did."""
     return next(
         (CARD_NAMES.index(name) for one, other, name in given if (one, other) == (giver, taker)), None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from games.guandan.matches.match import (
     Played,
     Returned,
     RoundOver,
-    Transfer,
     Tribute,
 )
 from games.guandan.matches.match_game import match_events
@@ -26,37 +25,31 @@ from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import NOBODY, STATE
 from games.record import RoundRecord
 from games.support.array_types import Array, Row
+from gs2.guandan.table.seat import Transfer
 from gs2.review.review_data import RecordedGame, ReviewedPlay, ReviewedRound, printable
 
-__all__ = ["CardGiven", "RecordedEnd", "RecordedRound", "record_rounds"]
-
-CardGiven = tuple[int, int, str]
-"""(from seat, to seat, card name): a tribute or return card."""
+__all__ = ["RecordedRound", "record_rounds", "round_end"]
 
 
-@dataclass(frozen=True)
-class RecordedEnd:
-    """How a round ended.
+def round_end(
+    order: Sequence[int],
+    payoffs: Sequence[int],
+    levels: tuple[int, int] | None,
+    left: Iterable[tuple[int, Sequence[str]]],
+) -> dict[str, Any]:
+    """Return how a round ended, as a review has the result.
 
     order: seats as they finished, the unfinished last. payoffs: of each seat, in levels. levels: rank codes
     of the teams' levels after it, None where nobody tells. left: (seat, card names) of who still held any.
     """
-
-    order: tuple[int, ...]
-    payoffs: tuple[int, ...]
-    levels: tuple[int, int] | None
-    left: tuple[tuple[int, tuple[str, ...]], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as a review has the result."""
-        return {
-            "order": list(self.order),
-            "winner": self.order[0] & 1,
-            "gain": abs(self.payoffs[0]),
-            "payoffs": list(self.payoffs),
-            "levels": None if self.levels is None else [RANKS[level] for level in self.levels],
-            "left": [[seat, list(cards)] for seat, cards in self.left],
-        }
+    return {
+        "order": list(order),
+        "winner": order[0] & 1,
+        "gain": abs(payoffs[0]),
+        "payoffs": list(payoffs),
+        "levels": None if levels is None else [RANKS[level] for level in levels],
+        "left": [[seat, list(cards)] for seat, cards in left],
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +60,8 @@ class RecordedRound:
     start: [1] STATE at the first lead; hands that are not known hold what was seen of them and other cards to
         make up the number. known: whether each seat's hand is known.
     seats: [n] uint8 and actions: [n] ACTION, the moves made. tributes, returns: cards exchanged before.
-    anti: seats that refused tribute. end: None for a round that was cut off. notes: what could not be
-    followed.
+    anti: seats that refused tribute. end: as `round_end`, None for a round that was cut off. notes: what
+    could not be followed.
     """
 
     game: int
@@ -77,10 +70,10 @@ class RecordedRound:
     known: tuple[bool, ...]
     seats: NDArray[np.uint8]
     actions: Array
-    tributes: tuple[CardGiven, ...] = ()
-    returns: tuple[CardGiven, ...] = ()
+    tributes: tuple[Transfer, ...] = ()
+    returns: tuple[Transfer, ...] = ()
     anti: tuple[int, ...] = ()
-    end: RecordedEnd | None = None
+    end: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
 
     def states(self) -> Array:
@@ -113,12 +106,12 @@ class RecordedRound:
             plays=tuple(
                 ReviewedPlay(int(s), action_list(move, level), bool(lead)) for s, move, lead in moves
             ),
-            result=None if self.end is None else self.end.to_json(),
+            result=self.end,
             notes=self.notes,
         )
 
 
-def _given(transfers: Sequence[Transfer]) -> tuple[CardGiven, ...]:
+def _given(transfers: Sequence[tuple[int, int, int]]) -> tuple[Transfer, ...]:
     return tuple((giver, taker, CARD_NAMES[card]) for giver, taker, card in transfers)
 
 
@@ -130,7 +123,9 @@ def record_rounds(records: Sequence[RoundRecord], name: str = "record") -> Recor
     rounds: list[RecordedRound] = []
     for number, record in enumerate(records, 1):
         rounds += _match_rounds(record, number, name)
-    return RecordedGame("record", _names(records[0].agents), tuple(rounds), records[-1].complete)
+    # a record may hold any text as a name
+    names = tuple(printable(name) or f"seat {seat}" for seat, name in enumerate(records[0].agents))
+    return RecordedGame("record", names, tuple(rounds), records[-1].complete)
 
 
 def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRound]:
@@ -153,8 +148,8 @@ def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRou
             case AntiTribute():
                 told[-1]["anti"] = event.seats
             case RoundOver():
-                left = tuple((seat, tuple(CARD_NAMES[card] for card in cards)) for seat, cards in event.rest)
-                told[-1]["end"] = RecordedEnd(event.order, event.payoffs, event.levels, left)
+                left = [(seat, [CARD_NAMES[card] for card in cards]) for seat, cards in event.rest]
+                told[-1]["end"] = round_end(event.order, event.payoffs, event.levels, left)
     return [
         RecordedRound(
             game,
@@ -166,8 +161,3 @@ def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRou
         for words, made in zip(told, plays, strict=True)
         if "start" in words
     ]
-
-
-def _names(found: Sequence[str]) -> tuple[str, ...]:
-    """Return four names: a record may hold any text there."""
-    return tuple(printable(name) or f"seat {seat}" for seat, name in enumerate(found))

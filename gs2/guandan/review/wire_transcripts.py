@@ -21,10 +21,11 @@ from games.guandan.cards import ACTION, CARD_NAMES, DECK, HAND_SIZE, as_level
 from games.guandan.rounds.round import GuanDan, Shown, advance, from_hands, legal
 from games.guandan.rounds.state import NOBODY
 from games.support.array_types import Array, Bytes
-from gs2.guandan.review.recorded_rounds import CardGiven, RecordedEnd, RecordedRound
+from gs2.guandan.review.recorded_rounds import RecordedRound, round_end
 from gs2.guandan.table.client.tracker import shown_by_tribute
+from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.wire import messages as m
-from gs2.guandan.table.wire.decode import find_move, read_move
+from gs2.guandan.table.wire.moves import find_move, read_move
 from gs2.review.review_data import RecordedGame, is_json, printable
 
 __all__ = ["TranscriptError", "transcript_rounds"]
@@ -46,8 +47,8 @@ class _Told:
     level: str | None = None
     ranks: list[str | None] = field(default_factory=lambda: [None, None])
     hands: dict[int, Counter[str]] = field(default_factory=dict)
-    tributes: tuple[CardGiven, ...] = ()
-    returns: tuple[CardGiven, ...] = ()
+    tributes: tuple[Transfer, ...] = ()
+    returns: tuple[Transfer, ...] = ()
     anti: tuple[int, ...] = ()
     plays: list[tuple[int, list[Any], int]] = field(default_factory=list)
     over: m.EpisodeOver | None = None
@@ -371,10 +372,10 @@ def _shown(told: _Told, level: int, hands: Bytes) -> Shown:
     return Shown(np.minimum(known, hands)[None], np.array(cap, np.int64)[None])
 
 
-def _end(told: _Told, state: Array) -> RecordedEnd | None:
+def _end(told: _Told, state: Array) -> dict[str, Any] | None:
     row = state[0]
     if row["player"] >= 0:
         return None
-    payoffs = tuple(int(x) for x in _GAME.returns(state)[0])
-    left = () if told.over is None else tuple((s, tuple(cards)) for s, cards in told.over.restCards if cards)
-    return RecordedEnd(tuple(int(s) for s in row["order"]), payoffs, None, left)
+    payoffs = [int(x) for x in _GAME.returns(state)[0]]
+    left = [] if told.over is None else [(seat, cards) for seat, cards in told.over.restCards if cards]
+    return round_end([int(seat) for seat in row["order"]], payoffs, None, left)

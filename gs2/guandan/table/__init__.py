@@ -1,8 +1,8 @@
 """GuanDan tables: four seats, agents in them, and both wire dialects, as server and as client.
 
 Read in this order: `seat` (what an agent sees), `seated` (how it is asked), `session` (games at a table);
-then the wire: `messages`, `dialects`, `encode` and `decode`; the server: `admission`, `connection`, `place`,
-`room`, `lobby`, `server`; the client: `visit`, `tracker`, `client`; people: `selection` (why cards are no
+then the wire: `messages`, `moves` and `dialects`; the server: `admission`, `connection`, `place`,
+`room`, `lobby`, `server`; the client: `tracker`, `client`; people: `selection` (why cards are no
 move), `screen`, `human`, and `own_table` for agents, and a person with them, in this process. Games in this
 process need nothing beyond gs2 itself; the wire needs `pip install 'gs2[table]'`.
 """
@@ -15,13 +15,13 @@ import lazy_loader
 
 if TYPE_CHECKING:
     from gs2.guandan.table.agents import load_agent as load_agent
+    from gs2.guandan.table.client.client import ClientConfig as ClientConfig
+    from gs2.guandan.table.client.client import ClientError as ClientError
     from gs2.guandan.table.client.client import TableClient as TableClient
     from gs2.guandan.table.client.human import HumanAgent as HumanAgent
+    from gs2.guandan.table.client.human import LanguageAgent as LanguageAgent
     from gs2.guandan.table.client.own_table import play_games as play_games
-    from gs2.guandan.table.client.visit import ClientConfig as ClientConfig
-    from gs2.guandan.table.client.visit import ClientError as ClientError
-    from gs2.guandan.table.client.visit import ClientResult as ClientResult
-    from gs2.guandan.table.client.words import LanguageAgent as LanguageAgent
+    from gs2.guandan.table.client.tracker import ClientResult as ClientResult
     from gs2.guandan.table.hosts import InstantHost as InstantHost
     from gs2.guandan.table.hosts import ProcessHost as ProcessHost
     from gs2.guandan.table.hosts import ThreadHost as ThreadHost
@@ -38,11 +38,10 @@ _imported, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "agents": ["load_agent"],
-        "client.client": ["TableClient"],
-        "client.human": ["HumanAgent"],
+        "client.human": ["HumanAgent", "LanguageAgent"],
         "client.own_table": ["play_games"],
-        "client.visit": ["ClientConfig", "ClientError", "ClientResult"],
-        "client.words": ["LanguageAgent"],
+        "client.tracker": ["ClientResult"],
+        "client.client": ["ClientConfig", "ClientError", "TableClient"],
         "hosts": ["InstantHost", "ProcessHost", "ThreadHost"],
         "seat": ["AgentError", "Observation"],
         "server.place": ["RoomConfig", "TableError"],

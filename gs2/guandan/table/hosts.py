@@ -55,10 +55,28 @@ def checked(index: Any, observation: Observation) -> int:
     return chosen
 
 
-class _Here:
-    """Has agents in this process."""
+class ThreadHost:
+    """Runs agents made by `make`, one for each seat, each in a thread: programs, people, language models.
 
-    seats: Seats
+    threads: 0 has one agent for all seats that it serves together, on the event loop itself.
+    """
+
+    def __init__(self, make: Callable[[], Any], threads: int = 64) -> None:
+        self.seats = Seats(make, alone=threads > 0)
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="seat") if threads else None
+
+    async def answer(self, key: Hashable, observation: Observation) -> int:
+        """Return the agent's choice."""
+        agent = self.seats.of(key)
+        try:
+            if self.pool is None:
+                (index,) = agent.answers([observation])
+            else:
+                loop = asyncio.get_running_loop()
+                (index,) = await loop.run_in_executor(self.pool, agent.answers, [observation])
+        except Exception as error:
+            raise AgentError(f"agent {agent.name} failed: {error!r}") from error
+        return checked(index, observation)
 
     def forget(self, key: Hashable) -> None:
         """Drop a seat's agent."""
@@ -67,43 +85,19 @@ class _Here:
     def give_up(self, key: Hashable) -> None:
         """Do nothing: no thread can be ended, and what answers at once is not waited for."""
 
+    def close(self) -> None:
+        """Stop; threads still at work are left to end, which an agent with a `close` is asked to see to."""
+        if self.pool is not None:
+            self.pool.shutdown(wait=False, cancel_futures=True)
+            for agent in self.seats.agents.values():
+                agent.close()
 
-class InstantHost(_Here):
+
+class InstantHost(ThreadHost):
     """Runs agents that answer in microseconds, on the event loop itself."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
-        self.seats = Seats(make)
-
-    async def answer(self, key: Hashable, observation: Observation) -> int:
-        """Return the agent's choice."""
-        return checked(self.seats.answers([(key, observation)])[0], observation)
-
-    def close(self) -> None:
-        """Nothing to stop."""
-
-
-class ThreadHost(_Here):
-    """Runs agents made by `make`, one for each seat, each in a thread: programs, people, language models."""
-
-    def __init__(self, make: Callable[[], Any], threads: int = 64) -> None:
-        self.seats = Seats(make, alone=True)
-        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="seat")
-
-    async def answer(self, key: Hashable, observation: Observation) -> int:
-        """Return the agent's choice."""
-        agent = self.seats.of(key)
-        loop = asyncio.get_running_loop()
-        try:
-            (index,) = await loop.run_in_executor(self.pool, agent.answers, [observation])
-        except Exception as error:
-            raise AgentError(f"agent {agent.name} failed: {error!r}") from error
-        return checked(index, observation)
-
-    def close(self) -> None:
-        """Stop; threads still at work are left to end, which an agent with a `close` is asked to see to."""
-        self.pool.shutdown(wait=False, cancel_futures=True)
-        for agent in self.seats.agents.values():
-            agent.close()
+        super().__init__(make, 0)
 
 
 # --- in a worker process ---
@@ -269,5 +263,5 @@ async def start_hosts(hosts: Iterable[Host]) -> None:
     for host in hosts:
         if isinstance(host, ProcessHost):
             await host.start()
-        elif isinstance(host, InstantHost | ThreadHost):
+        elif isinstance(host, ThreadHost):
             host.seats.load()

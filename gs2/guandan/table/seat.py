@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from games.guandan.cards import NO_ACTION, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
 from games.guandan.rounds.state import NOBODY
-from gs2.guandan.table.wire.encode import encode_moves
+from gs2.guandan.table.wire.moves import encode_moves
 
 __all__ = ["AgentError", "Observation", "Transfer", "seen_by"]
 

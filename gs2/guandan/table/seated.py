@@ -14,7 +14,7 @@ from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.rounds.round import GuanDan, legal
 from games.ragged import Ragged
 from gs2.guandan.table.seat import AgentError, Observation, seen_by
-from gs2.guandan.table.wire.decode import packed_words
+from gs2.guandan.table.wire.moves import packed_words
 
 if TYPE_CHECKING:
     from blueprint.protocol import Decisions, PlayedMoves

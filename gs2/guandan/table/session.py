@@ -7,9 +7,9 @@ listeners.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,21 +27,11 @@ from games.guandan.matches.match import (
     RoundOver,
     Tribute,
 )
+from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules, as_rules
 from gs2.guandan.table.seat import AgentError, Observation, Transfer, seen_by
 
-__all__ = ["GameCount", "Listener", "RoundResult", "RoundView", "Session"]
-
-
-class RoundView(NamedTuple):
-    """What a message says of the round.
-
-    level: its rank code. levels: of the teams {0, 2} and {1, 3}. rest: cards each seat holds.
-    """
-
-    level: int
-    levels: tuple[int, int]
-    rest: Sequence[int]
+__all__ = ["GameCount", "Listener", "RoundResult", "Session"]
 
 
 @dataclass(frozen=True)
@@ -102,7 +92,7 @@ class Listener:
         """The match's own account, for its record; the calls that follow tell the same."""
 
     def round_begun(self) -> None:
-        """Cards are dealt: `hand` and `view` answer for every seat."""
+        """Cards are dealt: `hand` and `rest` answer for every seat."""
 
     def anti_tribute(self, seats: Sequence[int]) -> None:
         """These seats hold both big jokers; nobody pays."""
@@ -128,7 +118,10 @@ class Session:
 
     match: the game in play. stage: what is to be decided, "tribute", "back" or "play"; "over" when nothing
     is. pending: the decisions that are due, by seat; empty before and after the session.
-    played: games finished. decisions: taken so far, passes included.
+    level, levels: of the round and of the teams {0, 2} and {1, 3}, rank codes.
+    played: games finished. decisions: taken so far, passes included. fails: of each team at A in the game in
+    play, before this round. anti: seats that refused tribute in it. opens: whether the move that is due, or
+    was just made, opens a trick.
     """
 
     match: Match
@@ -146,15 +139,18 @@ class Session:
         self.listener = listener
         self.games = games
         self.rules = as_rules(rules)
-        self.played = 0
-        self.wins = [0, 0]
-        self.draws = 0
-        self.decisions = 0
+        self.seed = seed
         self.stage = "over"
+        self.opens = False
         self.pending: dict[int, Pending] = {}
-        self._seeds = np.random.default_rng(seed)
         self._first_game = first_game
-        self._fails = self._drops = (0, 0)
+        self._forget_games()
+
+    def _forget_games(self) -> None:
+        self.played = self.draws = self.decisions = 0
+        self.wins = [0, 0]
+        self.fails = self._drops = (0, 0)
+        self._seeds = np.random.default_rng(self.seed)
         self._forget_round()
 
     def _forget_round(self) -> None:
@@ -164,14 +160,18 @@ class Session:
         self.record: list[bytes] = []
         self.tributes: tuple[Transfer, ...] = ()
         self.returns: tuple[Transfer, ...] = ()
+        self.anti: tuple[int, ...] = ()
 
-    def begin(self) -> None:
-        """Begin the first game."""
+    def begin(self, choices: Iterable[tuple[int, int]] = ()) -> None:
+        """Begin the first game, also anew; then carry out these choices, a seat and an index each."""
+        self._forget_games()
         self._new_game(**self._first_game)
+        for seat, index in choices:
+            self.choose(seat, index)
 
     def _new_game(self, **options: Any) -> None:
         self.match = Match(int(self._seeds.integers(0, 2**63)), rules=self.rules, **options)
-        self._fails = self._drops = (0, 0)
+        self.fails = self._drops = (0, 0)
         self.listener.game_begun(self.played + 1, self.match)
         self._tell(self.match.events)
         # what happened is told and recorded; kept, it would fill the memory of a server with many tables
@@ -187,14 +187,13 @@ class Session:
         lo, hi = cards.tolist()
         return lo, hi
 
-    def view(self) -> RoundView:
-        """Return levels and card counts."""
-        match = self.match
-        if match.phase == "play":
-            rest = match.state["left"][0].tolist()
-        else:
-            rest = match.hands.sum(1, dtype=np.int64).tolist()
-        return RoundView(self.level, self.levels, rest)
+    @property
+    def rest(self) -> list[int]:
+        """Cards that each seat holds."""
+        match, playing = self.match, self.match.phase == "play"
+        counts = match.state["left"][0] if playing else match.hands.sum(1, dtype=np.int64)
+        rest: list[int] = counts.tolist()
+        return rest
 
     def choices(self, seat: int) -> NDArray[np.void]:
         """Return what a pending seat may choose from, [m] ACTION; tribute and return cards as Singles."""
@@ -249,6 +248,7 @@ class Session:
         self.pending = {due.seat: due for due in pending}
         if pending:
             self.stage = pending[0].stage
+            self.opens = self.stage == "play" and bool(self.match.state["leader"][0] == NOBODY)
             self.listener.asked(list(self.pending))
         elif self.played < self.games:
             self._new_game()
@@ -267,6 +267,7 @@ class Session:
                 self.level, self.levels = event.level, event.levels
                 self.listener.round_begun()
             elif isinstance(event, AntiTribute):
+                self.anti = event.seats
                 self.listener.anti_tribute(event.seats)
             elif isinstance(event, Tribute | Returned):
                 transfers = tuple((a, b, CARD_NAMES[card]) for a, b, card in event.transfers)
@@ -277,14 +278,14 @@ class Session:
                 self.listener.exchanged("tribute" if isinstance(event, Tribute) else "back", transfers)
             elif isinstance(event, RoundOver):
                 self.listener.round_over(self._result(event))
-                self._fails, self._drops = event.fails, event.drops
+                self.fails, self._drops = event.fails, event.drops
             elif isinstance(event, MatchOver):
                 self._game_over(event)
 
     def _result(self, event: RoundOver) -> RoundResult:
         order, winner = event.order, event.order[0] & 1
         dropped = [team for team in (0, 1) if event.drops[team] > self._drops[team]]
-        failed = dropped or [team for team in (0, 1) if event.fails[team] > self._fails[team]]
+        failed = dropped or [team for team in (0, 1) if event.fails[team] > self.fails[team]]
         return RoundResult(
             order=order,
             level=self.level,

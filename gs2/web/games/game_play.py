@@ -64,7 +64,7 @@ class GamePlay(Play):
         self.finished: list[FinishedRound] = []
 
     @staticmethod
-    def asked(data: Data) -> Data:
+    def fields(data: Data) -> Data:
         rotate = data.get("rotate", False)
         if not isinstance(rotate, bool):
             raise Refused("wrong", f"rotate is true or false; got {rotate!r:.40}")

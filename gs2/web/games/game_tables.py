@@ -14,8 +14,15 @@ from games.game import Game
 from gs2.jobs import DIED, Jobs, JobsFull
 from gs2.web.games.agent_worker import Seated
 from gs2.web.games.game_play import GamePlay
-from gs2.web.games.offers import AgentOffer, game_from, game_titled, offered_agents, own_games
-from gs2.web.tables.seat_labels import seat_labels, without_folders
+from gs2.web.games.offers import (
+    AgentOffer,
+    game_from,
+    game_titled,
+    offered_agents,
+    own_games,
+    seat_labels,
+    without_folders,
+)
 from gs2.web.tables.table import Call, Play, Refused
 from gs2.web.tables.table_log import PERSON, DamagedTable, TableSetup
 from gs2.wings import FIRST, games_with, own_part
@@ -106,7 +113,7 @@ class GameTables:
         if not isinstance(players, list) or not all(isinstance(one, str) for one in players):
             raise Refused("wrong", f"seats are a list, each {PERSON!r} or an agent's name")
         kind = play_of(name)
-        more = kind.asked(data)
+        more = kind.fields(data)
         own = self.own[name][1] if isinstance(name, str) and name in self.own else None
         game = await asyncio.to_thread(kind.prepared, own or game_from(name, data.get("options", {})))
         if len(players) != game.num_players:

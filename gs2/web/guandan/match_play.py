@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from gs2.web.games.card_face import fewest_moves, suggestion_order
 from gs2.web.tables.table import Call, Offer, Play, Refused
 from gs2.web.tables.table_log import PERSON, TableSetup
 
-__all__ = ["GameAccount", "MatchPlay", "TableAccount", "guandan_moves", "suggested_moves"]
+__all__ = ["MatchPlay", "guandan_moves", "suggested_moves"]
 
 Data = dict[str, Any]
 BOMBS = ("Bomb", "StraightFlush", "FourKings")
@@ -37,107 +37,17 @@ HINT = "standard"
 HOSTS, SEARCH = "gs2.guandan.table.hosts", "gs2.guandan.table.agents"
 
 
-@dataclass
-class GameAccount:
-    """One game: its record in pieces, and how it ended (None while it lasts)."""
-
-    header: Data
-    rows: list[Data] = field(default_factory=list)
-    pieces: MatchPieces = field(default_factory=MatchPieces)
-    over: Data | None = None
-
-
-@dataclass
-class TableAccount(Listener):
-    """Hears a session and keeps what people want to see of it.
-
-    results: of rounds, for people: as a `RoundResult`, levels by name; game and round, counted from 1; trick,
-    what each seat played last in the last trick, None where it did not; over, whether the game is.
-    plays: of the round in play, in order. anti: seats that refused tribute in it.
-    fails: of each team at A in the game in play, before this round.
-    """
-
-    names: Sequence[str]
-    games: list[GameAccount] = field(default_factory=list)
-    results: list[Data] = field(default_factory=list)
-    plays: list[Data] = field(default_factory=list)
-    anti: list[int] = field(default_factory=list)
-    fails: tuple[int, ...] = (0, 0)
-    session: Session | None = None
-    _opens: bool = True
-
-    def game_begun(self, number: int, match: Match) -> None:
-        """Begin a record."""
-        self.games.append(GameAccount(match_header(match)))
-        self.fails = (0, 0)
-
-    def happened(self, events: list[Event]) -> None:
-        """Add to the record."""
-        game = self.games[-1]
-        game.rows += game.pieces.of(events)
-
-    def chosen(self, seat: int, due: Pending, index: int) -> None:
-        """Keep a move."""
-        assert self.session is not None
-        if due.stage == "play":
-            words = action_list(due.actions[index], self.session.level)
-            self.plays.append({"seat": int(seat), "move": words, "lead": self._opens})
-
-    def asked(self, seats: Sequence[int]) -> None:
-        """Note whether the next move opens a trick."""
-        assert self.session is not None
-        self._opens = bool(self.session.match.state["leader"][0] == NOBODY)
-
-    def round_begun(self) -> None:
-        """Forget the round before."""
-        self.plays, self.anti = [], []
-
-    def anti_tribute(self, seats: Sequence[int]) -> None:
-        """Keep who refused."""
-        self.anti = [int(seat) for seat in seats]
-
-    def round_over(self, result: RoundResult) -> None:
-        """Keep the result."""
-        self.fails = result.fails
-        told = {name: value for name, value in asdict(result).items() if name not in ("tries", "decisions")}
-        trick: list[list[Any] | None] = [None] * 4
-        for play in self.plays:
-            trick = [None] * 4 if play["lead"] else trick
-            trick[play["seat"]] = play["move"]
-        told |= {
-            "game": len(self.games),
-            "round": sum(end["game"] == len(self.games) for end in self.results) + 1,
-            "level": RANKS[result.level],
-            "levels": [RANKS[level] for level in result.levels],
-            "order": list(result.order),
-            "fails": list(result.fails),
-            "left": [(int(seat), list(cards)) for seat, cards in result.left],
-            "trick": trick,
-            "over": False,
-        }
-        self.results.append(told)
-
-    def game_over(self, count: GameCount) -> None:
-        """Keep how the game ended."""
-        levels = [RANKS[level] for level in count.levels]
-        self.games[-1].over = {"winner": count.winner, "rounds": count.rounds, "levels": levels}
-        self.results[-1]["over"] = True
-
-    def record(self, game: int | None = None) -> str:
-        """Return a game's record so far, by default of the game in play."""
-        found = self.games[-1 if game is None else game]
-        # people may have sat down since the game began
-        rows = ({**found.header, "agents": list(self.names)}, *found.rows)
-        return "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
-
-
-class MatchPlay(Play):
-    """The play of a match.
+class MatchPlay(Play, Listener):
+    """The play of a match, and what people want to see of it.
 
     AGENTS: that anybody may seat, and what they are; the command line may add others. OFFER: the game as the
     page lists it; usual: whom one meets where nothing is said, the first of them before others.
     choices: (seat, index) of all so far. waiting: whether the people look at a round's result; agents wait
     for them. people: whether any seat is a person's.
+    games: the record of each in pieces, the header first. ended: how those ended that are over.
+    results: of rounds, for people: as a `RoundResult`, levels by name; game and round, counted from 1; trick,
+    what each seat played last in the last trick, None where it did not; over, whether the game is.
+    plays: of the round in play, in order.
     """
 
     AGENTS = (
@@ -169,20 +79,73 @@ class MatchPlay(Play):
             raise ValueError("four seats, each a name")
         self.setup, self.game, self.people = setup, game, PERSON in setup.seats
         self.names: list[str] = []
+        self.session = Session(self, games=setup.games, rules=setup.rules, seed=setup.seed)
         self._begin()
 
-    def _begin(self) -> None:
+    def _begin(self, choices: Sequence[tuple[int, int]] = ()) -> None:
+        """Play anew up to here; results on the way were left."""
         self.choices: list[tuple[int, int]] = []
+        self.games: list[list[Data]] = []
+        self.ended: list[Data] = []
+        self.results: list[Data] = []
+        self.plays: list[Data] = []
+        self.session.begin(choices)
         self.waiting = False
-        self.account = TableAccount(self.names)
-        self.session = Session(
-            self.account, games=self.setup.games, rules=self.setup.rules, seed=self.setup.seed
-        )
-        self.account.session = self.session
-        self.session.begin()
+
+    # --- the session tells ---
+
+    def game_begun(self, number: int, match: Match) -> None:
+        """Begin a record."""
+        self.games.append([match_header(match)])
+        self._pieces = MatchPieces()
+
+    def happened(self, events: list[Event]) -> None:
+        """Add to the record."""
+        self.games[-1] += self._pieces.of(events)
+
+    def chosen(self, seat: int, due: Pending, index: int) -> None:
+        """Keep a choice."""
+        self.choices.append((seat, index))
+        if due.stage == "play":
+            words = action_list(due.actions[index], self.session.level)
+            self.plays.append({"seat": int(seat), "move": words, "lead": self.session.opens})
+
+    def round_begun(self) -> None:
+        """Forget the round before."""
+        self.plays = []
+
+    def round_over(self, result: RoundResult) -> None:
+        """Keep the result."""
+        told = {name: value for name, value in asdict(result).items() if name not in ("tries", "decisions")}
+        trick: list[list[Any] | None] = [None] * 4
+        for play in self.plays:
+            trick = [None] * 4 if play["lead"] else trick
+            trick[play["seat"]] = play["move"]
+        told |= {
+            "game": len(self.games),
+            "round": sum(end["game"] == len(self.games) for end in self.results) + 1,
+            "level": RANKS[result.level],
+            "levels": [RANKS[level] for level in result.levels],
+            "order": list(result.order),
+            "fails": list(result.fails),
+            "left": [(int(seat), list(cards)) for seat, cards in result.left],
+            "trick": trick,
+            "over": False,
+        }
+        self.results.append(told)
+        self.waiting = self.people
+
+    def game_over(self, count: GameCount) -> None:
+        """Keep how the game ended."""
+        levels = [RANKS[level] for level in count.levels]
+        self.ended.append({"winner": count.winner, "rounds": count.rounds, "levels": levels})
+        self.results[-1]["over"] = True
+        self.waiting = self.people and count.played < count.wanted
+
+    # --- what is played ---
 
     @staticmethod
-    def asked(data: Data) -> Data:
+    def fields(data: Data) -> Data:
         games = data.get("games", 1)
         if isinstance(games, bool) or not isinstance(games, int) or not 1 <= games <= MOST_GAMES:
             raise Refused("wrong", f"games is a whole number in 1..{MOST_GAMES}; got {games!r:.40}")
@@ -206,7 +169,7 @@ class MatchPlay(Play):
         return lambda found: found | {"choice": self.move(moves, found["index"])["move"]}
 
     def named(self, names: list[str]) -> None:
-        self.names = self.account.names = names
+        self.names = names
 
     @property
     def pending(self) -> Collection[int]:
@@ -216,7 +179,7 @@ class MatchPlay(Play):
     @property
     def fresh(self) -> bool:
         """Whether nothing was played yet in a round after others."""
-        return not self.account.plays and bool(self.account.results)
+        return not self.plays and bool(self.results)
 
     @property
     def over(self) -> bool:
@@ -232,30 +195,38 @@ class MatchPlay(Play):
     def standing(self) -> dict[str, Any]:
         """The game and the round in play, and the levels."""
         levels = [RANKS[level] for level in self.session.levels]
-        return {"number": len(self.account.games), "round": self.session.match.round, "levels": levels}
+        return {"number": len(self.games), "round": self.session.match.round, "levels": levels}
 
     def record(self, which: str) -> str:
         """Return the record of a game, by default of the last; where people play, once all are over."""
-        games = len(self.account.games)
+        games = len(self.games)
         if which and not (which.isdecimal() and 1 <= int(which) <= games):
             raise Refused("wrong", f"a game is 1..{games}; got {which[:20]!r}")
         if self.people and not self.over:
             raise Refused("closed", "the record shows every hand; it is available once the last game is over")
-        return self.account.record(int(which) - 1 if which else None)
+        return self.game_record(int(which) if which else games)
+
+    def game_record(self, game: int, *, whole: bool = True) -> str:
+        """Return the record so far of a game, counted from 1; whole: with the round in play."""
+        header, *rows = self.games[game - 1]
+        if not whole and "payoffs" not in rows[-1]:
+            rows = rows[: max(at for at, row in enumerate(rows) if "chance" in row)]
+        # people may have sat down since the game began
+        rows = [{**header, "agents": list(self.names)}, *rows]
+        return "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
 
     def record_to_review(self, asked: dict[str, Any]) -> str:
         """Return what people may see of a game's record, by default of the last game with a result."""
-        results, games = self.account.results, len(self.account.games)
+        results, games = self.results, len(self.games)
         game = asked.get("game", results[-1]["game"] if results else games)
         if isinstance(game, bool) or not isinstance(game, int) or not 1 <= game <= games:
             raise Refused("wrong", f"a game is 1..{games}; got {game!r:.40}")
-        text = self.account.record(game - 1)
         if not self.people or self.over:
-            return text
+            return self.game_record(game)
         if all(end["game"] != game for end in results):
             told = f"of game {game} none is yet" if results else "none is yet"
             raise Refused("closed", f"a review shows every hand of rounds that are over; {told}")
-        return _finished_rounds(text)
+        return self.game_record(game, whole=False)
 
     def count(self, seat: int) -> int:
         return len(self.session.pending[seat].actions)
@@ -266,23 +237,14 @@ class MatchPlay(Play):
 
     def take(self, seat: int, index: int, marks: list[str] | None = None) -> None:
         """Carry out a choice. Raises AgentError if it is none."""
-        rounds = len(self.account.results)
         self.session.choose(seat, index)
-        self.choices.append((seat, index))
-        if len(self.account.results) > rounds and self.people and not self.over:
-            self.waiting = True
 
     def last_choice(self, seat: int) -> int | None:
         places = range(len(self.choices) - 1, -1, -1)
         return next((place for place in places if self.choices[place][0] == seat), None)
 
     def back_to(self, place: int) -> None:
-        """Play anew up to the choice of a place; results on the way were left."""
-        choices = self.choices[:place]
-        self._begin()
-        for seat, index in choices:
-            self.take(seat, index)
-        self.waiting = False
+        self._begin(self.choices[:place])
 
     def carry_out(self, word: str, value: Any) -> None:
         """Leave a round's result for the next round."""
@@ -334,19 +296,19 @@ class MatchPlay(Play):
             "round": self._round(you, hands),
             "turn": {"seats": sorted(self.session.pending), "you": self._turn(you)},
             "waiting": "next" if self.waiting else None,
-            "results": self.account.results,
-            "games_over": [game.over for game in self.account.games if game.over is not None],
+            "results": self.results,
+            "games_over": self.ended,
         }
 
     def _match(self) -> Data:
         match = self.session.match
         return {
-            "game": len(self.account.games),
+            "game": len(self.games),
             "levels": [RANKS[level] for level in match.levels],
             "owner": match.owner,
             "round": match.round,
             "wins": list(self.session.wins),
-            "fails": list(self.account.fails),
+            "fails": list(self.session.fails),
             "tries": as_rules(self.setup.rules).ace_limit,
             "over": self.over,
         }
@@ -360,22 +322,22 @@ class MatchPlay(Play):
         return {"stage": due.stage, "count": len(due.actions), "pass": may, "moves": None}
 
     def _round(self, you: int | None, hands: bool) -> Data:
-        session, account = self.session, self.account
+        session = self.session
         state, level = session.match.state[0], session.level
         playing = session.stage in ("play", "over")
         leader = int(state["leader"])
         beat = None if leader == NOBODY or not playing else _words(state["beat"], level)
         return {
-            "number": f"{len(account.games)}.{session.match.round}",
+            "number": f"{len(self.games)}.{session.match.round}",
             "level": RANKS[level],
             "phase": session.stage,
             "over": self.over,
             "hands": [self._hand(seat) if hands or seat == you else None for seat in range(4)],
-            "rest": [int(rest) for rest in session.view().rest],
+            "rest": session.rest,
             "tributes": [list(transfer) for transfer in session.tributes],
             "returns": [list(transfer) for transfer in session.returns],
-            "anti": account.anti,
-            "plays": account.plays,
+            "anti": list(session.anti),
+            "plays": self.plays,
             "greater": None if beat is None else {"seat": leader, "move": beat},
             "order": [int(seat) for seat in state["order"] if seat != NOBODY] if playing else [],
         }
@@ -413,11 +375,3 @@ def guandan_moves(hand: Array, level: int) -> list[list[str]]:
         return left, sizes, needed, lambda i: " ".join(action_list(moves[i], level)[2])
 
     return [words.split() for words in fewest_moves(np.asarray(hand, np.uint64), leads)]
-
-
-def _finished_rounds(text: str) -> str:
-    """Return a record without the round in play: its hands are not yet for everybody."""
-    lines = text.splitlines(keepends=True)
-    if not lines[-1].startswith('{"payoffs"'):
-        lines = lines[: max(k for k, line in enumerate(lines) if line.startswith('{"chance"'))]
-    return "".join(lines)

@@ -146,7 +146,7 @@ class Play(Protocol):
     def standing(self) -> dict[str, Any]: ...
 
     @staticmethod
-    def asked(data: Data) -> Data:
+    def fields(data: Data) -> Data:
         """Return the fields of a setup that only this kind has. Raises Refused at what cannot be."""
 
     @staticmethod

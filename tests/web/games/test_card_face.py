@@ -18,7 +18,7 @@ from gs2.web.games.card_face import Face, card_face, round_view, seat_points
 from gs2.web.games.game_round import GameRound
 from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import game_offers, own_games
-from tests.web.games.playing import round_along
+from tests.web.games.playing import progress, round_along
 
 CLIMBING = (
     "doudizhu",
@@ -31,10 +31,6 @@ CLIMBING = (
 EXAMPLE = Path(__file__).parents[3] / "examples" / "own_card_game.py"
 JOKER_LETTERS = {"SB": "B", "HR": "R"}
 SPOKEN = ("kuhn_poker", "leduc_poker", "liars_dice(sides=3)", "goofspiel(cards=3,turns=3)")
-
-
-def progress(done: int, of: int) -> None:
-    """Hear nothing of how far a worker is."""
 
 
 def played_cards(play: dict[str, Any]) -> list[str]:

@@ -17,13 +17,9 @@ from gs2.web.games.card_face import seat_points
 from gs2.web.games.doudizhu_face import DouDizhuFace
 from gs2.web.games.game_round import GameRound
 from tests.patience import amount
-from tests.web.games.playing import round_along
+from tests.web.games.playing import progress, round_along
 
 RULES = "gs2.play.shedding:SHEDDING"
-
-
-def progress(done: int, of: int) -> None:
-    """Hear nothing of how far a worker is."""
 
 
 @pytest.mark.parametrize("options", ["", ",spring=true", ",ranks=7"])

@@ -221,6 +221,9 @@ def test_people_play_a_game_together_and_none_of_them_sees_another_hand(server: 
     assert [seat["kind"] for seat in ann.state["table"]["seats"]] == ["person", "agent", "open"]
     bob = server.seat(table, server.post(f"/api/tables/{table}/seat", {"name": "Bob", "seat": 2})["key"])
     assert [hand is None for hand in bob.state["round"]["hands"]] == [True, True, False]
+    assert [seat["name"] for seat in bob.state["table"]["seats"]] == ["Ann", "rules", "Bob"]
+    again = server.http.post(f"/api/tables/{table}/seat", json={"name": "Eve"})
+    assert again.status_code == 400 and again.json()["code"] == "taken"
     rng = random.Random(2)
     while not ann.until(lambda s: s["round"]["over"] or {0, 2} & set(s["turn"]["seats"]))["round"]["over"]:
         who = ann if ann.state["turn"]["seats"] == [0] else bob

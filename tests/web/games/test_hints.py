@@ -22,6 +22,7 @@ from gs2.web.games.game_tables import GameTables
 from gs2.web.games.offers import game_titled
 from gs2.web.house import House
 from gs2.web.tables.table import Refused, Table
+from tests.web.games.playing import progress
 from tests.web.tables.stored_tables import Onlooker, game_table
 
 AGENT = """
@@ -139,9 +140,7 @@ def test_a_hint_of_a_search_says_what_moves_gain_and_how_sure_that_is() -> None:
     history = GameRound(game, 3, 1).history()
     name = "gs2.play.shedding:SHEDDING+rollout:branches=3,samples=8"
 
-    def nothing(done: int, of: int) -> None: ...
-
-    moves = agent_view(Seated(game.name, name, game.name), history, progress=nothing)["moves"]
+    moves = agent_view(Seated(game.name, name, game.name), history, progress=progress)["moves"]
     judged = [move for move in moves if move["gain"] is not None]
     assert 1 < len(judged) <= 3 < len(moves)
     usual = [move for move in judged if move["gain"] == 0 and move["error"] == 0]

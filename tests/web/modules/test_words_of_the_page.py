@@ -18,13 +18,12 @@ from gs2.guandan.table.session import Session
 from gs2.web.games.card_face import card_face
 from gs2.web.games.game_play import GamePlay
 from gs2.web.games.game_round import GameRound
-from gs2.web.guandan.match_play import TableAccount
 from gs2.web.pages import MODULES
 from gs2.web.tables.table import Table
 from tests.gs2.guandan.table.test_agents import observations
 from tests.patience import amount
 from tests.web.modules.least_browser import in_page, needs_node
-from tests.web.tables.stored_tables import game_table
+from tests.web.tables.stored_tables import game_table, match_play, random_choice
 
 pytestmark = needs_node
 
@@ -83,29 +82,17 @@ def test_one_of_a_thing_is_never_several() -> None:
     assert left == []
 
 
-class Ends(TableAccount):
-    """Keeps results of a session with the levels before each round."""
-
-    def __init__(self) -> None:
-        super().__init__(list("ABCD"))
-        self.before: list[tuple[int, int]] = []
-
-    def round_over(self, result: Any) -> None:
-        assert self.session is not None
-        self.before.append(self.session.levels)
-        super().round_over(result)
-
-
 def ends(levels: tuple[str, str], owner: int, seed: int) -> list[tuple[dict[str, Any], tuple[int, int]]]:
     """Return the first rounds of random choices from these levels, each with the levels before it."""
-    account = Ends()
-    account.session = session = Session(account, seed=seed, levels=levels, owner=owner)
-    session.begin()
+    play, before = match_play(), list[tuple[int, int]]()
+    play.session = Session(play, seed=seed, levels=levels, owner=owner)
+    play.session.begin()
     rng = np.random.default_rng(seed)
-    while session.pending and len(account.results) < 6:
-        seat, due = next(iter(session.pending.items()))
-        session.choose(seat, int(rng.integers(len(due.actions))))
-    return list(zip(account.results, account.before, strict=True))
+    while play.pending and len(play.results) < 6:
+        now = play.session.levels
+        random_choice(play, rng)
+        before += [now] * (len(play.results) - len(before))
+    return list(zip(play.results, before, strict=True))
 
 
 def test_the_levels_said_are_those_that_the_winners_went_up() -> None:

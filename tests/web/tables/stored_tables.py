@@ -15,7 +15,16 @@ from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.tables.table import Play, Table
 from gs2.web.tables.table_log import TableLog, TableSetup, read_table
 
-__all__ = ["PEOPLE", "Nobody", "Onlooker", "game_table", "reopened", "stored_table_of_people"]
+__all__ = [
+    "PEOPLE",
+    "Nobody",
+    "Onlooker",
+    "game_table",
+    "match_play",
+    "random_choice",
+    "reopened",
+    "stored_table_of_people",
+]
 
 PEOPLE = ("Ann", "Bob", "Cy", "Dee")
 
@@ -34,10 +43,22 @@ def stored_table_of_people(
     while not until(table):
         if table.play.waiting:
             table.enter("next", 1)
-        seat, due = next(iter(table.play.session.pending.items()))
-        table.choose(seat, int(rng.integers(len(due.actions))))
+        random_choice(table.play, rng, table.choose)
     table.close()
     return table, keys
+
+
+def match_play(**setup: Any) -> MatchPlay:
+    """Return the play of agents, before their first choice."""
+    return MatchPlay(
+        TableSetup(**{"id": "abcdefgh", "seats": ("random",) * 4, **setup}), game_titled("guandan")
+    )
+
+
+def random_choice(play: MatchPlay, rng: np.random.Generator, take: Callable[..., Any] | None = None) -> None:
+    """Have the first seat that is to act take any of its choices."""
+    seat = next(iter(play.session.pending))
+    (take or play.take)(seat, int(rng.integers(play.count(seat))))
 
 
 def reopened(table: Table[MatchPlay]) -> Table[MatchPlay]:

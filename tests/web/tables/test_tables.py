@@ -79,23 +79,6 @@ def test_undo_goes_back_to_just_before_the_last_own_choice(server: Server) -> No
         assert not now["waiting"]
 
 
-def test_undo_is_refused_with_company_and_a_taken_seat_to_others(server: Server) -> None:
-    table, key = server.table(["person", "random", "person", "random"], seed=1)
-    seat = server.seat(table, key)
-    other = server.post(f"/api/tables/{table}/seat", {"name": "Bob", "seat": 2})
-    partner = server.seat(table, other["key"])
-    assert {s["name"] for s in partner.state["table"]["seats"] if s["kind"] == "person"} == {"You", "Bob"}
-    again = server.http.post(f"/api/tables/{table}/seat", json={"name": "Eve"})
-    assert again.status_code == 400 and again.json()["code"] == "taken"
-    for _ in range(2):
-        turn = seat.until(lambda s: {0, 2} & set(s["turn"]["seats"]))["turn"]["seats"]
-        who = seat if 0 in turn else partner
-        who.my_turn()
-        version = who.play(0)["version"]
-        seat.until(lambda s, version=version: s["version"] >= version)
-    assert seat.ask("error", type="undo", version=seat.state["version"])["code"] == "not_alone"
-
-
 def test_what_agents_do_meanwhile_does_not_make_an_undo_stale(server: Server) -> None:
     seat = server.seat(*server.table(["person", "random", "greedy", "random"], seed=4))
     before = seat.my_turn()

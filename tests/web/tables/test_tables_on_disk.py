@@ -22,16 +22,16 @@ from tests.web.tables.stored_tables import PEOPLE, Onlooker, game_table, reopene
 def second_game(tmp_path_factory: pytest.TempPathFactory) -> tuple[Table[MatchPlay], list[str]]:
     """Two games of people, the second of them just dealt, and the keys of the seats."""
     folder = tmp_path_factory.mktemp("games")
-    return stored_table_of_people(folder, lambda table: len(table.play.account.games) == 2, games=2)
+    return stored_table_of_people(folder, lambda table: len(table.play.games) == 2, games=2)
 
 
 def test_a_restored_table_still_knows_its_people(second_game: tuple[Table[MatchPlay], list[str]]) -> None:
     live, keys = second_game
     again = reopened(live)
-    assert again.play.names == list(again.play.account.names) == list(PEOPLE)
+    assert again.play.names == list(PEOPLE)
     assert [again.player_of(key) for key in keys] == [0, 1, 2, 3]
-    for game in (0, 1):
-        assert again.play.account.record(game) == live.play.account.record(game)
+    for game in (1, 2):
+        assert again.play.game_record(game) == live.play.game_record(game)
     again.close()
 
 

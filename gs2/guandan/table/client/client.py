@@ -1,4 +1,4 @@
-"""A seat at somebody else's table: our agents as clients of a server in either dialect.
+"""A seat at somebody else's table: our agents, or a person, as clients of a server in either dialect.
 
 Servers differ in what they send and in what they get wrong. Whatever arrives, the client goes on: what it
 cannot read it leaves out, what is repeated it answers again, a connection that breaks it opens anew, and a
@@ -8,10 +8,15 @@ server that has fallen silent is asked whether it is still there, which wakes th
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import math
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+from urllib.parse import quote
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
@@ -22,14 +27,20 @@ from websockets.exceptions import (
     WebSocketException,
 )
 
-from games.guandan.rules import PRESETS
-from gs2.guandan.table.client.tracker import Tracker
-from gs2.guandan.table.client.visit import ClientConfig, ClientError, ClientResult, Transcript
-from gs2.guandan.table.hosts import Host
-from gs2.guandan.table.seat import AgentError
+from games.guandan.cards import RANKS
+from games.guandan.rules import PRESETS, Rules
+from games.support.files import create
+from gs2.admission import check_token
+from gs2.guandan.table.client.human import HumanAgent, SeatLeft
+from gs2.guandan.table.client.screen import PlayScreen
+from gs2.guandan.table.client.tracker import ClientResult, Tracker
+from gs2.guandan.table.hosts import Host, ThreadHost
+from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.server.recording import RecordFolder
 from gs2.guandan.table.wire import messages as m
+from gs2.guandan.table.wire.moves import DIALECTS
 
-__all__ = ["TableClient"]
+__all__ = ["ClientConfig", "ClientError", "MessageWatch", "PersonHost", "TableClient", "Transcript"]
 
 logger = logging.getLogger("gs2.guandan.table")
 
@@ -39,6 +50,109 @@ PASS = ["PASS", "PASS", "PASS"]
 CLOSE = 1.0
 """Seconds that a server has to answer when we leave."""
 _COMMANDS = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}
+
+
+class ClientError(ValueError):
+    """A server that cannot be reached, or does not give us a seat."""
+
+
+@dataclass(frozen=True)
+class ClientConfig:
+    """One seat at a server.
+
+    url: `ws://HOST:PORT`; for njupt the path `/game/NAME` is added if there is none.
+    user: userId, or the name in the path. games: to play. room: to join; None to create one (openguandan).
+    seat: wanted; None for the first free. token: of a gs2 server.
+    reconnect: tries to come back after a lost connection. silence: seconds without a word from the server,
+    after which it is asked for one (openguandan). linger: seconds to wait for last words after the result.
+    between: seconds to wait for another game after an end that may not be the last. patience: seconds until
+    the server must have let us in, and for openguandan given a seat; an njupt server may be silent as long as
+    it waits for players, so there it is only said that nothing was heard.
+    rules: by which the server plays, as messages do not tell them; None for the dialect's usual ones. What an
+    agent is after at level A follows from them.
+    """
+
+    url: str
+    dialect: str = "openguandan"
+    user: str = "gs2"
+    games: int = 1
+    room: int | None = None
+    seat: int | None = None
+    token: str | None = None
+    reconnect: int = 5
+    silence: float = 5.0
+    linger: float = 1.0
+    between: float = 10.0
+    patience: float = 8.0
+    rules: Rules | None = None
+
+    def __post_init__(self) -> None:
+        if self.dialect not in DIALECTS:
+            raise ClientError(f"a dialect is one of {', '.join(DIALECTS)}; got {self.dialect!r}")
+        if not self.user:
+            raise ClientError("a user has a name; got an empty one; leave it out for the default")
+        if self.games < 1:
+            raise ClientError(f"games is at least 1; got {self.games}")
+        for name in ("silence", "linger", "between", "patience"):
+            seconds = getattr(self, name)
+            if not (math.isfinite(seconds) and seconds > 0):
+                raise ClientError(f"{name} is a number of seconds above 0; got {seconds:g}")
+        if self.token is not None:
+            check_token(self.token, ClientError)
+
+    def address(self) -> str:
+        """Return the URL to connect to."""
+        url, mark, query = self.url.partition("?")
+        url = url.rstrip("/")
+        if self.dialect == "njupt" and "/game/" not in url:
+            url = f"{url}/game/{quote(self.user, safe='')}"
+        if self.token is not None:
+            query, mark = "&".join(filter(None, (query, f"token={quote(self.token, safe='')}"))), "?"
+        return f"{url}{mark}{query}"
+
+    @property
+    def other_dialect(self) -> str:
+        """What to try if the server speaks the other dialect."""
+        other = next(name for name in DIALECTS if name != self.dialect)
+        return f"if it is a server of the {other} dialect, pass --dialect {other}"
+
+
+class Transcript:
+    """A new file `{run}-heard.jsonl` in a folder of records, whole after every message.
+
+    path: the file; None until there is something to keep. Raises RecordFolderError if nothing can be written
+    in the folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._records = RecordFolder(folder)
+        self.path: Path | None = None
+        self._file: TextIO | None = None
+
+    def _open(self) -> TextIO:
+        self.path = next(path for path in self._records.paths("heard") if not path.exists())
+        return create(self.path)
+
+    def hear(self, seat: int, text: str | bytes) -> None:
+        """Add a message that came for a seat; one without a seat yet has -1. What is no JSON is left out."""
+        try:
+            message: Any = json.loads(text)
+        except (ValueError, RecursionError):
+            return
+        inside = message.get("data") if isinstance(message, dict) else None
+        for part in (message, inside):
+            if isinstance(part, dict) and isinstance(part.get("actionList"), list):
+                part["actionList"] = part["actionList"][:1]
+        at = {} if seat < 0 else {"seat": seat}
+        line = json.dumps({**at, "dir": "s2c", "message": message}, separators=(",", ":"), ensure_ascii=False)
+        self._file = self._file or self._open()
+        self._file.write(line + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
 
 
 class TableClient:
@@ -368,3 +482,85 @@ class TableClient:
                     await self._say("GET_ROOMPLAYER", roomId=self._room)
                 except ConnectionClosed:
                     return
+
+
+# --- a person in the seat ---
+
+
+class PersonHost(ThreadHost):
+    """Where a person answers: one question at a time, dropped when nobody waits for it any more.
+
+    left: resolves to what was said when the person left. Made on a running event loop.
+    """
+
+    def __init__(self, make: Callable[[], HumanAgent]) -> None:
+        super().__init__(make, threads=1)
+        self.left: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def answer(self, key: Hashable, observation: Observation) -> int:
+        """Return the person's choice; never, once the person has left."""
+        try:
+            return await super().answer(key, observation)
+        except asyncio.CancelledError:
+            agent = self.seats.agents.get(key)
+            if agent is not None and isinstance(agent.agent, HumanAgent):
+                agent.agent.call_off()
+            raise
+        except AgentError as error:
+            if not isinstance(error.__cause__, SeatLeft):
+                raise
+            if not self.left.done():
+                self.left.set_result(str(error.__cause__))
+            # whoever hears of it calls off this visit
+            await asyncio.Event().wait()
+            raise
+
+
+class MessageWatch:
+    """Shows on a screen what a client's seat is told; the two words that may end a game are told once."""
+
+    def __init__(self, screen: PlayScreen) -> None:
+        self.screen = screen
+        self._told_end = False
+
+    def note(self, message: m.ServerMessage) -> None:
+        """Show a message."""
+        screen = self.screen
+        if isinstance(message, m.Beginning):
+            self._dealt(message)
+        elif isinstance(message, m.PlayNotice):
+            screen.moved(message.curPos, list(message.curAction))
+        elif isinstance(message, m.TributeNotice):
+            screen.exchanged("back" if isinstance(message, m.Back) else "tribute", message.result)
+        elif isinstance(message, m.AntiTributeNotice):
+            screen.anti_tribute(message.antiPos)
+        elif isinstance(message, m.EpisodeOver):
+            if sorted(message.order) == [0, 1, 2, 3]:
+                screen.round_over(message.order, message.restCards)
+        elif isinstance(message, m.GameOver | m.GameResult):
+            self._ended(message)
+        elif isinstance(message, m.Reply) and (message.type == "error" or message.code != 200):
+            data = message.data if isinstance(message.data, dict) else {}
+            screen.say(f"the server says: {data.get('msg') or message.msg}", "bold yellow")
+
+    def _dealt(self, message: m.Beginning) -> None:
+        screen = self.screen
+        screen.seat = message.myPos
+        if self._told_end:
+            screen.rounds = 0
+        self._told_end = False
+        level = next((x for x in (message.levelCard, message.curRank) if isinstance(x, str)), None)
+        own, other = message.selfRank, message.oppoRank
+        levels = (own, other) if isinstance(own, str) and isinstance(other, str) else None
+        hand = sorted(message.handCards, key=lambda card: RANKS.index(card[-1]))
+        screen.dealt(hand, level, levels)
+
+    def _ended(self, message: m.GameOver | m.GameResult) -> None:
+        """Tell the end of a game, at the first of the words that say who won it."""
+        winner = message.victory
+        if self._told_end or winner not in (-1, 0, 1):
+            return
+        self._told_end = True
+        levels = getattr(message, "victoryRank", None)
+        known = levels if isinstance(levels, list) and len(levels) == 2 else None
+        self.screen.game_over(None if winner == -1 else winner, known)

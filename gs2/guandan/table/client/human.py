@@ -1,8 +1,11 @@
-"""A person at a terminal in a seat."""
+"""Who plays by words in a seat: a person at a terminal, or a language model that is told what people see."""
 
 from __future__ import annotations
 
+import io
+import logging
 import os
+import re
 import select
 import sys
 from collections.abc import Callable
@@ -11,19 +14,18 @@ from typing import Any, TextIO
 
 import numpy as np
 from rich.console import Console
+from rich.text import Text
 
 from games.guandan.cards import as_level, wild_card
 from gs2.guandan.table.client.screen import CardFaces, PlayScreen
-from gs2.guandan.table.client.words import (
-    kinds_called,
-    more_words,
-    move_words,
-    named_choices,
-    shown_choices,
-)
+from gs2.guandan.table.client.words import KIND_WORDS, WILD, kinds_called, named_choices
 from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.seated import Seated
 
-__all__ = ["HumanAgent", "SeatLeft", "TypedLines", "UndoWanted"]
+__all__ = ["RULES", "HumanAgent", "LanguageAgent", "SeatLeft", "TypedLines", "UndoWanted"]
+
+
+logger = logging.getLogger("gs2.guandan.table")
 
 
 class SeatLeft(AgentError):
@@ -144,23 +146,18 @@ class HumanAgent:
         self.screen.situation(observation)
         actions = observation.actions
         if len(actions) == 1:
-            self.show(f"only choice: {move_words(actions[0])}")
+            self.show(
+                Text("only choice: ").append_text(self.screen.faces.move(actions[0], observation.level))
+            )
             return 0
         if len(actions) <= FEW:
-            self._moves(observation)
+            self.screen.listed(observation)
         else:
             self.show(f"{len(actions)} moves; ? lists them, help says what you may type")
         while True:
             chosen = self._answer(self._line("your move> "), observation)
             if chosen is not None:
                 return chosen
-
-    def _moves(self, observation: Observation) -> None:
-        """List the choices; of many one of each type and rank."""
-        listed = shown_choices(observation)
-        self.screen.choices(observation, {index: index for index in listed})
-        if len(listed) < len(observation.actions):
-            self.show(f"       {more_words(len(observation.actions) - len(listed))}")
 
     def _line(self, prompt: str) -> str:
         while True:
@@ -187,7 +184,7 @@ class HumanAgent:
                 raise UndoWanted("the last choice is taken back")
             self.show("nothing can be taken back here: the others have seen it")
         elif word in ("moves", "?"):
-            self._moves(observation)
+            self.screen.listed(observation)
         elif line.endswith("?"):
             self._list(line[:-1].strip().lower(), observation)
         elif word:
@@ -239,3 +236,111 @@ def _wilds(observation: Observation) -> list[int]:
     word = observation.moves["lo"] if wild < 28 else observation.moves["hi"]
     shift = np.uint64(2 * (wild if wild < 28 else wild - 28))
     return [int(n) for n in word >> shift & np.uint64(3)]
+
+
+RULES = """You play GuanDan, a four-player card game with two decks; your partner sits opposite.
+Be rid of your cards first. Cards are suit and rank (S6 is the six of spades, T a ten), SB and HR the small
+and the big joker. Single cards, pairs, trips and full houses rank 2 < ... < A < the level card < SB < HR.
+Hearts of the level are wild. A move is beaten by a higher one of its type or by a bomb: four or more of a
+rank, more cards beating fewer, straight flushes between five and six cards, four jokers the highest.
+Do not beat your partner without need."""
+
+
+class LanguageAgent:
+    """Asks a language model for each decision.
+
+    complete: returns the model's answer to a prompt; called in a thread or process of its own.
+    retries: further tries after an answer that names no choice, which is told back to the model.
+    fallback: plays when those are used up or `complete` raises; without one the first choice is taken.
+    """
+
+    name = "language model"
+
+    def __init__(
+        self,
+        complete: Callable[[str], str],
+        *,
+        rules: str = RULES,
+        retries: int = 2,
+        fallback: Any = None,
+    ) -> None:
+        self.complete, self.rules, self.retries = complete, rules, retries
+        self.fallback = None if fallback is None else Seated.of(fallback)
+
+    def act(self, observation: Observation) -> int:
+        """Return the model's choice, or the fallback's."""
+        if len(observation.actions) == 1:
+            return 0
+        prompt = self.prompt(observation)
+        for _ in range(1 + self.retries):
+            try:
+                answer = self.complete(prompt)
+            except Exception as error:
+                logger.warning("the language model failed: %s", error)
+                break
+            try:
+                return self.read(answer, observation)
+            except AgentError as error:
+                prompt = f"{self.prompt(observation)}\n\nYour last answer was refused: {error}"
+        return int(self.fallback.answers([observation])[0]) if self.fallback is not None else 0
+
+    def prompt(self, observation: Observation) -> str:
+        """Return what the model is asked: the rules, and what a person would see."""
+        told = io.StringIO()
+        console = Console(file=told, width=200, color_system=None, force_terminal=False)
+        show = partial(console.print, markup=False, highlight=False)
+        screen = PlayScreen(show, CardFaces(symbols=False), seat=observation.seat)
+        screen.level = observation.level
+        screen.exchanged("tribute", observation.tributes)
+        screen.exchanged("back", observation.returns)
+        screen.situation(observation)
+        screen.say("\nChoices:")
+        screen.listed(observation)
+        seen = "\n".join(line.rstrip() for line in told.getvalue().strip("\n").splitlines())
+        return f"{self.rules}\n\n{seen}\n\nAnswer with the index of your choice alone on the last line."
+
+    def read(self, answer: str, observation: Observation) -> int:
+        """Return the choice on the answer's last line that is not empty: an index, a move, or both.
+
+        Raises AgentError if the line names none, or things that are not one and the same choice.
+        """
+        lines = [line.strip(" .") for line in re.sub(r"[*`]", "", answer).splitlines() if line.strip(" .")]
+        if not lines:
+            raise AgentError("the answer was empty; give an index")
+        line = WILD.sub(" ", lines[-1])
+        named = [set(named_choices(part, observation)) for part in _named(line) or [line]]
+        found = set.intersection(*named)
+        if not found:
+            raise AgentError(f"{line[:60]!r} names more than one choice; give the index of one alone")
+        return min(found)
+
+
+_TYPE = "|".join(name.replace(" ", r"[\s_-]*") for name in sorted(KIND_WORDS, key=len, reverse=True))
+_TYPE = f"(?i:{_TYPE})"
+_CARD = r"\b(?:[SHCD](?:10|[2-9TJQKA])|(?:10|[2-9TJQKA])[SHCD]|SB|HR)\b"
+_CARDS = rf"{_CARD}(?:[\s,\"'()\[\]]+{_CARD})*"
+_GAP = r"[\s,\"'()\[\]]+"
+_MOVE = rf"\b{_TYPE}{_GAP}(?:10|[2-9TJQKABR])\b(?: \(of \d+\))?(?:{_GAP}{_CARDS})?"
+_WORDS = re.compile(
+    rf"(?P<move>{_MOVE}|{_CARDS}|\bPASS\b|(?:^|(?<=\d\s)\s*)(?i:pass)$)"
+    rf"|(?P<type>\b{_TYPE}s?\b)|(?P<number>-?\w*\d\w*)"
+)
+
+
+def _named(line: str) -> list[str]:
+    """Return what a line names, each part in words for `named_choices`: moves, cards, indices.
+
+    Raises AgentError at a number that may be another thing than an index: a rank, or a number of cards.
+    """
+    parts = []
+    typed = False
+    for match in _WORDS.finditer(line):
+        text = match[0]
+        typed = typed or match.lastgroup == "type"
+        if match.lastgroup == "number" and (typed or not re.fullmatch(r"-?\d+", text)):
+            raise AgentError(
+                f"{line[:60]!r}: is {text!r} an index? give the index alone, or a move as it is listed"
+            )
+        if match.lastgroup != "type":
+            parts.append(text)
+    return parts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from gs2.guandan.table.seated import Seated
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
 from gs2.guandan.table.session import GameCount, RoundResult, Session
 
-__all__ = ["OwnTable", "OwnTableConfig", "play_games"]
+__all__ = ["OwnTable", "play_games"]
 
 
 def play_games(
@@ -56,17 +55,6 @@ def play_games(
     return kept.result
 
 
-@dataclass(frozen=True)
-class OwnTableConfig:
-    """What is played. seat: of the person. record: folder for the records; what is in it stays."""
-
-    seat: int = 0
-    games: int = 1
-    rules: Rules | str = "ruling"
-    seed: int = 0
-    record: Path | None = None
-
-
 class _Choice(NamedTuple):
     """A choice that was made: whether there was another, and the number of the game it belongs to."""
 
@@ -79,25 +67,29 @@ class _Choice(NamedTuple):
 class OwnTable(RecordedGames):
     """Plays a session and tells the screen what happens.
 
-    agents: by seat; one of them may be a `HumanAgent`.
+    agents: by seat; that of the screen's may be a `HumanAgent`. record: folder for the records; what is in it
+    stays.
     A choice taken back begins a new record: the one before it stays, and ends there.
     """
 
-    def __init__(self, agents: Sequence[Any], screen: PlayScreen, config: OwnTableConfig) -> None:
+    def __init__(
+        self,
+        agents: Sequence[Any],
+        screen: PlayScreen,
+        *,
+        games: int = 1,
+        rules: Rules | str = "ruling",
+        seed: int = 0,
+        record: Path | None = None,
+    ) -> None:
         self.agents = [Seated.of(agent) for agent in agents]
-        super().__init__(
-            [agent.name for agent in self.agents],
-            None if config.record is None else RecordFolder(config.record),
-        )
-        self.screen, self.config = screen, config
+        names = [agent.name for agent in self.agents]
+        super().__init__(names, None if record is None else RecordFolder(record))
+        self.screen = screen
         self.left: str | None = None
         self._choices: list[_Choice] = []
         self._silent_until = 0
-        self.session = self._new_session()
-
-    def _new_session(self) -> Session:
-        config = self.config
-        return Session(self, games=config.games, rules=config.rules, seed=config.seed)
+        self.session = Session(self, games=games, rules=rules, seed=seed)
 
     @property
     def record(self) -> Path | None:
@@ -129,7 +121,7 @@ class OwnTable(RecordedGames):
     def _next(self) -> None:
         """Let a seat that is to act choose; where two are, agents go first."""
         session = self.session
-        seat = max(session.pending, key=lambda seat: seat != self.config.seat)
+        seat = max(session.pending, key=lambda seat: seat != self.screen.seat)
         observation = session.observe(seat)
         began = time.perf_counter()
         with Noticed() as noticed:
@@ -154,7 +146,7 @@ class OwnTable(RecordedGames):
 
     def _undo(self) -> None:
         """Go back to before the person's last choice, by playing all the choices before it once more."""
-        own = [k for k, made in enumerate(self._choices) if made.seat == self.config.seat and made.free]
+        own = [k for k, made in enumerate(self._choices) if made.seat == self.screen.seat and made.free]
         if not own:
             self.screen.say("there is no choice of yours to take back")
             return
@@ -164,12 +156,10 @@ class OwnTable(RecordedGames):
         timing = self.result.timing
         self.result = SessionResult(self.result.names)
         self.result.timing = timing
-        self.session, self._choices = self._new_session(), kept
+        self._choices = kept
         self.screen.muted = True
         try:
-            self.session.begin()
-            for made in kept:
-                self.session.choose(made.seat, made.chosen)
+            self.session.begin((made.seat, made.chosen) for made in kept)
         finally:
             self.screen.muted = False
             self._silent_until = 0
@@ -181,11 +171,11 @@ class OwnTable(RecordedGames):
         """Open a record; games that were over before an undo keep theirs."""
         if number >= self._silent_until:
             super().game_begun(number, match)
-        self.screen.game_begun(number, self.config.games)
+        self.screen.game_begun(number, self.session.games)
 
     def round_begun(self) -> None:
         """Show the deal."""
-        session, seat = self.session, self.config.seat
+        session, seat = self.session, self.screen.seat
         hand = hand_text(unpack(np.array(session.hand(seat), np.uint64)), session.level).split()
         own, other = session.levels[seat & 1], session.levels[1 - (seat & 1)]
         self.screen.dealt(hand, RANKS[session.level], (RANKS[own], RANKS[other]))

@@ -15,7 +15,7 @@ from gs2.guandan.table.client.words import KIND_WORDS, seat_words
 from gs2.guandan.table.seat import Observation, Transfer
 from gs2.guandan.table.selection import wild_words
 from gs2.guandan.table.session import RoundResult
-from gs2.guandan.table.wire.decode import read_moves
+from gs2.guandan.table.wire.moves import read_moves
 
 __all__ = ["CardFaces", "PlayScreen"]
 
@@ -23,6 +23,8 @@ _SUITS = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
 _COLOURS = {"S": "bold", "H": "bold red", "C": "bold", "D": "bold red"}
 _WILD = "bold black on yellow"
 _KINDS = {kind: name for name, kind in reversed(KIND_WORDS.items())}
+LISTED = 60
+"""Choices that are listed at most."""
 _RANKS = {"T": "10", "B": "small joker", "R": "big joker"}
 
 
@@ -248,6 +250,16 @@ class PlayScreen:
         for number, index in listed.items():
             move = self.faces.move(observation.actions[index], observation.level)
             self._tell(Text(f"{number:5d}  ").append_text(move))
+
+    def listed(self, observation: Observation) -> None:
+        """Show the choices under their indices; of a long list one of each type and rank."""
+        actions, firsts = observation.actions, dict[tuple[str, str], int]()
+        for index, (kind, rank, _) in enumerate(actions):
+            firsts.setdefault((str(kind), str(rank)), index)
+        shown = range(len(actions)) if len(actions) <= LISTED else list(firsts.values())[:LISTED]
+        self.choices(observation, {index: index for index in shown})
+        if len(shown) < len(actions):
+            self.say(f"       … and {len(actions) - len(shown)} more; any may be named by its cards")
 
     def advice(self, told: Mapping[str, Any], observation: Observation) -> None:
         """Show what search thinks of the choices, as `gs2.guandan.table.agents.hint` tells it."""

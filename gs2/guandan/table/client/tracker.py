@@ -10,6 +10,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,14 +33,61 @@ from games.guandan.rounds.position import parse_position
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import NOBODY, STATE
 from games.guandan.rules import RULING, Rules
-from gs2.guandan.table.client.visit import ClientResult, GameEnd
 from gs2.guandan.table.seat import Observation, Transfer
+from gs2.guandan.table.server.recording import Timing
 from gs2.guandan.table.wire import messages as m
-from gs2.guandan.table.wire.decode import read_move, read_moves
+from gs2.guandan.table.wire.moves import read_move, read_moves
 
-__all__ = ["Tracker", "shown_by_tribute"]
+__all__ = ["ClientResult", "GameEnd", "Tracker", "shown_by_tribute"]
 
 logger = logging.getLogger("gs2.guandan.table")
+
+
+@dataclass
+class GameEnd:
+    """A game that ended.
+
+    rounds: that the seat saw of it. won: whether its team won; None for a draw, or where nobody said.
+    """
+
+    rounds: int
+    won: bool | None
+
+
+@dataclass
+class ClientResult:
+    """What a seat lived through.
+
+    ended: games, in their order; games: how many. rounds: that ended; shares: those won by 3, 2, 1 levels
+    (positive) or lost (negative).
+    decisions: answered. timing: of the agent. refused: answers that the server refused. unread: messages that
+    could not be read. reconnects: connections opened again. result: the server's gameResult, if it sent one.
+    """
+
+    user: str
+    seat: int = -1
+    room: int | None = None
+    ended: list[GameEnd] = field(default_factory=list)
+    rounds: int = 0
+    shares: dict[int, int] = field(default_factory=lambda: dict.fromkeys((3, 2, 1, -1, -2, -3), 0))
+    decisions: int = 0
+    fallbacks: int = 0
+    refused: int = 0
+    unread: int = 0
+    reconnects: int = 0
+    timing: Timing = field(default_factory=Timing)
+    result: dict[str, Any] | None = None
+
+    @property
+    def games(self) -> int:
+        """Games that ended."""
+        return len(self.ended)
+
+    def summary(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "timing"}
+        ended = [asdict(game) for game in self.ended]
+        return {**data, "games": self.games, "ended": ended, "timing": self.timing.summary()}
 
 
 def shown_by_tribute(

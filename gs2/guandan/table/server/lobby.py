@@ -15,8 +15,8 @@ from gs2.guandan.table.server.place import Seat, TableError
 from gs2.guandan.table.server.room import Room
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.connection import Connection
-from gs2.guandan.table.wire.decode import find_move
 from gs2.guandan.table.wire.dialects import Dialect, Njupt, OpenGuanDan, reply
+from gs2.guandan.table.wire.moves import find_move
 
 __all__ = ["Lobby", "NjuptLobby", "OpenGuanDanLobby"]
 

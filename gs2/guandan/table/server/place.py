@@ -13,7 +13,7 @@ from games.guandan.matches.match import Pending
 from games.guandan.rules import RULING, Rules
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.wire.connection import Connection
-from gs2.guandan.table.wire.encode import MoveList
+from gs2.guandan.table.wire.moves import MoveList
 
 __all__ = ["RoomConfig", "Seat", "TableError", "agent_names", "default_choice", "place_agents"]
 

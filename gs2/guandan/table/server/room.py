@@ -7,14 +7,12 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import CARD_NAMES
 from games.guandan.matches.match import Event, Match, Pending
-from games.guandan.rounds.state import NOBODY
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError, Transfer
 from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default_choice
@@ -22,29 +20,14 @@ from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, Sess
 from gs2.guandan.table.session import GameCount, RoundResult, Session
 from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.dialects import Dialect, Trick
-from gs2.guandan.table.wire.encode import MoveList, encode_hand, encode_moves
+from gs2.guandan.table.wire.moves import MoveList, encode_hand, encode_moves
 
-__all__ = ["Room", "RoomSetup"]
+__all__ = ["Room"]
 
 logger = logging.getLogger("gs2.guandan.table")
 
 _PACKED = {name: (1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)) for c, name in enumerate(CARD_NAMES)}
 _CARD_OF = {packed: name for name, packed in _PACKED.items()}
-
-
-@dataclass(frozen=True)
-class RoomSetup:
-    """What all rooms of a server have in common.
-
-    fallback: host of the agent that decides for silent or lost clients; None plays PASS where one may, else
-        the first move of the list, the weakest.
-    record: folder for the games' records; None for none.
-    """
-
-    dialect: Dialect
-    config: RoomConfig
-    fallback: Host | None = None
-    record: RecordFolder | None = None
 
 
 class Room(RecordedGames):
@@ -58,23 +41,28 @@ class Room(RecordedGames):
     def __init__(
         self,
         number: int,
-        setup: RoomSetup,
+        dialect: Dialect,
+        config: RoomConfig,
         *,
-        games: int,
-        seed: int,
-        finished: Callable[[Room], None],
+        games: int = 1,
+        seed: int = 0,
+        fallback: Host | None = None,
+        record: RecordFolder | None = None,
+        finished: Callable[[Room], None] = lambda room: None,
     ) -> None:
         """Wait for players.
 
-        games, seed: of the session. finished: called once, when the room is over.
+        games, seed: of the session. fallback: host of the agent that decides for silent or lost clients; None
+        plays PASS where one may, else the first move of the list, the weakest. record: folder for the games'
+        records; None for none. finished: called once, when the room is over.
         """
-        super().__init__([], setup.record)
-        self.number, self.dialect = number, setup.dialect
+        super().__init__([], record)
+        self.number, self.dialect = number, dialect
         self.seats = [Seat(index) for index in range(4)]
         self.log: list[bytes] = []
         self._trick = Trick()
         self._move: bytes | None = None
-        self.config, self.fallback = setup.config, setup.fallback
+        self.config, self.fallback = config, fallback
         self.session = Session(self, games=games, rules=self.config.rules, seed=seed)
         self.state = "waiting"
         self._finished = finished
@@ -378,18 +366,17 @@ class Room(RecordedGames):
         """Return the request to a seat that is to act; its moves in JSON are kept in `seat.moves`."""
         session, due = self.session, seat.due
         assert due is not None
-        view = session.view()
         if due.stage == "play":
             # the cards change only as they become fewer
-            left = view.rest[seat.index]
+            left = session.rest[seat.index]
             if seat.hand[0] != left:
                 seat.hand = left, self._hand(seat.index)
             hand = seat.hand[1]
             moves = seat.moves = self._encoded(due.actions)
-            return self.dialect.ask("play", seat.index, hand, view, moves, trick=self._trick)
+            return self.dialect.ask("play", seat.index, hand, session, moves, self._trick)
         paid = session.paid_to(seat.index) if due.stage == "back" else None
         hand = self._hand(seat.index, None if paid is None or self.dialect.tribute_in_hand else paid[2])
-        return self.dialect.ask(due.stage, seat.index, hand, view, _choices(due), paid=paid)
+        return self.dialect.ask(due.stage, seat.index, hand, session, _choices(due))
 
     # --- the session tells ---
 
@@ -413,12 +400,11 @@ class Room(RecordedGames):
         """Deal to every seat."""
         self._trick = Trick()
         self.log.clear()
-        view = self.session.view()
         for seat in self.seats:
             seat.hand = (-1, b"")
             if seat.user is None:
                 continue
-            seat.beginning = self.dialect.beginning(seat.index, self._hand(seat.index), view)
+            seat.beginning = self.dialect.beginning(seat.index, self._hand(seat.index), self.session)
             if seat.connection is not None:
                 seat.connection.queue(seat.beginning)
 
@@ -449,7 +435,7 @@ class Room(RecordedGames):
                 connection = self.seats[payer].connection
                 if word is not None and connection is not None:
                     connection.queue(word)
-        elif session.stage == "play" and session.match.state["leader"][0] == NOBODY:
+        elif session.opens:
             self._trick = Trick()
         self._ask(seats)
 

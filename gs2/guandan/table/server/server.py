@@ -21,10 +21,10 @@ from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
 from gs2.guandan.table.server.place import RoomConfig, TableError, agent_names, place_agents
 from gs2.guandan.table.server.recording import RecordFolder, SessionResult, Timing
-from gs2.guandan.table.server.room import Room, RoomSetup
+from gs2.guandan.table.server.room import Room
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.connection import Connection, WireLimits, listen
-from gs2.guandan.table.wire.encode import warm_kernels
+from gs2.guandan.table.wire.moves import warm_kernels
 
 __all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer", "quiet_collector"]
 
@@ -361,9 +361,12 @@ class TableServer:
         self._number += 1
         room = Room(
             self._number,
-            RoomSetup(self.lobby.dialect, self.config.room, self.hosts.get("fallback"), self._folder),
+            self.lobby.dialect,
+            self.config.room,
             games=games,
             seed=int(self._seeds.integers(0, 2**63)),
+            fallback=self.hosts.get("fallback"),
+            record=self._folder,
             finished=self._room_done,
         )
         for index, name in placed.items():

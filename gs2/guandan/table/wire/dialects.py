@@ -16,8 +16,8 @@ import msgspec
 
 from games.guandan.cards import RANKS
 from gs2.guandan.table.seat import Transfer
-from gs2.guandan.table.session import GameCount, RoundView
-from gs2.guandan.table.wire.encode import PASS_JSON, MoveList
+from gs2.guandan.table.session import GameCount, Session
+from gs2.guandan.table.wire.moves import PASS_JSON, MoveList
 
 __all__ = ["Dialect", "Njupt", "OpenGuanDan", "Trick", "notify", "reply"]
 
@@ -78,16 +78,13 @@ class Dialect(abc.ABC):
         stage: str,
         seat: int,
         hand: bytes,
-        view: RoundView,
+        session: Session,
         choices: MoveList,
-        *,
         trick: Trick = _NO_TRICK,
-        paid: Transfer | None = None,
     ) -> bytes:
         """Return the request for a move ("play"), tribute ("tribute") or return card ("back").
 
-        trick: before a move; when leading, positions are -1, and moves `nothing`. paid: the tribute that is
-        answered, for "back".
+        trick: before a move; when leading, positions are -1, and moves `nothing`.
         """
         if trick.greatest is None:
             trick = _NO_TRICK
@@ -98,7 +95,7 @@ class Dialect(abc.ABC):
         told: dict[bytes, bytes | int] = {
             b"stage": _STAGES[stage],
             b"handCards": hand,
-            b"publicInfo": self._info(view.rest, trick.areas),
+            b"publicInfo": self._info(session.rest, trick.areas),
             b"curPos": last_seat,
             b"curAction": last or self.nothing,
             b"greaterPos": trick.greatest_seat,
@@ -106,9 +103,10 @@ class Dialect(abc.ABC):
             b"actionList": choices.json,
             b"indexRange": len(choices) - 1,
         }
+        paid = session.paid_to(seat) if stage == "back" else None
         if paid is not None:
             told |= {b"tributePos": paid[0], b"tribute": b'"%b"' % paid[2].encode()}
-        told |= _ranks(view, seat)
+        told |= _ranks(session, seat)
         return self.acts[stage] % told
 
     def _listed(self, stage: str, choices: MoveList) -> MoveList:
@@ -119,9 +117,9 @@ class Dialect(abc.ABC):
         """Return what is public of each seat: the number of its cards."""
         return b'[{"rest":%d},{"rest":%d},{"rest":%d},{"rest":%d}]' % tuple(rest)
 
-    def beginning(self, seat: int, hand: bytes, view: RoundView) -> bytes:
+    def beginning(self, seat: int, hand: bytes, session: Session) -> bytes:
         """Return the start of a round."""
-        ranks = _ranks(view, seat)
+        ranks = _ranks(session, seat)
         told = {b"stage": b'"beginning"', b"handCards": hand, b"myPos": seat, b"levelCard": ranks[b"curRank"]}
         return self.deal % {**told, **ranks}
 
@@ -165,10 +163,14 @@ class Dialect(abc.ABC):
         """Return the messages at the end of a game; the last game's include the session's result."""
 
 
-def _ranks(view: RoundView, seat: int) -> dict[bytes, bytes]:
+def _ranks(session: Session, seat: int) -> dict[bytes, bytes]:
     """Return selfRank, oppoRank and curRank in JSON, for one seat."""
-    own, other = view.levels[seat & 1], view.levels[1 - (seat & 1)]
-    return {b"selfRank": _RANK_JSON[own], b"oppoRank": _RANK_JSON[other], b"curRank": _RANK_JSON[view.level]}
+    own, other = session.levels[seat & 1], session.levels[1 - (seat & 1)]
+    return {
+        b"selfRank": _RANK_JSON[own],
+        b"oppoRank": _RANK_JSON[other],
+        b"curRank": _RANK_JSON[session.level],
+    }
 
 
 def notify(stage: str, **fields: Any) -> bytes:

@@ -86,19 +86,15 @@ class JoinData(RoomData, kw_only=True):
 
 
 class ActData(Struct, kw_only=True):
-    """act: an entry of the request's actionList, not read yet. roomID: appendix C's spelling of roomId."""
+    """act: an entry of the request's actionList, not read yet. roomID: appendix C's spelling of roomId.
+
+    With a return card clients say who paid what, as the request did; it is not read.
+    """
 
     player: int
     act: Raw
     roomId: int | UnsetType = UNSET
     roomID: int | UnsetType = UNSET
-
-
-class PayData(ActData, kw_only=True):
-    """tributePos, tribute: who paid what, as the request said."""
-
-    tributePos: int | UnsetType = UNSET
-    tribute: Any = UNSET
 
 
 class RoomQuery(Struct):
@@ -134,7 +130,7 @@ class GiveTribute(Struct, tag="TRIBUTE"):
 class PayTribute(Struct, tag="PAYTRIBUTE"):
     """Return a card to who paid tribute."""
 
-    data: PayData
+    data: ActData
 
 
 class GetRoomPlayer(Struct, tag="GET_ROOMPLAYER"):

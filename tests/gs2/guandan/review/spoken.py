@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
+from games.guandan.matches.match import Match
 from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.rounds.round import legal
 from games.guandan.views.narration import random_match
 from gs2.guandan.table.server.place import RoomConfig
-from gs2.guandan.table.server.room import Room, RoomSetup
+from gs2.guandan.table.server.room import Room
 from gs2.guandan.table.wire.dialects import Njupt, OpenGuanDan
 from tests.gs2.guandan.table.scenario import Ear
 
@@ -50,13 +51,12 @@ class SeatEar(Ear):
 def heard_of(seed: int, rounds: int, dialect: str) -> Heard:
     """Return what every seat hears of the match of `record_text` from a room of our server, in order."""
     heard: Heard = []
-    setup = RoomSetup(DIALECTS[dialect](), RoomConfig())
-    room = Room(1, setup, games=1, seed=0, finished=lambda room: None)
+    room = Room(1, DIALECTS[dialect](), RoomConfig())
     for seat in range(4):
         room.take(SeatEar(seat, heard), f"u{seat}")  # type: ignore[arg-type]
     room.state, session, rng = "playing", room.session, np.random.default_rng(seed)
-    session._seeds = SimpleNamespace(integers=lambda *_: seed)  # type: ignore[assignment]
-    session.begin()
+    with patch("gs2.guandan.table.session.Match", lambda _, **options: Match(seed, **options)):
+        session.begin()
     begun: list[int] = []
     while len(begun) <= 4 * rounds and session.pending:
         due = session.match.pending()[0]

@@ -40,7 +40,7 @@ def assert_same_rounds(found: RecordedGame, wanted: RecordedGame, *, seats: tupl
         assert (one.tributes, one.returns) == (other.tributes, other.returns)
         assert set(one.anti) == set(other.anti)
         if one.end is not None and other.end is not None:
-            assert (one.end.order, one.end.payoffs) == (other.end.order, other.end.payoffs)
+            assert (one.end["order"], one.end["payoffs"]) == (other.end["order"], other.end["payoffs"])
 
 
 @pytest.mark.parametrize("dialect", ["openguandan", "official", "njupt"])

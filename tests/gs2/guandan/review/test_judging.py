@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import advance, legal
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.agent.deals.dealing import DealNetworks
+from gs2.guandan.review import match_review
 from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of, judge_cards
 from gs2.guandan.review.match_review import REVIEW_PRESETS, MatchReview, better_lines, value_curve
 from gs2.guandan.review.recorded_rounds import RecordedRound
@@ -34,6 +36,15 @@ def small_review() -> MatchReview:
     review = MatchReview("guandan_match")
     review.networks, review.config = DealNetworks(CountEvaluator(0.05)), SMALL
     return review
+
+
+def without_weights(patch: pytest.MonkeyPatch, cache: Path) -> list[int]:
+    """Have reviews made by a blueprint without weights and kept in a folder; the list counts them."""
+    made: list[int] = []
+    patch.setattr(match_review, "_networks", lambda: made.append(1) or DealNetworks(CountEvaluator(0.05)))
+    patch.setitem(REVIEW_PRESETS, "fast", SMALL)
+    patch.setenv("XDG_CACHE_HOME", str(cache))
+    return made
 
 
 def small_judge() -> Judge:
@@ -155,7 +166,7 @@ def test_a_curve_ends_in_the_result_and_one_seats_curve_looks_at_nothing_hidden(
     assert len(curve) == len(played.actions) + 1
     assert played.end is not None
     played.start["fails"] = NOBODY
-    assert value_curve(played, CountEvaluator())[0][-1] == played.end.payoffs[0]
+    assert value_curve(played, CountEvaluator())[0][-1] == played.end["payoffs"][0]
     half = len(played.actions) // 2
     part = RecordedRound(
         1, 1, played.start, (False, True, False, False), played.seats[:half], played.actions[:half]

@@ -10,13 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from games.guandan.cards import CARD_NAMES
 from games.guandan.rounds.state import NOBODY
 from games.support.work.where import where_of
-from gs2.cli import main
-from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review import match_review
 from gs2.guandan.review.match_review import MatchReview
@@ -32,9 +29,10 @@ from gs2.review.reviewing import (
     review_text,
 )
 from gs2.web.pages import review_page
+from tests.commands.runner import gs2
 from tests.gs2.guandan.blueprints import CountEvaluator
 from tests.gs2.guandan.review.spoken import bare, heard_of, record_text
-from tests.gs2.guandan.review.test_judging import SMALL
+from tests.gs2.guandan.review.test_judging import without_weights
 from tests.gs2.review.test_game_review import check
 from tests.patience import LONG, amount
 
@@ -42,17 +40,9 @@ NAMES = ["</script><img src=x onerror=alert(1)>", "Ann", "[bold]Bob[/bold]", "æ
 
 
 @pytest.fixture
-def small(monkeypatch) -> list[int]:
+def small(monkeypatch, tmp_path) -> list[int]:
     """Reviews by a blueprint without weights; the list counts how many were made."""
-    made: list[int] = []
-
-    def load():
-        made.append(1)
-        return DealNetworks(CountEvaluator(0.05))
-
-    monkeypatch.setattr(match_review, "_networks", load)
-    monkeypatch.setitem(match_review.REVIEW_PRESETS, "fast", SMALL)
-    return made
+    return without_weights(monkeypatch, tmp_path / "cache")
 
 
 def test_a_review_is_plain_data_that_fits_together(small):
@@ -167,15 +157,12 @@ def test_what_moves_cost_as_the_cards_lay_adds_up_to_what_the_round_brought(smal
         costs = [player.as_it_lay for player in review.players]
         alone = float(Rollouts(CountEvaluator(0.05)).payoffs(played.start.copy())[0])
         assert played.end is not None
-        assert alone - costs[0] + costs[1] - costs[2] + costs[3] == pytest.approx(played.end.payoffs[0])
+        assert alone - costs[0] + costs[1] - costs[2] + costs[3] == pytest.approx(played.end["payoffs"][0])
 
 
 @pytest.fixture
-def records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
+def records(small: list[int], tmp_path: Path) -> list[Path]:
     """Three records of the beginning of a round; reviews are made without weights, and kept for the test."""
-    monkeypatch.setattr(match_review, "_networks", lambda: DealNetworks(CountEvaluator(0.05)))
-    monkeypatch.setitem(match_review.REVIEW_PRESETS, "fast", SMALL)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     paths = [tmp_path / f"{name}.jsonl" for name in "abc"]
     for seed, path in enumerate(paths):
         text = record_text(seed, 1, ["Ann", "Bob", "Cat", "Eve"])
@@ -183,26 +170,23 @@ def records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
     return paths
 
 
-def run(*words: object) -> Result:
-    return CliRunner().invoke(main, ["review", *map(str, words)])
-
-
-def test_several_records_come_to_what_each_comes_to_alone(records: list[Path]) -> None:
-    found = run(*records, "--json", "--no-cache")
+def test_several_records_come_to_what_each_comes_to_alone(records: list[Path], tmp_path: Path) -> None:
+    found = gs2("review", *records, "--json", "--no-cache")
     assert found.exit_code == 0, found.output
-    alone = [json.loads(run(path, "--json").stdout) for path in records]
+    assert not (tmp_path / "cache").exists(), "reviews are kept unless one says no"
+    alone = [json.loads(gs2("review", path, "--json").stdout) for path in records]
     assert json.loads(found.stdout) == {"reviews": alone, "complete": True}
     # of those, a line for each player
-    shown = run(*records).stdout
+    shown = gs2("review", *records).stdout
     assert [shown.count(path.name) for path in records] == [1, 1, 1]
     assert shown.count("Ann (0)") == shown.count("Eve (3)") == 3
-    assert run(*records, "--seat", 2).stdout.count("(2)") == 3
+    assert gs2("review", *records, "--seat", 2).stdout.count("(2)") == 3
 
 
 def test_what_was_judged_before_is_not_judged_again(
     records: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = run(*records[:2], "--json")
+    first = gs2("review", *records[:2], "--json")
     judged: list[str] = []
     really = reviewing.review_text
     monkeypatch.setattr(
@@ -210,7 +194,7 @@ def test_what_was_judged_before_is_not_judged_again(
         "review_text",
         lambda text, name, **how: judged.append(name) or really(text, name=name, **how),
     )
-    second = run(*records, "--json")
+    second = gs2("review", *records, "--json")
     assert judged == ["c.jsonl"]
     assert json.loads(second.stdout)["reviews"][:2] == json.loads(first.stdout)["reviews"]
 
@@ -225,7 +209,7 @@ def test_what_cannot_be_done_with_several_files_is_refused_before_any_is_judged(
         ((), "c.jsonl"),
     ):
         records[2].write_text("nothing of the kind\n" if not words else records[2].read_text())
-        found = run(*records, *words)
+        found = gs2("review", *records, *words)
         assert found.exit_code == 2 and said in " ".join(found.output.split())
         assert "Traceback" not in found.output
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import re
 import time
 
 import numpy as np
@@ -13,10 +14,10 @@ import pytest
 from games.guandan.cards import RANKS, unpack
 from games.guandan.rounds.round import legal
 from gs2.guandan.table.agents import FirstSeat, RandomSeat, load_agent
-from gs2.guandan.table.client.human import HumanAgent
+from gs2.guandan.table.client.human import HumanAgent, LanguageAgent
 from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.client.screen import CardFaces
-from gs2.guandan.table.client.words import LanguageAgent, choice_text, describe, move_words, read_choice
+from gs2.guandan.table.client.words import read_choice, seat_words
 from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost, host_for
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.seated import Seated, canonical_places
@@ -49,7 +50,7 @@ def test_every_choice_is_read_by_its_index_in_words_and_as_the_screen_shows_it()
             move = observation.actions[index]
             faces = [CardFaces(symbols=symbols).move(move, level).plain for symbols in (False, True)]
             assert move[0] == "PASS" or all(card in faces[0] for card in move[2])
-            for shown in (move_words(move), *faces):
+            for shown in faces:
                 found = observation.actions[read_choice(shown, observation)]
                 assert found[:2] == move[:2] and sorted(found[2]) == sorted(move[2]), shown
                 if move[0] == "Bomb" or (move[0] in ("Single", "Pair") and move[1] in ("B", "R")):
@@ -65,18 +66,22 @@ def test_every_choice_is_read_by_its_index_in_words_and_as_the_screen_shows_it()
     assert kinds == {"Bomb", "Single", "Pair"}
 
 
-def test_the_situation_is_told_in_words():
-    seen = observations(100)
+def test_a_language_model_is_told_what_people_see_and_of_tribute():
+    prompt, seen = LanguageAgent(lambda prompt: "").prompt, observations(100)
     lead = next(o for o in seen if o.greater is None)
-    text = describe(lead)
-    assert f"Your hand ({len(lead.hand)})" in text and "You lead." in text
+    assert f"your hand ({len(lead.hand)} cards)" in prompt(lead) and "you lead" in prompt(lead)
     follow = next(o for o in seen if o.greater is not None)
-    assert f"To beat: {move_words(follow.greater[1])}" in describe(follow)
-    back = observations(1, stages=("back",))[0]
-    assert "Tribute:" in describe(back) and "Return a card" in describe(back)
+    who, move = follow.greater
+    shown = CardFaces(symbols=False).move(move, follow.level).plain
+    (beat,) = (line for line in prompt(follow).splitlines() if "<- to beat" in line)
+    assert seat_words(follow.seat)[who] in beat and f"{shown}  <- to beat" in beat
+    back = prompt(observations(1, stages=("back",))[0])
+    assert (
+        re.search(r"(pay|pays) +(you|next|partner|previous) +\w\w", back) and "return a card" in back.lower()
+    )
     longest = max(seen, key=lambda o: len(o.actions))
     assert len(longest.actions) > 100
-    assert len(choice_text(longest).splitlines()) <= 61
+    assert len(prompt(longest).partition("Choices:")[2].split("Answer")[0].strip().splitlines()) <= 61
 
 
 def test_a_language_model_gets_the_rules_and_its_mistakes_back():
@@ -91,7 +96,7 @@ def test_a_language_model_gets_the_rules_and_its_mistakes_back():
     assert LanguageAgent(model).act(observation) == 3
     assert "GuanDan" in prompts[0] and "Choices:" in prompts[0]
     assert "was refused" in prompts[1]
-    cards = move_words(observation.actions[4])
+    cards = CardFaces(symbols=False).move(observation.actions[4], observation.level).plain
     assert LanguageAgent(lambda prompt: f"I play\n{cards}").act(observation) == 4
 
     def broken(prompt):

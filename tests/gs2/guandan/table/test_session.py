@@ -14,11 +14,10 @@ from games.guandan.rounds.round import GuanDan
 from games.guandan.rules import PRESETS, Rules
 from gs2.guandan.table.agents import FirstSeat, RandomSeat
 from gs2.guandan.table.client.own_table import play_games
-from gs2.guandan.table.client.tracker import Tracker
-from gs2.guandan.table.client.visit import ClientResult
+from gs2.guandan.table.client.tracker import ClientResult, Tracker
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.place import RoomConfig
-from gs2.guandan.table.server.room import Room, RoomSetup
+from gs2.guandan.table.server.room import Room
 from gs2.guandan.table.session import GameCount, Listener, Session
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.dialects import Dialect, Njupt, OpenGuanDan, notify
@@ -88,8 +87,7 @@ class Hears(Ear):
 def table(dialect: Dialect, games: int, seed: int, **first_game: Any) -> tuple[Session, list[Hears]]:
     """Return the session of a room of the server, begun, and what its four clients hear."""
     rules = PRESETS["njupt" if dialect.name == "njupt" else "ruling"]
-    setup = RoomSetup(dialect, RoomConfig(rules=rules))
-    room = Room(1, setup, games=games, seed=seed, finished=lambda room: None)
+    room = Room(1, dialect, RoomConfig(rules=rules))
     room.session = Session(room, games=games, rules=rules, seed=seed, **first_game)
     ears = [Hears(rules) for _ in range(4)]
     for ear in ears:

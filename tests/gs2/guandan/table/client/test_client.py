@@ -12,8 +12,8 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 from gs2.guandan.table.agents import FirstSeat
-from gs2.guandan.table.client.client import TableClient
-from gs2.guandan.table.client.visit import ClientConfig, ClientError, ClientResult
+from gs2.guandan.table.client.client import ClientConfig, ClientError, TableClient
+from gs2.guandan.table.client.tracker import ClientResult
 from gs2.guandan.table.hosts import InstantHost, ThreadHost
 from tests.patience import PATIENCE
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gs2.guandan.table.client.words import KIND_WORDS, LanguageAgent, choice_text, move_words
+from gs2.guandan.table.client.human import LanguageAgent
+from gs2.guandan.table.client.screen import CardFaces
+from gs2.guandan.table.client.words import KIND_WORDS
 from gs2.guandan.table.seat import AgentError
 from tests.gs2.guandan.table.client.test_terminal import lead
 from tests.gs2.guandan.table.test_agents import observations
@@ -34,8 +36,8 @@ def test_a_type_and_rank_are_that_type_and_rank():
 
 def test_a_line_of_the_list_is_the_choice_on_that_line():
     for seen in [*observations(12), *observations(6, stages=("tribute", "back"))]:
-        for line in choice_text(seen).splitlines():
-            if "more; any" not in line:
+        for line in AGENT.prompt(seen).partition("Choices:\n")[2].splitlines():
+            if line[:5].strip().isdigit():
                 index = int(line.split()[0])
                 assert AGENT.read(line, seen) == index
                 assert (
@@ -47,10 +49,14 @@ def test_a_line_of_the_list_is_the_choice_on_that_line():
 def test_an_index_and_another_move_are_refused():
     for seen in observations(10, stages=("play",)):
         words = [f"{move[0]} {move[1]}" for move in seen.actions]
+        shown = CardFaces(symbols=False)
         for index in range(0, len(words), 7):
             other = next((k for k, word in enumerate(words) if word != words[index]), None)
             if other is not None:
-                for answer in (f"{index}  {move_words(seen.actions[other])}", f"{index} or {other}"):
+                for answer in (
+                    f"{index}  {shown.move(seen.actions[other], seen.level).plain}",
+                    f"{index} or {other}",
+                ):
                     with pytest.raises(AgentError, match="more than one choice"):
                         AGENT.read(answer, seen)
 

@@ -16,8 +16,7 @@ import pytest
 from websockets.asyncio.server import serve
 
 from gs2.guandan.table.agents import FirstSeat
-from gs2.guandan.table.client.client import TableClient
-from gs2.guandan.table.client.visit import ClientConfig, ClientError
+from gs2.guandan.table.client.client import ClientConfig, ClientError, TableClient
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.client.test_client import HAND, MOVES, act, notify

@@ -12,7 +12,7 @@ import pytest
 from games.guandan.matches.match_game import match_events, read_match
 from gs2.guandan.table.agents import FirstSeat
 from gs2.guandan.table.client.human import SeatLeft, UndoWanted
-from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig, play_games
+from gs2.guandan.table.client.own_table import OwnTable, play_games
 from gs2.guandan.table.client.screen import CardFaces, PlayScreen
 from gs2.guandan.table.seat import Observation
 from tests.gs2.guandan.table.scenario import near_the_end
@@ -58,12 +58,13 @@ class Decided:
         return _choice(observation)
 
 
-def own_table(person: Any, agents: Any = Decided, **config: Any) -> tuple[OwnTable, list[str]]:
+def own_table(
+    person: Any, agents: Any = Decided, seat: int = 0, **options: Any
+) -> tuple[OwnTable, list[str]]:
     shown: list[str] = []
-    seat = config.get("seat", 0)
     screen = PlayScreen(lambda what: shown.append(str(what)), CardFaces(symbols=False), seat=seat)
     seats = [person if s == seat else agents() for s in range(4)]
-    return OwnTable(seats, screen, OwnTableConfig(**config)), shown
+    return OwnTable(seats, screen, **options), shown
 
 
 def situation(observation: Observation) -> tuple[Any, ...]:

@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import connect
 
 from gs2.guandan.table.agents import RandomSeat
-from gs2.guandan.table.client.client import TableClient
-from gs2.guandan.table.client.visit import ClientConfig, ClientError
+from gs2.guandan.table.client.client import ClientConfig, ClientError, TableClient
 from gs2.guandan.table.hosts import InstantHost, host_for
 from gs2.guandan.table.server.place import RoomConfig
-from gs2.guandan.table.server.room import Room, RoomSetup
+from gs2.guandan.table.server.room import Room
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
 from gs2.guandan.table.wire.dialects import OpenGuanDan
@@ -98,7 +97,7 @@ async def test_a_silent_client_gains_no_time_by_joining_again():
 def test_the_clock_of_a_request_begins_once_when_its_client_is_there(decision, reconnect, away, steps):
     async def scenario():
         config = RoomConfig(decision=decision, reconnect=reconnect)
-        room = Room(1, RoomSetup(OpenGuanDan(), config), games=1, seed=1, finished=lambda room: None)
+        room = Room(1, OpenGuanDan(), config, seed=1)
         for k in range(4):
             room.take(Ear(), f"u{k}")
         room.start_if_full()

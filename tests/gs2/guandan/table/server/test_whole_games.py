@@ -13,8 +13,7 @@ from experiments.bench.guandan.table import measure_latency
 from games.guandan.matches.match import MatchOver, Played
 from games.guandan.matches.match_game import match_events, read_match
 from gs2.guandan.table.agents import RandomSeat
-from gs2.guandan.table.client.client import TableClient
-from gs2.guandan.table.client.visit import ClientConfig
+from gs2.guandan.table.client.client import ClientConfig, TableClient
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import Heard, check_message, njupt_client, openguandan_client

@@ -23,7 +23,7 @@ from gs2.guandan.table.agents import RandomSeat, load_agent
 from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.server.lobby import OpenGuanDanLobby
 from gs2.guandan.table.server.place import RoomConfig, TableError
-from gs2.guandan.table.server.room import Room, RoomSetup
+from gs2.guandan.table.server.room import Room
 from gs2.guandan.table.wire import messages as m
 from tests.gs2.guandan.table.protocol import answer_to, until
 from tests.gs2.guandan.table.scenario import Ear
@@ -51,8 +51,8 @@ def match() -> list[Message]:
     clients = [Ear(said) for _ in range(4)]
 
     def new_room(games: int, client: int) -> Room:
-        setup = RoomSetup(lobby.dialect, RoomConfig(rules=PRESETS["openguandan"]))
-        rooms[1] = Room(1, setup, games=games, seed=SEED, finished=lambda room: None)
+        config = RoomConfig(rules=PRESETS["openguandan"])
+        rooms[1] = Room(1, lobby.dialect, config, games=games, seed=SEED)
         return rooms[1]
 
     lobby = OpenGuanDanLobby(rooms, new_room, official=True)
@@ -180,7 +180,7 @@ def test_the_seat_of_a_language_model_asks_and_reads(files, tmp_path, monkeypatc
     (tmp_path / "llm.py").write_text(files["llm.py"])
     agent = load_agent(f"{tmp_path / 'llm.py'}:Seat")
     play_games([agent, RandomSeat(), RandomSeat(), RandomSeat()], seed=3)
-    assert asked and all("Your hand" in prompt and "Choices:" in prompt for prompt in asked)
+    assert asked and all("your hand" in prompt and "Choices:" in prompt for prompt in asked)
 
 
 def test_every_command_shown_is_one_and_the_bot_a_program(files):

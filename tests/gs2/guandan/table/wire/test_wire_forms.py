@@ -12,14 +12,13 @@ from games.guandan.cards import hand_text, unpack
 from games.guandan.notation import action_list
 from games.guandan.rounds.round import advance, deal, legal
 from gs2.guandan.table.server.recording import Timing
-from gs2.guandan.table.wire.decode import find_move, read_move, read_moves
-from gs2.guandan.table.wire.encode import encode_hand, encode_moves
 from gs2.guandan.table.wire.messages import (
     MessageError,
     decode_act_index,
     decode_command,
     decode_server_message,
 )
+from gs2.guandan.table.wire.moves import encode_hand, encode_moves, find_move, read_move, read_moves
 
 
 def positions(n, seed):

@@ -1,4 +1,4 @@
-"""Moves that a page suggests: all kinds, and first what takes nothing apart."""
+"""What the play of a match suggests to people, and what it tells of rounds at A."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from games.guandan.notation import action_list
 from gs2.guandan.table.session import Listener, Session
 from gs2.web.games.card_face import suggestion_order
 from gs2.web.guandan.match_play import suggested_moves
+from tests.patience import amount
+from tests.web.tables.stored_tables import match_play, random_choice
 
 BOMBS = ("Bomb", "StraightFlush", "FourKings")
 
@@ -52,3 +54,34 @@ def test_what_tears_nothing_apart_is_suggested_first_and_bombs_last() -> None:
         (True, ["S3", "H3", "C3", "D3"]), (True, ["SB", "HR"]),
     ]  # fmt: skip
     assert suggestion_order(plays, hand) == [2, 4, 1, 0, 3, 5, 6]
+
+
+def test_failures_at_a_are_told_as_the_results_make_them() -> None:
+    failed = dropped = 0
+    for seed in range(amount(4, 2)):
+        fails, levels, owner, game = [0, 0], ["2", "2"], None, 0
+        play, rng = match_play(seed=seed, games=2), np.random.default_rng(seed)
+        while not play.over:
+            random_choice(play, rng)
+        for end in play.results:
+            if end["game"] != game:
+                fails, levels, owner, game = [0, 0], ["2", "2"], None, end["game"]
+            at_a = owner is not None and levels[owner] == "A"
+            won = at_a and end["winner"] == owner and end["gain"] > 1
+            assert end["over"] == won
+            if at_a and not won:
+                assert owner is not None and end["failed"] == owner
+                fails[owner] += 1
+                assert end["dropped"] == (fails[owner] == 3)
+                fails[owner] %= 3
+                failed += 1
+                dropped += end["dropped"]
+                assert not end["dropped"] or end["levels"][owner] == "2"
+            else:
+                assert end["failed"] is None and not end["dropped"]
+            assert end["fails"] == fails
+            assert end["rise"] == RANKS.index(end["levels"][end["winner"]]) - RANKS.index(
+                levels[end["winner"]]
+            )
+            levels, owner = end["levels"], end["winner"]
+    assert failed > 5 and dropped > 0

@@ -1,4 +1,4 @@
-"""Moves and hands as JSON bytes, written by a kernel.
+"""Moves and hands on the wire: read by type, rank and cards, and written as JSON bytes by a kernel.
 
 A lead with two wild cards has up to some 6,000 moves, 300 KB of JSON. Python's own encoder would hold the
 server's event loop for tens of milliseconds over it; the kernel takes a fraction of one.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from games.guandan.cards import (
     NUM_CARDS,
     PASS,
     RANKS,
+    SINGLE,
     STRAIGHT,
     STRAIGHT_FLUSH,
     THREE_PAIR,
@@ -31,9 +33,94 @@ from games.guandan.cards import (
 )
 from games.guandan.matches.match import Match
 from games.support.kernel import kernel
-from gs2.guandan.table.wire.decode import find_move, packed_words
 
-__all__ = ["DIALECTS", "MoveList", "encode_hand", "encode_moves", "warm_kernels"]
+__all__ = [
+    "DIALECTS",
+    "MoveList",
+    "encode_hand",
+    "encode_moves",
+    "find_move",
+    "packed_words",
+    "read_move",
+    "read_moves",
+    "warm_kernels",
+]
+
+# --- read ---
+
+_KINDS = {name: kind for kind, name in enumerate(TYPE_NAMES)}
+_RANKS = {name: code for code, name in enumerate(RANKS)}
+# a multiset of cards is a sum: 64 bits of `lo`, above them `hi`
+_WORDS = {name: 1 << 2 * c if c < 28 else 1 << (2 * (c - 28) + 64) for c, name in enumerate(CARD_NAMES)}
+_MASK = (1 << 64) - 1
+
+
+def read_move(move: Any) -> tuple[int, int, int] | None:
+    """Return a move `[type, rank, cards]` as the three words of an ACTION; None if it is not one.
+
+    A tribute or return card reads as a Single. That the cards make the combination is not checked.
+    """
+    try:
+        kind_name, rank_name, cards = move
+        if kind_name == "PASS":
+            return 0, 0, 0
+        if kind_name in ("tribute", "back"):
+            kind, rank = SINGLE, _RANKS[cards[0][-1]]
+        elif kind_name == "FourKings" or (kind_name == "Bomb" and rank_name == "JOKER"):
+            kind, rank = FOUR_KINGS, 13
+        else:
+            kind, rank = _KINDS[kind_name], _RANKS[rank_name]
+        if len(cards) > 10:
+            return None
+        total = sum([_WORDS[card] for card in cards])
+    except (KeyError, TypeError, ValueError, IndexError):
+        return None
+    return kind | rank << 8 | len(cards) << 16, total & _MASK, total >> 64
+
+
+def read_moves(listed: list[Any]) -> tuple[NDArray[np.void], list[int]]:
+    """Return the moves of a wire list that we can read, [m] ACTION, and the index of each in the list.
+
+    A server's list may hold what no rule knows; such entries are left out rather than fatal.
+    """
+    rows, places = [], []
+    for index, move in enumerate(listed):
+        words = read_move(move)
+        if words is not None:
+            rows.append(words)
+            places.append(index)
+    table = np.array(rows, np.uint64).reshape(-1, 3)
+    return np.ascontiguousarray(table).view(ACTION)[:, 0], places
+
+
+def packed_words(actions: NDArray[np.void]) -> NDArray[np.int64]:
+    """Return actions [m] as their three words each, [3 m] int64, sharing memory if they are contiguous.
+
+    The bytes between the fields may be anything in an array that NumPy has indexed.
+    """
+    # frombuffer skips the checks that make `view` slow on a structured dtype
+    return np.frombuffer(np.ascontiguousarray(actions), np.int64)
+
+
+@kernel
+def _find(words: NDArray[np.int64], head: int, lo: int, hi: int) -> int:
+    """Return the place of a move among [3 m] words, -1 if it is not there."""
+    for j in range(0, len(words), 3):
+        if words[j] & 0xFFFFFF == head and words[j + 1] == lo and words[j + 2] == hi:
+            return j // 3
+    return -1
+
+
+def find_move(move: Any, choices: NDArray[np.void]) -> int | None:
+    """Return the index of a wire move among `choices`, [m] ACTION; None if it is not there."""
+    words = read_move(move)
+    if words is None:
+        return None
+    found = _find(packed_words(choices), *words)
+    return found if found >= 0 else None
+
+
+# --- written ---
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
