@@ -89,6 +89,11 @@ KIND_NAMES = (
     "rocket",
 )
 """Name of each kind of move, by its code."""
+COPIES = np.array([0, 1, 2, 3, 1, 2, 3, 3, 3, 3, 3, 4, 4, 4], np.int64)
+"""[14] cards of each rank of a body, by kind."""
+SHORTEST = np.array([0, 1, 1, 1, 5, 3, 2, 1, 1, 2, 2, 1, 1, 1], np.int64)
+LONGEST = np.array([0, 1, 1, 1, 12, 10, 6, 1, 1, 5, 4, 1, 1, 1], np.int64)
+"""[14] links of a body, by kind."""
 NUM_MOVES = 27_472
 CHAINED = 12
 """Ranks that a chain may hold: 3 to A."""
@@ -127,10 +132,6 @@ class MoveTable:
         return self.cards, self.heads, self.first, self.kicked, self.kicked_at, self.choose
 
 
-def _of_run(first: int, links: int, copies: int) -> int:
-    return sum(copies << 4 * rank for rank in range(first, first + links))
-
-
 def _solo_sets(first: int, links: int, number: int) -> Iterator[tuple[int, ...]]:
     """Yield the solos that may go along with a body of `links` ranks from `first` on (the ruling)."""
     others = [rank for rank in range(NUM_RANKS) if not first <= rank < first + links]
@@ -151,23 +152,12 @@ def _pair_sets(first: int, links: int, number: int) -> Iterator[tuple[int, ...]]
     yield from sorted(combinations(others, number), key=lambda ranks: ranks[::-1])
 
 
-def _bodies() -> Iterator[tuple[int, int, int, int]]:
-    """Yield kind, links, copies of each rank and how many ranks it may start at, in the order of kinds."""
-    yield SOLO, 1, 1, NUM_RANKS
-    yield PAIR, 1, 2, NUM_PLAIN
-    yield TRIO, 1, 3, NUM_PLAIN
-    for kind, copies, shortest in ((SOLO_CHAIN, 1, 5), (PAIR_CHAIN, 2, 3), (TRIO_CHAIN, 3, 2)):
-        for links in range(shortest, min(CHAINED, MOST_CARDS // copies) + 1):
-            yield kind, links, copies, CHAINED - links + 1
-    yield TRIO_SOLO, 1, 3, NUM_PLAIN
-    yield TRIO_PAIR, 1, 3, NUM_PLAIN
-    for links in range(2, 6):
-        yield PLANE_SOLO, links, 3, CHAINED - links + 1
-    for links in range(2, 5):
-        yield PLANE_PAIR, links, 3, CHAINED - links + 1
-    yield FOUR_SOLO, 1, 4, NUM_PLAIN
-    yield FOUR_PAIR, 1, 4, NUM_PLAIN
-    yield BOMB, 1, 4, NUM_PLAIN
+def _bodies() -> Iterator[tuple[int, int, int]]:
+    """Yield kind, links and how many ranks it may start at, in the order of kinds."""
+    yield SOLO, 1, NUM_RANKS
+    for kind in range(PAIR, ROCKET):
+        for links in range(SHORTEST[kind], LONGEST[kind] + 1):
+            yield kind, links, NUM_PLAIN if LONGEST[kind] == 1 else CHAINED - links + 1
 
 
 def _kickers(kind: int, rank: int, links: int) -> Iterator[tuple[int, ...]]:
@@ -191,10 +181,11 @@ def move_table() -> MoveTable:
     kicked: list[Ints] = []
     room = 0
     first[PASS, 1, 0] = 0
-    for kind, links, copies, starts in _bodies():
+    for kind, links, starts in _bodies():
+        copies = int(COPIES[kind])
         for rank in range(starts):
             first[kind, links, rank] = len(cards)
-            body = _of_run(rank, links, copies)
+            body = sum(copies << 4 * r for r in range(rank, rank + links))
             number = 2 if kind == FOUR_SOLO else links
             by_solos = (kind, number) in _KICKED
             places = np.zeros(comb(NUM_RANKS - 1 + number, number) if by_solos else 0, np.int64)
@@ -247,11 +238,6 @@ for _bit in range(15):
 
 _ONES = 0x0111_1111_1111_1111
 _CHAINED = (1 << 12) - 1
-COPIES = np.array([0, 1, 2, 3, 1, 2, 3, 3, 3, 3, 3, 4, 4, 4], np.int64)
-"""[14] cards of each rank of a body, by kind."""
-SHORTEST = np.array([0, 1, 1, 1, 5, 3, 2, 1, 1, 2, 2, 1, 1, 1], np.int64)
-LONGEST = np.array([0, 1, 1, 1, 12, 10, 6, 1, 1, 5, 4, 1, 1, 1], np.int64)
-"""[14] links of a body, by kind."""
 ROCKET_CARDS = 0x11
 """Both jokers, from bit 52 of a hand on."""
 HELD, PLACES, TOTALS = 24, 32, 48
