@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from games import TERMINAL, GameError
-from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
+from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_letters, move_number, move_table
 from games.climbing.doudizhu.multiset import cards_text, read_multiset
 from games.climbing.doudizhu.round_state import CALLS, DEALS, empty_rounds, first_forbidden, round_views
 from games.support.array_types import Rows
+from tests.games.climbing.doudizhu.hands import round_of
 from tests.patience import amount
 from tests.reference.doudizhu import PASS, Auction, Round, all_moves, in_order
 
@@ -69,7 +70,7 @@ def test_rounds_go_as_in_the_slow_twin(landlord: str, spring: bool) -> None:
 
 def test_bombs_the_rocket_and_spring_double_the_stake() -> None:
     game, spring = DouDizhu(), DouDizhu(spring=True)
-    start = rounds_from_hands(["3333BR4", "56789T", "678899"])
+    start = round_of("3333BR4", "56789T", "678899")
     for moves, points, with_spring in (
         ("BR pass pass 3333 pass pass 4", [8, -4, -4], [16, -8, -8]),
         ("3333 pass pass BR pass pass 4", [8, -4, -4], [16, -8, -8]),
@@ -87,18 +88,18 @@ def test_bombs_the_rocket_and_spring_double_the_stake() -> None:
 def test_the_largest_payoff_can_be_won_and_lost() -> None:
     game = DouDizhu()
     farmers = ["44447777TTTTKKKK", "55558888JJJJAAAA"]
-    start = rounds_from_hands(["33336666" + "9999QQQQ2222", farmers[0] + "B", farmers[1] + "R"])
+    start = round_of("33336666" + "9999QQQQ2222", farmers[0] + "B", farmers[1] + "R")
     bombs = [rank * 4 for rank in "3456789TJQKA"]
     end = played(game, start, " ".join([*bombs, "2222"]))
     assert game.returns(end)[0].tolist() == [8192, -8192, -8192]
-    start = rounds_from_hands(["33336666" + "9999QQQQ22BR", farmers[0] + "2", farmers[1] + "2"])
+    start = round_of("33336666" + "9999QQQQ22BR", farmers[0] + "2", farmers[1] + "2")
     end = played(game, start, " ".join(["BR pass pass", *bombs, "pass pass 2"]))
     assert game.returns(end)[0].tolist() == [-8192, 8192, 8192] == list(game.payoff_range)[:1] + [8192] * 2
 
 
 def test_what_is_not_legal_is_refused() -> None:
     game = DouDizhu()
-    state = rounds_from_hands(["33345", "4466", "778"])
+    state = round_of("33345", "4466", "778")
     second = played(game, state, "33")
     end = played(game, second, "44 pass pass 66")
     for at, moves, message in (
@@ -135,27 +136,12 @@ def test_a_step_takes_what_is_listed_and_nothing_else(landlord: str) -> None:
         state = acted(game, state, int(rng.choice(legal)))
 
 
-@pytest.mark.parametrize(
-    ("hands", "message"),
-    [
-        (["3", "4"], r"shape \[n, 3\]"),
-        (["3", "", "4"], r"1\.\.20 cards"),
-        (["33", "33", "3"], "four of a rank"),
-        (["3", "x", "4"], "a card is one of"),
-    ],
-)
-def test_hands_that_cannot_be_are_refused(hands: list[str], message: str) -> None:
-    with pytest.raises(GameError, match=message):
-        rounds_from_hands(hands)
-
-
 def test_parameters_have_ranges() -> None:
     for options, message in (
         ({"ranks": 2}, "doudizhu"),
         ({"ranks": 16}, "doudizhu"),
         ({"landlord": "strongest"}, "doudizhu"),
         ({"returns": "money"}, "doudizhu"),
-        ({"start": empty_rounds(1)}, "a start is"),
     ):
         with pytest.raises(GameError, match=message):
             DouDizhu(**options)  # type: ignore[arg-type]
@@ -241,7 +227,7 @@ def test_rlcard_plays_the_same_rounds() -> None:
     for _ in range(amount(15, 3)):
         table.reset()
         hands = [player.initial_hand for player in table.game.players]
-        state = rounds_from_hands(hands)
+        state = round_of(*hands)
         while not table.is_over():
             theirs = set(table.game.state["actions"])
             legal = {move_letters(move): move for move in game.actions(state)[0].tolist()}
@@ -286,5 +272,5 @@ def test_actions_are_told_apart_by_kind() -> None:
     deals = game.actions(game.root()).values
     types = game.action_type(deals)
     assert len(np.unique(types)) == len(deals) and types.min() >= 19
-    state = rounds_from_hands(["333456789BR", "4466", "778"])
+    state = round_of("333456789BR", "4466", "778")
     assert set(game.action_type(game.actions(state).values)) == {1, 2, 3, 4, 7, 14}
