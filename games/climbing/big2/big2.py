@@ -49,7 +49,7 @@ from games.climbing.big2.table_rows import (
 )
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.infosets import infoset_at, unknown_infoset
-from games.parameters import Parameter, canonical_name
+from games.parameters import Parameter, named
 from games.ragged import Ragged
 from games.round_rows import fill_ragged, one_row, play_out, views
 from games.support.array_types import Array, Bytes, Ints, Row, Rows
@@ -180,7 +180,7 @@ class Big2:
             names = ", ".join(parameter.name for parameter in PARAMETERS)
             raise GameError(f"big2: no parameter is called {sorted(unknown)[0]!r}; it has {names}")
         self.rules = rules = Big2Rules(**values)
-        self.name = canonical_name("big2", PARAMETERS, rules.values())
+        self.name, _ = named("big2", PARAMETERS, rules.values())
         self.num_players = rules.players
         self.teams = tuple(range(rules.players))
         self.payoff_range = rules.payoff_range()

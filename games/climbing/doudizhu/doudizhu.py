@@ -52,7 +52,7 @@ from games.climbing.doudizhu.round_state import (
     write_points,
 )
 from games.game import CHANCE, TERMINAL, GameError, Infoset
-from games.parameters import Bool, Int, OneOf, Parameter, canonical_name
+from games.parameters import Bool, Int, OneOf, Parameter, named
 from games.ragged import Ragged
 from games.round_rows import fill_ragged, one_row, play_out
 from games.support.array_types import Array, Ints, Row, Rows
@@ -131,13 +131,12 @@ class DouDizhu:
         returns: str = "points",
     ) -> None:
         given = (landlord, ranks, spring, returns)
-        values = {p.name: p.check("doudizhu", v) for p, v in zip(self.parameters, given, strict=True)}
+        self.name, (landlord, ranks, spring, returns) = named("doudizhu", self.parameters, given)
         if ranks % 3 != 1:
             raise GameError(
                 f"doudizhu: ranks must be 1, 4, 7, 10 or 13, so that three hands and three cards make "
                 f"a deck; got {ranks}"
             )
-        self.name = canonical_name("doudizhu", self.parameters, values)
         self.landlord, self.ranks, self.spring, self.scoring = landlord, ranks, spring, returns
         self.by_bid = landlord == "bid"
         self.zero_sum = not self.by_bid

@@ -99,8 +99,6 @@ CHAINED = 12
 """Ranks that a chain may hold: 3 to A."""
 MOST_CARDS = 20
 """Cards of the largest hand, the landlord's."""
-_KICKED = ((PLANE_SOLO, 2), (PLANE_SOLO, 3), (PLANE_SOLO, 4), (PLANE_SOLO, 5), (FOUR_SOLO, 2))
-"""Kind and number of solos of the moves that are found by their kickers."""
 
 Tables: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
 """What kernels take of a `MoveTable`: cards, heads, first, kicked, kicked_at and choose."""
@@ -146,12 +144,6 @@ def _solo_sets(first: int, links: int, number: int) -> Iterator[tuple[int, ...]]
             yield ranks
 
 
-def _pair_sets(first: int, links: int, number: int) -> Iterator[tuple[int, ...]]:
-    """Yield the pairs, each of another rank, that may go along."""
-    others = [rank for rank in range(NUM_PLAIN) if not first <= rank < first + links]
-    yield from sorted(combinations(others, number), key=lambda ranks: ranks[::-1])
-
-
 def _bodies() -> Iterator[tuple[int, int, int]]:
     """Yield kind, links and how many ranks it may start at, in the order of kinds."""
     yield SOLO, 1, NUM_RANKS
@@ -162,10 +154,12 @@ def _bodies() -> Iterator[tuple[int, int, int]]:
 
 def _kickers(kind: int, rank: int, links: int) -> Iterator[tuple[int, ...]]:
     """Yield the ranks of the cards that may go along, each card by itself."""
+    number = 2 if kind in (FOUR_SOLO, FOUR_PAIR) else links
     if kind in (TRIO_SOLO, PLANE_SOLO, FOUR_SOLO):
-        yield from _solo_sets(rank, links, 2 if kind == FOUR_SOLO else links)
+        yield from _solo_sets(rank, links, number)
     elif kind in (TRIO_PAIR, PLANE_PAIR, FOUR_PAIR):
-        for ranks in _pair_sets(rank, links, 2 if kind == FOUR_PAIR else links):
+        others = [other for other in range(NUM_PLAIN) if not rank <= other < rank + links]
+        for ranks in sorted(combinations(others, number), key=lambda ranks: ranks[::-1]):
             yield tuple(rank for rank in ranks for _ in range(2))
     else:
         yield ()
@@ -187,7 +181,7 @@ def move_table() -> MoveTable:
             first[kind, links, rank] = len(cards)
             body = sum(copies << 4 * r for r in range(rank, rank + links))
             number = 2 if kind == FOUR_SOLO else links
-            by_solos = (kind, number) in _KICKED
+            by_solos = kind in (PLANE_SOLO, FOUR_SOLO)  # moves that are found by their kickers
             places = np.zeros(comb(NUM_RANKS - 1 + number, number) if by_solos else 0, np.int64)
             for kickers in _kickers(kind, rank, links):
                 if by_solos:
