@@ -46,7 +46,8 @@ class KuhnPoker(CardPoker):
     key_bits = 4
 
     def __init__(self, *, cards: int = 3) -> None:
-        name, (self.cards,) = named("kuhn_poker", self.parameters, (cards,))
+        name, (cards,) = named("kuhn_poker", self.parameters, (cards,))
+        self.cards = cards
         super().__init__(name, _tree(), self.cards)
 
     def action_text(self, state: Array, action: Array) -> str:

@@ -19,9 +19,10 @@ from games.support.splitmix import STEP, mixed_bits
 from tests.games.climbing.big2.test_big2 import VARIANTS
 from tests.patience import amount
 
+DOUDIZHU: tuple[dict[str, Any], ...] = ({}, {"ranks": 4}, {"landlord": "bid", "spring": True})
 GAMES: list[Any] = [
     *(Big2(**options) for options in VARIANTS),
-    *(DouDizhu(**options) for options in ({}, {"ranks": 4}, {"landlord": "bid", "spring": True})),  # type: ignore[arg-type]
+    *(DouDizhu(**options) for options in DOUDIZHU),
     *(GuanDan(moves) for moves in ("full", "canonical")),
 ]
 
