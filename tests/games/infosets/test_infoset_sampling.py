@@ -172,7 +172,7 @@ def after(game: Game, moves: int, seed: int) -> tuple[Trail, Any]:
 @pytest.mark.parametrize("name", LARGE)
 def test_infosets_of_games_too_large_to_list_are_sampled(name: str) -> None:
     game = load_game(name)
-    trail, state = after(game, 3, 4)
+    trail, state = after(game, 3, 6)
     found = sample_infoset(game, trail, 50, rng(1))
     assert 1 <= len(found) <= 50
     assert np.all(game.infoset_key(found.states, trail.player) == trail.keys[-1])
