@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpo
 from blueprint.protocol import Blueprint
 from games.game import Game
 from games.support.array_types import Array
-from games.support.own import registered
 
 __all__ = [
     "LIMIT",
@@ -140,7 +140,7 @@ def load_network(path: str | Path, game: Game) -> Blueprint:
             f"checkpoint: {path} must be a network of the kind {', '.join(KINDS)}; got {kind!r}; train one "
             f"with: gs2 train '{game.name}' -o FILE"
         )
-    load: Callable[[str | Path, Game], Blueprint] = registered(KINDS[kind].load)
+    load: Callable[[str | Path, Game], Blueprint] = resolve_name(KINDS[kind].load)
     return load(path, game)
 
 
@@ -148,7 +148,7 @@ def trained_network(game: Game, decisions: int, rng: np.random.Generator) -> Blu
     """Return the blueprint that so many decisions of self-play come to."""
     made = KINDS[kind_of(game)].trained
     if made:
-        trained: Blueprint = registered(made)(game, decisions, rng)
+        trained: Blueprint = resolve_name(made)(game, decisions, rng)
         return trained
     from blueprint.learning.run import RunLimits
     from blueprint.research.game_network import GameNetworkConfig

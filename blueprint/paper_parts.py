@@ -8,10 +8,10 @@ field is refused where the wing is missing, and checked by the wing where it is 
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import Any
 
 from games.support.configuration import ConfigError, Configuration
-from games.support.own import registered
 
 __all__ = ["check_paper_fields", "paper_part"]
 
@@ -26,7 +26,7 @@ def paper_part(name: str, wanted: str = "") -> Any:
     wanted: what asks for it, for the message. Raises ConfigError where the wing is missing.
     """
     try:
-        return registered(f"{WING}.{registered(f'{WING}:PARTS')[name]}")
+        return resolve_name(f"{WING}.{resolve_name(f'{WING}:PARTS')[name]}")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith(WING):
             raise ConfigError(

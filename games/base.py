@@ -23,7 +23,14 @@ from games.infosets.waiting import own_sequences, told_on_the_way, waiting_knowl
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["ExpandedGame", "ExplicitGame", "TwoPlayerGame", "constant_sum", "expand"]
+__all__ = [
+    "ExpandedGame",
+    "ExplicitGame",
+    "TwoPlayerGame",
+    "actions_to",
+    "constant_sum",
+    "expand",
+]
 
 SUM_TOLERANCE = 1e-9
 """How far the sums of payoffs may differ, as a share of the largest payoff, to be called constant."""
@@ -92,6 +99,7 @@ class TwoPlayerGame(Game):
 class ExpandedGame:
     """A whole game tree: one entry per node in depth-first order, one per edge in `action`, `prob`, `child`.
 
+    chance: per node, the probability of chance's part of its history.
     told: for each player all that it is told somewhere, numbered from 0; `str` of it is its words.
     known: per node, for each player, the number of what it knows in `told[player]`.
     """
@@ -100,6 +108,7 @@ class ExpandedGame:
     player: list[int] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
     parent_action: list[int] = field(default_factory=list)
+    chance: list[float] = field(default_factory=list)
     count: list[int] = field(default_factory=list)
     action: list[int] = field(default_factory=list)
     prob: list[float] = field(default_factory=list)
@@ -107,13 +116,14 @@ class ExpandedGame:
     returns: list[list[float]] = field(default_factory=list)
     known: list[list[int]] = field(default_factory=list)
 
-    def line(self, node: int) -> list[int]:
-        """Return the actions that lead to a node."""
-        actions = []
-        while node:
-            actions.append(self.parent_action[node])
-            node = self.parent[node]
-        return actions[::-1]
+
+def actions_to(node: int, parent: Sequence[int] | Array, action: Sequence[int] | Array) -> list[int]:
+    """Return the actions that lead to a node; the root is 0. parent, action: of each node, before it."""
+    way: list[int] = []
+    while node:
+        way.append(int(action[node]))
+        node = int(parent[node])
+    return way[::-1]
 
 
 Place = TypeVar("Place")
@@ -146,8 +156,10 @@ def expand(
         node = len(tree.player)
         tree.parent.append(parent)
         tree.parent_action.append(tree.action[edge] if edge >= 0 else -1)
+        tree.chance.append(1.0 if edge < 0 else tree.chance[parent])
         if edge >= 0:
             tree.child[edge] = node
+            tree.chance[node] *= tree.prob[edge] if tree.player[parent] < 0 else 1.0
         who, ways, payoffs, told = look(place)
         tree.player.append(who)
         tree.count.append(len(ways))
@@ -203,6 +215,7 @@ class ExplicitGame(TwoPlayerGame):
         self._parent_action = np.array(tree.parent_action)
         self._actions = Ragged.from_counts(np.array(tree.count), np.array(tree.action, np.int64))
         self._prob = np.array(tree.prob, np.float64)
+        self._chance = np.array(tree.chance)
         self._returns = np.array(tree.returns, np.float64)
         known = [_knowledge(tree, seat, trusted) for seat in range(self.num_players)]
         self._key = np.stack([key for key, _, _ in known], axis=1)
@@ -249,31 +262,9 @@ class ExplicitGame(TwoPlayerGame):
         nodes = np.flatnonzero((self._key[:, infoset.player] == infoset.key[0]) & (self._player >= 0))
         share = self._chance[nodes]
         drawn = rng.choice(nodes, size=n, p=share / share.sum())
-        lines = [self._line(node) for node in drawn.tolist()]
+        lines = [actions_to(node, self._parent, self._parent_action) for node in drawn.tolist()]
         counts = np.array([len(line) for line in lines], np.int64)
         return Ragged.from_counts(counts, np.array([a for line in lines for a in line], np.int64))
-
-    @cached_property
-    def _chance(self) -> NDArray[np.float64]:
-        """[N] float64, the probability of chance's part of each history."""
-        prob = Ragged(self._actions.offsets, self._prob)
-        chance = np.ones(len(self._player))
-        # Children come after their parents, and an edge stands where its child does.
-        edge = np.argsort(self._child)
-        sorted_edges = np.argsort(self._actions.rows * self._span + self._actions.values)
-        at = sorted_edges[edge]
-        for node, place in zip(range(1, len(chance)), at.tolist(), strict=True):
-            above = self._parent[node]
-            chance[node] = chance[above] * (prob.values[place] if self._player[above] < 0 else 1.0)
-        return chance
-
-    def _line(self, node: int) -> list[int]:
-        """Return the actions that lead to a node."""
-        way = []
-        while node:
-            way.append(int(self._parent_action[node]))
-            node = int(self._parent[node])
-        return way[::-1]
 
     def infoset_text(self, state: Array, player: int) -> str:
         return self._texts[player][int(self._key[int(state), player])]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from games.game import GameError
 
-__all__ = ["Bool", "Int", "Ints", "OneOf", "Parameter", "canonical_name"]
+__all__ = ["Bool", "Int", "Ints", "OneOf", "Parameter", "named"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,14 +149,18 @@ class OneOf(Parameter):
         return self.check(game, text.strip().lower())
 
 
-def canonical_name(game: str, parameters: tuple[Parameter, ...], values: Mapping[str, Any]) -> str:
-    """Return the game string that names these values: parameters at their defaults are left out."""
+def named(game: str, parameters: tuple[Parameter, ...], given: Iterable[Any]) -> tuple[str, list[Any]]:
+    """Return the game string of these values, defaults left out, and the values, each checked.
+
+    Raises GameError at a value that breaks its parameter's rule.
+    """
+    values = [parameter.check(game, value) for parameter, value in zip(parameters, given, strict=True)]
     words = [
-        f"{parameter.name}={parameter.format(values[parameter.name])}"
-        for parameter in parameters
-        if values[parameter.name] != parameter.default
+        f"{parameter.name}={parameter.format(value)}"
+        for parameter, value in zip(parameters, values, strict=True)
+        if value != parameter.default
     ]
-    return f"{game}({','.join(words)})" if words else game
+    return f"{game}({','.join(words)})" if words else game, values
 
 
 def _as_int(value: Any) -> int | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any
 
 from games.game import Game, GameError, not_zero_sum
 from games.parameters import Int, Parameter
 from games.support.near import near
-from games.support.own import entry_point, entry_points_of, is_own, own_object, registered
+from games.support.own import entry_point, entry_points_of, is_own, own_object
 
 __all__ = [
     "PRESETS",
@@ -102,7 +103,7 @@ def game_spec(name: str) -> GameSpec:
     if name in _registered:
         return _registered[name]
     if name in _BUILT_IN:
-        game = registered(_BUILT_IN[name])
+        game = resolve_name(_BUILT_IN[name])
         _registered[name] = GameSpec(name, game.summary, game.parameters, game)
         return _registered[name]
     installed = entry_points_of("gs2.games")
@@ -181,7 +182,7 @@ def recorded_game(text: str) -> Game:
     where = _RECORDED.get(text.strip().partition("(")[0])
     if where is None:
         return load_game(text, general_sum=True)
-    game: Game = registered(where)(text)
+    game: Game = resolve_name(where)(text)
     return game
 
 

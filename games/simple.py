@@ -261,11 +261,7 @@ class SimpleGame(LineGame[_Position]):
 
     def _features(self, states: Array, player: int) -> Array:
         """Return what `shows` says, [n, width] float32."""
-        positions = zip(self._places(states), _lines(states), strict=True)
-        told = [self._answer("shows", line, position.state, player) for position, line in positions]
-        if len({np.shape(numbers) for numbers in told}) > 1 or np.ndim(told[0]) != 1:
-            self._refuse("shows", "must be a list of numbers, as long at every history", _lines(states)[0])
-        return np.array(told, np.float32)
+        return self._told("shows", states, [(player,)] * len(states)).astype(np.float32)
 
     def seat_rows(self, states: Array, seats: Ints) -> Bytes:
         """Return what `shows` says to seats[k] at states[k], [n, width], where moves are inputs."""
@@ -285,15 +281,19 @@ class SimpleGame(LineGame[_Position]):
 
     def _bytes(self, method: str, states: Array, given: Sequence[tuple[Any, ...]]) -> Bytes:
         """Return what a method answers at each state, in bytes."""
-        found = zip(self._places(states), _lines(states), given, strict=True)
-        told = [self._answer(method, line, position.state, *words) for position, line, words in found]
-        if len({np.shape(numbers) for numbers in told}) != 1 or np.ndim(told[0]) != 1:
-            self._refuse(method, "must be a list of numbers, as long at every history", _lines(states)[0])
-        numbers = np.array(told, np.float64)
+        numbers = self._told(method, states, given).astype(np.float64)
         if not ((numbers == np.floor(numbers)) & (numbers >= 0) & (numbers <= 255)).all():
             rule = "must be whole numbers from 0 to 255 where moves are inputs"
             self._refuse(method, rule, _lines(states)[0])
         return numbers.astype(np.uint8)
+
+    def _told(self, method: str, states: Array, given: Sequence[tuple[Any, ...]]) -> Array:
+        """Return the numbers that a method answers at each state, [n, width]."""
+        found = zip(self._places(states), _lines(states), given, strict=True)
+        told = [self._answer(method, line, position.state, *words) for position, line, words in found]
+        if len({np.shape(numbers) for numbers in told}) != 1 or np.ndim(told[0]) != 1:
+            self._refuse(method, "must be a list of numbers, as long at every history", _lines(states)[0])
+        return np.array(told)
 
     def action_text(self, state: Array, action: Array) -> str:
         position = self._place(state)

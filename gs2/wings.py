@@ -14,9 +14,8 @@ browser (`gs2.web.games.card_face.Face`). play: what is played at its tables the
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import Any
-
-from games.support.own import registered
 
 __all__ = ["FIRST", "OWN_COMMANDS", "TITLES", "games_with", "own_part", "own_parts"]
 
@@ -79,9 +78,9 @@ def games_with(part: str) -> dict[str, str]:
 def own_part(game: str, part: str) -> Any | None:
     """Return a part that a game registers, or that any has; None if there is none. game: its string."""
     where = WINGS.get(game.partition("(")[0], {}).get(part, ANY.get(part))
-    return None if where is None else registered(where)
+    return None if where is None else resolve_name(where)
 
 
 def own_parts(part: str) -> list[Any]:
     """Return what every game registers as a part of this name."""
-    return [registered(where) for where in games_with(part).values()]
+    return [resolve_name(where) for where in games_with(part).values()]

@@ -11,6 +11,7 @@ and `shows_move`. Others register kernels of their own (`blueprint.networks`).
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import Protocol
 
 import numpy as np
@@ -22,7 +23,6 @@ from blueprint.row_layout import rows_hash
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Bytes, Ints
-from games.support.own import registered
 
 __all__ = ["ActionType", "InputLists", "MoveInputs", "RowGame", "RowInputs", "move_inputs"]
 
@@ -208,7 +208,7 @@ def move_inputs(game: Game) -> MoveInputs:
     """Return how a game is seen and played in lockstep. Raises GameError for one without such inputs."""
     own = OF_GAMES.get(game.name.partition("(")[0])
     if own is not None and own.inputs:
-        found: MoveInputs = registered(own.inputs)(game)
+        found: MoveInputs = resolve_name(own.inputs)(game)
         return found
     if getattr(game, "moves_are_inputs", False):
         return RowInputs(game)  # type: ignore[arg-type]  # it says that it has the rows

@@ -57,12 +57,11 @@ def _groups(action: Row, counts: Bytes, level: int) -> list[tuple[int, int]]:
     return [(rank, size)]
 
 
-def action_list(action: Row, level: int, *, dialect: str = "openguandan") -> list[Any]:
+def action_list(action: Row, level: int) -> list[Any]:
     """Return an action as `[type, rank, cards]`, cards in the places they fill.
 
     Trips come before the pair, sequences run upwards (A first when low), natural cards stand in the order
     S, H, C, D and a wild card in the slot that it fills, or last in its group.
-    dialect: "openguandan" names the joker bomb FourKings; "njupt" `["Bomb", "JOKER", ...]`.
     """
     if action["type"] == PASS:
         return ["PASS", "PASS", "PASS"]
@@ -86,8 +85,6 @@ def action_list(action: Row, level: int, *, dialect: str = "openguandan") -> lis
         fill = min(size - len(cards), wilds)
         wilds -= fill
         names += [CARD_NAMES[c] for c in cards + [wild] * fill]
-    if action["type"] == FOUR_KINGS and dialect == "njupt":
-        return ["Bomb", "JOKER", names]
     return [TYPE_NAMES[action["type"]], RANKS[action["rank"]], names]
 
 

@@ -27,7 +27,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from games.base import ExpandedGame, ExplicitGame, Looked, expand
+from games.base import ExpandedGame, ExplicitGame, Looked, actions_to, expand
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.naming import ACTS, infoset_line, joined_lines
 from games.openspiel.telling import (
@@ -382,7 +382,7 @@ def _expand(game: Any, name: str, max_states: int, teller: Teller) -> ExpandedGa
             _refuse_large(name, max_states, "more")
         player, ways = outcomes(state)
         if len({action for action, _ in ways}) < len(ways):
-            line = tree.line(len(tree.player))
+            line = actions_to(len(tree.player), tree.parent, tree.parent_action)
             raise GameError(
                 f"{name}: actions of one history must have different numbers; OpenSpiel gives several one "
                 f"number after {_words(game, line)}, as their labels are equal{_instead(name)}"
@@ -403,7 +403,7 @@ def _expand(game: Any, name: str, max_states: int, teller: Teller) -> ExpandedGa
             else "player did or saw different things: it forgets (imperfect recall)"
         )
         hint = " (such as imp_info=True)" if "imp_info" in str(game) else ""
-        one, two = (_words(game, tree.line(at)) for at in (first, node))
+        one, two = (_words(game, actions_to(at, tree.parent, tree.parent_action)) for at in (first, node))
         return Forgets(
             f'{name}: infoset "{text}" joins two histories in which its {what}; they are {one} and '
             f"{two}; choose parameters under which players remember{hint}"
@@ -499,6 +499,6 @@ class OpenSpielGame(ExplicitGame):
     def _history(self, state: Array) -> Any:
         """Return OpenSpiel's own state at a node, by playing the actions that lead there."""
         position = self._game.new_initial_state()
-        for action in self._line(int(state)):
+        for action in actions_to(int(state), self._parent, self._parent_action):
             position.apply_action(action)
         return position

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from games.base import actions_to
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.naming import ACTS, OTHER_ACTS, OVER
 from games.openspiel.expansion import has_more_below
@@ -67,11 +68,7 @@ class BettingTree:
 
     def way(self, node: int) -> list[int]:
         """Return the actions from the root to a node."""
-        way: list[int] = []
-        while node:
-            way.append(int(self.action[node]))
-            node = int(self.parent[node])
-        return way[::-1]
+        return actions_to(node, self.parent, self.action)
 
     def showdown(self, stage: int) -> int | None:
         """Return a showdown for something in a stage, one that few actions lead to; None if there is none."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError, Infoset
-from games.parameters import Int, OneOf, canonical_name
+from games.parameters import Int, OneOf, named
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -84,9 +84,7 @@ class Goofspiel(TwoPlayerGame):
         returns: str = "point_difference",
     ) -> None:
         given = (cards, turns, points_order, returns)
-        values = {p.name: p.check("goofspiel", v) for p, v in zip(self.parameters, given, strict=True)}
-        cards, turns, points_order, returns = values.values()
-        self.name = canonical_name("goofspiel", self.parameters, values)
+        self.name, (cards, turns, points_order, returns) = named("goofspiel", self.parameters, given)
         if turns > cards:
             raise GameError(f"goofspiel: turns must be at most cards, {cards}; got {turns}")
         self.cards, self.turns, self.points_order, self.returns_type = cards, turns, points_order, returns

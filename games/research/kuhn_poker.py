@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL
-from games.parameters import Int, canonical_name
+from games.parameters import Int, named
 from games.research.poker import CardPoker, PublicTree
 from games.support.array_types import Array
 
@@ -46,8 +46,8 @@ class KuhnPoker(CardPoker):
     key_bits = 4
 
     def __init__(self, *, cards: int = 3) -> None:
-        self.cards = CARDS.check("kuhn_poker", cards)
-        name = canonical_name("kuhn_poker", self.parameters, {"cards": self.cards})
+        name, (cards,) = named("kuhn_poker", self.parameters, (cards,))
+        self.cards = cards
         super().__init__(name, _tree(), self.cards)
 
     def action_text(self, state: Array, action: Array) -> str:

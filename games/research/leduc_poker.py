@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, GameError
-from games.parameters import Bool, Int, Ints, canonical_name
+from games.parameters import Bool, Int, Ints, named
 from games.research.poker import DEAL_0, DEAL_1, CardPoker, PublicTree
 from games.support.array_types import Array
 
@@ -117,9 +117,8 @@ class LeducPoker(CardPoker):
         suit_isomorphism: bool = False,
     ) -> None:
         given = (ranks, suits, raise_sizes, raise_caps, suit_isomorphism)
-        values = {p.name: p.check("leduc_poker", v) for p, v in zip(self.parameters, given, strict=True)}
-        ranks, suits, self.raise_sizes, self.raise_caps, suit_isomorphism = values.values()
-        name = canonical_name("leduc_poker", self.parameters, values)
+        name, values = named("leduc_poker", self.parameters, given)
+        ranks, suits, self.raise_sizes, self.raise_caps, suit_isomorphism = values
         if ranks * suits < 3:
             raise GameError(f"leduc_poker: ranks times suits must be at least 3; got {ranks} times {suits}")
         tree = LimitTree(raise_sizes=self.raise_sizes, raise_caps=self.raise_caps)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.infosets.payoff_forms import FormBuilder, PayoffForms
-from games.parameters import Bool, Int, OneOf, canonical_name
+from games.parameters import Bool, Int, OneOf, named
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -59,9 +59,7 @@ class LiarsDice(TwoPlayerGame):
         self, *, dice: int = 1, sides: int = 6, wild: bool = True, bidding: str = "reset-face"
     ) -> None:
         given = (dice, sides, wild, bidding)
-        values = {p.name: p.check("liars_dice", v) for p, v in zip(self.parameters, given, strict=True)}
-        dice, sides, wild, bidding = values.values()
-        self.name = canonical_name("liars_dice", self.parameters, values)
+        self.name, (dice, sides, wild, bidding) = named("liars_dice", self.parameters, given)
         self.dice, self.sides, self.wild, self.bidding = dice, sides, wild, bidding
         self.num_bids = 2 * dice * sides
         self._die_bits = sides.bit_length()

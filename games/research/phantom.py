@@ -17,7 +17,7 @@ from games.base import TwoPlayerGame
 from games.game import TERMINAL
 from games.infosets.naming import ACTS, OTHER_ACTS, OVER
 from games.infosets.private_moves import Placements
-from games.parameters import Bool, Int, canonical_name
+from games.parameters import Bool, Int, named
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -170,10 +170,9 @@ class PhantomTicTacToe(PhantomGame):
     parameters = (ABRUPT,)
 
     def __init__(self, *, abrupt: bool = False) -> None:
-        values = {"abrupt": ABRUPT.check("phantom_ttt", abrupt)}
+        name, (abrupt,) = named("phantom_ttt", self.parameters, (abrupt,))
         lines = np.array([0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124])
         wins = ((np.arange(512)[:, None] & lines) == lines).any(1)
-        name = canonical_name("phantom_ttt", self.parameters, values)
         super().__init__(name, Placements(9, np.stack([wins, wins]), abrupt), 3)
 
 
@@ -187,11 +186,8 @@ class DarkHex(PhantomGame):
     )
 
     def __init__(self, *, size: int = 3, abrupt: bool = False) -> None:
-        values = {
-            p.name: p.check("dark_hex", v) for p, v in zip(self.parameters, (size, abrupt), strict=True)
-        }
-        self.size = size = values["size"]
-        name = canonical_name("dark_hex", self.parameters, values)
+        name, (size, abrupt) = named("dark_hex", self.parameters, (size, abrupt))
+        self.size = size
         super().__init__(name, Placements(size * size, self._joined, abrupt), size)
 
     @cached_property

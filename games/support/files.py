@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeVar
 
-from games.support.locks import Held, hold
+from games.support.locks import hold
 
 __all__ = [
     "DoubleRows",
@@ -327,7 +327,7 @@ class LineFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = check_output(path)
-        self._held: Held | None = hold(self.path)
+        self._held = hold(self.path)
         try:
             data = read_bytes(self.path) if self.path.exists() else b""
             self._size = data.rfind(b"\n") + 1
@@ -335,7 +335,7 @@ class LineFile:
             self.tail = data[self._size :]
             self._file: BinaryIO | None = None
         except BaseException:
-            self._held.release()
+            self._held.close()
             raise
 
     def append(self, lines: Iterable[str]) -> None:
@@ -364,11 +364,9 @@ class LineFile:
 
     def close(self) -> None:
         """Close the file and release the lock."""
-        if self._held is not None:
-            if self._file is not None:
-                self._file.close()
-            self._held.release()
-            self._held = None
+        if self._file is not None:
+            self._file.close()
+        self._held.close()
 
     def __enter__(self) -> LineFile:
         """Return the file."""

@@ -12,14 +12,10 @@ import platform
 import shlex
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
-
-__all__ = ["Held", "LockHeld", "hold", "lock_path"]
+__all__ = ["LockHeld", "hold", "lock_path"]
 
 TRIES, PAUSE = 3, 0.05
 """Attempts to take a lock, and the seconds between them: its holder may be releasing it at this moment."""
@@ -29,31 +25,6 @@ SHOWN = 160
 
 class LockHeld(ValueError):
     """An output that another process is writing: which one, who, and since when."""
-
-
-class Held:
-    """A lock that this process holds until `release`, or to the end of a `with` block."""
-
-    def __init__(self, lock: BaseFileLock, path: Path) -> None:
-        self._lock, self._path = lock, path
-
-    def release(self) -> None:
-        """Release the lock; a second call does nothing."""
-        if self._lock.is_locked:
-            if (
-                os.name == "posix"
-            ):  # who opened it before this finds it gone once it has the lock, and asks anew
-                with suppress(OSError):
-                    self._path.unlink()
-            self._lock.release()
-
-    def __enter__(self) -> Held:
-        """Return the lock."""
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Release the lock."""
-        self.release()
 
 
 def lock_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
@@ -67,8 +38,8 @@ def lock_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
     return target.parent / f".{name}.lock"
 
 
-def hold(path: str | os.PathLike[str], *, folder: bool = False) -> Held:
-    """Return the lock of an output, which nobody else can hold meanwhile. folder: `path` is one.
+def hold(path: str | os.PathLike[str], *, folder: bool = False) -> ExitStack:
+    """Return the lock of an output, which nobody else can hold until it is closed. folder: `path` is one.
 
     Raises LockHeld, saying who, if another process (or another part of this one) holds it; OSError if the
     lock's file cannot be made.
@@ -93,7 +64,16 @@ def hold(path: str | os.PathLike[str], *, folder: bool = False) -> Held:
     }
     with suppress(OSError):  # a full disk: the lock holds without its words
         where.write_text(json.dumps(about) + "\n")
-    return Held(lock, where)
+
+    def release() -> None:
+        if os.name == "posix":  # who opened it before this finds it gone once it has the lock, and asks anew
+            with suppress(OSError):
+                where.unlink()
+        lock.release()
+
+    held = ExitStack()
+    held.callback(release)
+    return held
 
 
 def _holder(where: Path) -> str:

@@ -24,7 +24,6 @@ __all__ = [
     "load_own_files",
     "own_files",
     "own_object",
-    "registered",
 ]
 
 PREFIX = "gs2_own_"
@@ -58,13 +57,6 @@ def own_object(text: str, what: str, error: type[ValueError]) -> Any:
     except Exception as problem:
         raise error(f"{what} {text!r} cannot be made: {problem!r}; mend {where}") from problem
     return found
-
-
-def registered(where: str) -> Any:
-    """Return what a table of ours names as MODULE:NAME, or as MODULE: a whole module; imported only now."""
-    module, _, name = where.partition(":")
-    found = importlib.import_module(module)
-    return getattr(found, name) if name else found
 
 
 def _module(where: str, what: str, text: str, error: type[Exception]) -> Any:

@@ -87,9 +87,3 @@ def test_a_registered_game_loads_by_name_and_names_are_taken_once() -> None:
     ):
         with pytest.raises(GameError, match="must be new"):
             register_game(taken)
-
-
-def test_general_sum_games_load_when_asked_for() -> None:
-    game = load_game("goofspiel(returns=total_points)", general_sum=True)
-    assert not game.zero_sum  # type: ignore[attr-defined]
-    assert game.payoff_range == (0.0, 12.0)

@@ -17,7 +17,7 @@ from games.infosets import decision_infosets
 from gs2 import SearchContext, solve_infoset
 from gs2.search.config.presets import preset
 from tests.commands.runner import gs2
-from tests.games.random_games import RandomGame, check_quickly
+from tests.games.random_games import RandomGame, broken, check_quickly
 from tests.patience import amount
 
 
@@ -139,39 +139,29 @@ def test_a_simple_game_is_searched_and_played() -> None:
 
 
 BROKEN: dict[str, tuple[str, Any]] = {
-    "turn must be a seat": ("turn", lambda right, s: 7 if s[1] == "pb" else right(s)),
-    "choices must be 1 to": ("choices", lambda right, s: [] if s[1] == "pb" else right(s)),
-    "chances must be at least 0 and sum to 1": ("chances", lambda right, s: [p * 0.9 for p in right(s)]),
+    "turn must be a seat": ("turn", lambda right, s: 7 if s[1] == "pb" else right),
+    "choices must be 1 to": ("choices", lambda right, s: [] if s[1] == "pb" else right),
+    "chances must be at least 0 and sum to 1": ("chances", lambda right, s: [p * 0.9 for p in right]),
     "chances must be one for each": ("chances", lambda right, s: [0.5]),
     "words must be different": ("words", lambda right, s, c: "act"),
-    "payoff must be a number": ("payoff", lambda right, s: None if s[1] == "pbb" else right(s)),
+    "payoff must be a number": ("payoff", lambda right, s: None if s[1] == "pbb" else right),
     "payoff must answer at every history; it raised KeyError": ("payoff", lambda right, s: {}[s]),
     "sees must be words": ("sees", lambda right, s, p: 3),
     "sees must differ where the choices": (
         "choices",
-        lambda right, s: right(s)[::-1] if s == ("KJ", "") else right(s),
+        lambda right, s: right[::-1] if s == ("KJ", "") else right,
     ),
     "sees must differ by more than case": (
         "sees",
-        lambda right, s, p: right(s, p).replace("K", "q") if "Q" not in s[0] else right(s, p),
-    ),
-    "infoset_key of player 0 must be different where it did": (
-        "sees",
-        lambda right, s, p: right((s[0], "b" if s[1] in ("b", "pb") and p == 0 else s[1]), p),
+        lambda right, s, p: right.replace("K", "q") if "Q" not in s[0] else right,
     ),
 }
 
 
-def broken(method: str, change: Any) -> SimpleKuhn:
-    """Return Kuhn poker with one method changed; `change` gets the right one and its arguments."""
-    right = getattr(SimpleKuhn(), method)
-    return type("Broken", (SimpleKuhn,), {method: lambda self, *given: change(right, *given)})()
-
-
-@pytest.mark.parametrize("says", [name for name in BROKEN if "infoset_key" not in name])
+@pytest.mark.parametrize("says", BROKEN)
 def test_a_wrong_answer_is_refused_with_its_method_rule_and_history(says: str) -> None:
     with pytest.raises(GameError, match=says) as refused:
-        check_game(broken(*BROKEN[says]), np.random.default_rng(0))
+        check_game(broken(*BROKEN[says], SimpleKuhn), np.random.default_rng(0))
     assert "after " in str(refused.value)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games import CHANCE, TERMINAL, Game, Ragged
+from games.infosets.trail import Trail, Watcher
 
 
 @dataclass
@@ -44,6 +45,27 @@ def random_line(game: Game, rng: np.random.Generator) -> Iterator[tuple[NDArray,
         yield states, who, actions, taken
         states = game.step(states, np.zeros(1, np.int64), taken[None])
     yield states, TERMINAL, game.actions(states), None
+
+
+def watched(
+    game: Game, rng: np.random.Generator, until: Callable[[NDArray, int], bool], first: int | None = None
+) -> tuple[Trail, NDArray]:
+    """Return what the player to act saw of a random play, and the state, where `until` holds of both.
+
+    first: so many of a player's actions are chosen from; None for all.
+    """
+    watchers, state = [Watcher(game, seat) for seat in range(game.num_players)], game.root()
+    while True:
+        for watcher in watchers:
+            watcher.see(state)
+        who, actions = int(game.player(state)[0]), game.actions(state)
+        if who >= 0 and until(state, who):
+            return watchers[who].trail, state
+        probs = game.chance_probs(state, actions)[: first if who >= 0 else None]
+        taken = actions.values[rng.choice(len(probs), p=probs / probs.sum())]
+        if who >= 0:
+            watchers[who].act(taken)
+        state = game.step(state, np.zeros(1, np.int64), taken[None])
 
 
 def sizes(game: Game) -> dict[str, Any]:

@@ -27,9 +27,7 @@ from games.climbing.big2.table_rows import (
     PLAYS,
     WENT,
     apply_all,
-    legal_plays,
 )
-from games.climbing.big2.table_rows import play_randomly as random_play
 from games.game import Game
 from games.ragged import Ragged
 from games.round_rows import views
@@ -300,20 +298,20 @@ class Big2Inputs:
 
     def __init__(self, game: Big2) -> None:
         self.game: Game = game
-        self.deal, self._book = game.sample_deals, game.rules.book()
+        self.deal, self._played, self._book = game.sample_deals, game.play_randomly, game.rules.book()
         self.layout = BIG2_STAYS_OUT_HASH if game.rules.stays_out else BIG2_HASH
         self._deck = int(game.whole)
         self._players = game.num_players
 
     def legal(self, states: Array) -> Ragged:
-        found = legal_plays(states, self._book)
+        found = self.game.actions(states)
         return Ragged(found.offsets, found.values.view(np.int64))
 
     def act(self, states: Array, actions: Ints) -> None:
         apply_all(*views(states), actions, self._book)
 
     def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
-        return random_play(states, rng, self._book)[0]
+        return self._played(states, rng)[0]
 
     def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
         _write_seats(*views(states), rows, seats, self._deck, self._book, out)

@@ -49,8 +49,6 @@ from games.climbing.doudizhu.round_state import (
     RECORD,
     Halves,
     act_all,
-    legal_actions,
-    random_endings,
     round_views,
 )
 from games.game import Game
@@ -355,7 +353,7 @@ class DouDizhuInputs:
 
     def __init__(self, game: DouDizhu) -> None:
         self.game: Game = game
-        self._rules, self.deal = game.rules, game.sample_deals
+        self._rules, self.deal, self._played = game.rules, game.sample_deals, game.play_randomly
         self._tables = move_table().tables
         copies = np.where(
             (np.arange(len(DECK_COPIES)) < game.ranks) | (np.arange(len(DECK_COPIES)) >= NUM_PLAIN),
@@ -365,13 +363,13 @@ class DouDizhuInputs:
         self._deck = sum(int(count) << 4 * rank for rank, count in enumerate(copies))
 
     def legal(self, states: Array) -> Ragged:
-        return legal_actions(states, self._rules)
+        return self.game.actions(states)
 
     def act(self, states: Array, actions: Ints) -> None:
         act_all(*round_views(states), actions, self._rules, self._tables)
 
     def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
-        return random_endings(states, rng, self._rules)[0]
+        return self._played(states, rng)[0]
 
     def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
         _write_seats(*round_views(states), rows, seats, self._deck, self._tables, out)

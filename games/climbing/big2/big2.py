@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from games.climbing.big2.big2_rules import PARAMETERS, Big2Rules
 from games.climbing.big2.card_masks import ASIDE, DEAL, card_words, lowest_place, read_cards
-from games.climbing.big2.combinations import NO_PLAY, PLAY_KINDS, play_kinds
+from games.climbing.big2.combinations import MOST_PLAYS, NO_PLAY, PLAY_KINDS, play_kinds
 from games.climbing.big2.table_rows import (
     DEALT,
     FIRST,
@@ -43,15 +43,15 @@ from games.climbing.big2.table_rows import (
     big2_roots,
     dealt_rounds,
     first_misfit,
-    legal_plays,
+    list_rounds,
+    play_rounds,
     settle_rounds,
 )
-from games.climbing.big2.table_rows import play_randomly as random_play
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.infosets import infoset_at, unknown_infoset
-from games.parameters import Parameter, canonical_name
+from games.parameters import Parameter, named
 from games.ragged import Ragged
-from games.round_rows import one_row, views
+from games.round_rows import fill_ragged, one_row, play_out, views
 from games.support.array_types import Array, Bytes, Ints, Row, Rows
 from games.support.kernel import kernel
 
@@ -66,27 +66,20 @@ NO_LEAD = "is no lead; who leads plays cards"
 
 
 class TurnOrder:
-    """Whose turn it is, action by action, in words of Python: for one line at a time.
-
-    turn: the seat to act. owner: the seat that made the last play, -1 before the first.
-    """
+    """Whose turn it is, action by action: a round of seats that never run out of cards."""
 
     def __init__(self, first: int, rules: Big2Rules) -> None:
-        self.turn, self.owner = first, -1
-        self._players, self._stays_out = rules.players, rules.stays_out
-        self._out: set[int] = set()
+        self._round, self._book = big2_roots(1), rules.book()
+        self._round["hand"], self._round["player"] = (1 << DEAL) - 1, first
+
+    @property
+    def turn(self) -> int:
+        """Return the seat to act."""
+        return int(self._round["player"][0])
 
     def act(self, cards: int) -> None:
         """Let the seat to act play these cards, 0 for a pass, which cannot come first."""
-        if cards:
-            self.owner = self.turn
-        elif self._stays_out:
-            self._out.add(self.turn)
-        self.turn = (self.turn + 1) % self._players
-        while self.turn in self._out:
-            self.turn = (self.turn + 1) % self._players
-        if not cards and self.turn == self.owner:
-            self._out.clear()
+        apply_all(*views(self._round), np.array([cards], np.int64), self._book)
 
 
 @dataclass(frozen=True)
@@ -187,7 +180,7 @@ class Big2:
             names = ", ".join(parameter.name for parameter in PARAMETERS)
             raise GameError(f"big2: no parameter is called {sorted(unknown)[0]!r}; it has {names}")
         self.rules = rules = Big2Rules(**values)
-        self.name = canonical_name("big2", PARAMETERS, rules.values())
+        self.name, _ = named("big2", PARAMETERS, rules.values())
         self.num_players = rules.players
         self.teams = tuple(range(rules.players))
         self.payoff_range = rules.payoff_range()
@@ -226,7 +219,9 @@ class Big2:
 
     def actions(self, states: Rows) -> Ragged:
         """Return the actions of each state, Ragged of uint64: the pass first, then plays by size and kind."""
-        return legal_plays(states, self._book)
+        both = views(np.ascontiguousarray(states))
+        found = fill_ragged(list_rounds, len(states), *both, self._book, room=(MOST_PLAYS, 24))
+        return Ragged(found.offsets, found.values.view(np.uint64))
 
     def chance_probs(self, states: Rows, actions: Ragged) -> NDArray[np.float64]:
         """Return how likely chance gives its next card to each seat: its room over the cards to go, [m]."""
@@ -363,8 +358,12 @@ class Big2:
         return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
 
     def play_randomly(self, states: Rows, rng: np.random.Generator) -> tuple[Rows, NDArray[np.int64]]:
-        """Return dealt rounds after uniformly random play to the end, and the decisions of each, [n]."""
-        return random_play(states, rng, self._book)
+        """Return dealt rounds after uniformly random play to the end, and decisions taken, [n] int64.
+
+        Each round draws from its own stream, seeded from `rng`.
+        """
+        book, out = self._book, np.empty(MOST_PLAYS, np.int64)
+        return play_out(lambda after, seeds, n: play_rounds(*views(after), seeds, book, out, n), states, rng)
 
     def _spoken(self, text: str) -> Infoset | None:
         """Return the infoset that a text names, by playing its line from a deal that agrees; or None."""

@@ -118,9 +118,9 @@ class Big2Rules:
         if self.cards == size // self.players:  # one name for one game
             object.__setattr__(self, "cards", 0)
 
-    def values(self) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return {parameter.name: getattr(self, parameter.name) for parameter in PARAMETERS}
+    def values(self) -> list[Any]:
+        """Return the value of each parameter."""
+        return [getattr(self, parameter.name) for parameter in PARAMETERS]
 
     @property
     def hand(self) -> int:

@@ -24,8 +24,7 @@ from games.climbing.big2.big2_rules import (
 )
 from games.climbing.big2.card_masks import ASIDE, DEAL, count_cards, lowest_place
 from games.climbing.big2.combinations import MOST_PLAYS, list_plays, play_head
-from games.ragged import Ragged
-from games.round_rows import byte_of, fill_ragged, play_out, views, word_of
+from games.round_rows import byte_of, views, word_of
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import random_below
@@ -37,8 +36,8 @@ __all__ = [
     "big2_roots",
     "dealt_rounds",
     "first_misfit",
-    "legal_plays",
-    "play_randomly",
+    "list_rounds",
+    "play_rounds",
     "settle_rounds",
 ]
 
@@ -263,7 +262,9 @@ def _list_state(words: Ints, bytes_: Bytes, i: int, book: Book, out: Ints, begin
 
 
 @kernel(nogil=True)
-def _legal(words: Ints, bytes_: Bytes, book: Book, begin: int, out: Ints, counts: Ints) -> tuple[int, int]:
+def list_rounds(
+    words: Ints, bytes_: Bytes, book: Book, begin: int, out: Ints, counts: Ints
+) -> tuple[int, int]:
     """List the states from `begin` on until `out` may be too full; return (next state, rows used)."""
     m = 0
     for i in range(begin, len(words)):
@@ -276,7 +277,7 @@ def _legal(words: Ints, bytes_: Bytes, book: Book, begin: int, out: Ints, counts
 
 
 @kernel(nogil=True)
-def _play_out(
+def play_rounds(
     words: Ints, bytes_: Bytes, seeds: NDArray[np.uint64], book: Book, out: Ints, decisions: Ints
 ) -> None:
     """Play every state to the end of its round in place, each with its own random stream."""
@@ -314,22 +315,3 @@ def after_line(states: Rows, line: Sequence[int], book: Book) -> tuple[Rows, NDA
     done = np.empty(len(after), np.int64)
     _follow(*views(after), np.array(line, np.int64), book, np.empty(MOST_PLAYS, np.int64), done)
     return after, done
-
-
-def legal_plays(states: Rows, book: Book) -> Ragged:
-    """Return the actions of each state, Ragged of uint64 masks; none where the round is over.
-
-    states: [n] BIG2_STATE.
-    """
-    both = views(np.ascontiguousarray(states))
-    found = fill_ragged(_legal, len(states), *both, book, room=(MOST_PLAYS, 24))
-    return Ragged(found.offsets, found.values.view(np.uint64))
-
-
-def play_randomly(states: Rows, rng: np.random.Generator, book: Book) -> tuple[Rows, NDArray[np.int64]]:
-    """Return the states after uniformly random play to the end of the round, and decisions taken, [n] int64.
-
-    states: [n] BIG2_STATE, dealt, unchanged. Each round draws from its own stream, seeded from `rng`.
-    """
-    out = np.empty(MOST_PLAYS, np.int64)
-    return play_out(lambda after, seeds, n: _play_out(*views(after), seeds, book, out, n), states, rng)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from math import comb, factorial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from games.climbing.doudizhu.move_table import (
     BOMB,
     KIND_NAMES,
-    MOST_CARDS,
+    LIST_ROOM,
     PASS,
     ROCKET,
     move_letters,
@@ -26,12 +26,9 @@ from games.climbing.doudizhu.move_table import (
     move_table,
 )
 from games.climbing.doudizhu.multiset import (
-    BLACK,
     DECK_COPIES,
-    NUM_PLAIN,
     NUM_RANKS,
     RANK_LETTERS,
-    RED,
     cards_text,
     count_ranks,
     read_multiset,
@@ -46,8 +43,8 @@ from games.climbing.doudizhu.round_state import (
     deal_all,
     empty_rounds,
     first_forbidden,
-    legal_actions,
-    random_endings,
+    list_rounds,
+    play_rounds,
     ranks_dealt,
     round_views,
     rule_code,
@@ -55,42 +52,18 @@ from games.climbing.doudizhu.round_state import (
     write_points,
 )
 from games.game import CHANCE, TERMINAL, GameError, Infoset
-from games.parameters import Bool, Int, OneOf, Parameter, canonical_name
+from games.parameters import Bool, Int, OneOf, Parameter, named
 from games.ragged import Ragged
-from games.round_rows import one_row
+from games.round_rows import fill_ragged, one_row, play_out
 from games.support.array_types import Array, Ints, Row, Rows
 from games.support.kernel import kernel
 
-__all__ = ["DouDizhu", "rounds_from_hands"]
+__all__ = ["DouDizhu"]
 
 HIGHEST_BID = 3
 CALL_NAMES = ("pass", "1", "2", "3")
 _CHOOSE = np.array([[comb(n, k) for k in range(5)] for n in range(55)], np.float64)
 _FACTORIALS: NDArray[np.float64] = np.array([float(factorial(k)) for k in range(20)])
-
-
-def rounds_from_hands(hands: ArrayLike) -> Rows:
-    """Return rounds in which the landlord, seat 0, is about to lead, [n] ROUND; no bottom was dealt.
-
-    hands: [n, 3] packed multisets or texts (`3344R`), or [3] for one round. Cards that nobody holds are out
-        of play. Raises GameError at an empty hand, one of more than 20 cards, or one too many of a rank.
-    """
-    given = np.asarray(hands)
-    if given.dtype.kind in "US":
-        given = np.array([read_multiset(str(text)) for text in given.ravel()], np.uint64).reshape(given.shape)
-    given = np.atleast_2d(given.astype(np.uint64))
-    if given.ndim != 2 or given.shape[1] != 3:
-        raise GameError(f"doudizhu: hands have shape [n, 3]; got {given.shape}")
-    counts = count_ranks(given)
-    sizes = counts.sum(2)
-    if sizes.size and not 1 <= sizes.min() <= sizes.max() <= MOST_CARDS:
-        raise GameError(f"doudizhu: a hand has 1..{MOST_CARDS} cards; got {sizes.min()}..{sizes.max()}")
-    if np.any(counts.sum(1) > DECK_COPIES):
-        raise GameError("doudizhu: a deck holds four of a rank and one of each joker; the hands hold more")
-    states = empty_rounds(len(given))
-    states["hand"], states["left"], states["dealt"] = given, sizes, 15
-    states["player"] = states["landlord"] = states["leader"] = 0
-    return states
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +91,6 @@ class DouDizhu:
     ranks: plain ranks in the deck, from 3 up: 13 is the game itself; 10, 7, 4 and 1 are small ones for tests.
     spring: whether a side that never got to play doubles the stake, or a landlord that played only once.
     returns: "points" in base stakes, 1 doubled by each bomb and the rocket, or "win_loss".
-    start: [1] ROUND that `root` returns, with no card played; None for the deal.
 
     Seats' actions are the numbers below `move_numbers`.
     A deal is dealt rank by rank: at each step chance says how many of one rank's cards go to each seat and to
@@ -157,33 +129,26 @@ class DouDizhu:
         ranks: int = 13,
         spring: bool = False,
         returns: str = "points",
-        start: Rows | None = None,
     ) -> None:
         given = (landlord, ranks, spring, returns)
-        values = {p.name: p.check("doudizhu", v) for p, v in zip(self.parameters, given, strict=True)}
+        self.name, (landlord, ranks, spring, returns) = named("doudizhu", self.parameters, given)
         if ranks % 3 != 1:
             raise GameError(
                 f"doudizhu: ranks must be 1, 4, 7, 10 or 13, so that three hands and three cards make "
                 f"a deck; got {ranks}"
             )
-        self.name = canonical_name("doudizhu", self.parameters, values)
         self.landlord, self.ranks, self.spring, self.scoring = landlord, ranks, spring, returns
         self.by_bid = landlord == "bid"
         self.zero_sum = not self.by_bid
         self.rules = rule_code(ranks, self.by_bid)
         self.move_numbers = DEALS if self.by_bid else CALLS
-        self.follows = ranks == 1 or start is not None
-        self.start = None if start is None else self._as_start(start)
+        self.follows = ranks == 1
         self.payoff_range = self._payoff_range()
 
     def _payoff_range(self) -> tuple[float, float]:
-        """Return the smallest and largest payoff; of a start what its bombs allow, which is no less."""
+        """Return the smallest and largest payoff."""
         # All ranks but one can be played as bombs, with the rocket, or all of them, whoever wins.
-        most = self.ranks
-        if self.start is not None:
-            counts = count_ranks(self.start["hand"][0])
-            most = int((counts == 4).sum() + (counts[:, BLACK] & counts[:, RED]).sum()) + self.spring
-        win, loss = 2.0**most, 2.0**most
+        win = loss = 2.0**self.ranks
         if self.ranks == 1:  # a landlord wins with one bomb at most, and is beaten by a joker without any
             win, loss = 2.0 * (1 + self.spring), 1.0 * (1 + self.spring)
         if self.scoring == "win_loss":
@@ -193,41 +158,37 @@ class DouDizhu:
         stake = HIGHEST_BID if self.scoring == "points" else 1
         return -stake * max(2 * loss, win), stake * max(2 * win, loss)
 
-    def _as_start(self, start: Rows) -> Rows:
-        state = np.array(start, empty_rounds(1).dtype, copy=True, ndmin=1)
-        whole = self.ranks == NUM_PLAIN and not self.by_bid and len(state) == 1
-        if not whole or state["plays"].any() or (state["landlord"] == NO_SEAT).any():
-            raise GameError(
-                "doudizhu: a start is one round with the landlord in seat 0 and no card played; take it from "
-                "rounds_from_hands, or sample_deals(1, rng), with landlord=first and ranks=13"
-            )
-        return state
-
     def root(self) -> Rows:
-        """Return the round before the deal, or the configured start, a batch of one."""
-        return empty_rounds(1) if self.start is None else self.start.copy()
+        """Return the round before the deal, a batch of one."""
+        return empty_rounds(1)
 
     def sample_deals(self, n: int, rng: np.random.Generator) -> Rows:
-        """Return n rounds, [n] ROUND, dealt as chance deals but all at once; n of the start if one is set.
+        """Return n rounds, [n] ROUND, dealt as chance deals but all at once.
 
         Raises GameError if n is negative.
         """
         if n < 0:
             raise GameError(f"doudizhu: the number of deals must be at least 0; got {n}; ask for 0 or more")
-        if self.start is not None:
-            return np.repeat(self.start, n)
         states = empty_rounds(n)
         words, _, bytes_ = round_views(states)
         deal_all(words, bytes_, rng.integers(0, 2**64, n, np.uint64), self.rules)
         return states
 
     def play_randomly(self, states: Rows, rng: np.random.Generator) -> tuple[Rows, NDArray[np.int64]]:
-        """Return dealt rounds after uniformly random play to their ends, and decisions taken, [n] int64."""
+        """Return dealt rounds after uniformly random play to their ends, and decisions taken, [n] int64.
+
+        Each round draws from its own stream, seeded from `rng`. Raises GameError at one that is not dealt.
+        """
         if np.any(states["player"] == CHANCE):
             raise GameError(
                 "doudizhu: random play starts from dealt rounds; take them from sample_deals(n, rng)"
             )
-        return random_endings(states, rng, self.rules)
+        tables, out = move_table().tables, np.empty(LIST_ROOM, np.int64)
+
+        def plays(after: Rows, seeds: NDArray[np.uint64], decisions: Ints) -> None:
+            play_rounds(*round_views(after), seeds, self.rules, tables, out, decisions)
+
+        return play_out(plays, states, rng)
 
     def player(self, states: Rows) -> NDArray[np.int8]:
         """Return who acts at each state, [n] int8: a seat, CHANCE or TERMINAL."""
@@ -235,7 +196,8 @@ class DouDizhu:
 
     def actions(self, states: Rows) -> Ragged:
         """Return the legal actions of each state, Ragged of int64 (see `round_state`)."""
-        return legal_actions(states, self.rules)
+        views, tables = round_views(np.ascontiguousarray(states)), move_table().tables
+        return fill_ragged(list_rounds, len(states), *views, self.rules, tables, room=(LIST_ROOM, 64))
 
     def chance_probs(self, states: Rows, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each share of a rank, [m] float64, where cards are dealt; 1 elsewhere."""
@@ -323,8 +285,6 @@ class DouDizhu:
         backwards over the free places, so that each draw needs no rejection. Raises GameError if none agrees.
         """
         line = np.array([CALLS + call for call in known.calls] + list(known.moves), np.int64)
-        if self.start is not None:
-            return Ragged.from_counts(np.full(n, len(line)), np.tile(line, n))
         dealt_ranks = np.array([ranks_dealt(self.rules, step) for step in range(known.dealt)], np.int64)
         others = ((known.player + 1) % 3, (known.player + 2) % 3)
         table = move_table()
@@ -490,11 +450,7 @@ class DouDizhu:
         """Return a history in which a seat knows this. Raises GameError, naming it, at an illegal action."""
         state = self.root()
         line = self._lines(known, 1, np.random.default_rng(0))[0]
-        if self.start is not None:
-            dealt = count_ranks(state["hand"][0, known.player] - state["bottom"][0] * (known.player == 0))
-            if not np.array_equal(dealt, known.own):
-                raise GameError(f"{self.name}: seat {known.player} was dealt other cards; see root()")
-        # calls and moves are numbered from 1 each; a start has no calls
+        # calls and moves are numbered from 1 each
         played = len(line) - len(known.moves)
         called = played - len(known.calls)
         for k, action in enumerate(line.tolist()):

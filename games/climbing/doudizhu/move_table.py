@@ -89,13 +89,16 @@ KIND_NAMES = (
     "rocket",
 )
 """Name of each kind of move, by its code."""
+COPIES = np.array([0, 1, 2, 3, 1, 2, 3, 3, 3, 3, 3, 4, 4, 4], np.int64)
+"""[14] cards of each rank of a body, by kind."""
+SHORTEST = np.array([0, 1, 1, 1, 5, 3, 2, 1, 1, 2, 2, 1, 1, 1], np.int64)
+LONGEST = np.array([0, 1, 1, 1, 12, 10, 6, 1, 1, 5, 4, 1, 1, 1], np.int64)
+"""[14] links of a body, by kind."""
 NUM_MOVES = 27_472
 CHAINED = 12
 """Ranks that a chain may hold: 3 to A."""
 MOST_CARDS = 20
 """Cards of the largest hand, the landlord's."""
-_KICKED = ((PLANE_SOLO, 2), (PLANE_SOLO, 3), (PLANE_SOLO, 4), (PLANE_SOLO, 5), (FOUR_SOLO, 2))
-"""Kind and number of solos of the moves that are found by their kickers."""
 
 Tables: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
 """What kernels take of a `MoveTable`: cards, heads, first, kicked, kicked_at and choose."""
@@ -127,10 +130,6 @@ class MoveTable:
         return self.cards, self.heads, self.first, self.kicked, self.kicked_at, self.choose
 
 
-def _of_run(first: int, links: int, copies: int) -> int:
-    return sum(copies << 4 * rank for rank in range(first, first + links))
-
-
 def _solo_sets(first: int, links: int, number: int) -> Iterator[tuple[int, ...]]:
     """Yield the solos that may go along with a body of `links` ranks from `first` on (the ruling)."""
     others = [rank for rank in range(NUM_RANKS) if not first <= rank < first + links]
@@ -145,37 +144,22 @@ def _solo_sets(first: int, links: int, number: int) -> Iterator[tuple[int, ...]]
             yield ranks
 
 
-def _pair_sets(first: int, links: int, number: int) -> Iterator[tuple[int, ...]]:
-    """Yield the pairs, each of another rank, that may go along."""
-    others = [rank for rank in range(NUM_PLAIN) if not first <= rank < first + links]
-    yield from sorted(combinations(others, number), key=lambda ranks: ranks[::-1])
-
-
-def _bodies() -> Iterator[tuple[int, int, int, int]]:
-    """Yield kind, links, copies of each rank and how many ranks it may start at, in the order of kinds."""
-    yield SOLO, 1, 1, NUM_RANKS
-    yield PAIR, 1, 2, NUM_PLAIN
-    yield TRIO, 1, 3, NUM_PLAIN
-    for kind, copies, shortest in ((SOLO_CHAIN, 1, 5), (PAIR_CHAIN, 2, 3), (TRIO_CHAIN, 3, 2)):
-        for links in range(shortest, min(CHAINED, MOST_CARDS // copies) + 1):
-            yield kind, links, copies, CHAINED - links + 1
-    yield TRIO_SOLO, 1, 3, NUM_PLAIN
-    yield TRIO_PAIR, 1, 3, NUM_PLAIN
-    for links in range(2, 6):
-        yield PLANE_SOLO, links, 3, CHAINED - links + 1
-    for links in range(2, 5):
-        yield PLANE_PAIR, links, 3, CHAINED - links + 1
-    yield FOUR_SOLO, 1, 4, NUM_PLAIN
-    yield FOUR_PAIR, 1, 4, NUM_PLAIN
-    yield BOMB, 1, 4, NUM_PLAIN
+def _bodies() -> Iterator[tuple[int, int, int]]:
+    """Yield kind, links and how many ranks it may start at, in the order of kinds."""
+    yield SOLO, 1, NUM_RANKS
+    for kind in range(PAIR, ROCKET):
+        for links in range(SHORTEST[kind], LONGEST[kind] + 1):
+            yield kind, links, NUM_PLAIN if LONGEST[kind] == 1 else CHAINED - links + 1
 
 
 def _kickers(kind: int, rank: int, links: int) -> Iterator[tuple[int, ...]]:
     """Yield the ranks of the cards that may go along, each card by itself."""
+    number = 2 if kind in (FOUR_SOLO, FOUR_PAIR) else links
     if kind in (TRIO_SOLO, PLANE_SOLO, FOUR_SOLO):
-        yield from _solo_sets(rank, links, 2 if kind == FOUR_SOLO else links)
+        yield from _solo_sets(rank, links, number)
     elif kind in (TRIO_PAIR, PLANE_PAIR, FOUR_PAIR):
-        for ranks in _pair_sets(rank, links, 2 if kind == FOUR_PAIR else links):
+        others = [other for other in range(NUM_PLAIN) if not rank <= other < rank + links]
+        for ranks in sorted(combinations(others, number), key=lambda ranks: ranks[::-1]):
             yield tuple(rank for rank in ranks for _ in range(2))
     else:
         yield ()
@@ -191,12 +175,13 @@ def move_table() -> MoveTable:
     kicked: list[Ints] = []
     room = 0
     first[PASS, 1, 0] = 0
-    for kind, links, copies, starts in _bodies():
+    for kind, links, starts in _bodies():
+        copies = int(COPIES[kind])
         for rank in range(starts):
             first[kind, links, rank] = len(cards)
-            body = _of_run(rank, links, copies)
+            body = sum(copies << 4 * r for r in range(rank, rank + links))
             number = 2 if kind == FOUR_SOLO else links
-            by_solos = (kind, number) in _KICKED
+            by_solos = kind in (PLANE_SOLO, FOUR_SOLO)  # moves that are found by their kickers
             places = np.zeros(comb(NUM_RANKS - 1 + number, number) if by_solos else 0, np.int64)
             for kickers in _kickers(kind, rank, links):
                 if by_solos:
@@ -247,11 +232,6 @@ for _bit in range(15):
 
 _ONES = 0x0111_1111_1111_1111
 _CHAINED = (1 << 12) - 1
-COPIES = np.array([0, 1, 2, 3, 1, 2, 3, 3, 3, 3, 3, 4, 4, 4], np.int64)
-"""[14] cards of each rank of a body, by kind."""
-SHORTEST = np.array([0, 1, 1, 1, 5, 3, 2, 1, 1, 2, 2, 1, 1, 1], np.int64)
-LONGEST = np.array([0, 1, 1, 1, 12, 10, 6, 1, 1, 5, 4, 1, 1, 1], np.int64)
-"""[14] links of a body, by kind."""
 ROCKET_CARDS = 0x11
 """Both jokers, from bit 52 of a hand on."""
 HELD, PLACES, TOTALS = 24, 32, 48

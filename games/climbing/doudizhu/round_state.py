@@ -23,10 +23,8 @@ from games.climbing.doudizhu.move_table import (
     beats_head,
     covers_ranks,
     list_legal,
-    move_table,
 )
-from games.ragged import Ragged
-from games.round_rows import byte_of, fill_ragged, play_out, views
+from games.round_rows import byte_of, views
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, below, mixed_word
@@ -43,8 +41,8 @@ __all__ = [
     "deal_all",
     "empty_rounds",
     "first_forbidden",
-    "legal_actions",
-    "random_endings",
+    "list_rounds",
+    "play_rounds",
     "ranks_dealt",
     "round_views",
     "rule_code",
@@ -324,7 +322,7 @@ KEY_WORDS = 17
 
 
 @kernel(nogil=True)
-def _list_rounds(
+def list_rounds(
     words: Ints,
     halves: Halves,
     bytes_: Bytes,
@@ -344,12 +342,6 @@ def _list_rounds(
         m = list_actions(words, halves, bytes_, i, rules, tables, out, m, work)
         counts[i] = m - before
     return len(words), m
-
-
-def legal_actions(states: Rows, rules: int) -> Ragged:
-    """Return the legal actions of each state, Ragged of int64. rules: of `rule_code`."""
-    views, tables = round_views(np.ascontiguousarray(states)), move_table().tables
-    return fill_ragged(_list_rounds, len(states), *views, rules, tables, room=(LIST_ROOM, 64))
 
 
 @kernel(nogil=True)
@@ -434,7 +426,7 @@ def empty_rounds(n: int) -> Rows:
 
 
 @kernel(nogil=True)
-def _play_randomly(
+def play_rounds(
     words: Ints,
     halves: Halves,
     bytes_: Bytes,
@@ -456,16 +448,3 @@ def _play_randomly(
                 j = below(mixed_word(state), m)
             act_in_place(words, halves, bytes_, i, out[j], rules, tables)
             decisions[i] += 1
-
-
-def random_endings(states: Rows, rng: np.random.Generator, rules: int) -> tuple[Rows, NDArray[np.int64]]:
-    """Return the rounds after uniformly random play to their ends, and the decisions taken, [n] int64.
-
-    states: [n] ROUND, dealt, unchanged. Each round draws from its own stream, seeded from `rng`.
-    """
-    tables, out = move_table().tables, np.empty(LIST_ROOM, np.int64)
-
-    def plays(after: Rows, seeds: NDArray[np.uint64], decisions: Ints) -> None:
-        _play_randomly(*round_views(after), seeds, rules, tables, out, decisions)
-
-    return play_out(plays, states, rng)

@@ -254,7 +254,6 @@ class GuanDan:
     """One round of GuanDan as a `Game` (see `games.game`).
 
     moves: "full" lists every distinct (type, rank, multiset of cards), "canonical" one of each effect.
-    start: [1] STATE that `root` returns; None for a round before the deal.
     """
 
     summary = "a round of GuanDan: four players, two teams, two decks, wild cards"
@@ -272,25 +271,23 @@ class GuanDan:
     one_by_one = True  # lists of moves are long, so sizes are estimated by few histories (`games.size`)
     key_width = 7
 
-    def __init__(self, moves: str = "full", start: Rows | None = None) -> None:
+    follows = False  # no infoset is small enough to be followed whole
+
+    def __init__(self, moves: str = "full") -> None:
         if moves not in ("full", "canonical"):
             raise GameError(f'guandan: moves must be "full" or "canonical"; got {moves!r}')
         self.name = f"guandan(moves={moves})"
         self.canonical = moves == "canonical"
-        self.start = None if start is None else np.array(start, STATE, copy=True, ndmin=1)
-        self.follows = start is not None  # else no infoset is small enough to be followed whole
 
     def root(self) -> Rows:
-        """Return the round before the deal, or the configured start, a batch of one."""
-        if self.start is not None:
-            return self.start.copy()
+        """Return the round before the deal, a batch of one."""
         state = _started(np.zeros((1, 4, 2), np.uint64), 0, 0, 0, None, NOBODY)
         state["player"] = CHANCE
         return state
 
     def sample_deals(self, n: int, rng: np.random.Generator) -> Rows:
-        """Return n rounds past all that chance decides, [n] STATE: freshly dealt, or the configured start."""
-        return deal(n, rng) if self.start is None else np.repeat(self.start, n)
+        """Return n rounds past all that chance decides, freshly dealt, [n] STATE."""
+        return deal(n, rng)
 
     def player(self, states: Rows) -> NDArray[np.int8]:
         """Return who acts at each state, a seat, CHANCE or TERMINAL, [n] int8."""
@@ -496,8 +493,6 @@ class GuanDan:
         keys = infoset.seen[~dealing]
         moves = _moves(keys)
         state = self.root()
-        if state["player"][0] != CHANCE:
-            return Ragged.from_counts(np.full(n, len(moves)), np.tile(moves, n))
         state["hand"][0, seat] = infoset.seen[-1, 2:4]
         if not len(keys):
             return _deals_begun(unpack(infoset.seen[-1, 2:4]), int(dealing.sum()) - 1, seat, n, rng)
@@ -526,8 +521,6 @@ class GuanDan:
         ]
         keys = np.concatenate([self.infoset_key(state, seat) for state in states])
         begun, root = states[0], self.root()
-        if root["player"][0] != CHANCE:
-            return keys
         same = all(
             np.array_equal(begun[name], root[name]) for name in ("level", "levels", "owner", "known", "cap")
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import importlib
 import multiprocessing
 import os
 import queue
@@ -17,6 +16,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from pkgutil import resolve_name
 from typing import Any
 
 from games.support.interruption import deaf_children, end_with_parent
@@ -90,10 +90,10 @@ def _serve(pipe: Connection, behind: bool) -> None:
             name, arguments = pipe.recv()
         except (EOFError, OSError):
             return
-        module, _, attribute = name.partition(":")
         try:
-            function = getattr(importlib.import_module(module), attribute)
-            answer = function(*arguments, progress=lambda done, of: pipe.send(("progress", done, of)))
+            answer = resolve_name(name)(
+                *arguments, progress=lambda done, of: pipe.send(("progress", done, of))
+            )
         except ValueError as error:
             pipe.send(("failed", str(error)))
         except Exception as error:

@@ -10,7 +10,7 @@ import pytest
 
 from games import GameError
 from games.climbing.big2.big2 import Big2
-from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
+from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.round_state import CALLS
 from tests.games.climbing.big2.test_big2 import VARIANTS
 from tests.patience import amount
@@ -69,7 +69,9 @@ def test_a_wrong_move_or_call_is_named_by_its_number_and_words(
 
 
 BIG2 = Big2(players=2, ranks=3, suits=3, cards=3)
-END = DouDizhu(start=rounds_from_hands(["34567TTTTBR", "333456789999", "558"]))
+HELD = "33445566778JJQQKA"
+END = f"P2 dealt {HELD} | bottom 222 | play"
+WHOLE = DouDizhu()
 FIRST, BID = (DouDizhu(landlord=landlord, ranks=1) for landlord in ("first", "bid"))
 
 
@@ -91,21 +93,25 @@ FIRST, BID = (DouDizhu(landlord=landlord, ranks=1) for landlord in ("first", "bi
             'move 2, "D4", comes after the end of the round',
         ),
         (
-            END,
-            "play 5 3",
+            WHOLE,
+            f"{END} 5 3",
             '"3" of seat 1, does not beat "5"; play a higher solo, a bomb, the rocket',
         ),
-        (END, "play pass", 'move 1, "pass" of seat 0, is no lead; who leads plays cards'),
-        (END, "play 34567 45678 56789", '"56789" of seat 2, is not in its hand, 558; play what it holds'),
-        (END, "play TTTT 9999", 'does not beat "TTTT"; play a higher bomb, the rocket or pass'),
-        (END, "play 34567 3", "play a higher chain of solos as long, a bomb, the rocket or pass"),
-        (END, "play BR 9999", 'does not beat "BR"; nothing does, so pass'),
+        (WHOLE, f"{END} pass", 'move 1, "pass" of seat 0, is no lead; who leads plays cards'),
         (
-            END,
-            "play 34567 pass pass TTTT pass pass BR pass",
+            WHOLE,
+            f"{END} 34567 45678 56789",
+            f'"56789" of seat 2, is not in its hand, {HELD}; play what it holds',
+        ),
+        (WHOLE, f"{END} TTTT 9999", 'does not beat "TTTT"; play a higher bomb, the rocket or pass'),
+        (WHOLE, f"{END} 34567 3", "play a higher chain of solos as long, a bomb, the rocket or pass"),
+        (WHOLE, f"{END} BR 9999", 'does not beat "BR"; nothing does, so pass'),
+        (
+            WHOLE,
+            f"{END} 3456789TJQKA pass pass 222K pass pass 999T pass",
             'move 8, "pass", comes after the end of the round',
         ),
-        (END, "calls 1 | play 5", "leave the calls out"),
+        (WHOLE, f"P2 dealt {HELD} | bottom 222 | calls 1 | play 5", "leave the calls out"),
         (FIRST, "nonsense", "an infoset reads like"),
         (FIRST, "P3 dealt 3", "an infoset reads like"),
         (FIRST, "P1 dealt 3 | bottom 3 | bottom 3", "an infoset reads like"),
@@ -136,4 +142,4 @@ FIRST, BID = (DouDizhu(landlord=landlord, ranks=1) for landlord in ("first", "bi
 )
 def test_a_refusal_tells_why(game: Big2 | DouDizhu, line: str, why: str) -> None:
     with pytest.raises(GameError, match=why):
-        game.parse_infoset(f"P2 dealt 558 | bottom - | {line}" if game is END else line)
+        game.parse_infoset(line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,19 @@ import pytest
 from numpy.typing import NDArray
 
 from cfr.values import Reach, reach
-from games import CHANCE, TERMINAL, Game, GameError, Infoset, Ragged, check_game, load_game
+from games import TERMINAL, Game, GameError, Infoset, Ragged, check_game, load_game
 from games.check import chi_square_bound
 from games.infosets import infoset_at
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, follow_lines
 from games.infosets.sampling import follow_trails, sample_infoset
-from games.infosets.trail import Trail, Watcher, find_trail, trails_along
+from games.infosets.trail import Trail, find_trail, trails_along
 from games.ragged import pick_by
 from games.research.leduc_poker import LeducPoker
 from gs2.policies.tabulate import policy_of
 from gs2.search.context import SearchContext
 from tests.games.random_games import RandomGame, RandomPlay
+from tests.games.trees import watched
 from tests.patience import amount
 
 EXACT = 1e-12
@@ -160,30 +162,17 @@ def test_samples_are_as_likely_as_rejection_has_them() -> None:
 LARGE = ("liars_dice(dice=5,sides=6)", "goofspiel(cards=13,turns=13)", "leduc_poker(ranks=13,suits=4)")
 
 
-def watched(game: Game, moves: int, seed: int) -> tuple[Trail, Any]:
+def after(game: Game, moves: int, seed: int) -> tuple[Trail, Any]:
     """Return what the player to act saw after some moves of random play, and the state."""
-    draw = rng(seed)
-    watchers = [Watcher(game, seat) for seat in (0, 1)]
-    state, made = game.root(), 0
-    while True:
-        for watcher in watchers:
-            watcher.see(state)
-        who = int(game.player(state)[0])
-        if who >= 0 and made == moves:
-            return watchers[who].trail, state
-        legal = game.actions(state).values
-        # Low actions keep Liar's Dice and poker going.
-        at = int(draw.integers(len(legal))) if who == CHANCE else int(draw.integers(min(3, len(legal))))
-        if who >= 0:
-            watchers[who].act(legal[at])
-            made += 1
-        state = game.step(state, np.zeros(1, np.int64), legal[at : at + 1])
+    made = count()
+    # low actions keep Liar's Dice and poker going
+    return watched(game, rng(seed), lambda state, who: next(made) == moves, first=3)
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_infosets_of_games_too_large_to_list_are_sampled(name: str) -> None:
     game = load_game(name)
-    trail, state = watched(game, 3, 4)
+    trail, state = after(game, 3, 6)
     found = sample_infoset(game, trail, 50, rng(1))
     assert 1 <= len(found) <= 50
     assert np.all(game.infoset_key(found.states, trail.player) == trail.keys[-1])
@@ -197,7 +186,7 @@ def test_infosets_of_games_too_large_to_list_are_sampled(name: str) -> None:
 def test_what_a_player_notes_is_the_trail_of_its_history() -> None:
     game = load_game("goofspiel(cards=6,turns=4)")
     for moves in range(5):
-        trail, state = watched(game, moves, 7)
+        trail, state = after(game, moves, 7)
         found = find_trail(game, infoset_at(game, state, trail.player), rng(0))
         np.testing.assert_array_equal(found.keys, trail.keys)
         np.testing.assert_array_equal(found.acted, trail.acted)

@@ -63,6 +63,16 @@ LARGE_PAIRS = {
         "num_cards=13,returns_type=win_loss"
     ),
 }
+HIDDEN = {
+    "phantom_ttt": "phantom_ttt(gameversion=classical)",
+    "phantom_ttt(abrupt=true)": "phantom_ttt(gameversion=abrupt)",
+    "dark_hex": "dark_hex(gameversion=cdh,board_size=3)",
+    "dark_hex(abrupt=true)": "dark_hex(gameversion=adh,board_size=3)",
+    "dark_hex(size=2)": "dark_hex(gameversion=cdh,board_size=2)",
+    "dark_hex(size=2,abrupt=true)": "dark_hex(gameversion=adh,board_size=2)",
+}
+"""Games whose infosets are not compared: OpenSpiel's dark hex forgets the order of tries."""
+LARGE_PAIRS |= HIDDEN
 """Random histories are compared."""
 
 
@@ -97,7 +107,7 @@ class Lockstep:
                 continue
             assert players[row] == other.current_player()
             assert actions.values[mine].tolist() == other.legal_actions()
-            for player in (0, 1):
+            for player in (0, 1) if self.game.name not in HIDDEN else ():
                 ours = (players[row], keys[player][row].tobytes())
                 theirs = (players[row], other.information_state_string(player))
                 assert self.ours[player].setdefault(ours, theirs) == theirs

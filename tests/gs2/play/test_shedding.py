@@ -7,7 +7,7 @@ import pytest
 
 from blueprint.protocol import Decisions
 from games import GameError
-from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
+from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import move_letters, move_number
 from games.climbing.doudizhu.multiset import read_multiset
 from games.climbing.doudizhu.round_state import CALLS
@@ -15,6 +15,7 @@ from games.infosets import infoset_at
 from games.research.kuhn_poker import KuhnPoker
 from games.support.array_types import Rows
 from gs2.play.shedding import SHEDDING
+from tests.games.climbing.doudizhu.hands import round_of
 
 ONE = np.zeros(1, np.int64)
 
@@ -25,7 +26,7 @@ def choice(game: DouDizhu, state: Rows) -> int:
 
 
 def played(game: DouDizhu, hands: list[str], moves: str) -> Rows:
-    state = rounds_from_hands(hands)
+    state = round_of(*hands)
     for move in moves.split():
         state = game.step(state, ONE, np.array([move_number(move)]))
     return state

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from games import TERMINAL, GameError
-from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
-from games.climbing.doudizhu.move_table import BOMB, NUM_MOVES, move_letters, move_number, move_table
-from games.climbing.doudizhu.multiset import DECK_COPIES, cards_text, count_ranks, read_multiset
+from games.climbing.doudizhu.doudizhu import DouDizhu
+from games.climbing.doudizhu.move_table import NUM_MOVES, move_letters, move_number, move_table
+from games.climbing.doudizhu.multiset import cards_text, read_multiset
 from games.climbing.doudizhu.round_state import CALLS, DEALS, empty_rounds, first_forbidden, round_views
 from games.support.array_types import Rows
+from tests.games.climbing.doudizhu.hands import round_of
 from tests.patience import amount
 from tests.reference.doudizhu import PASS, Auction, Round, all_moves, in_order
 
@@ -67,73 +68,9 @@ def test_rounds_go_as_in_the_slow_twin(landlord: str, spring: bool) -> None:
         assert game.returns(state)[0, 0] == points[0] / whole
 
 
-def broken_rules(game: DouDizhu, ends: Rows) -> list[str]:
-    """Return the rules that rounds which were dealt and played to their ends break."""
-    table = move_table()
-    deck = DECK_COPIES.copy()
-    deck[game.ranks : 13] = 0
-    n, rows = len(ends), np.arange(len(ends))
-    void = ends["landlord"] == 3
-    hands, played = count_ranks(ends["hand"]), count_ranks(ends["played"])
-    record, plays = ends["record"].astype(np.int64), ends["plays"].astype(np.int64)
-    places = np.arange(record.shape[1])
-    made = places < plays[:, None]
-    gaps = (ends["gaps"][:, places // 32] >> (2 * (places % 32)).astype(np.uint64) & np.uint64(3)).astype(int)
-    heads = table.heads[record]
-    kind, rank, links = heads & 255, heads >> 8 & 255, heads >> 16 & 255
-    # who made each move: one seat on for each move and each pass
-    turns = np.cumsum(gaps + 1, axis=1) - gaps - 1
-    seat = (ends["landlord"][:, None].astype(int) + turns) % 3
-    by_seat = np.zeros((n, 3, 15), int)
-    cards = count_ranks(table.cards[record].astype(np.uint64))
-    for k in range(3):
-        by_seat[:, k] = (cards * (made & (seat == k))[..., None]).sum(1)
-    follows = made[:, 1:] & (gaps[:, :-1] < 2)
-    alike = (kind[:, 1:] == kind[:, :-1]) & (links[:, 1:] == links[:, :-1]) & (rank[:, 1:] > rank[:, :-1])
-    beats = alike | ((kind[:, 1:] >= BOMB) & (kind[:, 1:] > kind[:, :-1]))
-    last = np.maximum(plays - 1, 0)
-    whole = hands.sum(1) + played.sum(1) + count_ranks(ends["bottom"]) * void[:, None]
-    payoffs, points = game.returns(ends), game.points(ends)
-    out_of_cards = (ends["left"] == 0).sum(1)
-    stake = np.abs(points).min(1)
-    doublings = np.log2(np.where(void, 1, np.maximum(stake, 0.5)) / np.maximum(ends["bid"], 1))
-    bombs = (made & (kind >= BOMB)).sum(1)
-    rules = {
-        "the round is over": ends["player"] == TERMINAL,
-        "no card is lost or made": (whole == deck).all(1),
-        "cards left are counted": (hands.sum(2) == ends["left"]).all(1),
-        "cards played are those of the record": (by_seat == played).all((1, 2)),
-        "one seat is out of cards": out_of_cards == ~void,
-        "who is out made the last move": void | (ends["left"][rows, seat[rows, last]] == 0),
-        "a move beats the one before it unless two passed": (~follows | beats).all(1),
-        "nothing follows the end": (~made * (record + gaps)).sum(1) == 0,
-        "two pass at most": (gaps <= 2).all(1) & (gaps[rows, last] == 0),
-        "each seat's moves are counted": (
-            (made[:, None] & (seat[:, None] == np.arange(3)[:, None])).sum(2) == ends["moves"]
-        ).all(1),
-        "bombs are counted": bombs == ends["bombs"],
-        "points are doubled by bombs": (doublings == bombs) | (game.spring & (doublings == bombs + 1)),
-        "points sum to zero": points.sum(1) == 0,
-        "payoffs lie in their range": (payoffs >= game.payoff_range[0]).all(1)
-        & (payoffs <= game.payoff_range[1]).all(1),
-        "a void round pays nothing": ~void | (payoffs == 0).all(1),
-    }
-    return [rule for rule, holds in rules.items() if not np.all(holds)]
-
-
-@pytest.mark.parametrize("options", [{}, {"landlord": "bid", "spring": True}, {"ranks": 4}, {"ranks": 1}])
-def test_random_rounds_break_no_rule(options: dict[str, object]) -> None:
-    game = DouDizhu(**options)  # type: ignore[arg-type]
-    rng = np.random.default_rng(4)
-    for _ in range(amount(500, 1)):
-        ends, decisions = game.play_randomly(game.sample_deals(amount(2000, 600), rng), rng)
-        assert broken_rules(game, ends) == []
-        assert (decisions >= ends["plays"]).all()
-
-
 def test_bombs_the_rocket_and_spring_double_the_stake() -> None:
     game, spring = DouDizhu(), DouDizhu(spring=True)
-    start = rounds_from_hands(["3333BR4", "56789T", "678899"])
+    start = round_of("3333BR4", "56789T", "678899")
     for moves, points, with_spring in (
         ("BR pass pass 3333 pass pass 4", [8, -4, -4], [16, -8, -8]),
         ("3333 pass pass BR pass pass 4", [8, -4, -4], [16, -8, -8]),
@@ -151,35 +88,18 @@ def test_bombs_the_rocket_and_spring_double_the_stake() -> None:
 def test_the_largest_payoff_can_be_won_and_lost() -> None:
     game = DouDizhu()
     farmers = ["44447777TTTTKKKK", "55558888JJJJAAAA"]
-    start = rounds_from_hands(["33336666" + "9999QQQQ2222", farmers[0] + "B", farmers[1] + "R"])
+    start = round_of("33336666" + "9999QQQQ2222", farmers[0] + "B", farmers[1] + "R")
     bombs = [rank * 4 for rank in "3456789TJQKA"]
     end = played(game, start, " ".join([*bombs, "2222"]))
     assert game.returns(end)[0].tolist() == [8192, -8192, -8192]
-    start = rounds_from_hands(["33336666" + "9999QQQQ22BR", farmers[0] + "2", farmers[1] + "2"])
+    start = round_of("33336666" + "9999QQQQ22BR", farmers[0] + "2", farmers[1] + "2")
     end = played(game, start, " ".join(["BR pass pass", *bombs, "pass pass 2"]))
     assert game.returns(end)[0].tolist() == [-8192, 8192, 8192] == list(game.payoff_range)[:1] + [8192] * 2
 
 
-def test_a_bid_multiplies_the_stake_and_any_seat_may_become_landlord() -> None:
-    game = DouDizhu(landlord="bid", ranks=1)
-    start = game.sample_deals(1, np.random.default_rng(1))
-    for calls, landlord in (([3], 0), ([0, 3], 1), ([0, 1, 2, 0, 0], 2), ([0, 1, 0, 2, 0, 3], 2)):
-        state = start
-        for call in calls:
-            assert state["landlord"][0] == 3
-            state = acted(game, state, CALLS + call)
-        assert state["landlord"][0] == landlord == game.player(state)[0]
-        assert state["left"][0].tolist() == [4 if seat == landlord else 1 for seat in range(3)]
-        end, _ = game.play_randomly(state, np.random.default_rng(0))
-        points = game.returns(end)[0]
-        assert abs(points[landlord]) == 2 * abs(points[landlord - 1]) >= 2 * max(calls)
-    void = acted(game, acted(game, acted(game, start, CALLS), CALLS), CALLS)
-    assert game.player(void)[0] == TERMINAL and not game.returns(void).any()
-
-
 def test_what_is_not_legal_is_refused() -> None:
     game = DouDizhu()
-    state = rounds_from_hands(["33345", "4466", "778"])
+    state = round_of("33345", "4466", "778")
     second = played(game, state, "33")
     end = played(game, second, "44 pass pass 66")
     for at, moves, message in (
@@ -216,27 +136,12 @@ def test_a_step_takes_what_is_listed_and_nothing_else(landlord: str) -> None:
         state = acted(game, state, int(rng.choice(legal)))
 
 
-@pytest.mark.parametrize(
-    ("hands", "message"),
-    [
-        (["3", "4"], r"shape \[n, 3\]"),
-        (["3", "", "4"], r"1\.\.20 cards"),
-        (["33", "33", "3"], "four of a rank"),
-        (["3", "x", "4"], "a card is one of"),
-    ],
-)
-def test_hands_that_cannot_be_are_refused(hands: list[str], message: str) -> None:
-    with pytest.raises(GameError, match=message):
-        rounds_from_hands(hands)
-
-
 def test_parameters_have_ranges() -> None:
     for options, message in (
         ({"ranks": 2}, "doudizhu"),
         ({"ranks": 16}, "doudizhu"),
         ({"landlord": "strongest"}, "doudizhu"),
         ({"returns": "money"}, "doudizhu"),
-        ({"start": empty_rounds(1)}, "a start is"),
     ):
         with pytest.raises(GameError, match=message):
             DouDizhu(**options)  # type: ignore[arg-type]
@@ -322,7 +227,7 @@ def test_rlcard_plays_the_same_rounds() -> None:
     for _ in range(amount(15, 3)):
         table.reset()
         hands = [player.initial_hand for player in table.game.players]
-        state = rounds_from_hands(hands)
+        state = round_of(*hands)
         while not table.is_over():
             theirs = set(table.game.state["actions"])
             legal = {move_letters(move): move for move in game.actions(state)[0].tolist()}
@@ -367,5 +272,5 @@ def test_actions_are_told_apart_by_kind() -> None:
     deals = game.actions(game.root()).values
     types = game.action_type(deals)
     assert len(np.unique(types)) == len(deals) and types.min() >= 19
-    state = rounds_from_hands(["333456789BR", "4466", "778"])
+    state = round_of("333456789BR", "4466", "778")
     assert set(game.action_type(game.actions(state).values)) == {1, 2, 3, 4, 7, 14}

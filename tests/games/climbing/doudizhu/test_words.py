@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from games import CHANCE, GameError
-from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
+from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text, count_ranks, read_multiset
 from games.climbing.doudizhu.round_state import CALLS
 from tests.patience import amount
@@ -18,14 +18,6 @@ def test_multisets_are_packed_and_written_and_read_back() -> None:
     packed = [read_multiset("".join(np.repeat(list(RANK_LETTERS), row)[::-1])) for row in counts]
     assert np.array_equal(count_ranks(packed), counts)
     assert [read_multiset(cards_text(cards)) for cards in packed] == packed
-
-
-def test_an_endgame_is_named_and_read_back() -> None:
-    game = DouDizhu(start=rounds_from_hands(["3344R", "667", "558"]))
-    infoset = game.parse_infoset("p1 dealt 667 | bottom - | play 3")
-    assert infoset.text == "P1 dealt 667 | bottom - | play 3"
-    with pytest.raises(GameError, match="other cards"):
-        game.parse_infoset("P1 dealt 678 | bottom - | play 3")
 
 
 def test_a_deal_and_an_auction_in_words() -> None:

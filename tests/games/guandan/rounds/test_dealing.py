@@ -25,11 +25,12 @@ from games.guandan.rounds.round import (
     initial_hands,
     legal,
 )
-from games.infosets.trail import Trail, Watcher, walk
+from games.infosets.trail import Trail, walk
 from games.ragged import Ragged
 from games.support.array_types import Array
 from tests.games.guandan.positions import names
 from tests.games.guandan.rounds.test_round import random_choice
+from tests.games.trees import watched
 from tests.patience import amount
 
 GAME = GuanDan()
@@ -44,22 +45,7 @@ def drawn(infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
 
 def met(rng: np.random.Generator, hidden: int) -> tuple[Trail, Array]:
     """Return what the seat to act has seen, and the state, once it is to act and so few cards are hidden."""
-    state = GAME.root()
-    watchers = [Watcher(GAME, seat) for seat in range(4)]
-    while True:
-        for watcher in watchers:
-            watcher.see(state)
-        seat = int(GAME.player(state)[0])
-        if seat >= 0 and state["left"].sum() - state["left"][0, seat] <= hidden:
-            return watchers[seat].trail, state
-        actions = GAME.actions(state)
-        probs = GAME.chance_probs(state, actions)
-        if seat >= 0:
-            probs = probs / len(probs)
-        taken = rng.choice(len(probs), p=probs)
-        if seat >= 0:
-            watchers[seat].act(actions.values[taken])
-        state = GAME.step(state, np.zeros(1, np.int64), actions.values[taken : taken + 1])
+    return watched(GAME, rng, lambda state, seat: state["left"].sum() - state["left"][0, seat] <= hidden)
 
 
 def test_chance_deals_every_round_as_often_as_a_shuffle_does() -> None:

@@ -41,7 +41,9 @@ def test_the_kernel_writes_each_move_as_the_notation_does(dialect):
     for state, moves in positions(100, 1):
         level = int(state["level"][0])
         text = encode_moves(moves, level, dialect=dialect)
-        wanted = [action_list(move, level, dialect=dialect) for move in moves]
+        wanted = [action_list(move, level) for move in moves]
+        if dialect == "njupt":
+            wanted = [["Bomb", "JOKER", move[2]] if move[0] == "FourKings" else move for move in wanted]
         assert json.loads(text.json) == wanted
         assert len(text) == len(moves)
         for index in (0, len(moves) // 2, len(moves) - 1):
