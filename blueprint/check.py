@@ -49,7 +49,7 @@ def check_blueprint(
     action or state; probabilities are not negative and sum to 1; q and values lie within the game's payoffs;
     the policy's mean of q is the value; and an infoset gets the same answers whatever is hidden from it and
     whatever else is asked in the batch.
-    plays: random plays from `states`, by default from the game's root (drawn with replacement).
+    plays: random plays from `states`, [n] (drawn with replacement), by default from the game's root.
     tolerance: allowed error of the mean, of the bounds and between answers, in payoffs.
     Raises BlueprintError naming what does not hold, and where.
     """

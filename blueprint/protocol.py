@@ -209,7 +209,7 @@ class Decisions:
 
     @property
     def table(self) -> Ragged:
-        """The actions of each decision."""
+        """The actions of each decision, [n] rows."""
         return Ragged(self.offsets, self.actions)
 
     def where(self, mask: NDArray[np.bool_]) -> Decisions:

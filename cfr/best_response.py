@@ -65,9 +65,10 @@ def expected_value(game_form: FlatTree | SequenceForm, policy: NDArray[np.float6
 def best_response_values(
     game_form: FlatTree | SequenceForm, policy: NDArray[np.float64], *, lock: Policy | None = None
 ) -> tuple[float, ...]:
-    """Return what each deciding seat (side 0 and side 1) gets by best-responding alone to `policy`.
+    """Return the payoff of each deciding seat (side 0 and side 1) that best-responds alone to `policy`.
 
-    lock: infosets at which everyone plays as it says, and nobody can deviate (`LockedTree`); needs the tree.
+    policy: [n_slots] float64, errors as of `expected_value`. lock: infosets at which everyone plays as it
+    says, and nobody can deviate (`LockedTree`); needs the tree, InvalidTree is raised without.
     """
     return _evaluate(*_unlocked(game_form, policy, lock))[2]
 
@@ -77,7 +78,7 @@ def nash_conv(
 ) -> float:
     """Return the sum of what each deciding seat could gain by best-responding alone, in payoffs.
 
-    lock: as of `best_response_values`.
+    policy: [n_slots] float64. lock: as of `best_response_values`, whose errors are raised here too.
     """
     _, values, best = _evaluate(*_unlocked(game_form, policy, lock))
     return sum(best) - sum(values)
@@ -86,7 +87,7 @@ def nash_conv(
 def exploitability(
     game_form: FlatTree | SequenceForm, policy: NDArray[np.float64], *, lock: Policy | None = None
 ) -> float:
-    """Return NashConv / 2, in payoffs. lock: as of `best_response_values`."""
+    """Return NashConv / 2, in payoffs. policy: [n_slots] float64; lock and errors: as of `nash_conv`."""
     return nash_conv(game_form, policy, lock=lock) / 2
 
 

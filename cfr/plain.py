@@ -226,7 +226,7 @@ class PlainCfr:
         return np.array([x for numbers in table for x in numbers], np.float64)
 
     def table(self, slots: NDArray[np.float64]) -> Table:
-        """Return numbers on the slots of the tree as a table."""
+        """Return numbers on the slots of the tree, [n_slots] float64, as a table."""
         ends = zip(self._offset[:-1], self._offset[1:], strict=True)
         return [slots[first:last].tolist() for first, last in ends]
 

@@ -48,7 +48,7 @@ class TwoPlayerGame(Game):
     key_width: int = 1
 
     def action_type(self, actions: Array) -> NDArray[np.int64]:
-        """Return the actions themselves as types: branch limits count each on its own."""
+        """Return the actions themselves as types, [m] int64: branch limits count each on its own."""
         return actions.astype(np.int64)
 
     def parse_infoset(self, text: str) -> Infoset:
@@ -67,7 +67,7 @@ class TwoPlayerGame(Game):
         raise unknown_infoset(self, text)
 
     def history_in(self, text: str) -> Array | None:
-        """Return one history (a batch of one) of the infoset that the normalised text names, if it does.
+        """Return one history, [1], of the infoset that the normalised text names, if it does.
 
         Whatever comes back is written out and compared with the text again, so a reader may be lenient.
         NotImplemented, the default, says that this game has no reader.
@@ -75,7 +75,10 @@ class TwoPlayerGame(Game):
         return NotImplemented  # type: ignore[no-any-return]  # it has the type Any
 
     def played(self, states: Array, words: list[str]) -> Array | None:
-        """Return the history after the actions whose texts are `words`, or None if one is not legal."""
+        """Return the history after the actions whose texts are `words`, or None if one is not legal.
+
+        states: [1], the history before them; what comes back is [1] too.
+        """
         for word in words:
             actions = self.actions(states).values
             texts = [normal_text(self.action_text(states[0], action)) for action in actions]
@@ -86,7 +89,10 @@ class TwoPlayerGame(Game):
         return states
 
     def forced(self, states: Array, *outcomes: int) -> Array:
-        """Return the history after these actions or chance outcomes, each checked to be legal."""
+        """Return the history after these actions or chance outcomes, [1] as `states`.
+
+        Raises GameError for one that is not legal.
+        """
         for outcome in outcomes:
             actions = self.actions(states).values
             if outcome not in actions:

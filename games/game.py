@@ -86,7 +86,7 @@ class Game(Protocol):
     key_width: int
 
     def root(self) -> Array:
-        """Return the initial state, a batch of one."""
+        """Return the initial state, [1]."""
         ...
 
     def player(self, states: Array) -> NDArray[np.int8]:
@@ -94,7 +94,7 @@ class Game(Protocol):
         ...
 
     def actions(self, states: Array) -> Ragged:
-        """Return the legal actions of each state, in a fixed order that depends on the infoset alone.
+        """Return the legal actions of each state, [n], in a fixed order that depends on the infoset alone.
 
         Rows of terminal states are empty. At chance states these are the outcomes.
         """

@@ -211,7 +211,7 @@ class SimpleGame(LineGame[_Position]):
         return str(choice)
 
     def sample_deals(self, n: int, rng: np.random.Generator) -> Array:
-        """Return n histories past all that chance opens with; what seats see on the way is not asked."""
+        """Return [n] histories past all that chance opens with; what seats see on the way is not asked."""
         states = np.repeat(self.root(), n)
         for row in states:
             state, line = self._answer("start", b""), b""
@@ -230,7 +230,7 @@ class SimpleGame(LineGame[_Position]):
         return np.array([position.turn for position in self._places(states)], np.int8)
 
     def actions(self, states: Array) -> Ragged:
-        """Return the numbers of the choices, in the order of `choices`."""
+        """Return the numbers of the choices of each state, [n], in the order of `choices`."""
         positions = self._places(states)
         numbers = np.array([number for position in positions for number in position.numbers], np.int64)
         return Ragged.from_counts(np.array([len(p.choices) for p in positions], np.int64), numbers)

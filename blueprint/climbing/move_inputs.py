@@ -44,19 +44,19 @@ class MoveInputs(MoveRows, Protocol):
     trial_rounds: int
 
     def deal(self, n: int, rng: np.random.Generator) -> Array:
-        """Return n freshly dealt rounds, at their first decision."""
+        """Return n freshly dealt rounds, [n], at their first decision."""
         ...
 
     def legal(self, states: Array) -> Ragged:
-        """Return the legal actions of contiguous states, int64 words."""
+        """Return the legal actions of contiguous states, [n], as int64 words."""
         ...
 
     def act(self, states: Array, actions: Ints) -> None:
-        """Take a legal action, a word of `legal`, at each of contiguous states, in place."""
+        """Take a legal action, a word of `legal`, [n], at each of contiguous states, [n], in place."""
         ...
 
     def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
-        """Return the ends of rounds after uniformly random play."""
+        """Return the ends of rounds, [n], after uniformly random play from states, [n]."""
         ...
 
 

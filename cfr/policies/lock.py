@@ -71,14 +71,14 @@ class LockedTree:
     def whole(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a policy of the locked tree on all slots of the original, with the lock in its place.
 
-        Infosets that the lock keeps from being reached are uniform.
+        Both float64 on slots, [locked] and [original]; infosets that the lock cuts off are uniform.
         """
         out = self._base.copy()
         out[self.slots] = policy
         return out
 
     def part(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a policy of the original on the slots of the locked tree."""
+        """Return a policy of the original, [original slots] float64, on the slots of the locked tree."""
         return policy[self.slots]
 
 

@@ -145,7 +145,7 @@ class Policy:
     def find(self, keys: NDArray[np.uint64], player: int) -> NDArray[np.int64]:
         """Return the number of the infoset with each key, [n] int64; -1 where there is none.
 
-        keys: [n, key width] uint64, as `Game.infoset_key` returns them for `player`.
+        keys: [n, key width] uint64 of `Game.infoset_key`; PolicyError is raised for another width.
         """
         keys = np.ascontiguousarray(keys, np.uint64)
         if keys.ndim != 2 or keys.shape[1] != self.infoset_key.shape[1]:
@@ -163,9 +163,9 @@ class Policy:
     def at(
         self, keys: NDArray[np.uint64], player: int, text: Callable[[int], str] = lambda row: f"number {row}"
     ) -> Ragged:
-        """Return the action probabilities of each infoset, one row per key.
+        """Return the action probabilities of each infoset, one row of float64 per key.
 
-        text: returns the name of the infoset of a row, for the error.
+        keys: [n, key width] uint64, as for `find`. text: returns the name of a row's infoset, for the error.
         Raises PolicyError for a key that the policy does not know.
         """
         infoset = self.find(keys, player)
@@ -210,7 +210,7 @@ class Policy:
     def fill(self, tree: FlatTree, out: NDArray[np.float64], differs: str) -> NDArray[np.bool_]:
         """Write the probabilities to the slots of the infosets that a tree has too; return which, [I] bool.
 
-        out: [n_slots]. differs: what PolicyError says where an infoset has another number of actions.
+        out: [n_slots] float64. differs: words of the PolicyError raised where numbers of actions differ.
         """
         counts, known = np.diff(tree.infoset_offset), np.zeros(tree.n_infosets, bool)
         for player in np.unique(tree.infoset_player).tolist():
@@ -277,7 +277,7 @@ class Policy:
 def tabular_policy(
     game: str, tree: FlatTree, probs: NDArray[np.float64] | None = None, note: str = ""
 ) -> Policy:
-    """Return the policy with these probabilities on the tree's slots (uniform by default).
+    """Return the policy with these probabilities on the tree's slots, [n_slots] float64; uniform by default.
 
     Raises PolicyError if they do not fit the tree or do not sum to 1 at an infoset.
     """

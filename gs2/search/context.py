@@ -55,7 +55,7 @@ class TrialSource(Protocol):
     """What a statistical certificate plays out where the tree is only a part of the game."""
 
     def draw(self, n: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return up to n histories of the infoset and their weights, drawn for this alone."""
+        """Return up to n histories of the infoset and their weights, both [m], drawn for this alone."""
         ...
 
     def plays(self, strategies: tuple[Strategy, ...]) -> tuple[Blueprint, ...]:
@@ -203,7 +203,7 @@ class SearchContext:
         return self._covers[player]
 
     def closure(self, infoset: int) -> NDArray[np.int64]:
-        """Return the common-knowledge closure of an infoset, rising positions in its player's graph."""
+        """Return the common-knowledge closure of an infoset, [n] rising positions in its player's graph."""
         graph = self.graph(int(self.tree.infoset_player[infoset]))
         if (
             self._closure is None
@@ -237,7 +237,7 @@ class SearchContext:
         return int(found[0])
 
     def nodes_below(self, nodes: NDArray[Any]) -> int:
-        """Return how many nodes stand at and below some histories, none below another."""
+        """Return how many nodes stand at and below some histories, [n] nodes, none below another."""
         return int(self.cutter.sizes[nodes].sum())
 
     def infoset_text(self, infoset: int) -> str:
@@ -246,7 +246,7 @@ class SearchContext:
         return self.game.infoset_text(self.tree.states[node], int(self.tree.infoset_player[infoset]))
 
     def line_to(self, node: int) -> Ragged:
-        """Return the actions that lead from the root to a node of the tree, as one row."""
+        """Return the actions that lead from the root to a node of the tree, as one row, [depth]."""
         way = []
         while self.tree.parent[node] >= 0:
             way.append(node)

@@ -433,6 +433,7 @@ def check_generator(chooser: Callable[..., NDArray[np.int64]], rng: np.random.Ge
 
     The inputs hold ties, one history, k >= m, weights of zero, unsorted values and vector values (skipped
     for a generator that raises GenerationError for vectors).
+    chooser: takes values [m] or [m, d], weights [m], k and a generator, and returns at most k indices, [n].
     Raises ContractError naming the broken rule.
     """
     scalar = [

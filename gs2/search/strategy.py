@@ -83,7 +83,7 @@ class Strategy:
 
     @property
     def raw(self) -> NDArray[np.float64]:
-        """Return the array behind `probs`, for compiled functions alone: never write to it.
+        """Return the array behind `probs`, [slots] float64, for compiled functions alone: never write to it.
 
         Numba compiles a function a second time for an array that is marked read-only.
         """
@@ -145,7 +145,7 @@ class Strategy:
         return found
 
     def first_below(self, slots: NDArray[np.int64]) -> int:
-        """Return a number of nodes, all before the first that some slots lead to."""
+        """Return a number of nodes, all before the first that some slots, [s] int64, lead to."""
         first = int(self.tree.infoset_first_node()[self.tree.slot_infoset[slots]].min())
         return int(self.tree.first_child[first])
 
@@ -176,7 +176,10 @@ class Strategy:
         return Reach(whole.players[nodes], whole.chance[nodes])
 
     def kept(self, name: Hashable, make: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return what is derived from the strategy under a name, made on first use and read-only."""
+        """Return what is derived from the strategy under a name, made on first use and read-only.
+
+        make: makes it, of any shape, such as [N] or [slots].
+        """
         known = self._derived.kept
         if name not in known:
             known[name] = _read_only(make())
@@ -203,7 +206,7 @@ class Strategy:
     def opponent_values(self, seat: int, nodes: NDArray[np.int32] | None = None) -> CounterfactualValues:
         """Return the counterfactual best-response values of `seat` against the others' strategy.
 
-        nodes: those at the infosets above these nodes must hold; by default all.
+        nodes: [n] int32; those at the infosets above these nodes must hold; by default all.
         """
         tree = self.tree
         found = self.known_opponent_values(seat)

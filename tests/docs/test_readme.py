@@ -34,11 +34,6 @@ def test_the_program_of_the_readme_prints_what_it_shows(capsys: pytest.CaptureFi
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
-def test_the_first_steps_in_python_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert min(run_page("docs/start.md")["result"].margins) > 0
-    assert "raise" in capsys.readouterr().out
-
-
 def test_the_program_about_exploitation_runs(capsys: pytest.CaptureFixture[str]) -> None:
     run_page("docs/how-to/exploit.md", {"minutes=0.05": "minutes=0.01"})
     assert "of the exploitability" in capsys.readouterr().out

@@ -110,6 +110,7 @@ PRESETS: dict[str, SearchConfig] = {
         ),
     )
 }
+"""Configurations by name; `gs2 solve --methods` says what each is for."""
 
 PRESET_NOTES: dict[str, str] = {
     "unsafe": "common-knowledge subgame; the opponent's blueprint is taken as given",

@@ -123,8 +123,8 @@ class CoverMaker:
     ) -> Cover:
         """Return the cover of some histories of the player's.
 
-        top: positions in the knowledge graph, rising: the knowledge set. every: positions of these and of
-            all others in the opponent infosets they touch.
+        top: [k] int64, positions in the knowledge graph, rising: the knowledge set.
+        every: [m] int64, positions of these and of all others in the opponent infosets they touch.
         whole: extend until the player's own infosets below lie inside as well: all of them may change.
             Done anyway where the player decides between a root and a history asked for: a subgame in which
             some histories of an infoset follow that decision and others start below it has no perfect recall.

@@ -43,7 +43,7 @@ class KnowledgeGraph:
     level: NDArray[np.int32]
 
     def of_infoset(self, infoset: int) -> NDArray[np.int64]:
-        """Return the positions of an infoset's histories, rising: its order-1 knowledge set.
+        """Return the positions of an infoset's histories, [k] int64, rising: its order-1 knowledge set.
 
         Raises ValueError if the infoset is not the player's.
         """
@@ -57,7 +57,7 @@ class KnowledgeGraph:
     ) -> NDArray[np.int64]:
         """Return the histories that one of the seats cannot tell from one of these, themselves included.
 
-        seats: by default every seat. Rising positions, int64.
+        positions: [k] int64, rising; so is the result. seats: by default every seat.
         """
         found = [positions]
         for seat in range(len(self.members)) if seats is None else seats:
@@ -66,7 +66,7 @@ class KnowledgeGraph:
         return np.unique(np.concatenate(found))
 
     def order(self, infoset: int, k: int | None) -> NDArray[np.int64]:
-        """Return the order-k knowledge set of an infoset, rising positions int64; k = None is the closure.
+        """Return the order-k knowledge set of an infoset, [m] int64, rising; k = None is the closure.
 
         Raises ValueError if k < 1 or the infoset is not the player's.
         """

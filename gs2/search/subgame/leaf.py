@@ -23,6 +23,7 @@ MOST_IDLE = 1000
 """Random plays without any decision after which a game is taken to have none."""
 
 LeafEvaluator = Callable[[Game, NDArray[Any]], NDArray[np.float64]]
+"""What values histories: (game, states [n]) to payoffs, [n, P] float64, on the game's own scale."""
 OWN_LEAVES: dict[str, LeafEvaluator] = {}
 """Those that were registered, by name (`gs2.parts.register_leaf`)."""
 
