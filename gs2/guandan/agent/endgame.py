@@ -38,9 +38,8 @@ from games.guandan.rounds.state import (
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, mix_hash
-from gs2.guandan.agent.deals.dealing import Dealer
+from gs2.guandan.agent.deals.dealing import Dealer, thinned
 from gs2.guandan.agent.deals.determinize import Worlds
-from gs2.guandan.agent.deals.reach import thinned
 from gs2.guandan.agent.racing import SPREAD_VALUED, Evidence, MoveComparison, posterior
 
 __all__ = ["Endgame", "is_endgame", "solve_drawn", "solve_endgame"]
