@@ -187,7 +187,7 @@ class TreeSource:
         return forest_below(self.context, self.seen, player, roots, self.config, self.options)
 
     def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
-        """Return the strategies being refined on the gadget's slots, uniform where they say nothing."""
+        """Return the strategies being refined, [gadget's slots], uniform where they say nothing."""
         sizes = np.diff(gadget.tree.infoset_offset)
         policy = np.repeat(1.0 / sizes, sizes)
         below = np.flatnonzero(gadget.slot_origin >= 0)
@@ -197,7 +197,7 @@ class TreeSource:
         return policy
 
     def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
-        """Return the most that the opponent gains by replies that its plans lack, in payoffs; adds them."""
+        """Return the opponent's most gain on `policy`, [slots], by replies that its plans lack; adds them."""
         considered, rows = self.considered, self.kept.rows
         values, *_ = best_responses(subgame.tree, policy, considered.opponent)
         group, _ = considered.take(rows)

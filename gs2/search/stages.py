@@ -89,13 +89,13 @@ class Problem(Protocol):
         ...
 
     def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
-        """Return the strategies that a warm start begins with, on the gadget's slots."""
+        """Return the strategies that a warm start begins with, [gadget's slots] float64."""
         ...
 
     def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
         """Return the most that opponents gain by replies the forest lacks, in payoffs; these are added.
 
-        policy: on the forest's slots. tolerance: what is let pass.
+        policy: [slots] float64, on the forest's. tolerance: what is let pass.
         """
         ...
 
@@ -377,7 +377,7 @@ def untouched(
     kept: Kept,
     probs: NDArray[np.float64] | None = None,
 ) -> Refinement:
-    """Return a refinement without a subgame: the old strategy, or `probs` at the decision."""
+    """Return a refinement without a subgame: the old strategy, or `probs`, [a] float64, at the decision."""
     slots, old = source.here()
     unsolved = np.full(len(considered.alternative), np.nan)
     nothing = Proposal(slots, old if probs is None else probs, unsolved, 0, 0, 0, 0, 0.0)

@@ -52,7 +52,7 @@ class Entry:
 
 
 def forced_deal(entry: Entry) -> NDArray[np.float64]:
-    """Return how forced entries are dealt, [r] summing to 1."""
+    """Return how forced entries are dealt, [r] summing to 1. Raises GadgetError for an unfit prior."""
     if entry.prior is not None:
         if entry.prior.shape != entry.reach.shape or not entry.prior.sum() > LIVE:
             raise GadgetError("gadget: prior must have one weight per root, not all zero")
@@ -84,7 +84,7 @@ def forced_by_infoset(
 def doubled(
     forest: FlatTree, root_of: NDArray[np.int32], seats: tuple[int, ...]
 ) -> tuple[FlatTree, NDArray[np.int32], NDArray[np.int32]]:
-    """Return two copies of the forest side by side, root_of for them, and each infoset's number before.
+    """Return two copies of a forest side by side, their root_of, [2N], each infoset's number before, [I].
 
     The searching player cannot tell the copies apart; the opponents, who were forced into the second, can.
     """
@@ -135,7 +135,7 @@ def doubled(
 
 
 def from_doubled(gadget: Gadget, origin: NDArray[np.int32]) -> Gadget:
-    """Return a gadget over a doubled forest with its origins in the forest that was doubled."""
+    """Return a gadget over a doubled forest with its origins in the single one; origin: [I] of `doubled`."""
     tree = gadget.tree
     extra = gadget.entry_infosets
     infoset_origin = np.concatenate([np.full(extra, -1, np.int32), origin])

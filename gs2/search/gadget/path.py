@@ -98,7 +98,7 @@ class OpponentPath:
         return np.array(found, np.int64)
 
     def reordered(self, order: NDArray[np.int64]) -> OpponentPath:
-        """Return the same way with its entries numbered in another order."""
+        """Return the same way with its entries numbered in another order, [entries] int64."""
         return replace(self, entry=self.entry[order], entry_mass=self.entry_mass[order])
 
     def root_value(self, values: NDArray[np.float64]) -> float:
