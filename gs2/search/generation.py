@@ -83,7 +83,7 @@ def diverse_histories(
 
     Histories of weight zero enter only when there are fewer than k others, as in the GS2 paper's settings of
     its largest game (appendix C.6). Among histories of equal value the choice is drawn from `rng`, so that
-    repeated calls do not always favour the first.
+    repeated calls do not always favour the first. Raises GenerationError for vector values.
     """
     _check(values, weights, k)
     if values.ndim != 1:
@@ -144,7 +144,7 @@ def strata_sample(
 
     The strata are those of `strata_bounds`. A history is drawn from its stratum by its weight and carries
     the weight of the stratum. Histories of weight zero enter only when there are fewer than k others, and
-    carry none. Source: stratified sampling, Cochran 1977, chapter 5.
+    carry none. Raises GenerationError for vector values. Source: stratified sampling, Cochran 1977, ch. 5.
     """
     _check(values, weights, k)
     if values.ndim != 1:
@@ -244,7 +244,7 @@ def generate(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the histories that a generator chooses, and the reach that each carries: its own if unweighted.
 
-    Arguments as of `Generator`.
+    Arguments as of `Generator`, values and weights [m]; both results are [min(k, m)].
     """
     chooser = generator(name)
     if isinstance(chooser, WeightedSample):
@@ -264,7 +264,7 @@ def generator(name: str) -> Generator:
 
 
 def gap_cost(values: NDArray[np.float64], chosen: NDArray[np.int64]) -> float:
-    """Return the sum of squared gaps between neighbouring chosen values, in squared payoffs.
+    """Return the sum of squared gaps between neighbouring chosen values, [k] of [m], in squared payoffs.
 
     The smallest and the largest of all `values` stand at the two ends, chosen or not, so that the cost of
     a single choice is defined as well (and smallest in the middle of the range).

@@ -90,13 +90,13 @@ class Problem(Protocol):
         ...
 
     def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
-        """Return the strategies that a warm start begins with, on the gadget's slots."""
+        """Return the strategies that a warm start begins with, [gadget's slots] float64."""
         ...
 
     def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
         """Return the most that opponents gain by replies the forest lacks, in payoffs; these are added.
 
-        policy: on the forest's slots. tolerance: what is let pass.
+        policy: [slots] float64, on the forest's. tolerance: what is let pass.
         """
         ...
 
@@ -359,7 +359,7 @@ def untouched(
     kept: Kept,
     probs: NDArray[np.float64] | None = None,
 ) -> Refinement:
-    """Return a refinement without a subgame: the old strategy, or `probs` at the decision."""
+    """Return a refinement without a subgame: the old strategy, or `probs`, [a] float64, at the decision."""
     slots, old = source.here()
     unsolved = np.full(len(considered.alternative), np.nan)
     nothing = Proposal(slots, old if probs is None else probs, unsolved, 0, 0, 0, 0, 0.0)
@@ -541,7 +541,7 @@ class TreeSource:
         return forest_below(self.context, self.seen, player, roots, self.config, self.options)
 
     def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
-        """Return the strategies being refined on the gadget's slots, uniform where they say nothing."""
+        """Return the strategies being refined, [gadget's slots], uniform where they say nothing."""
         sizes = np.diff(gadget.tree.infoset_offset)
         policy = np.repeat(1.0 / sizes, sizes)
         below = np.flatnonzero(gadget.slot_origin >= 0)
@@ -551,7 +551,7 @@ class TreeSource:
         return policy
 
     def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
-        """Return the most that the opponent gains by replies that its plans lack, in payoffs; adds them."""
+        """Return the opponent's most gain on `policy`, [slots], by replies that its plans lack; adds them."""
         considered, rows = self.considered, self.kept.rows
         values, *_ = best_responses(subgame.tree, policy, considered.opponent)
         group, _ = considered.take(rows)

@@ -488,7 +488,7 @@ def _safe(kind: str, forest: FlatTree, root_of: NDArray[np.int32], entry: Entry,
 
 
 def from_doubled(gadget: Gadget, origin: NDArray[np.int32]) -> Gadget:
-    """Return a gadget over a doubled forest with its origins in the forest that was doubled."""
+    """Return a gadget over a doubled forest with its origins in the single one; origin: [I] of `doubled`."""
     tree = gadget.tree
     extra = gadget.entry_infosets
     infoset_origin = np.concatenate([np.full(extra, -1, np.int32), origin])

@@ -75,7 +75,7 @@ class Entry:
 
 
 def forced_deal(entry: Entry) -> NDArray[np.float64]:
-    """Return how forced entries are dealt, [r] summing to 1."""
+    """Return how forced entries are dealt, [r] summing to 1. Raises GadgetError for an unfit prior."""
     if entry.prior is not None:
         if entry.prior.shape != entry.reach.shape or not entry.prior.sum() > LIVE:
             raise GadgetError("gadget: prior must have one weight per root, not all zero")
@@ -107,7 +107,7 @@ def forced_by_infoset(
 def doubled(
     forest: FlatTree, root_of: NDArray[np.int32], seats: tuple[int, ...]
 ) -> tuple[FlatTree, NDArray[np.int32], NDArray[np.int32]]:
-    """Return two copies of the forest side by side, root_of for them, and each infoset's number before.
+    """Return two copies of a forest side by side, their root_of, [2N], each infoset's number before, [I].
 
     The searching player cannot tell the copies apart; the opponents, who were forced into the second, can.
     """
@@ -241,7 +241,7 @@ class OpponentPath:
         return np.array(found, np.int64)
 
     def reordered(self, order: NDArray[np.int64]) -> OpponentPath:
-        """Return the same way with its entries numbered in another order."""
+        """Return the same way with its entries numbered in another order, [entries] int64."""
         return replace(self, entry=self.entry[order], entry_mass=self.entry_mass[order])
 
     def root_value(self, values: NDArray[np.float64]) -> float:

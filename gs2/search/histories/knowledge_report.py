@@ -74,7 +74,7 @@ def knowledge_report(
 
 
 def antichain(graph: KnowledgeGraph, positions: NDArray[np.int64], tree: FlatTree) -> NDArray[np.int64]:
-    """Return the positions less those that lie below another one of them, rising."""
+    """Return the positions, [k] int64, less those that lie below another one of them, rising."""
     levels = graph.level[positions]
     if len(levels) == 0 or levels.min() == levels.max():
         return positions
