@@ -135,7 +135,10 @@ class Top:
         is_root: NDArray[np.bool_] | None = None,
         returns: NDArray[np.float64] | None = None,
     ) -> None:
-        """Add the last level: the forest's roots in order, among terminals where `is_root` is False."""
+        """Add the last level: the forest's roots in order, among terminals where `is_root` is False.
+
+        parent, prob, is_root: [n]. returns: [terminals, P], payoffs.
+        """
         is_root = np.ones(len(parent), bool) if is_root is None else is_root
         player = np.full(len(parent), TERMINAL, np.int8)
         player[is_root] = self.forest.player[: self.forest.n_roots]
