@@ -40,8 +40,7 @@ from cfr.engine.kernels import iterations_at_once
 from cfr.engine.resume import load_state, state_of
 from cfr.solver import NEVER, SolverError, Stop, check_limits, run_until
 from cfr.tree import FlatTree, require_tree
-from cfr.tree.flat import Nodes
-from cfr.tree.recall import infoset_parent_slots, own_slots
+from cfr.tree.flat import Nodes, infoset_parent_slots, own_slots
 from cfr.values import check_policy, check_probabilities, reach, uniform
 from games.support.counts import check_whole
 from games.support.kernel import kernel

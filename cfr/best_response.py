@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.play import FormArrays
+from cfr.engine.kernels import FormArrays
 from cfr.policies.lock import LockedTree
 from cfr.policies.policy import Policy
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
-from cfr.tree.recall import infoset_parent_slot, own_slots
+from cfr.tree.flat import infoset_parent_slot, own_slots
 from cfr.values import check_policy, check_probabilities, reach, root_values
 from games.support.kernel import kernel
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from cfr.engine.layout import Layout, counted_order, make_layout, sorted_pairs
 from cfr.tree import FlatTree, InvalidTree, require_tree
-from cfr.tree.flat import array_digest
-from cfr.tree.recall import infoset_parent_slot, own_slots
+from cfr.tree.flat import array_digest, infoset_parent_slot, own_slots
 from games.game import Game
 
 __all__ = [

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine import kernels
+from cfr.engine.kernels import FormArrays, Pair
 from cfr.engine.layout import ROWS, WIDE, State
-from cfr.engine.play import FormArrays, Pair
 from cfr.engine.resume import other_variant, read_state, same_variant, state_of
 from cfr.policies.lock import LockedTree
 from cfr.policies.policy import Policy

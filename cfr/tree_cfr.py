@@ -18,8 +18,7 @@ from cfr.best_response import best_response_value
 from cfr.engine.kernels import discounts_until, iterations_at_once, learn_infoset
 from cfr.engine.resume import load_state, same_variant, state_of
 from cfr.tree import FlatTree, require_tree
-from cfr.tree.flat import Nodes
-from cfr.tree.recall import infoset_parent_slots
+from cfr.tree.flat import Nodes, infoset_parent_slots
 from cfr.values import normalised, root_values, uniform
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 from games.support.counts import check_whole

@@ -23,9 +23,9 @@ SHOWN = {".md", ".png", ".svg", ".py", ".ipynb"}
 PACKAGES = {"games": "games", "cfr": "cfr", "gs2": "gs2", "blueprint": "blueprint"}
 SEARCH = (
     *("config.stages", "config.search", "config.presets", "explain", "result", "refine.whole"),
-    *("strategy", "context", "stages", "pipeline", "histories.knowledge", "histories.knowledge_report"),
-    *("histories.enumerated", "histories.cover", "subgame.alternative", "generation", "subgame.forest"),
-    *("subgame.leaf", "gadget.entry", "gadget.build", "gadget.path", "gadget.check", "safety"),
+    *("strategy", "context", "pipeline", "histories.knowledge_report"),
+    *("histories.enumerated", "generation", "subgame.forest"),
+    *("subgame.leaf", "gadget.build", "gadget.path", "gadget.check", "safety"),
 )
 """Modules of gs2.search in the order in which a search meets them, configuration first."""
 

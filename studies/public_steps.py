@@ -20,7 +20,7 @@ from cfr.public.tree import PublicTree
 from games.game import CHANCE, payoff_span
 from gs2.play.agent_names import load_game_blueprint
 from gs2.search.config.search import SearchConfig
-from gs2.search.gadget.entry import LIVE
+from gs2.search.gadget.path import LIVE
 from gs2.search.mirror_descent import (
     ANSWERS,
     SLIP,

@@ -17,8 +17,7 @@ from statistics import median
 import click
 import numpy as np
 
-from cfr.public.public_size import solver_bytes
-from cfr.public.public_solver import PublicSolver
+from cfr.public.public_solver import PublicSolver, solver_bytes
 from cfr.public.tree import PublicTree, grow_public
 from games import load_game
 from games.infosets.payoff_forms import PayoffForms

@@ -17,8 +17,7 @@ import click
 import numpy as np
 
 from blueprint.protocol import Agent, Decisions, probabilities
-from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
-from cfr.private_moves.kernels import normalize
+from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves, normalize
 from experiments.outputs import commit_of_code
 from games.registry import load_game
 from games.support.files import check_folder

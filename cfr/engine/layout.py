@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.borrowed import borrow
-from cfr.engine.simd import WIDTHS, zeros
+from cfr.engine.simd import WIDTHS, borrow, zeros
 from games.support.kernel import kernel
 
 __all__ = [

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from cfr.engine.kernels import discounts_until
 from cfr.engine.resume import StateError
-from cfr.private_moves.form import Both, PrivateMovesError, PrivateMovesForm
-from cfr.private_moves.kernels import fill_reaches, learn, normalize
+from cfr.private_moves.form import Both, PrivateMovesError, PrivateMovesForm, fill_reaches, learn, normalize
 from cfr.public.array_file import ArrayFile, ArrayFileError, is_array_file
 from cfr.public.sweeper import Evaluation
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes

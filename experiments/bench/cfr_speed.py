@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cfr.engine.play import SWEPT_ANYHOW
+from cfr.engine.kernels import SWEPT_ANYHOW
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow

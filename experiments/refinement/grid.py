@@ -11,6 +11,7 @@ from experiments.refinement.methods import MixtureError, method_config, split_dr
 from games.registry import RESEARCH_GAMES
 from games.support.spec import split_spec
 from gs2.search.config.presets import preset
+from gs2.search.pipeline import plays_out
 from gs2.search.refine.whole import MODES
 
 __all__ = ["BLUEPRINTS", "GRIDS", "Cell", "Grid", "GridError", "differs_by_seed", "grid"]
@@ -67,7 +68,7 @@ def is_random(method: str) -> bool:
     config = method_config(passes[0])
     whole = config.subgame.rest == "summary" and config.subgame.whole >= WHOLE
     chooses = config.generation.generator != "all" and not whole
-    return config.histories.source == "sampled" or config.plays_out or chooses
+    return config.histories.source == "sampled" or plays_out(config) or chooses
 
 
 def differs_by_seed(blueprint: str) -> bool:

@@ -185,7 +185,7 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
 
     import numpy as np
 
-    from cfr.public.public_size import estimate_public_size
+    from cfr.public.public_solver import estimate_public_size
     from cfr.tree.memory import (
         CFR_BYTES,
         CFR_SECONDS,

@@ -22,10 +22,10 @@ from gs2.explore.prepared_games import PreparedGame
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.explain import search_infoset
-from gs2.search.gadget.entry import LIVE
+from gs2.search.gadget.path import LIVE
 from gs2.search.histories.enumerated import belief, histories_of
+from gs2.search.pipeline import Refinement
 from gs2.search.result import SearchResult
-from gs2.search.stages import Refinement
 from gs2.search.strategy import Strategy
 
 __all__ = ["SOLVE_FORMAT", "SearchedGame", "search_game", "solve_picture", "write_explore_page"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ from cfr.private_moves.form import list_private_moves
 from cfr.private_moves.solver import is_private_run, load_private_policy
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from cfr.sequence_form import SequenceForm
-from cfr.solver import solve
+from cfr.solver import Runs, solve
 from cfr.tree import FlatTree
 from cfr.variants import VARIANTS
 from games.game import Game, payoff_span
@@ -57,6 +59,16 @@ class Computed:
     variant: str
     iterations: int
     even: float = 0.0
+
+    def run(self, solver: Runs, what: str, tell: Callable[[str], None]) -> None:
+        """Run a solver to its last iteration. what: it computes; tell: hears of the progress."""
+        while solver.iteration < self.iterations:
+            solver.run(1)
+            tell(f"computing {what}, iteration {solver.iteration:,} of {self.iterations:,} …")
+
+    def mixed(self, average: NDArray[Any], uniform: NDArray[Any]) -> NDArray[Any]:
+        """Return an average policy with its share of uniform play."""
+        return (1 - self.even) * average + self.even * uniform if self.even else average
 
 
 def is_computed(spec: str) -> bool:
@@ -143,7 +155,7 @@ def policy_from_spec(
         if wanted.iterations == 0:
             return uniform_policy(tree)
         base = solve(form or tree, variant=wanted.variant, iterations=wanted.iterations).policy
-        return (1 - wanted.even) * base + wanted.even * uniform_policy(tree) if wanted.even else base
+        return wanted.mixed(base, uniform_policy(tree))
     if colon and word == "dmc":
         q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
         return soft_policy(tree, q, SOFTNESS * payoff_span(game))

@@ -92,15 +92,9 @@ def private_policy(
     if wanted.iterations == 0:
         return form.uniform()
     solver = PrivateMovesSolver(form, wanted.variant)
-    while solver.iteration < wanted.iterations:
-        solver.run(1)
-        tell(f"computing {spec}, iteration {solver.iteration:,} of {wanted.iterations:,} …")
-    average = solver.average_policy()
-    if wanted.even:
-        for ours, even in zip(average, form.uniform(), strict=True):
-            ours *= 1 - wanted.even
-            ours += wanted.even * even
-    return average
+    wanted.run(solver, spec, tell)
+    first, second = map(wanted.mixed, solver.average_policy(), form.uniform())
+    return first, second
 
 
 def measured_privately(

@@ -14,8 +14,7 @@ from cfr.policies.policy import PolicyError
 from cfr.public.array_file import is_array_file
 from cfr.public.policies.policy_file import is_public_policy, save_public_policy
 from cfr.public.policies.public_policy import PublicPolicy
-from cfr.public.public_size import require_memory, solver_bytes
-from cfr.public.public_solver import PublicSolver
+from cfr.public.public_solver import PublicSolver, require_memory, solver_bytes
 from cfr.public.saved_run import CHECKPOINT, load_checkpoint, save_checkpoint, saved_dtype
 from cfr.public.tree import grow_public
 from cfr.tree.memory import memory_limit
@@ -150,16 +149,9 @@ def computed_policy(
     require_memory(tree, wanted.variant, dtype, blueprint)
     solver = PublicSolver(tree, wanted.variant, dtype=dtype)
     uniform = PublicPolicy.of(solver) if wanted.even else None
-    while solver.iteration < wanted.iterations:
-        solver.run(1)
-        tell(
-            f"computing {spec} on the public tree, iteration {solver.iteration:,} of {wanted.iterations:,} …"
-        )
+    wanted.run(solver, f"{spec} on the public tree", tell)
     policy = PublicPolicy.of(solver)
     if uniform is None:
         return policy
-    first, second = (
-        (1 - wanted.even) * ours + wanted.even * even
-        for ours, even in zip(policy.rows, uniform.rows, strict=True)
-    )
+    first, second = map(wanted.mixed, policy.rows, uniform.rows)
     return PublicPolicy(tree, (first, second), policy.index, note=spec)

@@ -42,7 +42,7 @@ from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.continuation_policies import continuation_blueprints
 from gs2.search.histories.enumerated import Considered
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.playing_out import CommonDraws, play_out
+from gs2.search.subgame.leaf import CommonDraws, play_out
 
 __all__ = [
     "SHARES",

@@ -1,11 +1,39 @@
-"""What many searches in one game share: the full tree, who knows what, and what the opponent notices."""
+"""What many searches in one game share: the full tree, who knows what, and what the opponent notices.
+
+*Knowledge sets*: which histories a player has to think about, and how many there are. Two histories are
+neighbours if some seat cannot tell them apart. Starting from the histories of an infoset (order 1), each
+further order adds the neighbours; where nothing more is added stands the common-knowledge closure. A method
+that works on order k never looks further, so these sizes say what a method would have to solve before it is
+chosen. Source: Zhang and Sandholm 2021, "Subgame solving without common knowledge".
+
+*Covers*: the histories at which a search starts, such that the opponent cannot reach outside them.
+A certificate compares what the opponent can get below some histories, before a change of the player's
+strategy and after it, and takes everything else for fixed.
+
+Lemma. Let a set of histories, none below another, be divided into groups, and let the player's strategy
+change at infosets all of whose histories lie at or below them. Suppose that *every opponent infoset with a
+history at or below one of a group has all its histories at or below that same group*. Then what the opponent
+does below a group affects nothing else, its counterfactual best-response value of the whole game is a
+non-decreasing function of the groups' values, and it does not rise if none of these rises.
+Proof: by perfect recall each infoset below a group has its own predecessor there or none; so the infosets
+below a group form branches of the opponent's treeplex that hang on the sequence before the group, and their
+values and those of the terminal histories below enter the value of that sequence as one sum.
+
+Where the opponent notices every move of the player, its infosets at the player's decisions are such groups.
+Where it may not (somebody has moved or not, and the opponent acts at both kinds of history without knowing),
+an infoset of the opponent can reach from below a group to outside of it: the condition fails, and a
+certificate that forgets it certifies a loss. Then the cover is extended: histories of such infosets that lie
+elsewhere become roots as well, and groups that share one are merged, until the condition holds. At worst the
+cover is the whole game, so a search stays possible everywhere.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, Protocol
 
@@ -15,17 +43,16 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from cfr.policies.policy import Policy
 from cfr.tree import FlatTree, TreeBudget, grow, require_states
+from cfr.tree.flat import infoset_parent_slot, own_slots
 from cfr.tree.memory import SEARCH_BYTES
-from cfr.tree.recall import infoset_parent_slot, own_slots
 from cfr.values import check_policy, check_probabilities
-from games.game import Game, Infoset
+from games.game import Game, GameError, Infoset
 from games.infosets.trail import Trail, trails_along
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
 from gs2.search.config.search import SearchConfig
-from gs2.search.histories.cover import CoverMaker
-from gs2.search.histories.knowledge import KnowledgeGraph, knowledge_graph
+from gs2.search.histories.extension import Extension
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import TreeCutter
 from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator
@@ -35,12 +62,215 @@ __all__ = [
     "MAX_LISTED",
     "NO_OPTIONS",
     "AnyStrategy",
+    "Cover",
+    "CoverMaker",
+    "KnowledgeGraph",
+    "Log",
     "SearchContext",
     "SearchOptions",
     "TrialSource",
     "check_asked",
     "check_two_seats",
+    "knowledge_graph",
 ]
+
+
+@dataclass(frozen=True, eq=False)
+class KnowledgeGraph:
+    """Which of the histories where one player acts each seat can tell apart; n histories.
+
+    Only histories at which the player itself acts are compared: they are the roots a search can start from.
+
+    player: the searching seat.
+    nodes: [n] int32, rising nodes of the tree; a history is named by its position in here.
+    group: [P, n] int32, number of the history's infoset for each seat; within a seat, equal numbers mean
+        that the seat cannot tell the histories apart.
+    members: for each seat, its groups as rows of rising positions.
+    infoset_group: [I] int32, group of the player's own infosets, -1 for the infosets of others.
+    level: [n] int32, depth of each history in the tree.
+    """
+
+    player: int
+    nodes: NDArray[np.int32]
+    group: NDArray[np.int32]
+    members: tuple[Ragged, ...]
+    infoset_group: NDArray[np.int32]
+    level: NDArray[np.int32]
+
+    def of_infoset(self, infoset: int) -> NDArray[np.int64]:
+        """Return the positions of an infoset's histories, rising: its order-1 knowledge set.
+
+        Raises ValueError if the infoset is not the player's.
+        """
+        group = self.infoset_group[infoset]
+        if group < 0:
+            raise ValueError(f"infoset must be one of player {self.player}; got {infoset}, another seat's")
+        return self.members[self.player][group]
+
+    def neighbours(
+        self, positions: NDArray[np.int64], seats: tuple[int, ...] | None = None
+    ) -> NDArray[np.int64]:
+        """Return the histories that one of the seats cannot tell from one of these, themselves included.
+
+        seats: by default every seat. Rising positions, int64.
+        """
+        found = [positions]
+        for seat in range(len(self.members)) if seats is None else seats:
+            groups = np.unique(self.group[seat, positions])
+            found.append(self.members[seat].take(groups).values)
+        return np.unique(np.concatenate(found))
+
+    def order(self, infoset: int, k: int | None) -> NDArray[np.int64]:
+        """Return the order-k knowledge set of an infoset, rising positions int64; k = None is the closure.
+
+        Raises ValueError if k < 1 or the infoset is not the player's.
+        """
+        if k is not None and k < 1:
+            raise ValueError(f"order must be at least 1, or None for common knowledge; got {k}")
+        now = self.of_infoset(infoset)
+        hops = 1
+        while k is None or hops < k:
+            wider = self.neighbours(now)
+            if len(wider) == len(now):
+                break
+            now, hops = wider, hops + 1
+        return now
+
+
+def knowledge_graph(game: Game, tree: FlatTree, player: int) -> KnowledgeGraph:
+    """Return who can tell which histories apart where `player` acts, from the game's infoset keys.
+
+    Raises ValueError if the tree does not hold its states, or no such seat exists.
+    """
+    tree = require_states(tree, "knowledge")
+    if not 0 <= player < tree.n_players:
+        raise ValueError(f"player must be in [0, {tree.n_players}); got {player}")
+    nodes = np.flatnonzero(tree.player == player).astype(np.int32)
+    states = tree.states[nodes]
+    group = np.zeros((tree.n_players, len(nodes)), np.int32)
+    members = []
+    for seat in range(tree.n_players):
+        if seat == player:
+            own = tree.infoset[nodes]
+            known, number = np.unique(own, return_inverse=True)
+        else:
+            keys = np.ascontiguousarray(game.infoset_key(states, seat))
+            words = keys[:, 0] if keys.shape[1] == 1 else keys.view(np.dtype((np.void, keys[0].nbytes)))[:, 0]
+            known, number = np.unique(words, return_inverse=True)
+        group[seat] = number.reshape(-1)
+        counts = np.bincount(group[seat], minlength=len(known))
+        members.append(Ragged.from_counts(counts, np.argsort(group[seat], kind="stable")))
+    infoset_group = np.full(tree.n_infosets, -1, np.int32)
+    infoset_group[tree.infoset[nodes]] = group[player]
+    level = np.searchsorted(tree.level_offsets, nodes, side="right") - 1
+    return KnowledgeGraph(player, nodes, group, tuple(members), infoset_group, level.astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Roots of a search, group by group; n roots, none below another.
+
+    nodes: [n] int32, nodes of the tree. group: [n] int32, rising names of the groups, with holes.
+    own_infoset: [n] int32, the searching player's infoset at each root; where it does not act there, the
+        infoset searched if that lies below the root, else -1.
+    in_set: [n] bool, whether the knowledge set asked for has a history at or below the root.
+    """
+
+    nodes: NDArray[np.int32]
+    group: NDArray[np.int32]
+    own_infoset: NDArray[np.int32]
+    in_set: NDArray[np.bool_]
+
+
+class CoverMaker:
+    """Makes covers for one searching player; says once whether they ever need extending."""
+
+    def __init__(
+        self,
+        tree: FlatTree,
+        graph: KnowledgeGraph,
+        own_slot: NDArray[np.int64],
+        opponent_slot: NDArray[np.int64],
+    ) -> None:
+        """Take a tree, who can tell its histories apart, and each seat's last own slot at each node.
+
+        own_slot, opponent_slot: [N] int64, of the searching player and of its opponent; -1 where they have
+            not acted yet.
+        Raises GameError if the opponent, while the player acts, confuses histories at which its own past
+        differs: an infoset key of imperfect recall.
+        """
+        self._tree = tree
+        self._graph = graph
+        self._opponent = 1 - graph.player
+        group = graph.group[self._opponent]
+        last = opponent_slot[graph.nodes]
+        first = np.zeros(len(graph.members[self._opponent]), np.int64)
+        first[group] = np.arange(len(group))
+        wrong = np.flatnonzero(last != last[first[group]])
+        if len(wrong):
+            a, b = graph.nodes[wrong[0]], graph.nodes[first[group[wrong[0]]]]
+            raise GameError(
+                f"infoset_key: what player {self._opponent} knows while player {graph.player} acts must tell "
+                f"its own past apart; nodes {a} and {b} of the tree have one key and different actions of "
+                "its own before them; run games.check_game on the game"
+            )
+        self.turns_are_noticed = self._notices() and self._level()
+        """Whether the opponent always knows how often the player has acted, and histories that anyone
+        confuses are equally long: no cover needs extending then, and a search at one depth never changes the
+        player's reach of another search of the same depth."""
+        self._extension = Extension(tree, graph.player, graph.nodes, group, own_slot)
+
+    def _notices(self) -> bool:
+        """Return whether each opponent infoset has one and the same sequence of groups above all of it."""
+        tree, graph = self._tree, self._graph
+        node_group = np.full(tree.n_nodes, -1, np.int64)
+        node_group[graph.nodes] = graph.group[self._opponent]
+        # A group names the whole sequence of groups up to it if all its histories have the same one before.
+        label = np.zeros(tree.n_nodes, np.int64)
+        for start, end in pairwise(tree.level_offsets[1:]):
+            above = tree.parent[start:end]
+            label[start:end] = np.where(node_group[above] >= 0, node_group[above] + 1, label[above])
+        theirs = np.flatnonzero(tree.player == self._opponent)
+        for nodes, names in ((graph.nodes, node_group[graph.nodes]), (theirs, tree.infoset[theirs])):
+            some = np.zeros(int(names.max(initial=-1)) + 1, np.int64)
+            some[names] = label[nodes]
+            if np.any(some[names] != label[nodes]):
+                return False
+        return True
+
+    def _level(self) -> bool:
+        """Return whether histories that either player confuses, where the searching one acts, are as long."""
+        graph = self._graph
+        for names in graph.group:
+            some = np.zeros(int(names.max(initial=-1)) + 1, np.int64)
+            some[names] = graph.level
+            if np.any(some[names] != graph.level):
+                return False
+        return True
+
+    def make(
+        self, infoset: int, top: NDArray[np.int64], every: NDArray[np.int64], *, whole: bool = False
+    ) -> Cover:
+        """Return the cover of some histories of the player's.
+
+        top: positions in the knowledge graph, rising: the knowledge set. every: positions of these and of
+            all others in the opponent infosets they touch.
+        whole: extend until the player's own infosets below lie inside as well: all of them may change.
+            Done anyway where the player decides between a root and a history asked for: a subgame in which
+            some histories of an infoset follow that decision and others start below it has no perfect recall.
+        """
+        tree, graph = self._tree, self._graph
+        if self.turns_are_noticed:
+            every = every[np.argsort(graph.group[self._opponent, every], kind="stable")]
+            nodes = graph.nodes[every]
+            own = tree.infoset[nodes]
+            group = graph.group[self._opponent, every]
+            return Cover(nodes, group, own, np.isin(every, top, assume_unique=True))
+        found = None if whole else self._extension.roots(infoset, top, every, False)
+        found = self._extension.roots(infoset, top, every, True) if found is None else found
+        assert found is not None
+        return Cover(*found)
+
 
 AnyStrategy = NDArray[np.float64] | Policy | Blueprint | Strategy
 """A strategy in any shape: probabilities by slot of a tree, by infoset, by state, or ready for searches."""
@@ -115,6 +345,22 @@ class SearchOptions:
 
 NO_OPTIONS = SearchOptions()
 """A search that takes its time and knows nothing of others."""
+
+
+@dataclass
+class Log:
+    """Wall-clock time stage by stage, what was left out, and whether it was for want of time."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    late: bool = False
+    last: float = field(default_factory=time.perf_counter)
+
+    def lap(self, stage: str) -> None:
+        """Count the time since the last lap for a stage."""
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
+        self.last = now
 
 
 def check_two_seats(game: Game) -> None:

@@ -31,10 +31,9 @@ from gs2.search.context import (
 from gs2.search.histories.enumerated import action_values, histories_of
 from gs2.search.histories.sampled_source import Part, sample_tree
 from gs2.search.histories.seats import first_two, trail_to
-from gs2.search.pipeline import refine_infoset
+from gs2.search.pipeline import Refinement, refine_infoset, where_listed
 from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.result import ActionRow, HistoryRow, InfosetRow, SearchResult
-from gs2.search.stages import Refinement
 
 __all__ = [
     "OwnSearch",
@@ -133,7 +132,7 @@ def part_of(
     """
     context = listed_context(game, config)
     if context is not None:
-        config = config.where_listed()
+        config = where_listed(config)
         number = context.infoset_number(infoset.infoset if isinstance(infoset, Trail) else infoset)
         return Part(context, context.strategy(blueprint), number, config, config)
     if isinstance(game, SearchContext):

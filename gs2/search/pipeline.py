@@ -1,40 +1,402 @@
-"""The search at one infoset of a tree that lists histories, stage by stage.
+"""A search at one infoset, stage by stage: consider → generate → problem → solve → certify.
 
-`TreeSource` has the stages of `gs2.search.stages`. `refine_infoset` is bare and quick, meant to be called
-thousands of times on one `SearchContext`; `gs2.search.explain` picks the source, runs it once and explains
-the answer.
+`refine_from` runs the stages of a `HistorySource`. `TreeSource` is that of a tree which lists histories: of a
+whole game, or, in a game that cannot be listed, of what was drawn (`gs2.search.histories.sampled_source`).
+Pairs of private states on a public tree are another. A game may bring problems of its own for
+`solve_subgame`. `refine_infoset` is bare and quick, meant to be called thousands of times on one
+`SearchContext`; `gs2.search.explain` picks the source, runs it once and explains the answer.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.search.config.search import SearchConfig
-from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
-from gs2.search.gadget.build import Gadget
-from gs2.search.gadget.entry import LIVE, Entry
-from gs2.search.gadget.path import Arrivals, gifts, opponent_path
+from cfr.anchored import Anchor, solve_anchored
+from cfr.lp import LpTimeout, solve_lp
+from cfr.solver import Start, Stop, solve
+from cfr.tree import FlatTree
+from cfr.values import best_responses, group_values
+from cfr.variants import Variant, variant
+from gs2.search.config.search import ROLLED_OUT, SearchConfig, on_tree
+from gs2.search.config.stages import SolveConfig
+from gs2.search.context import NO_OPTIONS, Log, SearchContext, SearchOptions
+from gs2.search.gadget.build import Gadget, build_gadget
+from gs2.search.gadget.path import LIVE, Arrivals, Entry, gifts, opponent_path
 from gs2.search.histories.double_oracle import Summary, choose_plans
 from gs2.search.histories.enumerated import (
+    NOTHING,
     Considered,
+    Kept,
     choose_histories,
     consider_histories,
     forest_below,
+    keep_histories,
+    with_all,
 )
 from gs2.search.mirror_descent import mirror_descent
 from gs2.search.safety import Certified, Proposal, certify, with_certified
-from gs2.search.stages import Kept, LeftAlone, Log, Refinement, refine_from, solve_subgame, untouched
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.alternative import best_responses, group_values
 from gs2.search.subgame.cut import Roots, Subgame
 
-__all__ = ["TreeSource", "keep_histories", "refine_infoset", "with_all"]
+__all__ = [
+    "MISSED",
+    "HistorySource",
+    "LeftAlone",
+    "Problem",
+    "Refinement",
+    "SubgameSolution",
+    "TreeSource",
+    "note_lateness",
+    "plays_out",
+    "refine_from",
+    "refine_infoset",
+    "searches_of",
+    "solve_subgame",
+    "untouched",
+    "variant_of",
+    "where_listed",
+]
+
+
+class LeftAlone(Exception):
+    """There is nothing to solve here: the strategy stays as it was; the message says why."""
+
+
+class Problem(Protocol):
+    """A subgame to be solved.
+
+    config: of the search; its gadget and solve stages are read. deadline: an instant of
+    `time.perf_counter()`, or None. payoff_range: of the game, (lowest, highest).
+    entry: how the opponents come to the histories, in the order of the subgame's roots.
+    """
+
+    config: SearchConfig
+    deadline: float | None
+    payoff_range: tuple[float, float]
+    entry: Entry
+
+    @property
+    def partial(self) -> bool:
+        """Return whether opponents choose below some histories among replies to which more can be added."""
+        ...
+
+    def grow(self) -> Subgame:
+        """Return the forest below the histories, with the replies known so far."""
+        ...
+
+    def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
+        """Return the strategies that a warm start begins with, on the gadget's slots."""
+        ...
+
+    def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
+        """Return the most that opponents gain by replies the forest lacks, in payoffs; these are added.
+
+        policy: on the forest's slots. tolerance: what is let pass.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SubgameSolution:
+    """A subgame solved.
+
+    policy: on the forest's slots. iterations: of all solves together; gap: of the last. missed: the most that
+    the opponents gain by replies that the forest lacks, in payoffs; tolerance: how much of that is let pass.
+    """
+
+    subgame: Subgame
+    gadget: Gadget
+    policy: NDArray[np.float64]
+    iterations: int
+    gap: float
+    missed: float
+    tolerance: float
+
+
+MISSED = 1e-4
+"""Share of the payoff range by which a summary may underrate the opponent."""
+ROUGH = 1e-3
+"""Share of the payoff range to which a subgame is first solved where a summary still lacks plans."""
+
+
+def solve_subgame(problem: Problem, log: Log) -> SubgameSolution:
+    """Return the subgame of a problem, solved; again and again while the opponents lack a better reply.
+
+    Raises LeftAlone if the time was up before a linear programme was solved.
+    """
+    config, deadline = problem.config, problem.deadline
+    low, high = problem.payoff_range
+    tolerance = MISSED * (high - low)
+    floor = config.gadget.entry_floor if config.gadget.kind != "unsafe" else 0.0
+    # A target is met only once the replies suffice; until then a rough solution finds them as well.
+    rough = ROUGH * (high - low) if problem.partial and config.solve.target is not None else 0.0
+    spent = 0
+    begun = time.perf_counter()
+    while True:
+        began = time.perf_counter()
+        subgame = problem.grow()
+        log.lap("subgame")
+        gadget = build_gadget(config.gadget.kind, subgame.tree, subgame.root_of, problem.entry, floor=floor)
+        log.lap("gadget")
+        last = rough <= (config.solve.target or 0.0)
+        start = problem.start(subgame, gadget) if config.solve.warm_start > 0 else None
+        once = config if last else config.replace(target=rough)
+        if config.solve.solver == "anchored":
+            policy, iterations, gap = _solve_anchored(problem, subgame, gadget, once, log)
+        else:
+            policy, iterations, gap = _solve(gadget.tree, once, deadline, log, start)
+        policy = gadget.to_forest(policy, subgame.tree.n_slots)
+        spent += iterations
+        log.lap("solve")
+        missed = problem.review(subgame, policy, tolerance)
+        log.lap("summary")
+        now = time.perf_counter()
+        closed = missed <= tolerance or not problem.partial
+        if closed and last:
+            break
+        if deadline is not None and 2 * now - began >= deadline:
+            log.late = True
+            break
+        if closed:
+            rough = 0.0
+        elif not last and deadline is not None and now - begun >= deadline - now:
+            rough, log.late = 0.0, True
+        else:
+            rough = min(rough, missed / 8)
+    if len(subgame.truncated):
+        log.notes.append(
+            f"{len(subgame.truncated)} histories at depth {config.subgame.depth} were not played out: "
+            f"{config.subgame.leaf}"
+        )
+    return SubgameSolution(subgame, gadget, policy, spent, gap, missed, tolerance)
+
+
+def _solve(
+    tree: FlatTree,
+    config: SearchConfig,
+    deadline: float | None,
+    log: Log,
+    start: NDArray[np.float64] | None,
+) -> tuple[NDArray[np.float64], int, float]:
+    """Return (policy on the gadget's slots, iterations, exploitability)."""
+    if config.solve.solver == "lp":
+        limit = None if deadline is None else max(0.001, deadline - time.perf_counter())
+        try:
+            exact = solve_lp(tree, time_limit=limit)
+        except LpTimeout as error:
+            log.late = True
+            raise LeftAlone("the time was up before the LP was solved") from error
+        return exact.policy, 0, exact.exploitability
+    found = solve(
+        tree,
+        variant=variant_of(config.solve),
+        iterations=config.solve.iterations,
+        target=config.solve.target,
+        stop=Stop(deadline),
+        start=None if start is None else Start(start, config.solve.warm_start),
+    )
+    note_lateness(found.stopped, found.iteration, config, log)
+    return found.policy, found.iteration, found.exploitability
+
+
+def _solve_anchored(
+    problem: Problem, subgame: Subgame, gadget: Gadget, config: SearchConfig, log: Log
+) -> tuple[NDArray[np.float64], int, float]:
+    """Return (policy on the gadget's slots, iterations, gap of the regularised game).
+
+    The magnet is what a warm start begins with; the gadget's own choices, and those of continuations and
+    plans, are free.
+    """
+    tree = gadget.tree
+    magnet = problem.start(subgame, gadget).copy()
+    free = gadget.infoset_origin < 0
+    free[~free] = subgame.chosen[gadget.infoset_origin[~free]]
+    magnet[np.repeat(free, np.diff(tree.infoset_offset))] = np.nan
+    low, high = problem.payoff_range
+    temperature = np.full(tree.n_players, config.solve.temperature * (high - low))
+    temperature[list(problem.entry.seats)] = config.solve.opponent_temperature * (high - low)
+    found = solve_anchored(
+        tree,
+        Anchor(magnet, tuple(temperature.tolist())),
+        iterations=config.solve.iterations,
+        target=config.solve.target,
+        stop=Stop(problem.deadline),
+    )
+    note_lateness(found.stopped, found.iteration, config, log)
+    return found.policy, found.iteration, found.gap
+
+
+def variant_of(stage: SolveConfig) -> Variant:
+    """Return the row of CFR that a configuration asks for."""
+    return variant(stage.variant) if stage.gamma is None else variant(stage.variant, gamma=stage.gamma)
+
+
+def note_lateness(stopped: str, iteration: int, config: SearchConfig, log: Log) -> None:
+    """Note that the time was up, if that ended a run."""
+    if stopped == "deadline":
+        log.late = True
+        log.notes.append(f"the time was up after {iteration} of {config.solve.iterations} iterations")
+
+
+class HistorySource(Protocol):
+    """The histories that one decision may be in, and what becomes of those that are kept.
+
+    Its methods are called in this order, once for a search; `generate`, `problem` and `solve` may raise
+    LeftAlone. Slots are those of the strategy refined, in whatever form it has. log: of the search.
+    """
+
+    log: Log
+
+    def consider(self) -> Considered:
+        """Return the histories considered, with their reach and what they are worth to the opponents."""
+        ...
+
+    def generate(self, considered: Considered, rng: np.random.Generator) -> Kept:
+        """Return the histories that enter the subgame."""
+        ...
+
+    def problem(self, considered: Considered, kept: Kept) -> tuple[Kept, Any]:
+        """Return the histories in the order of the subgame's roots, and the problem that they make."""
+        ...
+
+    def solve(self, problem: Any) -> Proposal:
+        """Return what the solution of a problem proposes to the searching player."""
+        ...
+
+    def certify(self, considered: Considered, proposal: Proposal) -> Certified | None:
+        """Return what of a proposal is kept; None where it has nothing to say of the decision."""
+        ...
+
+    def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the slots of the decision itself, [a] int64, and the strategy refined there, [a] float64."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """What one search came to, in the full tree's numbers.
+
+    infoset: where. slots: [s] int64, slots of the searching player that the search replaces. probs: [s]
+        float64, its policy there.
+    considered, kept: the histories.
+    solved: [g] float64, value to the opponent of its infosets against the subgame's solution, as the subgame
+        sees it; nan outside the subgame.
+    certified: what the certificate found; None if nothing was solved.
+    nodes, decisions, infosets: size of the subgame with its gadget. iterations: run by the solver.
+    gap: exploitability of the solution within the gadget, in payoffs.
+    cut_off: what was left out or cut short, and why.
+    anchor: weight of the subgame's solution in `probs`; 0 if the old strategy stands.
+    seconds: wall-clock time of each stage.
+    steps: the searches that this one was made of, if more than one. The fields above are then the last one's,
+        but for `slots`, `probs`, `cut_off` and `seconds`, which are of all of them, and `anchor`, which is
+        that of the last which changed anything.
+    complete: whether the opponent's replies that a summary left out gain it nothing.
+    late: whether the time limit cut anything short. If not, more time would have changed nothing.
+    """
+
+    infoset: int
+    slots: NDArray[np.int64]
+    probs: NDArray[np.float64]
+    considered: Considered
+    kept: Kept
+    solved: NDArray[np.float64]
+    certified: Certified | None
+    nodes: int
+    decisions: int
+    infosets: int
+    iterations: int
+    gap: float
+    cut_off: tuple[str, ...]
+    anchor: float
+    seconds: dict[str, float]
+    steps: tuple[Refinement, ...] = ()
+    complete: bool = True
+    late: bool = False
+
+    def here(self, strategy: Strategy) -> NDArray[np.float64]:
+        """Return the probabilities at the infoset searched, [a] float64.
+
+        strategy: the one searched with, which stands where the depth limit comes before the infoset.
+        """
+        start, end = strategy.tree.infoset_offset[self.infoset : self.infoset + 2]
+        there = (self.slots >= start) & (self.slots < end)
+        found: NDArray[np.float64] = strategy.probs[start:end].copy()
+        found[self.slots[there] - start] = self.probs[there]
+        return found
+
+
+def refine_from(source: HistorySource, rng: np.random.Generator) -> Refinement:
+    """Return the refined strategy of a source's player, as far as it is certified."""
+    log = source.log
+    considered, kept = source.consider(), NOTHING
+    try:
+        kept = source.generate(considered, rng)
+        kept, problem = source.problem(considered, kept)
+        proposal = source.solve(problem)
+    except LeftAlone as left:
+        why = str(left)
+        log.notes.append(f"{why}: " * bool(why) + "the strategy is left as it was")
+        return untouched(source, considered, kept)
+    certified = source.certify(considered, proposal)
+    if certified is None:
+        return untouched(source, considered, kept)
+    if certified.said:
+        log.notes.append(certified.said)
+    if certified.weight == 0:
+        log.notes.append("no mixture with the old strategy was certified: the strategy is left as it was")
+    log.lap("safety")
+    return _refinement(source, considered, kept, proposal, certified)
+
+
+def untouched(
+    source: HistorySource,
+    considered: Considered,
+    kept: Kept,
+    probs: NDArray[np.float64] | None = None,
+) -> Refinement:
+    """Return a refinement without a subgame: the old strategy, or `probs` at the decision."""
+    slots, old = source.here()
+    unsolved = np.full(len(considered.alternative), np.nan)
+    nothing = Proposal(slots, old if probs is None else probs, unsolved, 0, 0, 0, 0, 0.0)
+    return _refinement(source, considered, kept, nothing, None, weight=0.0 if probs is None else 1.0)
+
+
+def _refinement(
+    source: HistorySource,
+    considered: Considered,
+    kept: Kept,
+    proposal: Proposal,
+    certified: Certified | None,
+    *,
+    weight: float = 0.0,
+) -> Refinement:
+    """Return what a search came to. weight: of the proposal where nothing was certified."""
+    found = proposal if certified is None else certified
+    return Refinement(
+        infoset=considered.infoset,
+        slots=found.slots,
+        probs=found.probs,
+        considered=considered,
+        kept=kept,
+        solved=proposal.solved,
+        certified=certified,
+        nodes=proposal.nodes,
+        decisions=proposal.decisions,
+        infosets=proposal.infosets,
+        iterations=proposal.iterations,
+        gap=proposal.gap,
+        cut_off=tuple(source.log.notes),
+        anchor=weight if certified is None else certified.weight,
+        seconds=source.log.seconds,
+        complete=proposal.complete,
+        late=source.log.late,
+    )
+
 
 SECONDS_PER_NODE = 2e-7
 """What building a subgame and solving it roughly takes at least; a closure with less time is left alone, or
@@ -45,12 +407,6 @@ CERTIFY_SECONDS_PER_NODE = 1e-7
 answers to a few mixtures, at 13 nanoseconds a node each; with time left it tries more."""
 
 
-@lru_cache(maxsize=64)
-def with_all(config: SearchConfig) -> SearchConfig:
-    """Return the configuration with everything generated; kept, because most small searches ask for it."""
-    return config.replace(generator="all")
-
-
 class TreeSource:
     """The histories of one infoset of a full tree, under one strategy of both players, and their problem.
 
@@ -58,8 +414,8 @@ class TreeSource:
     it is not the one given. strategy: that is refined; seen: the one that the search starts from.
     hurried: whether a closure is too large for the time. deadline: until when the subgame must be solved, so
     that a certificate is made in time.
-    The fields of the problem (`gs2.search.stages.Problem`) are there once histories are kept. summary: those
-    of them that start with one reply each. solved: [g] float64, what each opponent infoset is worth against
+    The fields of the `Problem` are there once histories are kept. summary: those of them that start with one
+    reply each. solved: [g] float64, what each opponent infoset is worth against
     the last policy reviewed; nan where the subgame does not have it.
     """
 
@@ -85,9 +441,7 @@ class TreeSource:
         self.entry: Entry
         self.solved: NDArray[np.float64]
         self.summary: Summary | None = None
-        self.hurried = config.subgame.rest == "summary" and _too_large(
-            context, strategy, infoset, options.deadline, self.log
-        )
+        self.hurried = config.subgame.rest == "summary" and self._too_large()
         if self.hurried and config.generation.fallback_k:
             # Small searches of one level do not see each other's results, and are let through one after
             # another: if each had to improve on what the others made of the opponent's values, few would.
@@ -149,7 +503,7 @@ class TreeSource:
         if self.deadline is not None and time.perf_counter() >= self.deadline:
             self.log.late = True
             raise LeftAlone("the time was up before a subgame could be built, solved and certified")
-        kept, self.entry = _entry(self.context, self.seen, considered, kept, self.config, self.log)
+        kept, self.entry = self._entry(considered, kept)
         self.considered, self.kept = considered, kept
         self.solved = np.full(len(considered.alternative), np.nan)
         if kept.summary.any():
@@ -252,6 +606,50 @@ class TreeSource:
         slots = self.context.tree.slots(self.infoset)
         return slots, self.strategy.probs[slots]
 
+    def _too_large(self) -> bool:
+        """Return whether the infoset's closure cannot be solved and certified in the time, and note it."""
+        context, infoset, log = self.context, self.infoset, self.log
+        if self.deadline is None:
+            return False
+        player = int(context.tree.infoset_player[infoset])
+        at = context.closure(infoset)
+        cover = context.covers(player).make(infoset, at, at, whole=True)
+        known = self.strategy.reach_at(cover.nodes)
+        live = np.bincount(cover.group, known.chance * known.players[:, player]) > LIVE
+        size = context.nodes_below(cover.nodes[live[cover.group]])
+        if size * SECONDS_PER_NODE <= self.deadline - time.perf_counter():
+            return False
+        log.late = True
+        log.notes.append(f"the closure's {size:,} nodes cannot be solved and certified in the time")
+        return True
+
+    def _entry(self, considered: Considered, kept: Kept) -> tuple[Kept, Entry]:
+        """Return the histories in the order that the gadget needs, and how the opponent comes to them."""
+        gadget, strategy, rows = self.config.gadget, self.seen, kept.rows
+        group, alternative = considered.take(rows)
+        opponent = considered.opponent
+        path = None
+        if gadget.kind == "path":
+            values = considered.alternative[np.unique(considered.group[rows])]
+            arrivals = Arrivals(considered.nodes[rows], group, considered.reach[rows], values)
+            path = opponent_path(self.context, strategy, opponent, arrivals)
+            order = path.entry_order()
+            path = path.reordered(order)
+            group = np.argsort(order).astype(np.int32)[group]
+            by_path = np.argsort(group, kind="stable")
+            group, alternative = group[by_path], alternative[by_path]
+            rows = rows[by_path]
+            kept = Kept(rows, kept.frozen[by_path], kept.summary[by_path], kept.generated)
+        reach, theirs = considered.reach[rows], considered.opponent_reach[rows]
+        if gadget.kind == "unsafe" and not np.sum(reach * theirs) > LIVE:
+            self.log.notes.append("the opponent's strategy never leads here: its histories are weighed alike")
+            theirs = np.ones(len(rows))
+        gift = None
+        if gadget.kind == "reach-maxmargin":
+            gift = gifts(strategy, opponent)[considered.nodes[rows]][None]
+        prior = _entry_prior(gadget.entry_prior, group, reach, theirs)
+        return kept, Entry((opponent,), group[None], alternative[None], reach, theirs, gift, prior, path)
+
     def _fitting(self, considered: Considered, seconds: float) -> SearchConfig | None:
         """Return a configuration with the largest k, up to its own, that can be solved in time, or None."""
         assert self.config.generation.k is not None  # a fallback has one
@@ -261,85 +659,6 @@ class TreeSource:
             if self.context.nodes_below(considered.nodes[rows]) * SECONDS_PER_NODE < seconds:
                 return tried
         return None
-
-
-def _too_large(
-    context: SearchContext, strategy: Strategy, infoset: int, deadline: float | None, log: Log
-) -> bool:
-    """Return whether an infoset's closure cannot be solved and certified in the time, and note it."""
-    if deadline is None:
-        return False
-    player = int(context.tree.infoset_player[infoset])
-    at = context.closure(infoset)
-    cover = context.covers(player).make(infoset, at, at, whole=True)
-    known = strategy.reach_at(cover.nodes)
-    live = np.bincount(cover.group, known.chance * known.players[:, player]) > LIVE
-    size = context.nodes_below(cover.nodes[live[cover.group]])
-    if size * SECONDS_PER_NODE <= deadline - time.perf_counter():
-        return False
-    log.late = True
-    log.notes.append(f"the closure's {size:,} nodes cannot be solved and certified in the time")
-    return True
-
-
-def keep_histories(considered: Considered, config: SearchConfig, rng: np.random.Generator, log: Log) -> Kept:
-    """Return the histories that enter the subgame, and in which role."""
-    generated, rows = choose_histories(considered, config, rng)
-    if config.subgame.rest == "summary" and config.generation.generator == "all":
-        generated = rows = np.arange(len(considered.nodes))
-    candidates = int(np.count_nonzero(considered.in_set))
-    summary = np.zeros(len(rows), bool)
-    if config.subgame.rest == "summary" and len(rows) < len(considered.nodes):
-        full = np.zeros(len(considered.nodes), bool)
-        full[rows] = True
-        rows, summary = np.arange(len(full)), ~full
-    if len(generated) < candidates:
-        how = "the opponent's replies are fixed there" if summary.any() else "they are left out"
-        log.notes.append(
-            f"{candidates - len(generated)} of the {candidates} histories considered were not generated "
-            f"(k = {config.generation.k}): {how}"
-        )
-    frozen = np.zeros(len(rows), bool)
-    if config.subgame.freeze == "outside":
-        # With a summary the closure is considered, and the infoset alone is what may change.
-        own = considered.own_infoset[rows] == considered.infoset
-        frozen = ~own if config.subgame.rest == "summary" else ~considered.in_set[rows]
-    return Kept(rows, frozen, summary, generated)
-
-
-def _entry(
-    context: SearchContext,
-    strategy: Strategy,
-    considered: Considered,
-    kept: Kept,
-    config: SearchConfig,
-    log: Log,
-) -> tuple[Kept, Entry]:
-    """Return the histories in the order that the gadget needs, and how the opponent comes to them."""
-    rows = kept.rows
-    group, alternative = considered.take(rows)
-    opponent = considered.opponent
-    path = None
-    if config.gadget.kind == "path":
-        values = considered.alternative[np.unique(considered.group[rows])]
-        arrivals = Arrivals(considered.nodes[rows], group, considered.reach[rows], values)
-        path = opponent_path(context, strategy, opponent, arrivals)
-        order = path.entry_order()
-        path = path.reordered(order)
-        group = np.argsort(order).astype(np.int32)[group]
-        by_path = np.argsort(group, kind="stable")
-        group, alternative = group[by_path], alternative[by_path]
-        rows = rows[by_path]
-        kept = Kept(rows, kept.frozen[by_path], kept.summary[by_path], kept.generated)
-    reach, theirs = considered.reach[rows], considered.opponent_reach[rows]
-    if config.gadget.kind == "unsafe" and not np.sum(reach * theirs) > LIVE:
-        log.notes.append("the opponent's strategy never leads here: its histories are weighed alike")
-        theirs = np.ones(len(rows))
-    gift = None
-    if config.gadget.kind == "reach-maxmargin":
-        gift = gifts(strategy, opponent)[considered.nodes[rows]][None]
-    prior = _entry_prior(config.gadget.entry_prior, group, reach, theirs)
-    return kept, Entry((opponent,), group[None], alternative[None], reach, theirs, gift, prior, path)
 
 
 def _entry_prior(
@@ -355,6 +674,33 @@ def _entry_prior(
     return uniform / 2 + both / both.sum() / 2 if both.sum() > LIVE else uniform
 
 
+def plays_out(config: SearchConfig) -> bool:
+    """Return whether games are played out at random on a tree: at a depth limit, or for a certificate."""
+    if config.solve.solver == "mirror-descent":
+        return False
+    stage = config.subgame
+    rolls = stage.depth is not None and stage.leaf in ROLLED_OUT and stage.rollouts > 0
+    return rolls or config.safety.certificate == "statistical"
+
+
+def where_listed(config: SearchConfig) -> SearchConfig:
+    """Return the configuration where the game's tree is listed: a step takes values to the game's end."""
+    steps = config.solve.solver == "mirror-descent" and config.histories.source == "auto"
+    return on_tree(config) if steps else config
+
+
+def searches_of(config: SearchConfig) -> tuple[SearchConfig, ...]:
+    """Return the searches that one call makes at an infoset, each from what the one before left."""
+    if config.safety.scope == "both":
+        once: tuple[SearchConfig, ...] = (
+            config.with_fields(scope="block", freeze="none", rounds=1),
+            config.with_fields(scope="subtree", freeze="outside", rounds=1),
+        )
+    else:
+        once = (config if config.rounds == 1 else config.with_fields(rounds=1),)
+    return once * config.rounds
+
+
 def refine_infoset(
     context: SearchContext,
     strategy: Strategy,
@@ -367,11 +713,11 @@ def refine_infoset(
 
     rng: of every random choice; only what the configuration needs is drawn.
     """
-    config = config.where_listed()
-    if options.luck is None and config.plays_out:
+    config = where_listed(config)
+    if options.luck is None and plays_out(config):
         options = replace(options, luck=int(rng.integers(1 << 62)))
     options = options.within(config)
-    steps = config.steps()
+    steps = searches_of(config)
     if len(steps) == 1:
         return _one_step(context, strategy, infoset, steps[0], rng, options)
     changed: set[int] = set()

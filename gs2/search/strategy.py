@@ -23,12 +23,11 @@ from blueprint.protocol import Blueprint
 from cfr.best_response import CounterfactualValues, counterfactual_values
 from cfr.policies.policy import Policy, tabular_policy
 from cfr.tree import FlatTree, require_states
-from cfr.values import Reach, check_policy, node_values, reach
+from cfr.values import Reach, best_responses, check_policy, node_values, reach
 from games.game import Game
 from games.ragged import ranges
 from gs2.policies.tabulate import tabulate
 from gs2.search.continuation_policies import Continuation
-from gs2.search.subgame.alternative import best_responses
 from gs2.search.subgame.continuations import continuation_values, exact_continuation_payoffs
 from gs2.search.subgame.cut import root_numbers
 

@@ -14,7 +14,7 @@ from cfr.engine.resume import StateError
 from cfr.policies.policy import uniform_policy
 from cfr.solver import SolverError, Stop, solve
 from cfr.tree import FlatTree
-from cfr.tree.recall import ImperfectRecall
+from cfr.tree.flat import ImperfectRecall
 from tests.cfr.trees import random_policy, random_tree, tree_of
 from tests.patience import amount
 from tests.reference.anchored import PlainAnchored

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from blueprint import checkpoint
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from cfr.policies import archive
+from cfr.policies import policy as archive
 from cfr.policies.policy import (
     PolicyError,
     load_policy,

@@ -14,7 +14,7 @@ from cfr.engine.layout import MEMBERS, Layout, make_layout
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form, transpose
 from cfr.solver import Solver
 from cfr.tree import InvalidTree, grow
-from cfr.tree.recall import ImperfectRecall
+from cfr.tree.flat import ImperfectRecall
 from games import load_game
 from tests.cfr.trees import SMALL, random_tree, tree_of
 

@@ -23,7 +23,7 @@ from cfr.policies.policy import tabular_policy, uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.solver import solve
 from cfr.tree import FlatTree, grow
-from cfr.tree.recall import ImperfectRecall, infoset_parent_slot
+from cfr.tree.flat import ImperfectRecall, infoset_parent_slot
 from cfr.tree_cfr import TreeSolver
 from cfr.values import node_values, reach, root_values
 from games import load_game

@@ -22,8 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.public.array_file import ArrayFile, ArrayFileError, Member, is_array_file, write_arrays
-from cfr.public.policies.public_policy import PublicPolicy, PublicPolicyError, policy_rows
-from cfr.public.policies.state_index import StateIndex, index_states
+from cfr.public.policies.public_policy import (
+    PublicPolicy,
+    PublicPolicyError,
+    StateIndex,
+    index_states,
+    policy_rows,
+)
 from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree
 from games.game import Game

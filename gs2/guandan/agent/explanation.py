@@ -136,18 +136,7 @@ def explain_decision(decision: Decision, config: GuanDanConfig, *, listed: int =
         leader = int(row["leader"])
         on_table = f"{move_text(row['beat'], level)} by seat {leader} ({_who(leader, seat)})"
     solution = decision.solution
-    subgame = (
-        {}
-        if solution is None
-        else {
-            "nodes": solution.nodes,
-            "infosets": solution.infosets,
-            "leaves": solution.leaves,
-            "depth": solution.depth,
-            "iterations": solution.iterations,
-            "gap": solution.gap,
-        }
-    )
+    sizes = ("nodes", "infosets", "leaves", "depth", "iterations", "gap") if solution else ()
     return Explanation(
         seat=seat,
         level=RANKS[level],
@@ -162,7 +151,7 @@ def explain_decision(decision: Decision, config: GuanDanConfig, *, listed: int =
         deals=tuple(_deals(decision, names, listed)),
         deals_sampled=0 if decision.worlds is None else len(decision.worlds),
         exact=decision.worlds is not None and decision.worlds.exact,
-        subgame={k: float(v) for k, v in subgame.items()},
+        subgame={name: float(getattr(solution, name)) for name in sizes},
         notes=tuple(decision.notes),
         seconds=dict(decision.seconds),
         config=config.to_json(),

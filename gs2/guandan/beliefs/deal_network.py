@@ -3,8 +3,8 @@
 The belief network knows cards one by one, not that a seat which passed on a pair of nines holds no higher
 pair. This network sees a whole deal beside what the belief sees, and was trained to tell the true deal from
 deals drawn by the belief: its output is the logarithm of the ratio of their probabilities. It stands for the
-blueprint's reach of everything that was played (`gs2.guandan.agent.deals.reach`), at one evaluation for each
-deal instead of one for each deal and move.
+blueprint's reach of everything that was played (`gs2.guandan.agent.deals.dealing`), at one evaluation for
+each deal instead of one for each deal and move.
 Source: density ratios by classification, Gutmann and Hyvärinen 2010, "Noise-contrastive estimation".
 """
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from blueprint.guandan.training.supervised import SoftPlay
 from blueprint.protocol import Decisions
 from blueprint.structured import Columns
-from cfr.policies.archive import Archive
+from cfr.policies.policy import Archive
 from cfr.tree.memory import memory_limit
 from games.guandan.cards import ACTION
 from games.guandan.rounds.state import STATE

@@ -7,14 +7,13 @@ stage that reads it: histories → generation → subgame → gadget → solve �
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import attrs
 
 from games.support.configuration import ConfigError, StagedConfiguration, integer, one_of, real, text
-from gs2.search.config.constraints import DETAILS, ROLLED_OUT, needs_listing, unread_fields
 from gs2.search.config.stages import (
     MODE_NAMES,
     WEIGHTED_GENERATORS,
@@ -26,7 +25,152 @@ from gs2.search.config.stages import (
     SubgameConfig,
 )
 
-__all__ = ["SearchConfig", "on_tree"]
+__all__ = [
+    "BY_RESPONSE",
+    "DETAILS",
+    "DRAWN",
+    "ROLLED_OUT",
+    "SearchConfig",
+    "needs_listing",
+    "on_tree",
+    "unread_fields",
+]
+
+OF_A_SUBGAME = (
+    "order",
+    "generator",
+    "close",
+    "freeze",
+    "rest",
+    "gadget",
+    "entry_floor",
+    "alternative",
+    "opponent",
+    "branches",
+    "depth",
+    "anchor",
+    "certificate",
+    "scope",
+)
+"""Fields that say which subgame is solved and what of it is kept."""
+OF_A_STEP = ("step", "unit", "caution", "magnet", "extragradient", "robust")
+OF_AN_ANCHOR = ("temperature", "opponent_temperature", "doubt")
+"""Fields of the solvers mirror-descent and anchored alone."""
+DETAILS = frozenset(
+    {
+        *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
+        *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
+        *("confidence", "trials", "against", "tolerance", "shrink", "gap", "branches", "beyond", "playing"),
+        *("samples", "companions", "belief", "slip", "explore"),
+        *OF_A_STEP,
+        *OF_AN_ANCHOR,
+    }
+)
+"""Fields that only refine what another field chooses."""
+ROLLED_OUT = ("rollout", "multi-valued")
+"""Leaves that may play games out."""
+LEAF_DETAILS = {
+    "continuations": ("continuations",),
+    "rollouts": ROLLED_OUT,
+    "playing": ("rollout",),
+    "policies": ("multi-valued",),
+    "choosers": ("multi-valued",),
+}
+"""Fields that some leaves read, and which these are."""
+
+
+DRAWN = (
+    "samples",
+    "companions",
+    "belief",
+    "slip",
+    "explore",
+    "branches",
+    "gap",
+    "beyond",
+    "playing",
+    "doubt",
+)
+"""Fields that only a source reads that draws histories."""
+NOT_SAMPLED = {"gadget": ("path", "reach-maxmargin"), "certificate": ("path", "shared")}
+"""Choices that ask for values of the game outside a sample."""
+LISTED_LEAVES = ("exact", "continuations", "multi-valued", "play-on")
+"""Leaf values that need a game that is listed."""
+BY_RESPONSE = ("margin", "anchored", "shared", "path")
+"""Certificates that hold the opponent's best response down at all histories that there are."""
+
+
+def needs_listing(values: Mapping[str, Any]) -> str:
+    """Return which choice needs more of the game than a sample of histories, in words; nothing if none does.
+
+    values: the fields of all stages, by name.
+    """
+    for name, choices in NOT_SAMPLED.items():
+        if values[name] in choices:
+            return f"{name} = {values[name]} needs a game that can be listed"
+    if values["depth"] is not None and values["leaf"] in LISTED_LEAVES:
+        return f"leaf = {values['leaf']} needs a game that can be listed"
+    if values["order"] is not None and values["order"] > 1:
+        return f"order = {values['order']} needs a game that can be listed"
+    return ""
+
+
+def unread_fields(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields that a search never reads, each with what it would need.
+
+    values: the fields of all stages, by name.
+    """
+    found: dict[str, str] = {}
+
+    def read(names: Iterable[str], when: object, needs: str) -> None:
+        """Note that some fields are read only when something holds; the last need that is not met counts."""
+        if not when:
+            found.update(dict.fromkeys(names, needs))
+
+    solver, depth, leaf, rest = (values[name] for name in ("solver", "depth", "leaf", "rest"))
+    steps, chooses = solver == "mirror-descent", values["generator"] != "all"
+    drawn, whole = values["source"] != "enumerated", needs_listing(values)
+    choice = "a generator that chooses, as random or diverse do (it is all)"
+    judge = f"(it is {values['certificate']})"
+    noisy = not steps or drawn or chooses
+    read(["caution"], noisy, "a generator that chooses (it is all, which leaves no noise)")
+    still = {"alternative": chooses, "branches": drawn, "depth": drawn, "generator": True}
+    of_a_subgame = [name for name in OF_A_SUBGAME if not still.get(name, False)]
+    read(of_a_subgame, not steps, "a subgame, solver = cfr, lp or anchored (it is mirror-descent)")
+    read(OF_A_STEP, steps, f"solver = mirror-descent (it is {solver})")
+    answers = values["extragradient"] or "robust" in found
+    read(["robust"], answers, "extragradient = true (it is false)")
+    read(["variant", "gamma", "warm_start"], solver == "cfr", f"solver = cfr (it is {solver})")
+    iterates = solver in ("cfr", "anchored")
+    read(["iterations", "target"], iterates, f"solver = cfr or anchored (it is {solver})")
+    read(OF_AN_ANCHOR, solver == "anchored", f"solver = anchored (it is {solver})")
+    tried = not steps and values["certificate"] == "statistical"
+    read(["confidence", "trials", "against", "tolerance"], tried, f"certificate = statistical {judge}")
+    read(["k"], chooses, choice)
+    summary = ("whole", "plans", "fallback_k")
+    read(summary, chooses, choice)
+    read(summary, rest == "summary", f"rest = summary, which solves closures (it is {rest})")
+    asked = values["gadget"] != "unsafe"
+    read(["entry_floor"], asked, "a gadget at which the opponent may stay out (it is unsafe)")
+    forced = values["entry_floor"] != 0
+    read(["entry_prior"], forced, "an entry_floor above 0 (it is 0, and nobody is forced to enter)")
+    read(
+        ["gap", "beyond"],
+        values["branches"] is not None,
+        "branches (they are None, and every action is kept)",
+    )
+    read(["leaf"], depth is not None, "a depth (it is None, to the end of the game)")
+    for name, leaves in LEAF_DETAILS.items():
+        needs = f"a depth and leaf = {' or '.join(leaves)} (they are {depth} and {leaf})"
+        read([name], depth is not None and leaf in leaves, needs)
+    draws = f"a source that draws histories ({whole or 'it is enumerated'})"
+    read(DRAWN, drawn and not whole, draws)
+    responds = values["certificate"] in BY_RESPONSE
+    read(["shrink"], responds, f"a certificate by best response, {', '.join(BY_RESPONSE)} {judge}")
+    once = values["scope"] != "both"
+    read(["freeze"], once, "a scope of one search (it is both, which makes one of each kind)")
+    return found
+
 
 APART = ("infoset", "subtree")
 """What searches that do not see each other may replace, so that no two replace the same."""
@@ -105,24 +249,10 @@ class SearchConfig(StagedConfiguration):
                 "above another changes what that one may do; got independent"
             )
 
-    @property
-    def plays_out(self) -> bool:
-        """Whether games are played out at random on a tree: at a depth limit, or for a certificate."""
-        if self.solve.solver == "mirror-descent":
-            return False
-        stage = self.subgame
-        rolls = stage.depth is not None and stage.leaf in ROLLED_OUT and stage.rollouts > 0
-        return rolls or self.safety.certificate == "statistical"
-
     @classmethod
     def unread(cls, values: Mapping[str, Any]) -> dict[str, str]:
         """Return the fields that a search never reads, each with what it would need."""
         return unread_fields(values)
-
-    def where_listed(self) -> SearchConfig:
-        """Return the configuration where the game's tree is listed: a step takes values to the game's end."""
-        steps = self.solve.solver == "mirror-descent" and self.histories.source == "auto"
-        return on_tree(self) if steps else self
 
     def require_sampled(self) -> None:
         """Raise ConfigError for a choice that needs more of the game than a sample of histories."""
@@ -133,20 +263,9 @@ class SearchConfig(StagedConfiguration):
                 "rollout for the leaf, another gadget or certificate, or source = enumerated"
             )
 
-    def _with(self, **changes: Any) -> SearchConfig:
+    def with_fields(self, **changes: Any) -> SearchConfig:
         """Return the configuration with some fields changed and no other."""
         return SearchConfig.of(**self.to_json() | changes)
-
-    def steps(self) -> tuple[SearchConfig, ...]:
-        """Return the searches that one call makes at an infoset, each from what the one before left."""
-        if self.safety.scope == "both":
-            once: tuple[SearchConfig, ...] = (
-                self._with(scope="block", freeze="none", rounds=1),
-                self._with(scope="subtree", freeze="outside", rounds=1),
-            )
-        else:
-            once = (self if self.rounds == 1 else self._with(rounds=1),)
-        return once * self.rounds
 
     def fallback(self) -> SearchConfig:
         """Return the configuration where the closure cannot be solved in the time.
@@ -170,4 +289,4 @@ class SearchConfig(StagedConfiguration):
         gadget = "maxmargin" if self.gadget.kind == "path" else self.gadget.kind
         scope = "subtree" if self.safety.scope == "block" else self.safety.scope
         judge = "statistical" if self.safety.certificate == "statistical" else "none"
-        return self._with(gadget=gadget, certificate=judge, shrink=1.0, scope=scope)
+        return self.with_fields(gadget=gadget, certificate=judge, shrink=1.0, scope=scope)

@@ -19,25 +19,24 @@ then close to a sequential one (arXiv 2601.17131).
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
-from gs2.search.gadget.entry import (
+from games.ragged import ranges
+from gs2.search.gadget.path import (
     LIVE,
     Entry,
     GadgetError,
+    OpponentPath,
     doubled,
     forced_by_infoset,
     forced_deal,
-    from_doubled,
 )
-from gs2.search.gadget.graft import Gadget, Top, graft, team_returns
-from gs2.search.gadget.path_gadget import path_top
 
 __all__ = [
     "GADGETS",
@@ -47,8 +46,275 @@ __all__ = [
     "Gadget",
     "GadgetBuilder",
     "GadgetError",
+    "Top",
     "build_gadget",
+    "graft",
+    "path_top",
+    "team_returns",
 ]
+
+
+@dataclass(frozen=True, eq=False)
+class Gadget:
+    """A subgame with its gadget on top.
+
+    tree: what to solve. entry_infosets: how many infosets the gadget itself added; they come first.
+    slot_origin: [A] int64, slot of the subgame's forest, -1 for the gadget's own.
+    infoset_origin: [I] int32, infoset of the subgame's forest, -1 for the gadget's own.
+    """
+
+    tree: FlatTree
+    entry_infosets: int
+    slot_origin: NDArray[np.int64]
+    infoset_origin: NDArray[np.int32]
+
+    def to_forest(self, policy: NDArray[np.float64], n_slots: int) -> NDArray[np.float64]:
+        """Return a policy of the gadget's tree on the slots of the forest, [n_slots] float64.
+
+        Where a forced copy repeats an infoset of the opponent, the copy entered by choice counts.
+        """
+        out = np.empty(n_slots)
+        own = self.slot_origin >= 0
+        out[self.slot_origin[own][::-1]] = policy[own][::-1]
+        return out
+
+
+class Top:
+    """Levels of nodes above a forest, added from the roots down.
+
+    Who adds a node of a new infoset also adds that infoset to `infoset_player` and `infoset_size`.
+    """
+
+    def __init__(self, forest: FlatTree) -> None:
+        self.forest = forest
+        self.parent: list[NDArray[np.integer[Any]]] = []
+        self.player: list[NDArray[np.int8]] = []
+        self.prob: list[NDArray[np.float64]] = []
+        self.infoset: list[NDArray[np.int32]] = []
+        self.returns: list[NDArray[np.float64]] = []
+        self.infoset_player: list[int] = []
+        self.infoset_size: list[int] = []
+        self.root_at = np.zeros(0, np.int64)
+
+    @classmethod
+    def of_one(cls, forest: FlatTree, player: int = CHANCE) -> Top:
+        """Return levels that begin with one node, of chance or of a player's first infoset here."""
+        top = cls(forest)
+        top.infoset_player = [player] * (player >= 0)
+        infoset = np.full(1, 0 if player >= 0 else -1, np.int32)
+        top.level(np.full(1, -1, np.int64), np.ones(1), np.full(1, player), infoset)
+        return top
+
+    def level(
+        self,
+        parent: NDArray[np.integer[Any]],
+        prob: NDArray[np.float64],
+        player: NDArray[np.integer[Any]],
+        infoset: NDArray[np.int32] | None = None,
+        returns: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Add a level of n nodes.
+
+        parent: [n], rising, counted within the level before; -1 in the first. prob: [n], chance's probability
+        of each, 1 below a player's node. player: [n]. infoset: [n], -1 where nobody decides, by default
+        everywhere.
+        returns: [terminal nodes of the level, P], payoffs.
+        """
+        before = sum(len(p) for p in self.parent[:-1])
+        self.parent.append(parent + before)
+        self.prob.append(prob)
+        self.player.append(player.astype(np.int8))
+        self.infoset.append(np.full(len(parent), -1, np.int32) if infoset is None else infoset)
+        if returns is not None:
+            self.returns.append(returns)
+
+    def roots(
+        self,
+        parent: NDArray[np.integer[Any]],
+        prob: NDArray[np.float64],
+        is_root: NDArray[np.bool_] | None = None,
+        returns: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Add the last level: the forest's roots in order, among terminals where `is_root` is False."""
+        is_root = np.ones(len(parent), bool) if is_root is None else is_root
+        player = np.full(len(parent), TERMINAL, np.int8)
+        player[is_root] = self.forest.player[: self.forest.n_roots]
+        infoset = np.full(len(parent), -1, np.int32)
+        infoset[is_root] = self.forest.infoset[: self.forest.n_roots]
+        own = infoset >= 0
+        infoset[own] += len(self.infoset_player)
+        self.level(parent, prob, player, infoset, returns)
+        self.root_at = np.flatnonzero(is_root) + sum(len(p) for p in self.parent[:-1])
+
+
+def team_returns(forest: FlatTree, seat: int, value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return payoffs [n, P] that give `value` [n] to the seat's team."""
+    sign = np.where(np.array(forest.teams) == forest.teams[seat], 1.0, -1.0)
+    return value[:, None] * sign
+
+
+def graft(top: Top, forest: FlatTree) -> Gadget:
+    """Return the forest below the last level of `top` as one tree."""
+    n_top = sum(len(p) for p in top.parent)
+    r = forest.n_roots
+    shift = n_top - r
+    extra = len(top.infoset_player)
+    at = top.root_at
+    up = forest.parent[r:]
+    parent = np.concatenate([*top.parent, np.where(up < r, at[np.minimum(up, r - 1)], up + shift)])
+    top_children = np.bincount(np.concatenate(top.parent[1:]), minlength=n_top)
+    top_children[at] = forest.n_children[:r]
+    n_children = np.concatenate([top_children, forest.n_children[r:]]).astype(np.int32)
+    first_child = (len(top.parent[0]) + np.cumsum(n_children) - n_children).astype(np.int32)
+    infoset_below = forest.infoset[r:]
+    player = np.concatenate([*top.player, forest.player[r:]])
+    terminal = np.flatnonzero(player == TERMINAL).astype(np.int32)
+    # Roots that are terminal themselves stand among the top's terminals; put each payoff at its node.
+    returns = np.empty((len(terminal), forest.n_players))
+    moved = np.where(forest.terminal < r, at[np.minimum(forest.terminal, r - 1)], forest.terminal + shift)
+    from_forest = np.searchsorted(terminal, moved)
+    own = np.ones(len(terminal), bool)
+    own[from_forest] = False
+    returns[from_forest] = forest.returns
+    if top.returns:
+        returns[own] = np.concatenate(top.returns)
+    levels = np.cumsum([0] + [len(p) for p in top.parent])
+    sizes = np.concatenate([top.infoset_size, np.diff(forest.infoset_offset)])
+    key_width = forest.infoset_key.shape[1]
+    none = np.zeros((n_top, *forest.action.shape[1:]), forest.action.dtype)
+    none[at] = forest.action[:r]
+    tree = FlatTree(
+        parent=parent.astype(np.int32),
+        first_child=first_child,
+        n_children=n_children,
+        player=player,
+        infoset=np.concatenate(
+            [*top.infoset, np.where(infoset_below >= 0, infoset_below + extra, -1)]
+        ).astype(np.int32),
+        chance_prob=np.concatenate([*top.prob, forest.chance_prob[r:]]),
+        level_offsets=np.concatenate([levels, forest.level_offsets[2:] + shift]).astype(np.int64),
+        terminal=terminal,
+        returns=returns,
+        infoset_player=np.concatenate([top.infoset_player, forest.infoset_player]).astype(np.int8),
+        infoset_offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        infoset_key=np.concatenate([np.zeros((extra, key_width), np.uint64), forest.infoset_key]),
+        action=np.concatenate([none, forest.action[r:]]),
+        states=None,
+        teams=forest.teams,
+        n_truncated=forest.n_truncated,
+    )
+    entry_slots = int(np.sum(top.infoset_size))
+    slot_origin = np.arange(-entry_slots, forest.n_slots)
+    slot_origin[:entry_slots] = -1
+    infoset_origin = np.concatenate([np.full(extra, -1), np.arange(forest.n_infosets)]).astype(np.int32)
+    return Gadget(tree, extra, slot_origin, infoset_origin)
+
+
+Node = tuple[str, int | float]
+"""What a node of the way is, and its index or payoff.
+
+sequence: what the opponent played so far; chance goes on from it. decision: one of the opponent's. out: a
+payoff that ends the way. entry: the histories of an infoset. floor: whether entry is forced. force: which
+infoset is forced. forced: the histories of that infoset, dealt once more.
+"""
+
+
+def path_top(forest: FlatTree, entry: Entry, path: OpponentPath, floor: float) -> Top:
+    """Return the opponent's decisions above the roots, level by level.
+
+    floor: probability of a forced entry wherever chance and the searching player lead to the subgame.
+    Raises GadgetError unless the entry numbers the opponent's infosets in the order of the path.
+    """
+    group = entry.group[0]
+    g = len(path.entry)
+    within = entry.reach / path.entry_mass[group]
+    share, forced = np.zeros(0), np.zeros(0)
+    if floor:
+        # Payoffs above stand for the whole game; force entry as often as chance leads to the subgame.
+        floor *= min(1.0, float(path.entry_mass.sum()))
+        share, forced = forced_by_infoset(entry, within)
+    top = Top.of_one(forest)
+    level = _add_levels(top, _Way(path, path.sequence_mass(), floor, share), entry.seats[0])
+    waiting = [node for node in level if node[0] != "out"]
+    if waiting != [("entry", j) for j in range(g)] + [("forced", j) for j in range(g if floor else 0)]:
+        raise GadgetError("gadget: for `path`, number the opponent's infosets in the order of its path")
+    place = np.array([at for at, (kind, _) in enumerate(level) if kind != "out"])
+    if floor:
+        top.roots(np.concatenate([place[group], place[g + group]]), np.concatenate([within, forced]))
+    else:
+        top.roots(place[group], within)
+    return top
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """What follows each node of the way.
+
+    mass: [q] float64, probability of each sequence when the opponent plays for it. floor: probability of a
+    forced entry. share: [g] float64, probability of each infoset among forced entries.
+    """
+
+    path: OpponentPath
+    mass: NDArray[np.float64]
+    floor: float
+    share: NDArray[np.float64]
+
+    def after(self, kind: str, what: int) -> list[tuple[Node, float]]:
+        """Return the children of a node with their probabilities; entries wait as their own only child."""
+        path = self.path
+        found: list[tuple[Node, float]] = []
+        if kind == "sequence":
+            scale = self.mass[what]
+            found += [(("decision", i), path.mass[i] / scale) for i in path.decisions_after[what]]
+            found += [(("entry", j), path.entry_mass[j] / scale) for j in path.entries_after[what]]
+            if path.rest_mass[what] > 0:
+                found.append((("out", float(path.rest[what])), path.rest_mass[what] / scale))
+            return found
+        if kind == "decision":
+            found += [(("sequence", q), 1.0) for q in path.sequences_of[what]]
+            if not np.isnan(path.out[what]):
+                found.append((("out", float(path.out[what])), 1.0))
+            return found
+        if kind == "floor":
+            return [(("sequence", 0), 1.0 - self.floor), (("force", 0), self.floor)]
+        if kind == "force":
+            return [(("forced", j), float(self.share[j])) for j in range(len(self.share))]
+        return [((kind, what), 1.0)]
+
+
+def _add_levels(top: Top, way: _Way, seat: int) -> list[Node]:
+    """Add levels until only entries and payoffs are left; return the nodes of the last one.
+
+    Entries wait in single-child chance nodes until all have come, so that the roots stand on one level.
+    """
+    level: list[Node] = [("floor" if way.floor else "sequence", 0)]
+    while any(kind not in ("entry", "forced", "out") for kind, _ in level):
+        below: list[Node] = []
+        parent: list[int] = []
+        prob: list[float] = []
+        for at, (kind, what) in enumerate(level):
+            if kind == "out":
+                continue
+            found = way.after(kind, int(what))
+            if kind == "decision":
+                top.infoset_size.append(len(found))
+            below += [node for node, _ in found]
+            parent += [at] * len(found)
+            prob += [share for _, share in found]
+        player = np.full(len(below), CHANCE, np.int8)
+        infoset = np.full(len(below), -1, np.int32)
+        for at, (kind, _) in enumerate(below):
+            if kind == "decision":
+                player[at] = seat
+                infoset[at] = len(top.infoset_player)
+                top.infoset_player.append(seat)
+            elif kind == "out":
+                player[at] = TERMINAL
+        payoffs = np.array([what for kind, what in below if kind == "out"], np.float64)
+        returns = team_returns(top.forest, seat, payoffs)
+        top.level(np.array(parent), np.array(prob), player, infoset, returns)
+        level = below
+    return level
 
 
 def unsafe_top(forest: FlatTree, entry: Entry) -> Top:
@@ -219,3 +485,18 @@ def _safe(kind: str, forest: FlatTree, root_of: NDArray[np.int32], entry: Entry,
     if kind == "reach-maxmargin" and entry.gift is not None:
         shift = shift + entry.gift[0]
     return graft(maxmargin_top(forest, entry, floor), less_outside(forest, root_of, entry, shift))
+
+
+def from_doubled(gadget: Gadget, origin: NDArray[np.int32]) -> Gadget:
+    """Return a gadget over a doubled forest with its origins in the forest that was doubled."""
+    tree = gadget.tree
+    extra = gadget.entry_infosets
+    infoset_origin = np.concatenate([np.full(extra, -1, np.int32), origin])
+    sizes = np.diff(tree.infoset_offset)[extra:]
+    n = int(origin.max()) + 1 if len(origin) else 0
+    plain = np.zeros(n, np.int64)
+    plain[origin] = sizes
+    start = np.cumsum(plain) - plain
+    own = ranges(start[origin], sizes)
+    entry_slots = tree.n_slots - len(own)
+    return Gadget(tree, extra, np.concatenate([np.full(entry_slots, -1), own]), infoset_origin)

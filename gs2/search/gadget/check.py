@@ -7,7 +7,7 @@ import numpy as np
 from cfr.tree import FlatTree
 from games.game import CHANCE
 from games.support.contract import require
-from gs2.search.gadget.graft import Gadget
+from gs2.search.gadget.build import Gadget
 
 __all__ = ["check_gadget"]
 
@@ -24,7 +24,7 @@ def check_gadget(gadget: Gadget, forest: FlatTree, searcher: int) -> None:
     """
     from cfr.sequence_form import deciding_seats, sequence_form
 
-    _require(isinstance(gadget, Gadget), "must be a gs2.search.gadget.graft.Gadget", type(gadget).__name__)
+    _require(isinstance(gadget, Gadget), "must be a gs2.search.gadget.build.Gadget", type(gadget).__name__)
     tree = gadget.tree.validate()
     _require(tree.n_roots == 1, "must have one root", tree.n_roots)
     if len(deciding_seats(tree)) <= 2:

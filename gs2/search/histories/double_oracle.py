@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE
 from gs2.search.context import SearchContext
-from gs2.search.gadget.graft import Top, graft
+from gs2.search.gadget.build import Top, graft
 from gs2.search.histories.enumerated import Considered, OpponentResponse
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import Subgame

@@ -6,22 +6,24 @@ Stage 1 and 2 of a search, on a game that can be enumerated.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.values import best_responses, group_values
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.context import NO_OPTIONS, Cover, Log, SearchContext, SearchOptions
 from gs2.search.gadget.build import LIVE
 from gs2.search.generation import generator
-from gs2.search.histories.cover import Cover
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.alternative import best_responses, group_values
 from gs2.search.subgame.cut import Roots, Subgame
 from gs2.search.subgame.forest import cut_to_depth
 
 __all__ = [
+    "NOTHING",
     "Considered",
+    "Kept",
     "OpponentResponse",
     "action_values",
     "after_each",
@@ -30,7 +32,9 @@ __all__ = [
     "consider_histories",
     "forest_below",
     "histories_of",
+    "keep_histories",
     "weigh_histories",
+    "with_all",
 ]
 
 
@@ -45,7 +49,7 @@ class Considered:
 
     They stand opponent infoset by opponent infoset; g of these. Where the opponent does not notice every
     turn of the player, opponent infosets that it may confuse later are merged, and histories at which the
-    player does not act may belong to them (`gs2.search.histories.cover`).
+    player does not act may belong to them (`gs2.search.context`).
 
     infoset: where the player stands.
     nodes: [b] int32, nodes of the full tree.
@@ -157,7 +161,11 @@ def _alternatives(
     config: SearchConfig,
     options: SearchOptions,
 ) -> NDArray[np.float64]:
-    """Return the opponent's alternative value of each of its infosets, [g] float64, in payoffs."""
+    """Return what the opponent can get without the subgame at each of its infosets, [g] float64, in payoffs.
+
+    The exact one is the counterfactual best response against the player's strategy. Two cheaper stand-ins:
+    what both strategies together give, and whatever the blueprint says a history is worth.
+    """
     nodes, reach, group, opponent = found.nodes, found.reach, found.group, found.opponent
     if config.histories.alternative == "profile":
         return group_values(strategy.values[nodes, opponent], reach, group)
@@ -271,6 +279,56 @@ def choose_histories(
     touched = np.zeros(len(considered.alternative), bool)
     touched[considered.group[chosen]] = True
     return chosen, np.flatnonzero(touched[considered.group])
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The histories of a subgame; n of the considered ones, in the order of its roots.
+
+    rows: [n] int64, rows of `Considered`. frozen: [n] bool, the searching player follows its old strategy
+    below. summary: [n] bool, the opponent follows its best response below.
+    generated: rows of `Considered` that the generator chose.
+    """
+
+    rows: NDArray[np.int64]
+    frozen: NDArray[np.bool_]
+    summary: NDArray[np.bool_]
+    generated: NDArray[np.int64]
+
+
+NOTHING = Kept(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool), np.zeros(0, np.int64))
+"""What a search without a subgame keeps."""
+
+
+@lru_cache(maxsize=64)
+def with_all(config: SearchConfig) -> SearchConfig:
+    """Return the configuration with everything generated; kept, because most small searches ask for it."""
+    return config.replace(generator="all")
+
+
+def keep_histories(considered: Considered, config: SearchConfig, rng: np.random.Generator, log: Log) -> Kept:
+    """Return the histories that enter the subgame, and in which role."""
+    generated, rows = choose_histories(considered, config, rng)
+    if config.subgame.rest == "summary" and config.generation.generator == "all":
+        generated = rows = np.arange(len(considered.nodes))
+    candidates = int(np.count_nonzero(considered.in_set))
+    summary = np.zeros(len(rows), bool)
+    if config.subgame.rest == "summary" and len(rows) < len(considered.nodes):
+        full = np.zeros(len(considered.nodes), bool)
+        full[rows] = True
+        rows, summary = np.arange(len(full)), ~full
+    if len(generated) < candidates:
+        how = "the opponent's replies are fixed there" if summary.any() else "they are left out"
+        log.notes.append(
+            f"{candidates - len(generated)} of the {candidates} histories considered were not generated "
+            f"(k = {config.generation.k}): {how}"
+        )
+    frozen = np.zeros(len(rows), bool)
+    if config.subgame.freeze == "outside":
+        # With a summary the closure is considered, and the infoset alone is what may change.
+        own = considered.own_infoset[rows] == considered.infoset
+        frozen = ~own if config.subgame.rest == "summary" else ~considered.in_set[rows]
+    return Kept(rows, frozen, summary, generated)
 
 
 def histories_of(context: SearchContext, infoset: int) -> NDArray[np.int32]:

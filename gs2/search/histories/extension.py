@@ -2,7 +2,7 @@
 
 An infoset of the opponent may lie below a history of the search and elsewhere. Histories of it that lie
 elsewhere become roots, and groups that share one are merged, until none reaches outside
-(`gs2.search.histories.cover` says why).
+(`gs2.search.context` says why).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from cfr.tree import FlatTree
 from games.ragged import Ragged
 from games.support.kernel import kernel
-from gs2.search.histories.knowledge import KnowledgeGraph
 
 __all__ = ["Extension"]
 
@@ -23,9 +22,25 @@ Found = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[n
 class Extension:
     """Extends the histories of one player's searches; what it needs of the tree is made on first use."""
 
-    def __init__(self, tree: FlatTree, graph: KnowledgeGraph, own_slot: NDArray[np.int64]) -> None:
-        """Take what a `CoverMaker` takes of the searching player."""
-        self._tree, self._graph, self._own_slot = tree, graph, own_slot
+    def __init__(
+        self,
+        tree: FlatTree,
+        player: int,
+        nodes: NDArray[np.int32],
+        group: NDArray[np.int32],
+        own_slot: NDArray[np.int64],
+    ) -> None:
+        """Take the searching player, its histories [n] and the opponent's infoset at each, and its own slots.
+
+        own_slot: [N] int64, the last slot that the player chose above each node.
+        """
+        self._tree, self._player, self._nodes, self._group, self._own_slot = (
+            tree,
+            player,
+            nodes,
+            group,
+            own_slot,
+        )
         self._members: Ragged | None = None
         self._covered = np.zeros(0, np.int8)
         self._root_of = np.zeros(0, np.int32)
@@ -37,7 +52,7 @@ class Extension:
         """Return the fields of the extended `Cover`; None if it is not `whole` and the player decides above
         what is asked. Arguments as of `CoverMaker.make`.
         """
-        tree, graph = self._tree, self._graph
+        tree, player, nodes = self._tree, self._player, self._nodes
         if self._members is None:
             deciding = np.flatnonzero(tree.infoset >= 0)
             order = deciding[np.argsort(tree.infoset[deciding], kind="stable")]
@@ -46,7 +61,7 @@ class Extension:
             self._covered = np.zeros(tree.n_nodes, np.int8)
             self._root_of = np.full(tree.n_nodes, -1, np.int32)
             self._seen = np.zeros(tree.n_infosets, np.int8)
-        asked = graph.nodes[top]
+        asked = nodes[top]
         roots, component, root_of_asked = _extend(
             tree.parent,
             tree.first_child,
@@ -55,9 +70,9 @@ class Extension:
             tree.infoset,
             self._members.offsets,
             self._members.values,
-            graph.nodes[every],
-            graph.group[1 - graph.player, every],
-            graph.player,
+            nodes[every],
+            self._group[every],
+            player,
             whole,
             asked,
             self._covered,
@@ -66,7 +81,7 @@ class Extension:
         )
         if not whole and np.any(self._own_slot[roots[root_of_asked]] != self._own_slot[asked]):
             return None
-        own = np.where(tree.player[roots] == graph.player, tree.infoset[roots], -1)
+        own = np.where(tree.player[roots] == player, tree.infoset[roots], -1)
         inside = root_of_asked[tree.infoset[asked] == infoset]
         below = inside[roots[inside] != asked[tree.infoset[asked] == infoset]]
         own[below] = infoset

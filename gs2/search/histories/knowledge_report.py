@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from games.game import Infoset
-from gs2.search.context import SearchContext
-from gs2.search.histories.knowledge import KnowledgeGraph
+from gs2.search.context import KnowledgeGraph, SearchContext
 
 __all__ = ["KnowledgeReport", "KnowledgeSize", "antichain", "knowledge_report"]
 

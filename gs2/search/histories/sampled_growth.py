@@ -26,8 +26,7 @@ from gs2.search.histories.infoset_values import NO_REACH, HistoriesMet, InfosetV
 from gs2.search.histories.seats import played_by_all
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import root_numbers
-from gs2.search.subgame.leaf import LeafEvaluator, checked_leaf, value_leaf
-from gs2.search.subgame.playing_out import CommonDraws, play_out
+from gs2.search.subgame.leaf import CommonDraws, LeafEvaluator, checked_leaf, play_out, value_leaf
 
 __all__ = [
     "MAX_SAMPLED_NODES",

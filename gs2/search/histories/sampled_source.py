@@ -30,6 +30,7 @@ from blueprint.protocol import Blueprint
 from blueprint.tabular import KeyIndex
 from cfr.tree import TreeBudget, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES, TooLarge
+from cfr.values import group_values
 from games.game import Game, payoff_span
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, joined_samples, line_order
@@ -39,10 +40,9 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
-from gs2.search.config.constraints import BY_RESPONSE
-from gs2.search.config.search import SearchConfig, on_tree
+from gs2.search.config.search import BY_RESPONSE, SearchConfig, on_tree
 from gs2.search.context import SearchContext, SearchOptions
-from gs2.search.gadget.entry import LIVE
+from gs2.search.gadget.path import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.sampled_growth import (
     ActionErrors,
@@ -55,7 +55,6 @@ from gs2.search.histories.sampled_growth import (
 from gs2.search.histories.seats import past_rule
 from gs2.search.result import ActionRow, SampleSize, SearchResult
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.alternative import group_values
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator
 
@@ -84,7 +83,7 @@ def sealed_groups(
     A search at some histories is exact if no seat, at anything below them, can take itself to be outside.
     Where all that looks like an infoset to its player leads to its histories, that holds
     (`HistorySample.sealed`). Where a seat need not notice that another moved, histories of other infosets are
-    added until it does: what `gs2.search.histories.cover` does on a whole tree, without one.
+    added until it does: what `gs2.search.context` does on a whole tree, without one.
     own: all histories of the player's infoset. groups: all of the opponent's infosets that they belong to.
     follow: gives up to n histories of each trail. Every infoset of both seats below is followed to the end of
     the game, what lies outside is added, and again, until none reaches outside.

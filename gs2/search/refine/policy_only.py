@@ -18,8 +18,7 @@ from games.support.configuration import ConfigError
 from gs2.search.context import SearchContext
 from gs2.search.histories.infoset_values import values_histories
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.leaf import rollout_leaf
-from gs2.search.subgame.playing_out import CommonDraws, play_out
+from gs2.search.subgame.leaf import CommonDraws, play_out, rollout_leaf
 
 __all__ = ["KeyedPlay", "PlayedStrategy", "PolicyOnly", "UniformPlay"]
 

@@ -35,10 +35,9 @@ from gs2.search.context import AnyStrategy, SearchContext, SearchOptions, check_
 from gs2.search.explain import refine_part
 from gs2.search.histories.enumerated import histories_of
 from gs2.search.histories.sampled_source import sample_tree
-from gs2.search.pipeline import refine_infoset
+from gs2.search.pipeline import Refinement, refine_infoset, where_listed
 from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.safety import with_certified
-from gs2.search.stages import Refinement
 from gs2.search.strategy import Strategy
 
 __all__ = [
@@ -235,7 +234,7 @@ def _one_pass(
 ) -> RefineResult:
     """Return what one pass over the player's infosets makes of a strategy."""
     mode, workers, progress = options.mode, options.workers, options.progress
-    config = config.where_listed()
+    config = where_listed(config)
     mode = config.mode if mode is None else mode
     if mode not in MODES:
         raise ConfigError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")

@@ -31,13 +31,12 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from cfr.best_response import counterfactual_values
 from cfr.tree import FlatTree, require_states
-from cfr.values import node_values
+from cfr.values import best_response_policy, node_values
 from games.game import TERMINAL, Game
 from games.ragged import Ragged
 from gs2.search.continuation_policies import BIAS, Continuation
-from gs2.search.subgame.alternative import best_response_policy
 from gs2.search.subgame.cut import Subgame
-from gs2.search.subgame.playing_out import CommonDraws, Draws, play_out
+from gs2.search.subgame.leaf import CommonDraws, Draws, play_out
 
 __all__ = [
     "LeafChooser",

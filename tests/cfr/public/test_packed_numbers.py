@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cfr.engine.borrowed import borrow
-from cfr.engine.simd import LANES, Packed, store, take, unpacked, zeros_packed
+from cfr.engine.simd import LANES, Packed, borrow, store, take, unpacked, zeros_packed
 from cfr.public.policies.public_policy import PublicPolicy, evaluate_policy
-from cfr.public.public_size import solver_bytes
-from cfr.public.public_solver import PublicSolver
+from cfr.public.public_solver import PublicSolver, solver_bytes
 from cfr.variants import VARIANTS, variant
 from games.support.kernel import kernel
 from tests.cfr.public.setting import both

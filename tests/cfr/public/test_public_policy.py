@@ -12,9 +12,14 @@ from blueprint.check import check_blueprint
 from blueprint.protocol import Blueprint
 from cfr.best_response import best_response_values, expected_value
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy, save_public_policy
-from cfr.public.policies.public_policy import PublicPolicy, PublicPolicyError, evaluate_policy
-from cfr.public.policies.state_index import index_states, past_forced
-from cfr.public.public_size import estimate_public_size, require_memory, solver_bytes
+from cfr.public.policies.public_policy import (
+    PublicPolicy,
+    PublicPolicyError,
+    evaluate_policy,
+    index_states,
+    past_forced,
+)
+from cfr.public.public_solver import estimate_public_size, require_memory, solver_bytes
 from cfr.public.tree import PublicTree
 from cfr.tree import EnumeratedTree
 from cfr.tree.memory import TooLarge

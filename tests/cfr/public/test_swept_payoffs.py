@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfr.engine.borrowed import borrow
+from cfr.engine.simd import borrow
 from cfr.public import swept_payoffs as swept
 from cfr.public.array_file import ArrayFile, Member, write_arrays
 from cfr.public.policies.policy_file import FORMAT, MAGIC, open_public_policy, save_public_policy

@@ -14,8 +14,7 @@ from games.infosets.trail import Trail, trails_along
 from games.registry import load_game
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
-from gs2.search.pipeline import refine_infoset
-from gs2.search.stages import Refinement
+from gs2.search.pipeline import Refinement, refine_infoset
 from gs2.search.strategy import Strategy
 
 KUHN = "kuhn_poker"

@@ -19,9 +19,8 @@ from experiments.refinement.grid import GRIDS
 from experiments.refinement.methods import method_passes, split_draws
 from games import load_game
 from games.support.configuration import ConfigError
-from gs2.search.config.constraints import DRAWN
 from gs2.search.config.presets import PRESETS, preset
-from gs2.search.config.search import SearchConfig
+from gs2.search.config.search import DRAWN, SearchConfig
 from gs2.search.config.stages import (
     ALTERNATIVE_NAMES,
     CERTIFICATES,

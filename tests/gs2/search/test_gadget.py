@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
+from cfr.values import best_responses, group_values
 from games.support.contract import ContractError
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
@@ -19,7 +20,6 @@ from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.path import Arrivals, gifts, opponent_path
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.alternative import best_responses, group_values
 from gs2.search.subgame.cut import Roots
 from tests.gs2.search.setting import (
     GAMES,

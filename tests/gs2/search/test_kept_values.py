@@ -13,7 +13,7 @@ from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import preset
 from gs2.search.config.stages import WEIGHTED_GENERATORS
 from gs2.search.context import NO_OPTIONS
-from gs2.search.gadget.entry import LIVE
+from gs2.search.gadget.path import LIVE
 from gs2.search.histories.enumerated import action_values, consider_histories
 from gs2.search.mirror_descent import (
     LEAST_PROBABILITY,

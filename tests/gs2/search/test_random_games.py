@@ -15,6 +15,7 @@ from cfr.policies.lock import LockedTree
 from cfr.policies.policy import tabular_policy, uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
+from cfr.values import best_response_policy, group_values
 from games import check_game
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.stages import WEIGHTED_GENERATORS
@@ -24,7 +25,6 @@ from gs2.search.generation import GENERATORS
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.alternative import best_response_policy, group_values
 from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import spliced
 from tests.patience import amount

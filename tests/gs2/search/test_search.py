@@ -75,7 +75,7 @@ def test_a_linear_programme_that_the_time_cuts_off_leaves_the_old_strategy(monke
         assert time_limit is not None and time_limit > 0
         raise LpTimeout("the time was up")
 
-    monkeypatch.setattr("gs2.search.stages.solve_lp", cut_off)
+    monkeypatch.setattr("gs2.search.pipeline.solve_lp", cut_off)
     policy = blueprint(LIARS_DICE)
     found = searched(LIARS_DICE, policy, 0, preset("maxmargin", solver="lp", time_limit=3600.0))
     assert np.array_equal(found.probs, policy[found.slots])

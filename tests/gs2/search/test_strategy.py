@@ -163,14 +163,14 @@ def test_a_certificate_brings_the_opponents_values_up_to_date(name, scope):
 STEPS = (
     *(
         "pipeline.consider_histories",
-        "pipeline.choose_histories",
+        "histories.enumerated.choose_histories",
         "pipeline.solve_subgame",
     ),
     *(
         "pipeline.certify",
         "pipeline.with_certified",
-        "stages.build_gadget",
-        "stages.solve",
+        "pipeline.build_gadget",
+        "pipeline.solve",
     ),
     *("strategy.reach", "strategy.node_values", "strategy.best_responses"),
     *("strategy.counterfactual_values", "safety.cover", "safety.opponent_path", "subgame.forest.DepthLimit"),

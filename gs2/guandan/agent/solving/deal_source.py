@@ -33,10 +33,11 @@ from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_value
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.search.config.search import SearchConfig
+from gs2.search.context import Log
 from gs2.search.gadget.build import Gadget
-from gs2.search.gadget.entry import Entry
+from gs2.search.gadget.path import Entry
 from gs2.search.generation import generator
-from gs2.search.stages import Log, solve_subgame
+from gs2.search.pipeline import solve_subgame
 from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.forest import grow_subgame
 
@@ -243,7 +244,7 @@ class DealSource:
 
 
 class DealProblem:
-    """The subgame below some deals: see `gs2.search.stages.Problem`.
+    """The subgame below some deals: see `gs2.search.pipeline.Problem`.
 
     deals: the r of them, in the order of the roots. values: [q, r], what each opponent gets by declining;
     solved: [q, r], what it gets in the subgame by the last policy reviewed.

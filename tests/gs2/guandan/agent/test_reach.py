@@ -13,10 +13,10 @@ from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
-from gs2.guandan.agent.deals.determinize import Worlds, sample_worlds
-from gs2.guandan.agent.deals.reach import (
+from gs2.guandan.agent.deals.dealing import (
     LEAST,
+    Dealer,
+    DealNetworks,
     SoftPolicy,
     drawn_worlds,
     likely_worlds,
@@ -25,6 +25,7 @@ from gs2.guandan.agent.deals.reach import (
     replayed,
     supported,
 )
+from gs2.guandan.agent.deals.determinize import Worlds, sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent.solving.deal_source import Deals, best_values, choose_worlds, opponents_of, renewed

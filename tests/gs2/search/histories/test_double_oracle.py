@@ -8,7 +8,7 @@ import pytest
 from cfr.sequence_form import sequence_form
 from gs2.search.config.presets import preset
 from gs2.search.histories.double_oracle import choose_plans
-from gs2.search.stages import MISSED
+from gs2.search.pipeline import MISSED
 from gs2.search.subgame.cut import Roots
 from tests.gs2.search.setting import (
     GAMES,

@@ -24,7 +24,7 @@ from gs2.search.explain import solve_infoset
 from gs2.search.histories.sampled_growth import LikeliestBranches
 from gs2.search.histories.seats import seat_views
 from gs2.search.refine.at import refine_at
-from gs2.search.subgame.playing_out import FreshDraws, play_out
+from gs2.search.subgame.leaf import FreshDraws, play_out
 from tests.games.random_games import RandomGame, RandomPlay
 from tests.gs2.search.setting import rng
 from tests.patience import amount

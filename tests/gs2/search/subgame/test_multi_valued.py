@@ -30,8 +30,7 @@ from gs2.search.subgame.continuations import (
 )
 from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.forest import grow_subgame
-from gs2.search.subgame.leaf import rollout_leaf
-from gs2.search.subgame.playing_out import CommonDraws, FreshDraws, play_out
+from gs2.search.subgame.leaf import CommonDraws, FreshDraws, play_out, rollout_leaf
 from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, context, random_policy, rng
 
