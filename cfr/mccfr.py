@@ -189,19 +189,6 @@ def _match(infoset: int, tables: Tables, policy: NDArray[np.float64]) -> tuple[i
 
 
 @kernel
-def _pick_action(policy: NDArray[np.float64], n: int, random: NDArray[np.uint64]) -> int:
-    left = _uniform(random)
-    last = 0
-    for k in range(n):
-        if policy[k] > 0:
-            last = k
-            left -= policy[k]
-            if left < 0:
-                break
-    return last
-
-
-@kernel
 def _note_average(
     root: int,
     seat: int,
@@ -222,7 +209,7 @@ def _note_average(
             first, n = _match(infoset[node], tables, policy)
             for k in range(n):
                 strategy_sum[first + k] += policy[k]
-            node = first_child[node] + _pick_action(policy, n, random)
+            node = first_child[node] + _pick_node(0, n, policy, 1.0, random)
         else:
             node = first_child[node] + int(_uniform(random) * n)
 
@@ -258,7 +245,7 @@ def _external(
             if player[node] == averaged:
                 for k in range(n):
                     strategy_sum[first + k] += policy[depth, k]
-            node = first_child[node] + _pick_action(policy[depth], n, random)
+            node = first_child[node] + _pick_node(0, n, policy[depth], 1.0, random)
         if player[node] == seat:
             first, n = _match(infoset[node], tables, policy[depth])
             frames[depth, 0], frames[depth, 1], frames[depth, 2], frames[depth, 3] = node, first, n, 0
@@ -319,12 +306,12 @@ def _outcome(
             if player[node] == averaged:
                 for k in range(m):
                     strategy_sum[first + k] += policy[k] / sampled
-            node = first_child[node] + _pick_action(policy, m, random)
+            node = first_child[node] + _pick_node(0, m, policy, 1.0, random)
             continue
         if _uniform(random) < exploration:
             choice = int(_uniform(random) * m)
         else:
-            choice = _pick_action(policy, m, random)
+            choice = _pick_node(0, m, policy, 1.0, random)
         decision[decisions, 0], decision[decisions, 1], decision[decisions, 2] = first, m, choice
         chosen[decisions] = policy[choice]
         sampled *= exploration / m + (1.0 - exploration) * policy[choice]

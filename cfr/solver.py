@@ -167,7 +167,8 @@ class Solver:
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
             self._discounts = kernels.discounts_until(self._discounts, self.iteration + some, self.variant)
-            self._play.iterate(self.iteration, some, self._variant, self._discounts, states, self._work)
+            rules, layout = (self._variant, self._discounts), (self._play.sides, self._play.boxes)
+            kernels.iterate(self._play.ways(some), self.iteration, some, *rules, *layout, states, self._work)
             self.iteration += some
 
     def _state(self, side: int) -> State:

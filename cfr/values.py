@@ -17,11 +17,10 @@ from games.support.kernel import kernel
 
 __all__ = [
     "Reach",
-    "best_response_policy",
     "best_responses",
     "check_policy",
     "check_probabilities",
-    "group_values",
+    "first_wrong",
     "node_values",
     "normalised",
     "reach",
@@ -89,17 +88,23 @@ def check_probabilities(policy: NDArray[np.float64], offset: NDArray[np.integer]
     offset: [I + 1] where each infoset's entries begin. Raises ValueError naming the first infoset that breaks
     the rule.
     """
-    if len(offset) > 1:
-        sums = np.add.reduceat(policy, offset[:-1])
-        least = np.minimum.reduceat(policy, offset[:-1])
-        wrong = np.flatnonzero(~((np.abs(sums - 1) <= SUM_TOLERANCE) & (least >= 0)))
-        if len(wrong):
-            first, last = offset[wrong[0] : wrong[0] + 2]
-            raise ValueError(
-                "policy: the probabilities of an infoset must be at least 0 and sum to 1; infoset "
-                f"{wrong[0]} has {policy[first:last].tolist()}; divide each infoset's by their sum"
-            )
+    wrong = first_wrong(policy, offset)
+    if wrong >= 0:
+        first, last = offset[wrong : wrong + 2]
+        raise ValueError(
+            "policy: the probabilities of an infoset must be at least 0 and sum to 1; infoset "
+            f"{wrong} has {policy[first:last].tolist()}; divide each infoset's by their sum"
+        )
     return policy
+
+
+def first_wrong(policy: NDArray[np.float64], offset: NDArray[np.integer]) -> int:
+    """Return the first infoset whose probabilities are below 0, NaN or do not sum to 1; -1 if none is."""
+    if len(offset) < 2:
+        return -1
+    sums, least = (end.reduceat(policy, offset[:-1]) for end in (np.add, np.minimum))
+    wrong = ~((np.abs(sums - 1) <= SUM_TOLERANCE) & (least >= 0))
+    return int(wrong.argmax()) if wrong.any() else -1
 
 
 def uniform(offset: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -197,30 +202,6 @@ def _back_up(
             prob = policy[infoset_offset[infoset[up]] + node - first_child[up]]
         for p in range(value.shape[1]):
             value[up, p] += prob * value[node, p]
-
-
-def group_values(
-    values: NDArray[np.float64], weights: NDArray[np.float64], group: NDArray[np.int32]
-) -> NDArray[np.float64]:
-    """Return the weighted mean of `values` in each group, [g] float64; a plain mean where weights are 0.
-
-    values, weights: [n] float64. group: [n] int32, numbers 0 … g - 1, all present.
-    """
-    mass = np.bincount(group, weights)
-    total = np.bincount(group, weights * values)
-    dead = mass <= 0
-    if dead.any():
-        mass[dead] = np.bincount(group)[dead]
-        total[dead] = np.bincount(group, values)[dead]
-    return total / mass
-
-
-def best_response_policy(tree: FlatTree, policy: NDArray[np.float64], seat: int) -> NDArray[np.float64]:
-    """Return `policy` with the part of `seat` replaced by its pure counterfactual best response, [slots]."""
-    answer = policy.copy()
-    mine = tree.slot_player == seat
-    answer[mine] = best_responses(tree, policy, seat)[2][mine]
-    return answer
 
 
 def best_responses(

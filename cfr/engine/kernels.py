@@ -283,18 +283,6 @@ class FormArrays:
         )
         return a, b
 
-    def iterate(
-        self,
-        t0: int,
-        n: int,
-        variant: tuple[float, ...],
-        discounts: NDArray[np.float64],
-        states: tuple[State, State],
-        work: tuple[Work, Work],
-    ) -> None:
-        """Run `kernels.iterate` in the ways that pay."""
-        iterate(self.ways(n), t0, n, variant, discounts, self.sides, self.boxes, states, work)
-
     def ways(self, n: int) -> Ways:
         """Return how `n` iterations, or one evaluation, are to be swept, and count them as run."""
         global _swept
@@ -356,5 +344,6 @@ class FormArrays:
         work = self.work()
         none = np.zeros(0, np.int32)
         a, b = ((policy, policy, policy, policy, none) for policy in policies)
-        self.iterate(0, 0, (0.0,) * 7, np.zeros((1, 4)), (a, b), work)
+        rules = (0.0,) * 7, np.zeros((1, 4))
+        iterate(self.ways(0), 0, 0, *rules, self.sides, self.boxes, (a, b), work)
         return work

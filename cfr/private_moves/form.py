@@ -34,7 +34,7 @@ from cfr.policies.policy import Policy
 from cfr.public.array_file import raw_bytes
 from cfr.public.sweeper import Evaluation, usable_cores
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
-from cfr.values import uniform
+from cfr.values import first_wrong, uniform
 from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
 from games.support.array_types import Array
@@ -46,7 +46,6 @@ __all__ = [
     "PrivateMovesError",
     "PrivateMovesForm",
     "Tries",
-    "bad_row",
     "best_values",
     "fill_reaches",
     "learn",
@@ -319,24 +318,8 @@ def normalize(first: Indices, sums: Floats, policy: Floats) -> None:
                 policy[slot] = sums[slot] / total
 
 
-@kernel(nogil=True)
-def bad_row(first: Indices, policy: Floats, tolerance: float) -> int:
-    """Return the first infoset whose probabilities are negative, NaN, or do not sum to 1; -1 if none is."""
-    for infoset in range(len(first) - 1):
-        total = 0.0
-        for slot in range(first[infoset], first[infoset + 1]):
-            if not policy[slot] >= 0.0:
-                return infoset
-            total += policy[slot]
-        if not abs(total - 1.0) <= tolerance:
-            return infoset
-    return -1
-
-
 Both: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 """A number for each slot, of both players."""
-SUM_TOLERANCE = 1e-6
-"""How far the probabilities of an infoset may be from 1 together."""
 STACK = 1 << 20
 """Entries of the stacks while infosets are listed; phantom tic-tac-toe needs about a thousand."""
 SMALLEST, LISTED_BYTES = 1 << 16, 40
@@ -594,7 +577,7 @@ class PrivateMovesForm:
                 f"policy of player {player}: it must have {side.n_slots:,} probabilities, slot 0 included; "
                 f"got shape {policy.shape}; make it on this game's form"
             )
-        row = bad_row(side.first, policy, SUM_TOLERANCE)
+        row = first_wrong(policy, side.first)
         if row >= 0:
             got = policy[side.first[row] : side.first[row + 1]].tolist()
             raise PrivateMovesError(

@@ -20,7 +20,7 @@ from cfr.anchored import Anchor, solve_anchored
 from cfr.lp import LpTimeout, solve_lp
 from cfr.solver import Start, Stop, solve
 from cfr.tree import FlatTree
-from cfr.values import best_responses, group_values
+from cfr.values import best_responses
 from cfr.variants import Variant, variant
 from gs2.search.config.search import ROLLED_OUT, SearchConfig, on_tree
 from gs2.search.config.stages import SolveConfig
@@ -35,6 +35,7 @@ from gs2.search.histories.enumerated import (
     choose_histories,
     consider_histories,
     forest_below,
+    group_values,
     keep_histories,
     with_all,
 )

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.values import best_responses, group_values
+from cfr.values import best_responses
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, Cover, Log, SearchContext, SearchOptions
 from gs2.search.gadget.build import LIVE
@@ -31,6 +31,7 @@ __all__ = [
     "choose_histories",
     "consider_histories",
     "forest_below",
+    "group_values",
     "histories_of",
     "keep_histories",
     "weigh_histories",
@@ -82,6 +83,22 @@ class Considered:
         """Return (group numbers 0 … without holes, alternative values) of some rows, [n] int32 and [n]."""
         group = np.unique(self.group[rows], return_inverse=True)[1].astype(np.int32)
         return group, self.alternative[self.group[rows]]
+
+
+def group_values(
+    values: NDArray[np.float64], weights: NDArray[np.float64], group: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Return the weighted mean of `values` in each group, [g] float64; a plain mean where weights are 0.
+
+    values, weights: [n] float64. group: [n] int32, numbers 0 … g - 1, all present.
+    """
+    mass = np.bincount(group, weights)
+    total = np.bincount(group, weights * values)
+    dead = mass <= 0
+    if dead.any():
+        mass[dead] = np.bincount(group)[dead]
+        total[dead] = np.bincount(group, values)[dead]
+    return total / mass
 
 
 def consider_histories(
@@ -255,7 +272,7 @@ class OpponentResponse:
 def choose_histories(
     considered: Considered, config: SearchConfig, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (rows generated, rows of the subgame), both [n] int64, rising.
+    """Return (rows generated, rows of the subgame), both rising, int64.
 
     The first are the generator's choice among the knowledge set; the second adds, with `close`, every other
     history of the opponent infosets touched. Without it an opponent infoset may be left to histories to which

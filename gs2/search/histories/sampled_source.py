@@ -30,7 +30,6 @@ from blueprint.protocol import Blueprint
 from blueprint.tabular import KeyIndex
 from cfr.tree import TreeBudget, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES, TooLarge
-from cfr.values import group_values
 from games.game import Game, payoff_span
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, joined_samples, line_order
@@ -44,6 +43,7 @@ from gs2.search.config.search import BY_RESPONSE, SearchConfig, on_tree
 from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.path import LIVE
 from gs2.search.generation import generator
+from gs2.search.histories.enumerated import group_values
 from gs2.search.histories.sampled_growth import (
     ActionErrors,
     action_errors,

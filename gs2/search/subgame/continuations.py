@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from cfr.best_response import counterfactual_values
 from cfr.tree import FlatTree, require_states
-from cfr.values import best_response_policy, node_values
+from cfr.values import best_responses, node_values
 from games.game import TERMINAL, Game
 from games.ragged import Ragged
 from gs2.search.continuation_policies import BIAS, Continuation
@@ -40,6 +40,7 @@ from gs2.search.subgame.leaf import CommonDraws, Draws, play_out
 
 __all__ = [
     "LeafChooser",
+    "best_response_policy",
     "continuation_payoffs",
     "continuation_values",
     "exact_continuation_payoffs",
@@ -74,6 +75,14 @@ def continuation_values(
             plays = weight / np.repeat(total, counts)
         out[k] = node_values(tree, plays)
     return out
+
+
+def best_response_policy(tree: FlatTree, policy: NDArray[np.float64], seat: int) -> NDArray[np.float64]:
+    """Return `policy` with the part of `seat` replaced by its pure counterfactual best response, [slots]."""
+    answer = policy.copy()
+    mine = tree.slot_player == seat
+    answer[mine] = best_responses(tree, policy, seat)[2][mine]
+    return answer
 
 
 @dataclass(frozen=True, eq=False)
