@@ -9,7 +9,7 @@ import click
 from experiments.bench.bench import SpeedBench
 from gs2.commands.common import COUNT, SEED, FiniteRange
 
-__all__ = ["CFR", "CLIMBING", "GENERATION", "SEARCH", "usual"]
+__all__ = ["CFR", "CLIMBING", "SEARCH", "usual"]
 
 
 def usual(option: str, kind: Any, default: Any, words: str) -> click.Option:
@@ -20,7 +20,6 @@ def usual(option: str, kind: Any, default: Any, words: str) -> click.Option:
 GAMES = click.Argument(["games"], nargs=-1)
 SEED_OPTION = usual("--seed", SEED, 0, "Seed of the run.")
 SECONDS_OPTION = usual("--seconds", FiniteRange(min=0.1), 2.0, "Seconds for each part.")
-REPEATS = "Repetitions of each timing."
 
 CFR = SpeedBench(
     name="cfr",
@@ -34,7 +33,7 @@ CFR = SpeedBench(
         click.Option(
             ["--variant", "variants"], multiple=True, help="Variant to time; repeatable.  [default: all]"
         ),
-        usual("--repeats", COUNT, 3, REPEATS),
+        usual("--repeats", COUNT, 3, "Repetitions of each timing."),
         click.Option(
             ["--openspiel/--no-openspiel"], default=True, help="Time OpenSpiel too, if it is installed."
         ),
@@ -54,14 +53,6 @@ CLIMBING = SpeedBench(
         SEED_OPTION,
     ),
     measure="experiments.bench.climbing_speed:measure_climbing",
-)
-GENERATION = SpeedBench(
-    name="generation",
-    title="Diverse generation",
-    help="Measure the diversity programme beside the one that the paper prints.",
-    about="Both programmes compiled, in turns, on the same values; medians, per second of processor time.",
-    options=(usual("--repeats", COUNT, 9, REPEATS), SEED_OPTION),
-    measure="experiments.bench.generation_speed:measure_generation",
 )
 SEARCH = SpeedBench(
     name="search",

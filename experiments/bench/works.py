@@ -12,8 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,8 +27,7 @@ class Work:
     """A piece of work.
 
     maker: `module:function`; it returns what does the piece once and says how many things that were.
-    options: of the maker. counts: what these things are. threads: that the piece keeps busy. processes: of
-    their own that do it at once; 0 for this one.
+    options: of the maker. counts: what these things are. threads: that the piece keeps busy.
     """
 
     name: str
@@ -37,7 +35,6 @@ class Work:
     options: dict[str, Any] = field(default_factory=dict)
     counts: str = "decisions"
     threads: int = 1
-    processes: int = 0
 
     def made(self) -> Callable[[], float]:
         """Return what does the piece once."""
@@ -57,7 +54,7 @@ class Piece(NamedTuple):
 class Speed:
     """Things done a second.
 
-    processor: by processor time, times the threads or processes at once: the median of the pieces; low, high:
+    processor: by processor time, times the threads at once: the median of the pieces; low, high:
     their quartiles. wall: by the clock on the wall, the median. share: of a core that each had meanwhile.
     """
 
@@ -134,30 +131,6 @@ def serve(root: str) -> None:
         print(json.dumps(timed(ready[line])), file=answer, flush=True)
 
 
-@contextmanager
-def _ready(work: Work) -> Iterator[Callable[[], Piece]]:
-    """Yield what does a piece once, here or in as many processes as it names."""
-    if not work.processes:
-        do = work.made()
-        yield lambda: timed(do)
-        return
-    workers: list[Worker] = []
-    try:
-        workers += [Worker() for _ in range(work.processes)]
-
-        def together() -> Piece:
-            for worker in workers:
-                worker.ask(work)
-            found = [worker.answer() for worker in workers]
-            done, processor = (sum(part) for part in list(zip(*found, strict=True))[:2])
-            return Piece(done, processor, max(piece.wall for piece in found))
-
-        yield together
-    finally:
-        for worker in workers:
-            worker.close()
-
-
 def in_turns(
     works: Sequence[Work], progress: Callable[[str], None], *, seconds: float = 0.0, repeats: int = 3
 ) -> list[Speed]:
@@ -165,26 +138,24 @@ def in_turns(
 
     seconds: of each by the wall, at least. repeats: doings of each, at least, after one that is not counted.
     """
-    with ExitStack() as stack:
-        ready = []
-        for work in works:
-            progress(f"{work.name}: preparing")
-            ready.append(stack.enter_context(_ready(work)))
-            ready[-1]()
-        pieces: list[list[Piece]] = [[] for _ in works]
-        open_ = list(range(len(works)))
-        while open_:
-            for k in open_:
-                progress(works[k].name)
-                pieces[k].append(ready[k]())
-            open_ = [k for k in open_ if len(pieces[k]) < repeats or sum(p.wall for p in pieces[k]) < seconds]
+    ready = []
+    for work in works:
+        progress(f"{work.name}: preparing")
+        ready.append(work.made())
+        ready[-1]()
+    pieces: list[list[Piece]] = [[] for _ in works]
+    open_ = list(range(len(works)))
+    while open_:
+        for k in open_:
+            progress(works[k].name)
+            pieces[k].append(timed(ready[k]))
+        open_ = [k for k in open_ if len(pieces[k]) < repeats or sum(p.wall for p in pieces[k]) < seconds]
     return [_speed(work, found) for work, found in zip(works, pieces, strict=True)]
 
 
 def _speed(work: Work, pieces: Sequence[Piece]) -> Speed:
-    at_once = work.processes or work.threads
-    rates = [at_once * piece.done / max(piece.processor, 1e-9) for piece in pieces]
+    rates = [work.threads * piece.done / max(piece.processor, 1e-9) for piece in pieces]
     low, middle, high = statistics.quantiles(rates, method="inclusive") if len(rates) > 1 else rates * 3
     wall = statistics.median(piece.done / piece.wall for piece in pieces)
     used, took = (sum(part) for part in list(zip(*pieces, strict=True))[1:])
-    return Speed(work.name, work.counts, middle, low, high, wall, at_once, used / took / at_once)
+    return Speed(work.name, work.counts, middle, low, high, wall, work.threads, used / took / work.threads)

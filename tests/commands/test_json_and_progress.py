@@ -22,8 +22,7 @@ def test_every_command_can_answer_in_json() -> None:
     "words",
     [
         ("guandan", "play-random"),
-        ("bench", "min-combination", "--hands", "100"),
-        ("bench", "generation", "--repeats", "1"),
+        ("bench", "cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "--variant", "cfr+"),
         ("experiment", "refine", "--list"),
     ],
 )

@@ -350,7 +350,7 @@ LONG = {
     "gate": (("gate", str(SHIPPED), "--against", "strong", *ONE), 6.0),
     "train": (("train", "--minutes", "60", "--threads", "2", "-o", "run"), 8.0),
     "refine": (("experiment", "refine", "--workers", "2", "-o", "rows"), 5.0),
-    "bench": (("bench", "guandan"), 5.0),
+    "bench": (("bench", "climbing", "--seconds", "600"), 5.0),
 }
 """Commands that go on for hours, and how many seconds after its start each is interrupted.
 

@@ -65,7 +65,6 @@ SMALLER = (
     (r"gs2 ladder ", "--pairs 2 --processes 1"),
     (r"gs2 experiment refine", GRID),
     (r"gs2 bench cfr", "kuhn_poker --repeats 1 --no-openspiel"),
-    (r"gs2 bench guandan", "--seconds 0.1 --processes 1"),
     (r"gs2 bench blueprint", "--seconds 0.1 --rounds 4 --threads 1"),
     (r"gs2 bench climbing", "--seconds 0.1 --rounds 32"),
     (r"gs2 bench search", "kuhn_poker --repeats 1"),

@@ -21,7 +21,7 @@ from pathlib import Path
 from experiments.bench.works import Work, Worker
 from tests.unchanged.checkout import PAPER, ROLLOUT
 
-__all__ = ["WORKS", "agent", "compare_speed", "refine", "solve"]
+__all__ = ["WORKS", "agent", "compare_speed", "moves", "refine", "solve"]
 
 ROOT = Path(__file__).parent.parent.parent
 MOST = 1.03
@@ -65,6 +65,27 @@ def solve(*, game: str, iterations: int) -> Callable[[], int]:
     return iterate
 
 
+def moves(*, canonical: bool) -> Callable[[], int]:
+    """Return the work of 1,000 random rounds of GuanDan in lockstep, by lists of moves."""
+    import numpy as np
+
+    from blueprint.guandan.play.deals import deal_rounds
+    from games.guandan.rounds.round import advance, legal
+
+    def play() -> int:
+        rng = np.random.default_rng(0)
+        states, done = deal_rounds(1000, rng, tribute=0.5), 0
+        while len(states):
+            done += len(states)
+            table = legal(states, canonical=canonical)
+            drawn = (rng.random(len(states)) * table.counts).astype(np.int64)
+            advance(states, table.values[table.offsets[:-1] + drawn])
+            states = states[states["player"] >= 0]
+        return done
+
+    return play
+
+
 def agent(*, name: str, rounds: int) -> Callable[[], int]:
     """Return the work of an agent deciding one decision at a time, as at a table."""
     import numpy as np
@@ -96,8 +117,8 @@ WORKS = {
         Work("generate", f"{HERE}refine", {"game": "leduc_poker", "sample": 200, "whole": 0, "k": 3}),
         Work("cfr leduc", f"{HERE}solve", {"game": "leduc_poker", "iterations": 30_000}),
         Work("cfr dice", f"{HERE}solve", {"game": "liars_dice_6", "iterations": 60}),
-        Work("moves", f"{GUANDAN}lockstep", {"canonical": False}),
-        Work("canonical", f"{GUANDAN}lockstep", {"canonical": True}),
+        Work("moves", f"{HERE}moves", {"canonical": False}),
+        Work("canonical", f"{HERE}moves", {"canonical": True}),
         Work("self-play", f"{GUANDAN}self_play", {"rounds": 100}),
         Work("training", f"{GUANDAN}training", {"rounds": 24}),
         Work("agent", f"{HERE}agent", {"name": ROLLOUT, "rounds": 2}),

@@ -8,22 +8,10 @@ import click
 
 from experiments.bench.bench import SpeedBench
 from experiments.bench.benches import SECONDS_OPTION, SEED_OPTION, usual
-from gs2.commands.common import COUNT, CountType
+from gs2.commands.common import COUNT
 
-__all__ = ["AGENT", "BLUEPRINT", "GUANDAN", "MIN_COMBINATION", "TABLE"]
+__all__ = ["AGENT", "BLUEPRINT", "TABLE"]
 
-GUANDAN = SpeedBench(
-    name="guandan",
-    title="The GuanDan engine",
-    help="Measure the GuanDan engine: random rounds, inputs of networks, whole matches.",
-    about="Random play, compiled code warm, in turns; rates are medians, per second of processor time.",
-    options=(
-        SECONDS_OPTION,
-        click.Option(["--processes"], type=COUNT, help="Number of processes.  [default: one per core]"),
-        SEED_OPTION,
-    ),
-    measure="experiments.bench.guandan.works:measure_engine",
-)
 BLUEPRINT = SpeedBench(
     name="blueprint",
     title="GuanDan's network",
@@ -37,14 +25,6 @@ BLUEPRINT = SpeedBench(
         SEED_OPTION,
     ),
     measure="experiments.bench.guandan.works:measure_network",
-)
-MIN_COMBINATION = SpeedBench(
-    name="min-combination",
-    title="Minimum Combination Search",
-    help="Measure Minimum Combination Search: hands a second, by wild cards held.",
-    about="Dealt hands in batches, compiled code warm, in turns; medians of five, per second of one core.",
-    options=(usual("--hands", CountType(100), 3000, "Number of hands dealt."), SEED_OPTION),
-    measure="experiments.bench.guandan.works:measure_splits",
 )
 AGENT = SpeedBench(
     name="agent",

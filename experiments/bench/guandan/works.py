@@ -1,7 +1,5 @@
-"""Pieces of work at GuanDan: random rounds and matches, inputs, the fewest moves of a hand, the network.
+"""Pieces of work of GuanDan's network: decisions, self-play, training, and its arithmetic alone.
 
-    gs2 bench guandan --seconds 2
-    gs2 bench min-combination
     gs2 bench blueprint --seconds 2
 
 The network is the shipped one; products take one thread each.
@@ -9,7 +7,6 @@ The network is the shipped one; products take one thread each.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -28,17 +25,10 @@ if TYPE_CHECKING:
 __all__ = [
     "arithmetic",
     "batches",
-    "inputs",
-    "lockstep",
-    "matches",
-    "measure_engine",
     "measure_network",
-    "measure_splits",
     "one_by_one",
     "operations",
-    "random_rounds",
     "self_play",
-    "splits",
     "training",
 ]
 
@@ -48,144 +38,6 @@ MOVES = 30
 """Legal moves of each decision that is asked of the network."""
 DECISIONS = 512
 """Of these in one piece of work."""
-
-
-def measure_engine(
-    *, seconds: float, processes: int | None, seed: int, progress: Callable[[str], None]
-) -> list[Speed]:
-    """Return the engine's speeds. seconds: of each. processes: at once in some; one a core if None."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    works = []
-    for kind in ("full", "canonical"):
-        how = {"canonical": kind == "canonical", "seed": seed}
-        rounds = Work(f"random rounds, {kind} moves", f"{HERE}random_rounds", how)
-        works += [
-            rounds,
-            Work(f"{rounds.name}, processes at once", rounds.maker, how, processes=processes or cores),
-            Work(f"rounds in lockstep, {kind} moves", f"{HERE}lockstep", how),
-        ]
-    of = {
-        "state_features": ("DanZero's 513 inputs of a position", "positions"),
-        "observations": ("OpenGuanDan's 722 inputs of a position", "positions"),
-        "action_features": ("54 inputs of a move", "moves"),
-    }
-    works += [
-        Work(name, f"{HERE}inputs", {"function": function, "seed": seed}, counts)
-        for function, (name, counts) in of.items()
-    ]
-    works.append(Work("whole matches, canonical moves", f"{HERE}matches", {"seed": seed}, "matches"))
-    return in_turns(works, progress, seconds=seconds)
-
-
-def _step(states: NDArray[Any], rng: np.random.Generator, canonical: bool) -> NDArray[Any]:
-    """Play a random move in each round, in place; return those that are not over."""
-    from games.guandan.rounds.round import advance, legal
-
-    table = legal(states, canonical=canonical)
-    advance(states, table.values[table.offsets[:-1] + _drawn(table.counts, rng)])
-    return states[states["player"] >= 0]
-
-
-def _drawn(counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    drawn: NDArray[np.int64] = (rng.random(len(counts)) * counts).astype(np.int64)
-    return drawn
-
-
-def random_rounds(*, canonical: bool, seed: int = 0) -> Do:
-    """Return the work of 200 rounds at random levels, by the kernel that plays rounds to their ends."""
-    from games.guandan.rounds.playout import random_playouts
-    from games.guandan.rounds.round import deal
-
-    rng = np.random.default_rng(seed)
-
-    def play() -> int:
-        states = deal(200, rng, level=rng.integers(0, 13, 200))
-        return int(random_playouts(states, rng, canonical=canonical)[1].sum())
-
-    return play
-
-
-def lockstep(*, canonical: bool, seed: int = 0) -> Do:
-    """Return the work of 1,000 random rounds by the public array functions, `legal` and `advance`."""
-    from blueprint.guandan.play.deals import deal_rounds
-
-    def play() -> int:
-        rng = np.random.default_rng(seed)
-        states, done = deal_rounds(1000, rng, tribute=0.5), 0
-        while len(states):
-            done += len(states)
-            states = _step(states, rng, canonical)
-        return done
-
-    return play
-
-
-def inputs(*, function: str, seed: int = 0) -> Do:
-    """Return the work of the inputs of 4,000 positions in the middle of rounds, or of a quarter's moves."""
-    from games.guandan.rounds.round import deal, legal
-    from games.guandan.views import features
-
-    rng = np.random.default_rng(seed)
-    states = deal(4000, rng, level=rng.integers(0, 13, 4000))
-    for _ in range(40):
-        states = _step(states, rng, False)
-    rows = legal(states[:1000]).values if function == "action_features" else states
-    encode = getattr(features, function)
-
-    def write() -> int:
-        encode(rows)
-        return len(rows)
-
-    return write
-
-
-def matches(*, seed: int = 0) -> Do:
-    """Return the work of 100 matches of random play, tribute by rule."""
-    from blueprint.guandan.play.deals import exchange_cards
-    from games.guandan.matches.lockstep import Matches
-    from games.guandan.rounds.playout import random_playouts
-
-    rng = np.random.default_rng(seed)
-
-    def play() -> int:
-        played = Matches(rng.integers(0, 2**63, 100))
-        while not played.over.all():
-            exchange_cards(played)
-            played.states[:] = random_playouts(played.states, rng, canonical=True)[0]
-            played.settle()
-        return len(played)
-
-    return play
-
-
-def measure_splits(*, hands: int, seed: int, progress: Callable[[str], None]) -> list[Speed]:
-    """Return the speed of Minimum Combination Search on dealt hands, by wild cards held and of all."""
-    held = {"as dealt": None, "no wild card": 0, "one wild card": 1, "two wild cards": 2}
-    works = [
-        Work(name, f"{HERE}splits", {"wild": wild, "hands": hands, "seed": seed}, "hands")
-        for name, wild in held.items()
-    ]
-    return in_turns(works, progress, repeats=5)
-
-
-def splits(*, wild: int | None, hands: int, seed: int = 0) -> Do:
-    """Return the work of the fewest moves of those of some dealt hands that hold so many wild cards."""
-    from blueprint.guandan.rules.min_combination import min_combinations
-    from games.guandan.cards import unpack
-    from games.guandan.rounds.round import deal, initial_hands
-
-    rng = np.random.default_rng(seed)
-    states = deal(hands, rng, level=rng.integers(0, 13, hands))
-    dealt, levels = initial_hands(states)[:, 0], states["level"].astype(np.int64)
-    if wild is not None:
-        rows = unpack(dealt)[np.arange(hands), 4 * levels] == wild
-        dealt, levels = dealt[rows], levels[rows]
-
-    def split() -> int:
-        min_combinations(dealt, levels)
-        return len(dealt)
-
-    return split
 
 
 def measure_network(

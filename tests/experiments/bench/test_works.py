@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 
 from blueprint.guandan.train_config import NetworkConfig
-from experiments.bench.benches import CLIMBING, GENERATION
+from experiments.bench.benches import CLIMBING
 from experiments.bench.climbing_speed import measure_climbing
-from experiments.bench.guandan.benches import BLUEPRINT, GUANDAN, MIN_COMBINATION
-from experiments.bench.guandan.works import lockstep, operations, random_rounds
+from experiments.bench.guandan.benches import BLUEPRINT
+from experiments.bench.guandan.works import operations
 from experiments.bench.works import Piece, Work, Worker, in_turns, timed
 from games.game import GameError
+from games.guandan.rounds.playout import random_playouts
+from games.guandan.rounds.round import deal
 from tests.blueprint.guandan.positions import random_tensors
-from tests.unchanged.speed import WORKS, solve
+from tests.unchanged.speed import WORKS, moves, solve
 
 GAMES = ("doudizhu(ranks=7)", "big2(players=3)")
 
@@ -28,14 +30,6 @@ GAMES = ("doudizhu(ranks=7)", "big2(players=3)")
     ("bench", "options", "kinds"),
     [
         (CLIMBING, {"games": GAMES, "seconds": 0.01, "rounds": 16, "seed": 0}, {"self-play", "random play"}),
-        (GENERATION, {"repeats": 1, "seed": 0}, {"as printed", "ours"}),
-        (MIN_COMBINATION, {"hands": 100, "seed": 0}, {"as dealt", "two wild cards"}),
-        pytest.param(
-            GUANDAN,
-            {"seconds": 0.02, "processes": 2, "seed": 3},
-            {"processes at once", "lockstep", "inputs of a position", "whole matches"},
-            marks=pytest.mark.long,
-        ),
         pytest.param(
             BLUEPRINT,
             {"seconds": 0.02, "threads": 2, "rounds": 8, "seed": 0},
@@ -102,10 +96,9 @@ def test_every_piece_of_the_comparison_has_a_maker() -> None:
 
 
 def test_decisions_are_counted_alike_by_kernel_and_lockstep() -> None:
-    kernel, together = (
-        random_rounds(canonical=False, seed=1)() / 200,
-        lockstep(canonical=False, seed=1)() / 1000,
-    )
+    rng = np.random.default_rng(1)
+    states = deal(200, rng, level=rng.integers(0, 13, 200))
+    kernel, together = random_playouts(states, rng)[1].mean(), moves(canonical=False)() / 1000
     # decisions a round spread by about 30; five standard errors
     assert abs(kernel - together) < 5 * 30 * np.sqrt(1 / 200 + 1 / 1000)
 
