@@ -22,20 +22,6 @@ from games.support.near import near
 from games.support.own import entry_point, entry_points_of, is_own, own_object
 from games.support.spec import split_spec
 
-__all__ = [
-    "GROUP",
-    "MANY",
-    "NETWORK",
-    "SUFFIX",
-    "AgentName",
-    "NamedAgent",
-    "made_agent",
-    "named_object",
-    "no_agent",
-    "parse_name",
-    "source_of",
-]
-
 NETWORK = "network"
 SUFFIX = ".safetensors"
 GROUP = "gs2.agents"

@@ -13,8 +13,6 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.contract import ContractError
 
-__all__ = ["BlueprintError", "BlueprintReport", "check_blueprint", "row_sums"]
-
 
 class BlueprintError(ContractError):
     """A blueprint that was asked about what it does not know, or that does not keep its contract."""

@@ -20,16 +20,6 @@ from safetensors.numpy import save
 from games.support.array_types import Array
 from games.support.files import FileProblem, open_regular, read_bytes, write_bytes, write_text
 
-__all__ = [
-    "FORMAT",
-    "CheckpointError",
-    "check_beside",
-    "check_description",
-    "check_features",
-    "read_checkpoint",
-    "write_checkpoint",
-]
-
 FORMAT = "gs2-blueprint-1"
 MOST_HEADER = 1 << 23
 """Bytes of a header that is read: the library would take 100 MB, all of it as objects. Ours have 100 kB."""

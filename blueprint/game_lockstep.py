@@ -21,8 +21,6 @@ from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Ints
 
-__all__ = ["GameLockstep", "MoveLists", "PlayRecord", "RoundsPast", "Seated", "play_rounds"]
-
 
 class GameLockstep:
     """Some games, g of which go on.

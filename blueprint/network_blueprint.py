@@ -13,8 +13,6 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 
-__all__ = ["NetworkBlueprint"]
-
 
 class NetworkBlueprint(ABC):
     """A blueprint (see `blueprint.protocol`) that plays by the softmax of scores.

@@ -20,22 +20,6 @@ from blueprint.protocol import Blueprint
 from games.game import Game
 from games.support.array_types import Array
 
-__all__ = [
-    "LIMIT",
-    "OF_GAMES",
-    "SHIPPED_GAMES",
-    "WEIGHTS",
-    "GameNetworks",
-    "NetworkKind",
-    "check_export",
-    "export_checkpoint",
-    "game_of",
-    "kind_of",
-    "load_network",
-    "shipped_file",
-    "trained_network",
-]
-
 
 @dataclass(frozen=True)
 class NetworkKind:

@@ -13,8 +13,6 @@ from typing import Any
 
 from games.support.configuration import ConfigError, Configuration
 
-__all__ = ["check_paper_fields", "paper_part"]
-
 WING = "blueprint.papers"
 OFF: dict[str, tuple[object, ...]] = {"kind": ("ours",), "prune": (-1, None), "heeds": (True,)}
 """Values by which a field asks for nothing, where they are not 0, "", False and None."""

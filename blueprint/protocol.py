@@ -25,27 +25,6 @@ from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Bytes, Ints
 from games.support.contract import ContractError
 
-__all__ = [
-    "Agent",
-    "AgentFault",
-    "Blueprint",
-    "BlueprintAgent",
-    "Decisions",
-    "MoveRows",
-    "Past",
-    "PlayedMoves",
-    "Trails",
-    "UnknownAgent",
-    "agent_name",
-    "agent_of",
-    "blueprint_of",
-    "drawn",
-    "follows",
-    "probabilities",
-    "seat_by_seat",
-    "shared_out",
-]
-
 SUM_TOLERANCE = 1e-5
 """How far the probabilities of a row may sum from 1: float32 softmaxes over some hundred actions."""
 SHAPE = (

@@ -10,8 +10,6 @@ from typing import Any
 from games.support.array_types import Bytes, Int
 from games.support.kernel import kernel
 
-__all__ = ["Blocks", "at_least", "block_starts", "rows_hash", "rows_width"]
-
 Blocks = tuple[tuple[str, int], ...]
 """(name, width) of each block of a row, in order."""
 

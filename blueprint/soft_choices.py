@@ -13,8 +13,6 @@ from blueprint.structured import Columns
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = ["SoftAgent", "TopChoices", "draw_soft", "near_best", "soft_shares"]
-
 
 @kernel(nogil=True)
 def _choose_soft(

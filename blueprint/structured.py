@@ -11,8 +11,6 @@ import numpy as np
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["Columns", "join"]
-
 
 def join(arrays: Sequence[Array]) -> Array:
     """Return arrays of one dtype and width end to end, structured ones as they are.

@@ -11,8 +11,6 @@ from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["KeyIndex", "SeatTable", "TabularBlueprint", "UnknownInfoset"]
-
 
 class UnknownInfoset(ValueError):
     """A state whose infoset the table does not hold."""

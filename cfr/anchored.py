@@ -45,8 +45,6 @@ from cfr.values import check_policy, check_probabilities, reach, uniform
 from games.support.counts import check_whole
 from games.support.kernel import kernel
 
-__all__ = ["COOLING", "RATE", "Anchor", "AnchoredSolution", "AnchoredSolver", "solve_anchored"]
-
 FLOOR = 0.05
 """Probability with which the others may do anything in the weights of infosets, so that those to which
 their magnets never lead have a temperature as well."""

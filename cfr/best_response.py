@@ -21,16 +21,6 @@ from cfr.tree.flat import infoset_parent_slot, own_slots
 from cfr.values import check_policy, check_probabilities, reach, root_values
 from games.support.kernel import kernel
 
-__all__ = [
-    "CounterfactualValues",
-    "best_response_value",
-    "best_response_values",
-    "counterfactual_values",
-    "expected_value",
-    "exploitability",
-    "nash_conv",
-]
-
 
 def _checked(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the policy as float64; raise ValueError unless every infoset has probabilities that sum to 1."""

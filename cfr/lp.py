@@ -20,8 +20,6 @@ from cfr.tree import FlatTree
 from cfr.values import normalised, uniform
 from games.support.interruption import heard
 
-__all__ = ["LP_METHODS", "LpError", "LpSolution", "LpTimeout", "solve_lp"]
-
 LONG = 2_000
 """Slots from which a programme may take so long that Ctrl-C must be heard meanwhile."""
 LP_METHODS = ("highs-ds", "highs-ipm")

@@ -28,8 +28,6 @@ from games.support.counts import check_whole
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, mixed_word
 
-__all__ = ["SAMPLING", "MonteCarloError", "MonteCarloSolver"]
-
 SAMPLING = ("external", "outcome")
 FORMAT = 2
 """Of saved states. In the first, outcome sampling averaged by the others' play, and did not converge."""

@@ -44,8 +44,6 @@ from cfr.variants import DEFAULT_VARIANT, Variant, variant
 from games.game import CHANCE, TERMINAL
 from games.support.counts import check_whole
 
-__all__ = ["PlainCfr", "discount"]
-
 Table = list[list[float]]
 """For each infoset of the tree one number for each of its actions."""
 

@@ -19,14 +19,6 @@ from cfr.tree import FlatTree, InvalidTree, require_tree
 from cfr.tree.flat import array_digest, infoset_parent_slot, own_slots
 from games.game import Game
 
-__all__ = [
-    "SequenceForm",
-    "Treeplex",
-    "deciding_seats",
-    "is_two_sided",
-    "sequence_form",
-]
-
 ZERO_SUM_TOLERANCE = 1e-9
 """Largest sum of the two sides' payoffs at a leaf, as a share of the largest payoff."""
 

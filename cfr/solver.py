@@ -24,21 +24,6 @@ from cfr.values import check_policy, check_probabilities, reach, uniform
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
 from games.support.counts import check_whole
 
-__all__ = [
-    "NEVER",
-    "Progress",
-    "Runs",
-    "Solution",
-    "Solver",
-    "SolverError",
-    "Start",
-    "Stop",
-    "check_limits",
-    "run_until",
-    "solve",
-    "start_regrets",
-]
-
 
 class SolverError(ValueError):
     """Bad input to a solver: the rule, the value received and the next step."""

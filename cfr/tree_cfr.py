@@ -24,8 +24,6 @@ from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 from games.support.counts import check_whole
 from games.support.kernel import kernel
 
-__all__ = ["TreeSolver"]
-
 Rule = tuple[float, bool, bool, bool, float]
 """(gamma, clip, predictive, alternating, noise) of a run."""
 State = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]

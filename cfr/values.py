@@ -15,19 +15,6 @@ from cfr.tree import FlatTree, require_tree
 from cfr.tree.flat import Nodes
 from games.support.kernel import kernel
 
-__all__ = [
-    "Reach",
-    "best_responses",
-    "check_policy",
-    "check_probabilities",
-    "first_wrong",
-    "node_values",
-    "normalised",
-    "reach",
-    "root_values",
-    "uniform",
-]
-
 SUM_TOLERANCE = 1e-6
 """How far from 1 the probabilities of an infoset may sum, as in files of policies."""
 

@@ -16,16 +16,6 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-__all__ = [
-    "DEFAULT_VARIANT",
-    "REGRET_NOISE",
-    "START_WEIGHT",
-    "VARIANTS",
-    "UnknownVariant",
-    "Variant",
-    "variant",
-]
-
 
 class UnknownVariant(ValueError):
     """A name that is no row of the table of variants, or parameters out of range."""

@@ -26,8 +26,6 @@ from gs2.commands.common import COUNT, FiniteRange
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["WEB", "BrowserLoad", "measure_web", "web_tables"]
-
 
 @dataclass(frozen=True)
 class BrowserLoad:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.outputs import REPORT, report_file
+from games.support.interruption import Interruption
 from gs2.commands.common import (
     CORES,
     COUNT,
@@ -16,7 +17,6 @@ from gs2.commands.common import (
     ON,
     OUTPUT_FILE,
     OUTPUT_FOLDER,
-    Interruption,
     html_option,
     print_json,
     stderr,
@@ -26,14 +26,6 @@ from gs2.commands.groups import LazyGroup, Target
 if TYPE_CHECKING:
     from experiments.refinement.rows import Row
     from games.support.work.where import Place
-
-__all__ = [
-    "GROUP",
-    "SIMULATE",
-    "experiment",
-    "refine",
-    "report",
-]
 
 GROUP = "gs2.experiments"
 """Entry points that add experiments, ours and anybody's: click commands, or Targets that name one."""

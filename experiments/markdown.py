@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from tabulate import DataRow, TableFormat, tabulate
 
-__all__ = ["markdown_table", "pivot_table"]
-
 ROW = DataRow("| ", " | ", " |")
 RULES = {"l": " --- ", "r": " ---: "}
 

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from games.support.files import FileProblem, check_output
 
-__all__ = ["HEADING", "REPORT", "commit_of_code", "report_file"]
-
 
 def commit_of_code(file: Path = Path(__file__)) -> str:
     """Return the short commit of the code, with "+" if it was changed since; "" outside of a checkout of gs2.

@@ -23,15 +23,6 @@ from games.infosets.waiting import own_sequences, told_on_the_way, waiting_knowl
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = [
-    "ExpandedGame",
-    "ExplicitGame",
-    "TwoPlayerGame",
-    "actions_to",
-    "constant_sum",
-    "expand",
-]
-
 SUM_TOLERANCE = 1e-9
 """How far the sums of payoffs may differ, as a share of the largest payoff, to be called constant."""
 

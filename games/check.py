@@ -34,13 +34,6 @@ from games.infosets.trail import Trail, Watcher
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = [
-    "CheckReport",
-    "check_game",
-    "check_sampling",
-    "chi_square_bound",
-]
-
 PROBABILITY_TOLERANCE = 1e-9
 PAYOFF_TOLERANCE = 1e-9
 """As a share of the largest payoff, lest tiny payoffs pass unchecked and huge ones fail by rounding."""

@@ -22,8 +22,6 @@ from games.infosets.naming import numbered
 from games.support.array_types import Array
 from games.support.files import FileProblem, read_bytes
 
-__all__ = ["GambitGame"]
-
 TOKEN = re.compile(r'\s+|"(?:\\"|[^"\\]|\\(?!"))*"|[{},]|[^\s{},"]+')
 """A backslash escapes a quotation mark and nothing else, as Gambit has it."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?(/\d+)?")

@@ -17,8 +17,6 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.contract import ContractError
 
-__all__ = ["CHANCE", "TERMINAL", "Game", "GameError", "Infoset", "not_zero_sum", "payoff_span"]
-
 CHANCE = -1
 """`player` at a state where chance acts."""
 TERMINAL = -2

@@ -9,8 +9,6 @@ from typing import Any
 
 from games.game import GameError
 
-__all__ = ["Bool", "Int", "Ints", "OneOf", "Parameter", "named"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:

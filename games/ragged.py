@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from games.support.array_types import Array
 
-__all__ = ["Ragged", "pick_by", "ranges"]
-
 
 @dataclass(frozen=True, eq=False)
 class Ragged:

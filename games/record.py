@@ -37,22 +37,6 @@ from games.support.json_rows import JsonRows, Row
 from games.support.near import near
 from games.support.own import is_own
 
-__all__ = [
-    "RECORDS_FORMAT",
-    "ReplayedMove",
-    "ReplayedRound",
-    "RoundNotes",
-    "RoundRecord",
-    "RoundRecordError",
-    "RoundsFile",
-    "parse_rounds",
-    "read_rounds",
-    "record_text",
-    "replay_round",
-    "replayed_rounds",
-    "winners",
-]
-
 RECORDS_FORMAT = "gs2-rounds-1"
 
 TOLERANCE = 1e-9

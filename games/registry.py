@@ -12,20 +12,6 @@ from games.parameters import Int, Parameter
 from games.support.near import near
 from games.support.own import entry_point, entry_points_of, is_own, own_object
 
-__all__ = [
-    "PRESETS",
-    "RESEARCH_GAMES",
-    "GameSpec",
-    "game_spec",
-    "game_specs",
-    "game_string",
-    "is_game_name",
-    "load_game",
-    "recorded_game",
-    "register_game",
-    "smaller_games",
-]
-
 PRESETS = {
     "liars_dice_5": "liars_dice(sides=5)",
     "liars_dice_6": "liars_dice(sides=6)",

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from games.ragged import Ragged
 from games.support.array_types import Array, Bytes, Ints, Row, Rows
 
-__all__ = ["byte_of", "fill_ragged", "one_row", "play_out", "views", "word_of"]
-
 
 def byte_of(state: np.dtype[np.void], name: str) -> int:
     """Return the place in bytes at which a field of a row begins."""

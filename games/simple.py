@@ -25,8 +25,6 @@ from games.infosets import find_infoset, normal_text
 from games.ragged import Ragged
 from games.support.array_types import Array, Bytes, Ints
 
-__all__ = ["LineGame", "SimpleGame"]
-
 CHECKED = 1_000
 """Steps that are taken twice, to see whether `after` changes the given state or leaves things to luck."""
 MOST_CHOICES = 65_536

@@ -25,8 +25,6 @@ from games.game import CHANCE, TERMINAL, Game, Infoset
 from games.ragged import Ragged, ranges
 from games.support.array_types import Array
 
-__all__ = ["Count", "GameSize", "estimate_size", "infosets_met"]
-
 RUNS = 12
 """Independent runs; the interval is a t-interval over them."""
 T_QUANTILE = 2.201

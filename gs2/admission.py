@@ -8,8 +8,6 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from websockets.http11 import Request
 
-__all__ = ["LOOPBACK", "Refusal", "check_token", "read_path", "refusal"]
-
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Hosts that only this machine can reach."""
 

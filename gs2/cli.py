@@ -12,8 +12,6 @@ import click
 from gs2.commands.groups import LazyGroup, Target
 from gs2.wings import OWN_COMMANDS
 
-__all__ = ["GROUP", "main"]
-
 GROUP = "gs2.commands"
 """Entry points that add commands."""
 TARGETS = {

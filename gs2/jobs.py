@@ -15,8 +15,6 @@ from typing import Any
 
 from games.support.work.pipe_worker import PipeWorker
 
-__all__ = ["DIED", "Job", "Jobs", "JobsFull"]
-
 MOST_WAITING = 32
 """Jobs of a kind that may wait."""
 MOST_KEPT = 256

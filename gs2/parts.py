@@ -22,20 +22,6 @@ from gs2.search.gadget.build import OWN_GADGETS, GadgetBuilder
 from gs2.search.generation import GENERATORS, Generator, check_generator
 from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator, check_leaf_value
 
-__all__ = [
-    "PARTS",
-    "add_part",
-    "check_leaf_of",
-    "chosen_parts",
-    "configured",
-    "named_part",
-    "named_parts",
-    "register_gadget",
-    "register_generator",
-    "register_leaf",
-]
-
-
 Staged = TypeVar("Staged", bound=StagedConfiguration)
 PARTS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "generator": (GENERATORS, GENERATOR_NAMES),

@@ -17,8 +17,6 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import Any
 
-__all__ = ["FIRST", "OWN_COMMANDS", "TITLES", "games_with", "own_part", "own_parts"]
-
 FIRST = "guandan"
 """The game of commands, and of tables in the browser, where none is named."""
 

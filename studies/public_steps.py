@@ -33,8 +33,6 @@ from gs2.search.mirror_descent import (
 )
 from gs2.search.public_source import PublicSearchError, public_states
 
-__all__ = ["PairValues", "mixed_strategies", "named_strategy", "pair_values", "step_everywhere"]
-
 
 def named_strategy(tree: PublicTree, name: str) -> PublicPolicy:
     """Return what a name stands for on a public tree: `uniform`, `cfr:2`, or a blueprint as in `gs2 match`.

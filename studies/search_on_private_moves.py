@@ -29,8 +29,6 @@ from gs2.play.search_agent import SearchAgent, named_search
 from gs2.policies.private_moves import private_policy
 from studies.spliced_on_public_tree import SplicingError
 
-__all__ = ["PrivateRows", "main", "mixture", "searched"]
-
 ROWS = "rows.jsonl"
 
 

@@ -37,16 +37,6 @@ from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.public_source import PublicPlace, public_states, refine_public
 
-__all__ = [
-    "SplicedRows",
-    "SplicingError",
-    "main",
-    "plot_spliced",
-    "random_places",
-    "spliced_methods",
-    "table",
-]
-
 ROWS = "rows.jsonl"
 SIZES = (3, 10, 30)
 DRAWN_FOR_ONE = 3

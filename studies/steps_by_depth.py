@@ -30,8 +30,6 @@ from gs2.search.context import SearchContext
 from gs2.search.refine.whole import RefineOptions, refine_both
 from studies.spliced_on_public_tree import SplicingError
 
-__all__ = ["DepthRows", "decisions_before", "main"]
-
 ROWS = "rows.jsonl"
 THIRDS = ("early", "middle", "late")
 

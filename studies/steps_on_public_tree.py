@@ -28,8 +28,6 @@ from gs2.commands.groups import run_alone
 from studies.public_steps import mixed_strategies, named_strategy, pair_values, step_everywhere
 from studies.spliced_on_public_tree import SplicingError
 
-__all__ = ["StepRows", "main"]
-
 ROWS = "rows.jsonl"
 
 

@@ -23,8 +23,6 @@ from games.ragged import Ragged
 from games.registry import load_game
 from games.support.array_types import Array
 
-__all__ = ["command_of", "playthrough", "transcript"]
-
 ACTIONS_SHOWN = 12
 COMMAND = "python -m tests.playthrough"
 

@@ -26,8 +26,6 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import Configuration, flag, integer, real, text
 
-__all__ = ["ClimbingBlueprint", "MovePlay", "load_climbing_blueprint", "move_agent"]
-
 
 class ClimbingBlueprint(NetworkBlueprint):
     """A blueprint that plays its best move, or softly at a temperature in the network's own unit.

@@ -14,8 +14,6 @@ from blueprint.paper_parts import check_paper_fields
 from games.game import Game
 from games.support.configuration import flag, integer, one_of, real
 
-__all__ = ["CLIMBING", "TARGETS", "ClimbingConfig", "described_config"]
-
 CLIMBING = "climbing"
 """What a checkpoint of these networks calls itself."""
 TARGETS = ("win", "payoff")

@@ -24,8 +24,6 @@ from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Bytes, Ints
 
-__all__ = ["ActionType", "InputLists", "MoveInputs", "RowGame", "RowInputs", "move_inputs"]
-
 ActionType = type[np.int64] | type[np.uint64]
 
 

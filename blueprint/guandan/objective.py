@@ -16,8 +16,6 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules, ace_rules
 from games.support.array_types import Array
 
-__all__ = ["FREQUENCIES", "OBJECTIVES", "in_match", "match_chances", "result_worth", "rounds_alone"]
-
 OBJECTIVES = ("match", "levels")
 """What may be maximised in a match; in a round for itself it is levels."""
 FREQUENCIES = (

@@ -10,8 +10,6 @@ from blueprint.learning.move_training import MoveTraining
 from blueprint.paper_parts import check_paper_fields
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
-__all__ = ["KINDS", "NetworkConfig", "TrainConfig"]
-
 KINDS = ("ours", "danzero")
 """Families of networks, each with inputs of its own."""
 WIDEST = 8192

@@ -20,20 +20,6 @@ from torch import Tensor
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = [
-    "add_positive",
-    "add_set",
-    "bits",
-    "dot_rows",
-    "grow_positive",
-    "masked",
-    "native_half",
-    "relu",
-    "relu_joined",
-    "relu_summed",
-    "scattered",
-]
-
 NATIVE = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
 """Questions to torch.cpu, which older versions do not know."""
 

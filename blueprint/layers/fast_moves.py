@@ -21,8 +21,6 @@ from blueprint.paper_parts import paper_part
 from blueprint.protocol import Decisions, MoveRows
 from games.support.array_types import Array, Bytes, Ints
 
-__all__ = ["FastCritic", "FastMoves", "FastViews", "Top", "fast_moves", "pieces"]
-
 CHUNK = 2048
 """Moves, or views without, that go through at once: layers of more leave the cache (measured)."""
 OTHERS = tuple(f"network.{name}." for name in ("hands", "foreseen", "personality", "recogniser", "heard"))

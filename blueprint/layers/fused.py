@@ -23,8 +23,6 @@ from blueprint.layers.bfloat import (
     scattered,
 )
 
-__all__ = ["MoveHead", "Tower", "joined", "recalled", "rectified", "residual"]
-
 
 def rectified(x: Tensor, layer: nn.Linear, scale: Tensor | None = None) -> Tensor:
     """Return relu(layer(x * scale)), [n, outputs] from [n, inputs]; scale: [inputs], one each if None."""

@@ -25,8 +25,6 @@ from blueprint.layers.bfloat import bits, grow_positive
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["FastLayer", "Layers", "add_rows", "bucket", "copy_row", "run_residual", "sum_rows"]
-
 
 def _widens() -> bool:
     """Return whether one instruction widens half precision: all but x86 processors from before 2012."""

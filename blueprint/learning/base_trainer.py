@@ -15,8 +15,6 @@ from blueprint.checkpoint import CheckpointError, check_description, write_check
 from blueprint.learning.learner import BaseLearner
 from games.support.array_types import Array
 
-__all__ = ["BaseTrainer", "stream_of"]
-
 
 class BaseTrainer(ABC):
     """Everything a run holds: learner, random generator and counters.

@@ -19,8 +19,6 @@ from blueprint.paper_parts import paper_part
 from blueprint.soft_choices import TopChoices
 from games.support.array_types import Array, Ints
 
-__all__ = ["BaseLearner", "arrays_of", "batches", "drawn_rows", "load_module", "looking_back"]
-
 Losses = dict[str, Tensor]
 """Mean losses of a part of a batch, by name."""
 

@@ -8,8 +8,6 @@ import attrs
 
 from games.support.configuration import Configuration, integer, real, text
 
-__all__ = ["MoveTraining"]
-
 
 @attrs.frozen(slots=False)
 class MoveTraining(Configuration):

@@ -24,8 +24,6 @@ from games.support.json_rows import trim_generations
 from games.support.locks import hold
 from games.support.work.where import WorkError
 
-__all__ = ["RunLimits", "RunManner", "RunPlace", "train"]
-
 SUFFIX = ".safetensors"
 LEAST = 1e-6
 """Minutes of training at least: one generation."""

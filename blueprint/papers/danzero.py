@@ -48,8 +48,6 @@ from games.guandan.views.features import (
 )
 from games.support.array_types import Array
 
-__all__ = ["DANZERO_HASH", "DanZeroNetwork", "DanZeroPlay", "PersonalityHead", "hidden_moves"]
-
 DANZERO_HASH = rows_hash("danzero", 1, [[name, part.start, part.stop] for name, part in SLICES.items()])
 """Names the layout of the inputs; a checkpoint trained on another one is refused."""
 DANZERO_PAST_HASH = rows_hash(DANZERO_HASH, PAST_WIDTH)

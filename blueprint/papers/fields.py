@@ -9,8 +9,6 @@ import attrs
 
 from games.support.configuration import ConfigError, one_of
 
-__all__ = ["ALPHA", "PERSONALITIES", "check_fields"]
-
 PERSONALITIES = ("aggressive", "conservative", "balanced", "exploration")
 """Whose move it was: that of a rule-based personality, or the network's own."""
 ALPHA = 0.5

@@ -34,8 +34,6 @@ from games.game import Game
 from games.support.array_types import Array, Ints
 from games.support.configuration import ConfigError
 
-__all__ = ["ListeningMoves", "ListeningNetwork", "load_persona_agent", "unheard"]
-
 HEARD = ("network.foreseen.", "network.heard.")
 """Layers by which what is said of the others is heard."""
 

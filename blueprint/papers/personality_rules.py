@@ -28,8 +28,6 @@ from games.climbing.big2.combinations import PLAY_KINDS, play_kinds
 from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_table
 from games.support.array_types import Array, Ints
 
-__all__ = ["RULED", "TYPES", "move_types", "personality_choice"]
-
 TYPES = (
     "pass",
     "single",

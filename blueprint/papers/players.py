@@ -39,18 +39,6 @@ if TYPE_CHECKING:
     from blueprint.guandan.training.actors.pieces import Piece
     from blueprint.learning.move_training import MoveTraining
 
-__all__ = [
-    "OWN",
-    "Guided",
-    "Personas",
-    "climbing_personas",
-    "climbing_player",
-    "drawn_types",
-    "guandan_player",
-    "guidance_share",
-    "labels",
-]
-
 OWN = len(PERSONALITIES) - 1
 """The type of a seat that the network plays itself."""
 PARTS = 0x9E45

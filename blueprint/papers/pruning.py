@@ -37,11 +37,10 @@ from games.climbing.doudizhu.round_state import HAND as HAND_WORD
 from games.game import Game, GameError
 from games.guandan.cards import HAND_SIZE, PASS, STRAIGHT_FLUSH
 from games.guandan.rounds.round import GuanDan
-from games.guandan.rounds.state import HAND, LEVEL, action_words, views
+from games.guandan.rounds.state import HAND, LEVEL, action_words
+from games.round_rows import views
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
-
-__all__ = ["ClimbingRests", "HandRests", "Pruned", "hand_rests", "kept_moves", "pruner"]
 
 KNOWN = 1 << 12
 """Rests whose split is remembered while a batch of decisions is pruned."""

@@ -19,8 +19,6 @@ from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from games.support.configuration import ConfigError, Configuration, text
 from games.support.near import near
 
-__all__ = ["RECIPES", "Recipe", "named_recipe"]
-
 
 @attrs.frozen(slots=False)
 class Recipe(Configuration):

@@ -20,8 +20,6 @@ from blueprint.protocol import Decisions
 from games.support.array_types import Array, Ints
 from games.support.configuration import ConfigError
 
-__all__ = ["StyledAgent", "blended_scores", "first_best"]
-
 SHARPEN, SMOOTH = 0.5, 2.0
 """tau_1 between the personalities of a move, tau_2 between the moves of a decision."""
 EPSILON = 1e-9

@@ -22,8 +22,6 @@ from blueprint.soft_choices import TopChoices
 from games.support.array_types import Ints
 from games.support.kernel import kernel
 
-__all__ = ["TopAgent", "policy_loss"]
-
 
 @kernel(nogil=True)
 def _draw_top(

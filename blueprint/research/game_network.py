@@ -24,20 +24,6 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError, Configuration, integer, one_of, real
 
-__all__ = [
-    "KIND",
-    "LEARNERS",
-    "UNREAD",
-    "GameNetwork",
-    "GameNetworkConfig",
-    "NetworkLayout",
-    "NetworkWeights",
-    "learner_config",
-    "load_game_network",
-    "network_description",
-    "read_game_network",
-]
-
 KIND = "game"
 AT_ONCE = 8192
 """Infosets that go through the network together."""

@@ -13,8 +13,6 @@ from blueprint.research.game_network import GameNetwork
 from blueprint.soft_choices import draw_soft
 from games.support.array_types import Array
 
-__all__ = ["Decided", "Turn", "play_generation"]
-
 
 @dataclass(frozen=True, eq=False)
 class Turn:

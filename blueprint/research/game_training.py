@@ -39,8 +39,6 @@ from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.work.executor import on_one_core
 
-__all__ = ["GameTrainer", "train_game_network"]
-
 
 class GameTrainer(BaseTrainer):
     """The trainer of a small game. games, steps: how many so far, and how many gradient steps.

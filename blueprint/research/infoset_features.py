@@ -25,8 +25,6 @@ from games.game import CHANCE, TERMINAL, Game, GameError, payoff_span
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["KINDS", "ActionColumns", "FeaturedGame", "InfosetFeatures", "feature_kind"]
-
 KINDS = ("game", "words", "key")
 BUCKETS = 1024
 """Places for hashed words: some hundred different ones collide rarely."""

@@ -36,8 +36,6 @@ from blueprint.research.game_network import GameNetworkConfig, NetworkLayout, Ne
 from blueprint.research.game_selfplay import Decided, Turn
 from games.support.array_types import Array, Ints
 
-__all__ = ["GameLearner", "GameTower", "PolicyLearner", "TowerWeights", "clipped_gain", "mirror_gain"]
-
 CPU = torch.device("cpu")
 AT_ONCE = 8192
 """Histories that go through the critic together."""

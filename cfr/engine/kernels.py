@@ -49,19 +49,6 @@ from cfr.sequence_form import SequenceForm
 from cfr.variants import Variant
 from games.support.kernel import kernel
 
-__all__ = [
-    "SWEPT_ANYHOW",
-    "FormArrays",
-    "Pair",
-    "average",
-    "discount_table",
-    "discounts_until",
-    "iterate",
-    "iterations_at_once",
-    "learn_infoset",
-    "respond",
-]
-
 ENTRIES_AT_ONCE = 20_000_000
 """Entries that a kernel goes through before it returns: a tenth of a second, so that Ctrl-C is noticed."""
 MOST_AT_ONCE = 100_000

@@ -26,36 +26,6 @@ from numpy.typing import NDArray
 from cfr.engine.simd import WIDTHS, borrow, zeros
 from games.support.kernel import kernel
 
-__all__ = [
-    "ABOVE",
-    "ACTIONS",
-    "ANY_SHAPE",
-    "BASE",
-    "BEFORE",
-    "BOX_FIELDS",
-    "DOOR0",
-    "EVERY_SHAPE",
-    "FIELDS",
-    "LANE0",
-    "MEMBERS",
-    "ROWS",
-    "UNIT0",
-    "WIDE",
-    "BoxArrays",
-    "Layout",
-    "Plex",
-    "Side",
-    "SideLayout",
-    "State",
-    "Ways",
-    "Work",
-    "aligned_zeros",
-    "borrow_side",
-    "counted_order",
-    "make_layout",
-    "sorted_pairs",
-]
-
 _Ints = NDArray[np.int32]
 _Floats = NDArray[np.float64]
 

@@ -13,17 +13,6 @@ from cfr.engine.sweeps import EXPECTANT, PAID
 from cfr.values import check_probabilities
 from cfr.variants import Variant
 
-__all__ = [
-    "Numbered",
-    "StateError",
-    "check_iteration",
-    "load_state",
-    "other_variant",
-    "read_state",
-    "same_variant",
-    "state_of",
-]
-
 _BY_INFOSET = ("stamp", "marked")
 """Arrays of a state with an entry for each infoset; the others have one for each slot."""
 

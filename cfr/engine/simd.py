@@ -42,44 +42,6 @@ from numba.core import cgutils
 from numba.extending import models, register_model, type_callable
 from numpy.typing import NDArray
 
-__all__ = [
-    "LANES",
-    "LEAST_EXPONENT",
-    "MOST_EXPONENT",
-    "WIDTHS",
-    "Lowered",
-    "Numbers",
-    "Packed",
-    "above",
-    "add_fours",
-    "any_nonzero",
-    "borrow",
-    "extract",
-    "fetch",
-    "fma",
-    "fma_fours",
-    "four_zeros",
-    "gather",
-    "highest",
-    "intrinsic",
-    "keep",
-    "load",
-    "lower_builtin",
-    "maximum",
-    "nonzero_bits",
-    "select_positive",
-    "splat",
-    "store",
-    "take",
-    "total",
-    "unpacked",
-    "vmax",
-    "width",
-    "with_arithmetic",
-    "zeros",
-    "zeros_packed",
-]
-
 Lowered = tuple[Any, Callable[..., Any]] | None
 """What an intrinsic gives Numba: its signature and the function that emits its code; None for other types."""
 

@@ -61,8 +61,6 @@ from cfr.engine.simd import (
 )
 from games.support.kernel import kernel
 
-__all__ = ["EXPECTANT", "PAID", "give", "list_marked", "sweep_down", "sweep_up"]
-
 PAID = 1
 """Mark of a bundle whose values are not all zero."""
 EXPECTANT = 2

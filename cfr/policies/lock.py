@@ -27,8 +27,6 @@ from games.game import CHANCE, Game, GameError, Infoset
 from games.infosets.nature import NatureView
 from games.support.array_types import Array
 
-__all__ = ["LockedGame", "LockedTree", "load_lock"]
-
 
 def load_lock(
     path: str | Path, game: Game, tree: FlatTree | None = None, *, seat: int | None = None

@@ -30,19 +30,6 @@ from games.ragged import Ragged
 from games.registry import load_game
 from games.support.files import FileProblem, open_regular, replacing
 
-__all__ = [
-    "Archive",
-    "ArchiveError",
-    "Policy",
-    "PolicyError",
-    "load_policy",
-    "load_state",
-    "require_same_tree",
-    "save_policy",
-    "tabular_policy",
-    "uniform_policy",
-]
-
 MOST_RATIO = 100
 """Bytes that one byte of a file may become. Policies reach 12, runs that have just begun some 60."""
 ALWAYS = 1 << 26

@@ -23,14 +23,6 @@ from games.game import Game
 from games.infosets import normal_text, unknown_infoset
 from games.support.files import read_text, write_text
 
-__all__ = [
-    "PolicyWords",
-    "load_policy_json",
-    "policy_words",
-    "read_policy_json",
-    "save_policy_json",
-]
-
 FORMAT = "gs2 policy 1"
 MOST_TEXT = 1 << 28
 """Bytes of a policy in words that is read: some two million infosets."""

@@ -40,21 +40,6 @@ from games.infosets.private_moves import PrivateMovesGame
 from games.support.array_types import Array
 from games.support.kernel import kernel
 
-__all__ = [
-    "FULL",
-    "Both",
-    "PrivateMovesError",
-    "PrivateMovesForm",
-    "Tries",
-    "best_values",
-    "fill_reaches",
-    "learn",
-    "list_infosets",
-    "list_private_moves",
-    "normalize",
-    "walk",
-]
-
 FULL = -1
 """An array was too short for what a kernel had to write."""
 

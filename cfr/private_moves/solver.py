@@ -23,8 +23,6 @@ from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 from games.support.counts import check_whole
 
-__all__ = ["PrivateMovesSolver", "is_private_run", "load_private_policy", "solver_bytes"]
-
 MAGIC, FORMAT = "gs2-private-moves-cfr", 1
 """What the file of a saved run says that it is (`cfr.public.saved_run`)."""
 

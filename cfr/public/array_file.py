@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from games.support.files import open_regular, replacing
 
-__all__ = ["ArrayFile", "ArrayFileError", "Member", "is_array_file", "pieces_of", "raw_bytes", "write_arrays"]
-
 MOST_HEADER = 1 << 20
 """Bytes of the longest header that is read."""
 PIECE = 1 << 22

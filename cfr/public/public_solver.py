@@ -40,15 +40,6 @@ from games.infosets.factored import FactoredGame
 from games.size import Count, estimate_size
 from games.support.counts import check_whole
 
-__all__ = [
-    "PublicSize",
-    "PublicSolver",
-    "PublicSolverError",
-    "estimate_public_size",
-    "require_memory",
-    "solver_bytes",
-]
-
 CHECKPOINT = "gs2-public-cfr"
 """What the file of a saved run says that it is."""
 FORMAT = 2

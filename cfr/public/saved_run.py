@@ -21,8 +21,6 @@ from cfr.engine.simd import LEAST_EXPONENT, MOST_EXPONENT
 from cfr.public.array_file import ArrayFile, ArrayFileError, Member, pieces_of, write_arrays
 from cfr.public.public_solver import CHECKPOINT, FORMAT, SCALES
 
-__all__ = ["CHECKPOINT", "load_checkpoint", "save_checkpoint", "saved_dtype"]
-
 
 class Run(Protocol):
     """A solver whose run can be saved.

@@ -38,34 +38,6 @@ from cfr.public.swept_payoffs import SweptPayoffs, add_payoffs, swept_payoffs
 from cfr.public.tree import PublicTree, padded
 from games.support.kernel import kernel
 
-__all__ = [
-    "AVERAGE",
-    "BEST",
-    "CURRENT",
-    "GATHER",
-    "JOIN",
-    "LEARN",
-    "NO_RULES",
-    "POLICY",
-    "STACK_FIELDS",
-    "VALUE",
-    "WHOLE",
-    "Evaluation",
-    "Job",
-    "PolicySweeper",
-    "Scratch",
-    "SideArrays",
-    "Sweep",
-    "Sweeper",
-    "TreeArrays",
-    "new_side",
-    "release_side",
-    "set_round",
-    "sweep",
-    "swept_dtype",
-    "usable_cores",
-]
-
 Floats = NDArray[Any]
 """float32 or float64, the type of the whole solver."""
 TreeArrays = tuple[

@@ -25,16 +25,6 @@ from cfr.public.tree import padded
 from games.infosets.payoff_forms import PayoffForms
 from games.support.kernel import kernel
 
-__all__ = [
-    "FLAT",
-    "PLAN_FIELDS",
-    "STAIRS",
-    "SweptPayoffs",
-    "add_payoffs",
-    "swept_bytes",
-    "swept_payoffs",
-]
-
 FLAT, STAIRS = 1, 2
 """Forms of an item: a product of weights, one amount; amounts by how strengths compare."""
 PLAN_FIELDS = 8

@@ -25,18 +25,6 @@ from games.size import estimate_size
 from games.support.array_types import Array
 from games.support.kernel import kernel
 
-__all__ = [
-    "PublicTree",
-    "PublicTreeError",
-    "PublicView",
-    "depth_of",
-    "grow_public",
-    "padded",
-    "past_forced",
-    "path_to",
-    "require_public_tree",
-]
-
 MOST_NODES = 2**31 - 2
 PIECE = 1 << 20
 """Edges or nodes that are looked at at once."""

@@ -20,19 +20,6 @@ from games.support.array_types import Array
 from games.support.contract import ContractError
 from games.support.kernel import kernel
 
-__all__ = [
-    "EnumeratedTree",
-    "FlatTree",
-    "ImperfectRecall",
-    "InvalidTree",
-    "Nodes",
-    "array_digest",
-    "infoset_parent_slot",
-    "infoset_parent_slots",
-    "own_slots",
-    "require_states",
-]
-
 Nodes = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]]
 """Fields of a tree as kernels take them: (parent, first_child, player, infoset, chance_prob)."""
 

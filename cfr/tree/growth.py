@@ -14,8 +14,6 @@ from cfr.tree.memory import USUAL_BUDGET, GrowthWatch, TreeBudget
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
 
-__all__ = ["WHOLE", "TreeRules", "grow"]
-
 Rows = NDArray[Any]
 """An array of the game's states or actions, one in each row."""
 

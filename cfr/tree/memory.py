@@ -21,25 +21,6 @@ from games.game import CHANCE, Game, GameError
 from games.registry import smaller_games
 from games.size import GameSize, estimate_size
 
-__all__ = [
-    "CFR_BYTES",
-    "CFR_SECONDS",
-    "GROWTH_SECONDS",
-    "LOOK_AFTER",
-    "SEARCH_BYTES",
-    "USUAL_BUDGET",
-    "GrowthWatch",
-    "TooLarge",
-    "TreeBudget",
-    "bytes_per_history",
-    "free_memory",
-    "in_bytes",
-    "memory_limit",
-    "seconds_per_history",
-    "words_of_bytes",
-    "words_of_seconds",
-]
-
 TREE_BYTES = 132
 """Bytes per history at the peak of growing a tree, without states: its arrays twice, as levels and joined.
 Measured with tracemalloc on Leduc poker, Liar's Dice and Goofspiel: 123 to 131

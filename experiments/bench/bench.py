@@ -25,16 +25,6 @@ from gs2.commands.common import number_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = [
-    "GROUP",
-    "Bench",
-    "BenchError",
-    "Progress",
-    "SpeedBench",
-    "check_bench",
-    "figures",
-]
-
 GROUP = "gs2.benches"
 """Entry points that add benches."""
 RESERVED = ("output", "as_json")

@@ -9,8 +9,6 @@ import click
 from experiments.bench.bench import SpeedBench
 from gs2.commands.common import COUNT, SEED, FiniteRange
 
-__all__ = ["CFR", "CLIMBING", "SEARCH", "usual"]
-
 
 def usual(option: str, kind: Any, default: Any, words: str) -> click.Option:
     """Return an option of a type whose default the help shows after the words."""

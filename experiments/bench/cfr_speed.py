@@ -33,16 +33,6 @@ from games.registry import RESEARCH_GAMES, load_game
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = [
-    "CfrRecord",
-    "CfrSpeed",
-    "Construction",
-    "Convergence",
-    "cfr_tables",
-    "measure_cfr",
-    "print_construction",
-]
-
 _GOOFSPIEL = (
     "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards={},num_turns=3,points_order={},"
     "returns_type=point_difference))"

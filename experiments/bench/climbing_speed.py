@@ -25,8 +25,6 @@ from games.game import Game, GameError
 from games.registry import load_game
 from games.support.array_types import Ints
 
-__all__ = ["CLIMBING_GAMES", "measure_climbing", "network", "random_play", "self_play", "training"]
-
 CLIMBING_GAMES = tuple(name for name, own in OF_GAMES.items() if own.inputs)
 HERE = "experiments.bench.climbing_speed:"
 Do = Callable[[], int]

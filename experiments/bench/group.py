@@ -28,8 +28,6 @@ from gs2.commands.progress import working
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["as_markdown", "bench", "bench_command", "write_result"]
-
 
 def bench_command(name: str, made: Bench[Any]) -> click.Command:
     """Return the command that runs a bench and shows what came out; made: of the entry point `name`.

@@ -30,15 +30,6 @@ from gs2.search.strategy import Strategy
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = [
-    "GAMES",
-    "OneSearch",
-    "SearchRecord",
-    "WholeGame",
-    "measure_search",
-    "search_tables",
-]
-
 GAMES = ("leduc_poker", "liars_dice_6")
 BLUEPRINT = "cfr:100"
 ITERATIONS = 300

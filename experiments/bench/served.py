@@ -14,8 +14,6 @@ from pathlib import Path
 
 import click
 
-__all__ = ["Served", "served"]
-
 ADDRESS = re.compile(r"(?:http|ws)://[^\s/]+:(\d+)")
 
 

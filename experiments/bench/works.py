@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Piece", "Speed", "Work", "Worker", "function_at", "in_turns", "serve", "timed"]
-
 ROOT = Path(__file__).parents[2]
 
 

@@ -21,15 +21,14 @@ from games.game import TERMINAL
 from games.guandan.cards import ACTION, DECK, NUM_RANKS, pack
 from games.guandan.matches.lockstep import OVER, PLAY, Matches
 from games.guandan.matches.match import Match
-from games.guandan.rounds.round import GuanDan, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules
 from games.support.splitmix import STEP, mixed_bits
 from gs2.commands.common import COUNT, SEED, print_json
 from gs2.commands.groups import run_alone
 from gs2.commands.progress import working
-
-__all__ = ["SimulationSummary", "check_play", "replay_match", "simulate_matches"]
 
 _DECK = pack(DECK)
 _GAME = GuanDan()

@@ -14,8 +14,6 @@ from gs2.search.config.presets import preset
 from gs2.search.pipeline import plays_out
 from gs2.search.refine.whole import MODES
 
-__all__ = ["BLUEPRINTS", "GRIDS", "Cell", "Grid", "GridError", "differs_by_seed", "grid"]
-
 BLUEPRINTS = ("cfr:10", "cfr:100", "cfr:1000", "noise:0.25", "dmc:100000")
 """Blueprints of the experiment: plain CFR, a near-equilibrium with noise, and Monte-Carlo returns."""
 

@@ -23,16 +23,6 @@ from games.support.spec import field_types, read_settings, split_spec
 from gs2.play.search_agent import named_search
 from gs2.search.config.search import SearchConfig
 
-__all__ = [
-    "MixtureError",
-    "method_config",
-    "method_passes",
-    "mix_policies",
-    "split_draws",
-    "split_passes",
-    "without_field",
-]
-
 UNTIL_SOLVED = 100_000
 """Iterations allowed where time is the limit."""
 SOLVED = 1e-6

@@ -14,8 +14,6 @@ from experiments.refinement.rows import STRENGTH_METHODS, CellSummary, by_streng
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HEADLINES", "base_and_k", "plot_games", "plot_k", "plot_strength", "plot_time"]
-
 PANELS = 3
 SHOWN_AS_ZERO = 1e-5
 """Exploitability below this is drawn as this: the axis is logarithmic."""

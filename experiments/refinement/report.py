@@ -37,21 +37,6 @@ from experiments.refinement.rows import (
 from games.registry import RESEARCH_GAMES
 from games.support.files import create, write_text
 
-__all__ = [
-    "BLUEPRINT",
-    "compare",
-    "comparison_table",
-    "family_table",
-    "place_in_family",
-    "pooled_rows",
-    "refine_command",
-    "rows_picture",
-    "strength_table",
-    "warm_table",
-    "write_report",
-    "write_rows_page",
-]
-
 ROWS_FORMAT = "gs2 rows"
 VERSION = 1
 SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-interpreter.min.js")

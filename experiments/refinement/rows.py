@@ -24,26 +24,6 @@ from games.support.bootstrap import bootstrap_interval
 from games.support.files import read_bytes, read_text, unique, write_text
 from games.support.work.carried import files_seen, modules_seen
 
-__all__ = [
-    "FEW_BLUEPRINTS",
-    "GRID",
-    "ROWS",
-    "STRENGTH_METHODS",
-    "CellSummary",
-    "GridFile",
-    "Row",
-    "block_of",
-    "by_strength",
-    "common_seeds",
-    "csv_line",
-    "grouped",
-    "of_equal_blueprints",
-    "read_grid",
-    "read_rows",
-    "same_blueprints",
-    "summarise_cells",
-]
-
 ROWS = "rows.csv"
 """A run folder's file of rows."""
 GRID = "grid.json"

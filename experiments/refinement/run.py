@@ -31,8 +31,6 @@ from gs2.policies.policy_spec import check_policy_spec, policy_from_spec
 from gs2.search.context import SearchContext, check_two_seats
 from gs2.search.refine.whole import RefineOptions, RefineStats, refine_both
 
-__all__ = ["run_cell", "run_grid"]
-
 
 @lru_cache(maxsize=1)
 def _prepared(game: str) -> tuple[SearchContext, SequenceForm]:

@@ -20,40 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from games.game import GameError
 from games.support.array_types import Rows
 
-__all__ = [
-    "ACTION",
-    "BOMB",
-    "CARD_NAMES",
-    "DECK",
-    "FOUR_KINGS",
-    "HAND_SIZE",
-    "HR",
-    "NO_ACTION",
-    "NUM_CARDS",
-    "NUM_RANKS",
-    "PAIR",
-    "PASS",
-    "RANKS",
-    "SB",
-    "SINGLE",
-    "STRAIGHT",
-    "STRAIGHT_FLUSH",
-    "SUITS",
-    "THREE_PAIR",
-    "THREE_WITH_TWO",
-    "TRIPS",
-    "TWO_TRIPS",
-    "TYPE_NAMES",
-    "as_level",
-    "hand_text",
-    "level_order",
-    "make_actions",
-    "pack",
-    "parse_cards",
-    "unpack",
-    "wild_card",
-]
-
 RANKS = "23456789TJQKABR"
 """Names of rank codes 0..14: 2..A, then the jokers B (small) and R (big)."""
 SUITS = "HSCD"

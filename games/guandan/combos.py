@@ -25,8 +25,6 @@ from games.guandan.cards import (
 from games.support.array_types import Int, Ints, Rows
 from games.support.kernel import kernel
 
-__all__ = ["BOMB_CLASS", "COMBO_CLASS", "beats", "combo_strength", "strength"]
-
 BOMB_CLASS = 16
 """Strength >> 8 of the weakest bomb; every class from here on beats every type below it."""
 

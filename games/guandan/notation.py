@@ -33,8 +33,6 @@ from games.guandan.cards import (
 from games.guandan.rounds.playout import legal_moves
 from games.support.array_types import Bytes, Row, Rows
 
-__all__ = ["action_list", "action_text", "parse_action"]
-
 _SUIT_PLACE = (1, 0, 2, 3)
 _SLOTS = {STRAIGHT: (5, 1), STRAIGHT_FLUSH: (5, 1), THREE_PAIR: (3, 2), TWO_TRIPS: (2, 3)}
 

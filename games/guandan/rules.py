@@ -13,8 +13,6 @@ from dataclasses import dataclass, fields
 
 from games.game import GameError
 
-__all__ = ["PRESETS", "RULING", "Rules", "ace_rules", "as_rules"]
-
 _ACE_LIMITS = 16
 """Numbers of failures at A that `Rules.ace` tells apart; no more ever come about."""
 

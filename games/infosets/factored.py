@@ -23,8 +23,6 @@ from games.game import CHANCE, TERMINAL, Game, GameError
 from games.infosets.payoff_forms import PayoffForms
 from games.support.array_types import Array
 
-__all__ = ["FactoredGame", "StructuredGame", "check_factored", "payoffs_at"]
-
 WEIGHT_TOLERANCE = 1e-12
 PAYOFF_TOLERANCE = 1e-12
 """Of structured payoffs, as a share of the largest payoff."""

@@ -15,8 +15,6 @@ from games.infosets.trail import Trail, same_actions
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["Following", "thinned"]
-
 
 def thinned(
     weights: NDArray[np.float64], n: int, rng: np.random.Generator

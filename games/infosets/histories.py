@@ -14,16 +14,6 @@ from games.infosets.trail import same_actions, walk
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = [
-    "HistorySample",
-    "PlayRule",
-    "follow_lines",
-    "joined_samples",
-    "line_names",
-    "line_order",
-    "probabilities",
-]
-
 PlayRule = Callable[[Game, Any, int, Ragged], NDArray[np.float64]]
 """(game, states, player, actions) -> [m] float64, action probabilities: a blueprint's `policy`, say."""
 

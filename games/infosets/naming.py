@@ -12,21 +12,6 @@ from games.game import CHANCE, Game, GameError, Infoset
 from games.size import infosets_met
 from games.support.near import nearest
 
-__all__ = [
-    "ACTS",
-    "OTHER_ACTS",
-    "OVER",
-    "decision_infosets",
-    "drawn_infoset",
-    "find_infoset",
-    "infoset_at",
-    "infoset_line",
-    "joined_lines",
-    "normal_text",
-    "numbered",
-    "unknown_infoset",
-]
-
 MAX_STATES = 4_000_000
 """Histories after which a listing gives up: well past the largest research game (1.9 million)."""
 MAX_BYTES = 256 << 20

@@ -14,8 +14,6 @@ from games.infosets.histories import PlayRule, probabilities
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["NatureView"]
-
 
 class NatureView:
     """A view of a game, itself a `Game`; a subclass says where nature acts (`nature_acts`), and the rest.

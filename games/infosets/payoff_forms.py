@@ -31,8 +31,6 @@ from numpy.typing import NDArray
 
 from games.game import GameError
 
-__all__ = ["FormBuilder", "PayoffForms"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 BELOW, EQUAL, ABOVE = 0, 1, 2

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from games.game import TERMINAL, Game, GameError
 
-__all__ = ["Placements", "PrivateMovesGame", "check_private_moves"]
-
 MOST_CELLS = 16
 PLAYS = 200
 """Random plays that a check compares."""

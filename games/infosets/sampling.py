@@ -29,8 +29,6 @@ from games.infosets.two_seats import TwoSeatView
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["follow_trails", "sample_infoset"]
-
 WIDTH = 4
 """Particles followed for each history asked for: some die later."""
 FEWEST = 256

@@ -19,8 +19,6 @@ from games.infosets.naming import normal_text
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["SeatTrail", "Trail", "Watcher", "find_trail", "same_actions", "trails_along", "walk"]
-
 MAX_SEARCHED = 200_000
 """Histories that a search for one of an infoset looks at before it gives up."""
 BEAM = 2_000

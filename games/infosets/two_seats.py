@@ -23,8 +23,6 @@ from games.infosets.trail import Trail
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["TwoSeatView", "other_side"]
-
 
 def other_side(game: Game, seat: int) -> tuple[int, ...]:
     """Return the seats that one plays against, the next in turn first; all where no teams are true."""

@@ -18,8 +18,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["own_sequences", "told_on_the_way", "waiting_knowledge"]
-
 
 def own_sequences(
     parent: NDArray[np.int64],

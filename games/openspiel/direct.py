@@ -42,13 +42,6 @@ from games.ragged import Ragged
 from games.simple import LineGame
 from games.support.array_types import Array
 
-__all__ = [
-    "DirectOpenSpielGame",
-    "load_any_openspiel",
-    "openspiel_actions",
-    "openspiel_game",
-]
-
 LONGEST = 25_000
 """Actions of the longest line; a state takes 2 or 4 bytes for each."""
 CHECKED_WIDTH, CHECKED = 64, 1_000

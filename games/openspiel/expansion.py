@@ -46,17 +46,6 @@ from games.size import estimate_size
 from games.support.array_types import Array
 from games.support.near import near
 
-__all__ = [
-    "OpenSpielGame",
-    "Parameters",
-    "TooManyHistories",
-    "game_name",
-    "has_more_below",
-    "load_openspiel",
-    "load_parameters",
-    "read_parameters",
-]
-
 Parameters: TypeAlias = dict[str, Any]
 """A game's `name` and its parameters: bool, int, float, str, or the Parameters of a nested game."""
 

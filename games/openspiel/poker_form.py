@@ -24,8 +24,6 @@ from games.infosets.naming import ACTS, OTHER_ACTS, OVER
 from games.openspiel.expansion import has_more_below
 from games.openspiel.telling import mover
 
-__all__ = ["CARDS", "NotPoker", "PokerForm", "check_form", "poker_form"]
-
 CARDS = -1
 """The action of a way past the board."""
 MOST_NODES = 1_000_000

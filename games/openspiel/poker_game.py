@@ -27,8 +27,6 @@ from games.ragged import Ragged, ranges
 from games.research.poker import DEAL_0, DEAL_1, TwoHands
 from games.support.array_types import Array
 
-__all__ = ["POKER", "OpenSpielPoker"]
-
 STATE = np.dtype([("node", "i4"), ("card0", "i4"), ("card1", "i4"), ("board", "i4")])
 """A history: betting node, hands and board. Hands and boards count from 1, 0 is none."""
 FIRST = DEAL_1 + 1

@@ -14,20 +14,6 @@ from typing import Any, Protocol, TypeAlias
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.naming import numbered
 
-__all__ = [
-    "Forgets",
-    "InfoStates",
-    "Observations",
-    "Remembered",
-    "Teller",
-    "Told",
-    "has_observations",
-    "mover",
-    "outcomes",
-    "teller_of",
-    "texts_of",
-]
-
 
 class Forgets(GameError):
     """A game whose information states forget what their player did or saw."""

@@ -22,8 +22,6 @@ from games.parameters import Int, OneOf, named
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["Goofspiel"]
-
 FIELDS = ["bids0", "bids1", "prizes", "hand0", "hand1", "deck", "points0", "points1", "wins", "stage"]
 SMALL_STATE = np.dtype(
     {

@@ -14,8 +14,6 @@ from games.parameters import Int, named
 from games.research.poker import CardPoker, PublicTree
 from games.support.array_types import Array
 
-__all__ = ["BET", "PASS", "KuhnPoker"]
-
 PASS, BET = 0, 1
 
 CARDS = Int(name="cards", default=3, low=2, high=13, doc="cards in the deck, all of different rank")

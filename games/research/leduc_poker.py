@@ -18,8 +18,6 @@ from games.parameters import Bool, Int, Ints, named
 from games.research.poker import DEAL_0, DEAL_1, CardPoker, PublicTree
 from games.support.array_types import Array
 
-__all__ = ["CALL", "FOLD", "RAISE", "LeducPoker"]
-
 FOLD, CALL, RAISE = 0, 1, 2
 ANTE = 1
 

@@ -21,8 +21,6 @@ from games.parameters import Bool, Int, OneOf, named
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["LiarsDice"]
-
 SMALL_STATE = np.dtype([("bids", "u4"), ("dice0", "u1"), ("dice1", "u1"), ("next", "u1"), ("turn", "u1")])
 LARGE_STATE = np.dtype([("bids", "u8"), ("dice0", "u2"), ("dice1", "u2"), ("next", "u2"), ("turn", "u2")])
 """bids: bit b is set once bid b was made, the bit after the last bid once "liar" was said; bids only rise, so

@@ -21,8 +21,6 @@ from games.parameters import Bool, Int, named
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["DarkHex", "PhantomGame", "PhantomTicTacToe"]
-
 STATE = np.dtype([("tries", "u8", (2,)), ("stones", "u2", (2,)), ("known", "u2", (2,)), ("turn", "u1")])
 """tries: each player's tries in order, digits of a number. stones, known: masks of cells that a player holds,
 and of those that it has tried. turn: who acts, 2 at the end."""

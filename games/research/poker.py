@@ -19,8 +19,6 @@ from games.infosets.payoff_forms import FormBuilder, PayoffForms
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["DEAL_0", "DEAL_1", "CardPoker", "PublicTree", "TwoHands"]
-
 DEAL_0, DEAL_1 = 0, 1
 SUITS = "shdc"
 

@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Bytes", "Int", "Ints", "Row", "Rows"]
-
 Array: TypeAlias = NDArray[Any]
 """Of a dtype that belongs to somebody else: the states and actions of a game, whatever it is."""
 Rows: TypeAlias = NDArray[np.void]

@@ -10,16 +10,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "ENOUGH",
-    "RESAMPLES",
-    "Estimate",
-    "bootstrap_interval",
-    "bootstrap_intervals",
-    "estimate",
-    "verdict_at_a_look",
-]
-
 RESAMPLES = 10_000
 """Resamples: the ends of a 95 % interval then repeat to about 2 % of its width."""
 MOST_RESAMPLES = 20_000

@@ -18,8 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["VARIABLE", "Compiling", "compiling_is_said", "listen"]
-
 VARIABLE = "GS2_COMPILING"
 """Names the file that exists once compiling was said. A command that finds the variable set says nothing."""
 PATIENCE = 1.0

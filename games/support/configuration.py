@@ -21,17 +21,6 @@ import attrs
 from games.support.counts import MOST
 from games.support.near import near
 
-__all__ = [
-    "ConfigError",
-    "Configuration",
-    "StagedConfiguration",
-    "flag",
-    "integer",
-    "one_of",
-    "real",
-    "text",
-]
-
 OWN = ""
 """Stands for the stage of a field that belongs to none."""
 Rule = Callable[[Any, "attrs.Attribute[Any]", Any], None]

@@ -7,8 +7,6 @@ so that they say the same under `python -O`.
 
 from __future__ import annotations
 
-__all__ = ["ContractError", "require"]
-
 
 class ContractError(ValueError):
     """A part that breaks its contract: the rule, the value received and the next step."""

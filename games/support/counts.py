@@ -5,8 +5,6 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
-__all__ = ["MOST", "check_whole", "count_in"]
-
 MOST = 1_000_000_000
 """The largest count. It fits 32 bits, and no run here gets that far; a larger one is a slip of the keys."""
 

@@ -22,23 +22,6 @@ from typing import Any, BinaryIO, TextIO, TypeVar
 
 from games.support.locks import hold
 
-__all__ = [
-    "DoubleRows",
-    "FileProblem",
-    "LineFile",
-    "check_folder",
-    "check_output",
-    "create",
-    "explain_error",
-    "open_regular",
-    "read_bytes",
-    "read_text",
-    "replacing",
-    "unique",
-    "write_bytes",
-    "write_text",
-]
-
 PROBE = b"\0" * 4096
 """Written and deleted again, to find out whether a folder has room and may be written to."""
 NEXT_STEPS = {

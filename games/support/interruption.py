@@ -21,17 +21,6 @@ from multiprocessing.connection import wait
 from types import FrameType
 from typing import Any, ClassVar, TypeVar
 
-__all__ = [
-    "INTERRUPTED",
-    "Interrupted",
-    "Interruption",
-    "Noticed",
-    "breaking",
-    "deaf_children",
-    "end_with_parent",
-    "heard",
-]
-
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended: 128 and the number of the signal, as shells have it."""
 Result = TypeVar("Result")

@@ -17,8 +17,6 @@ from typing import Any, ClassVar, Self
 
 from games.support.files import FileProblem, LineFile, read_bytes, unique, write_bytes
 
-__all__ = ["JsonRows", "Row", "trim_generations"]
-
 Row = dict[str, Any]
 
 

@@ -15,8 +15,6 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-__all__ = ["LockHeld", "hold", "lock_path"]
-
 TRIES, PAUSE = 3, 0.05
 """Attempts to take a lock, and the seconds between them: its holder may be releasing it at this moment."""
 SHOWN = 160

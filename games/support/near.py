@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["near", "nearest"]
-
 
 def nearest(word: str, names: Iterable[str], *, most: int = 3, cutoff: float = 0.5) -> list[str]:
     """Return the names most like a word, the closest first.

@@ -17,15 +17,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "entry_point",
-    "entry_points_of",
-    "is_own",
-    "load_own_files",
-    "own_files",
-    "own_object",
-]
-
 PREFIX = "gs2_own_"
 """What the modules are called that files are loaded as."""
 OWN = re.compile(r"(?P<where>.+\.py|[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<name>[^\W\d]\w*(\.[^\W\d]\w*)*)", re.S)

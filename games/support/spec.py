@@ -17,8 +17,6 @@ from typing import Any, ClassVar
 from games.support.configuration import OWN, ConfigError, StagedConfiguration
 from games.support.near import near
 
-__all__ = ["Kinds", "field_types", "read_settings", "split_spec"]
-
 Kinds = tuple[type, ...]
 """Types that a field's values may have."""
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from games.support.kernel import kernel
 
-__all__ = ["STEP", "below", "mix_hash", "mixed_bits", "mixed_word", "random_below"]
-
 STEP = np.uint64(0x9E3779B97F4A7C15)
 Words = TypeVar("Words", np.uint64, NDArray[np.uint64])
 

@@ -23,42 +23,6 @@ if TYPE_CHECKING:
     from games.game import Game
     from games.support.work.where import Place
 
-__all__ = [
-    "ANY_GAME",
-    "CORES",
-    "COUNT",
-    "FINITE",
-    "GAME",
-    "GAME_TYPED",
-    "NEW_FILE",
-    "NOT_NEGATIVE",
-    "ON",
-    "OUTPUT_FILE",
-    "OUTPUT_FOLDER",
-    "POSITIVE",
-    "SEED",
-    "SHARE",
-    "CountType",
-    "FiniteRange",
-    "GameType",
-    "Interruption",
-    "NewFileType",
-    "OutputType",
-    "check_plot",
-    "end_interrupted",
-    "held_checkpoint",
-    "held_new",
-    "html_option",
-    "lock_options",
-    "memory_option",
-    "number",
-    "number_table",
-    "print_json",
-    "rounds_are_pairs",
-    "stderr",
-    "stdout",
-]
-
 
 class GameType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
     """A game string such as `liars_dice(sides=5)`; converts to the game.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from games.support.interruption import Interruption
 from gs2.commands.common import (
     CORES,
     COUNT,
@@ -16,7 +17,6 @@ from gs2.commands.common import (
     OUTPUT_FILE,
     OUTPUT_FOLDER,
     SEED,
-    Interruption,
     check_plot,
     end_interrupted,
     memory_option,
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from gs2.play.contests import GameContest
     from gs2.play.ladder import Ladder
     from gs2.play.match_files import MatchFiles
-
-__all__ = ["ladder", "match", "verdict"]
 
 TERMS: list[Any] = own_parts("terms")
 """What games let a match choose: their parts `terms` (`gs2.wings`)."""

@@ -30,12 +30,6 @@ if TYPE_CHECKING:
     from games.record import ReplayedRound
     from games.size import GameSize
 
-__all__ = [
-    "games",
-    "infosets",
-    "knowledge",
-]
-
 FILE = click.Path(path_type=Path)
 
 

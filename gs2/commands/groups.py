@@ -21,8 +21,6 @@ from games.support.near import near
 from gs2.startup.extensions import ExtensionError, extensions, load_extension
 from gs2.startup.refusals import INTERRUPTIONS, refusals
 
-__all__ = ["Boundary", "LazyGroup", "Target", "run_alone"]
-
 
 class Target(NamedTuple):
     """Where a command lives, and the line that `--help` shows for it."""

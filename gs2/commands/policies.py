@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from games.support.interruption import Interruption
 from gs2.commands.common import (
     ANY_GAME,
     CORES,
     COUNT,
     OUTPUT_FILE,
     POSITIVE,
-    Interruption,
     lock_options,
     memory_option,
     number,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from cfr.public.policies.public_policy import PublicPolicy
     from games.game import Game
     from gs2.policies.solver_run import LockChoice, SolverRun
-
-__all__ = ["Limits", "blueprint", "exploitability", "print_measured"]
 
 SAVE_EVERY = 8.0
 """Seconds between saves of a run in progress; the end of the iteration under way comes on top."""

@@ -11,8 +11,6 @@ import click
 
 from gs2.commands.common import stderr
 
-__all__ = ["EVERY", "FIRST", "Lines", "working"]
-
 FIRST = 2.0
 """Seconds until the first plain line; what takes less prints none."""
 EVERY = 10.0

@@ -9,21 +9,19 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from games.support.interruption import Interruption
 from gs2.commands.common import (
     CORES,
     COUNT,
     NEW_FILE,
     ON,
     CountType,
-    Interruption,
     number_table,
     print_json,
     stderr,
     stdout,
 )
 from gs2.commands.progress import working
-
-__all__ = ["review"]
 
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 48

@@ -42,14 +42,6 @@ if TYPE_CHECKING:
     from gs2.search.public_source import PublicBlueprint
     from gs2.search.result import SampleSize, SearchResult
 
-__all__ = [
-    "Asked",
-    "OwnSolving",
-    "drawn_default",
-    "print_result",
-    "solve",
-]
-
 EXAMPLE_GAME = "leduc_poker"
 EXAMPLE_INFOSET = "P1 holds Ks | raise"
 MANY_ROWS = 1_000_000

@@ -24,8 +24,6 @@ from gs2.commands.guandan.options import (
     workers_option,
 )
 
-__all__ = ["web"]
-
 PORT = 8642
 
 

@@ -29,8 +29,6 @@ from games.registry import recorded_game
 from games.support.array_types import Array
 from gs2.environments.spaces import move_space, seat_view
 
-__all__ = ["GameEnv"]
-
 _ONE = np.zeros(1, np.int64)
 
 

@@ -32,8 +32,6 @@ from games.game import Game, GameError
 from games.support.array_types import Array
 from gs2.wings import own_part
 
-__all__ = ["MOVE_KINDS", "VIEWS", "MoveSpace", "SeatView", "move_space", "seat_view"]
-
 MOVE_KINDS = ("auto", "table", "listed", "found")
 LONGEST = 1024
 """Length of a list of moves where the game does not say what none of its lists exceeds (`longest_list`)."""

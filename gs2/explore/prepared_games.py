@@ -22,8 +22,6 @@ from gs2.policies.tabulate import tabulate
 from gs2.search.context import SearchContext
 from gs2.search.strategy import Strategy
 
-__all__ = ["MOST_HISTORIES", "PreparedGame", "explorable_game", "prepared_game"]
-
 MOST_HISTORIES = 2_000_000
 """Histories of the largest game that is searched for a page: the largest research game has 1.9 million."""
 KEPT_HISTORIES = 2_500_000

@@ -26,8 +26,6 @@ from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GADGET_NAMES
 
-__all__ = ["BlueprintRequest", "SolveRequest", "explorable_games", "infoset_names", "solve_request"]
-
 MOST_SECONDS = 60.0
 """Of one search; who asks for no limit gets `USUAL_SECONDS`."""
 USUAL_SECONDS = 20.0

@@ -28,8 +28,6 @@ from gs2.search.pipeline import Refinement
 from gs2.search.result import SearchResult
 from gs2.search.strategy import Strategy
 
-__all__ = ["SOLVE_FORMAT", "SearchedGame", "search_game", "solve_picture", "write_explore_page"]
-
 MOST_NODES = 600
 """Nodes of one tree that a page shows: more than anyone unfolds, and some hundred kilobytes."""
 LISTED_ACTIONS = 3

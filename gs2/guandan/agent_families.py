@@ -19,8 +19,6 @@ from gs2.play.agent_names import parse_agent
 if TYPE_CHECKING:
     from gs2.guandan.agent.guandan_config import GuanDanConfig
 
-__all__ = ["check_agent", "guandan_agent"]
-
 SEARCHING = re.compile(r"gs2(-(?P<preset>.*))?|(?P<rollout>rollout(-.*)?)", re.S)
 NAMES = (
     *QUICK_NAMES,

@@ -33,11 +33,10 @@ from games.support.work.executor import available_cores
 from games.support.work.where import where_of
 from gs2.guandan.agent_families import check_agent, guandan_agent
 from gs2.play.agent_names import parse_agent
-from gs2.play.arena import Meeting, MeetingResult, play_match
+from gs2.play.arena import MeetingResult, play_match
+from gs2.play.contests import Meeting
 from gs2.play.exploit.measure import ExploitReport, Hunt, LowerBound
 from gs2.play.game_pairs import PlayedGames
-
-__all__ = ["RESPONDER", "GuanDanHunt", "model_of", "searching_responder"]
 
 DEALS, SLOW_DEALS = 500, 100
 """Deals by default, each played from both sides; fewer where somebody searches."""

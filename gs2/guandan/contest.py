@@ -31,8 +31,6 @@ from gs2.guandan.agent_families import check_agent, guandan_agent
 from gs2.play.contests import PAIRS, GameContest, Meeting
 from gs2.play.game_pairs import Pace, PlayedGames
 
-__all__ = ["GuanDanContest", "Terms"]
-
 SLOW_PAIRS = 100
 """Deals by default where an agent searches."""
 ROUNDS_OF_A_GAME = 8

@@ -13,8 +13,6 @@ from games.support.files import read_text
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.explanation import Explanation, explain_decision
 
-__all__ = ["EXAMPLES", "example_positions", "read_position", "solve_position"]
-
 EXAMPLES = Path(__file__).parent / "positions.json"
 MOST_TEXT = 1 << 20
 """Bytes of a position that is read; a whole round has some 20,000."""

@@ -57,16 +57,6 @@ from gs2.policies.private_moves import is_computed_privately, private_policy
 from gs2.search.refine.policy_only import KeyedPlay, PolicyOnly, UniformPlay
 from gs2.wings import own_part
 
-__all__ = [
-    "agent_identity",
-    "blueprint_named",
-    "load_game_agent",
-    "load_game_blueprint",
-    "load_searched",
-    "network_file",
-    "parse_agent",
-]
-
 FILES = (".safetensors", ".npz", ".json")
 """How names of files of networks and policies end."""
 KNOWN = ("uniform", "network", "network:DECISIONS", "cfr:ITERATIONS", "noise:EPSILON", "dmc:GAMES")

@@ -30,8 +30,6 @@ from gs2.play.contests import GameContest, Meeting, contest_of
 from gs2.play.game_pairs import Pace, PlayedGames
 from gs2.play.match_files import MatchBook, MatchFiles, MeetingError, result_row
 
-__all__ = ["Arena", "Meeting", "MeetingError", "MeetingResult", "play_match"]
-
 
 @dataclass(frozen=True, eq=False)
 class MeetingResult:

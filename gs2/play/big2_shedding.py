@@ -24,8 +24,6 @@ from games.support.array_types import Ints
 from games.support.kernel import kernel
 from gs2.play.shedding import SheddingAgent
 
-__all__ = ["BIG2_SHEDDING"]
-
 NEAR_END = 3
 """Cards left to another seat from which on plays that cost a turn are worth it."""
 

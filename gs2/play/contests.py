@@ -25,8 +25,6 @@ from gs2.play.game_pairs import PlayedGames, play_numbered, playing_teams
 from gs2.play.match_files import MeetingError
 from gs2.wings import own_part
 
-__all__ = ["GameContest", "Meeting", "contest_of"]
-
 QUICK, SEARCHING = 256, 4
 """Pairs of games that are played in lockstep: many where agents answer at once, few where one searches."""
 PAIRS = 1000

@@ -32,16 +32,6 @@ from games.support.array_types import Array
 from games.support.bootstrap import Estimate, bootstrap_interval, estimate
 from games.support.splitmix import STEP, mixed_bits
 
-__all__ = [
-    "NumberedGames",
-    "Pace",
-    "PlayedGames",
-    "numbered_draws",
-    "play_agents",
-    "play_numbered",
-    "playing_teams",
-]
-
 TOLERANCE = 1e-9
 """How far payoffs of all seats may sum from zero."""
 Pairing = tuple[Agent | Blueprint, Agent | Blueprint]

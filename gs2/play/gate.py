@@ -19,8 +19,6 @@ from gs2.play.arena import Arena
 from gs2.play.contests import Meeting
 from gs2.play.match_files import MeetingError
 
-__all__ = ["Challenge", "GateResult", "gate"]
-
 
 @dataclass(frozen=True)
 class Challenge:

@@ -41,20 +41,6 @@ from gs2.play.contests import Meeting
 from gs2.play.game_pairs import PlayedGames
 from gs2.play.match_files import MeetingError
 
-__all__ = [
-    "ELO",
-    "ORDERS",
-    "PENALTY",
-    "Ladder",
-    "LadderPlan",
-    "Meetings",
-    "luce_strengths",
-    "play_ladder",
-    "plot_ladder",
-    "rate",
-    "short_names",
-]
-
 ORDERS = ("points", "elo")
 """What the agents of a ladder may be ordered by."""
 RESAMPLES = 400

@@ -18,8 +18,6 @@ import numpy as np
 from games.record import RoundRecord, RoundsFile, winners
 from games.support.json_rows import JsonRows, Row
 
-__all__ = ["MatchBook", "MatchFiles", "MeetingError", "result_row"]
-
 FORMAT = "gs2-games-1"
 EARLIER = "gs2-match-1"
 """Of an earlier version's results: rows of deals and of whole games in one file."""

@@ -25,8 +25,6 @@ from games.support.spec import split_spec
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 
-__all__ = ["SearchAgent", "Situation", "named_search", "refiner", "search_names"]
-
 REMEMBERED = 100_000
 """Decisions whose answers an agent keeps, some hundred bytes each."""
 

@@ -31,8 +31,6 @@ from games.game import GameError
 from games.support.array_types import Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["SHEDDING", "SheddingAgent"]
-
 FOURS = 0x0444_4444_4444_4444
 """The bits of a packed hand that are set for four of a rank."""
 NEAR_END = 4

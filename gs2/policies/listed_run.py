@@ -18,8 +18,6 @@ from gs2.policies.profile_worth import no_promise, profile_worth, worth_of_two
 from gs2.policies.public_trees import forget_run
 from gs2.policies.solver_run import Settings, SolverRun
 
-__all__ = ["ListedRun"]
-
 
 class ListedRun(SolverRun[Solver | TreeSolver]):
     """A run on the listed tree. Its policy is saved with its state, or alone, in words, in a .json file."""

@@ -25,17 +25,6 @@ from games.support.counts import count_in
 from games.support.kernel import kernel
 from gs2.policies.tabulate import policy_of
 
-__all__ = [
-    "Computed",
-    "PolicySpecError",
-    "check_policy_file",
-    "check_policy_spec",
-    "computed_by",
-    "is_computed",
-    "is_policy_spec",
-    "policy_from_spec",
-]
-
 NOISE_BASE_ITERATIONS = 2_000
 """DCFR iterations behind `noise`: exploitability below 1e-3 of the payoff range on all research games."""
 TRAINED = {"dmc": "games", "network": "decisions"}

@@ -25,15 +25,6 @@ from gs2.policies.profile_worth import worth_of_two
 from gs2.policies.solver_run import Settings, SolverRun
 from gs2.policies.tabulate import policy_of
 
-__all__ = [
-    "PrivateRun",
-    "exact_exploitability",
-    "is_computed_privately",
-    "measured_privately",
-    "policy_on",
-    "private_policy",
-]
-
 AT_ONCE = 1 << 16
 """Infosets that an agent is asked at together."""
 

@@ -13,17 +13,6 @@ from cfr.tree import FlatTree
 from cfr.values import root_values
 from games.game import Game
 
-__all__ = [
-    "ALONE",
-    "figure",
-    "no_promise",
-    "profile_worth",
-    "shift_line",
-    "shifted",
-    "worth_lines",
-    "worth_of_two",
-]
-
 ALONE = (
     "each seat deviates alone, also from its partners. With more than two deciding seats, or payoffs that do "
     "not sum to zero, 0 means that the profile is a Nash equilibrium; a small value does not mean that it is "

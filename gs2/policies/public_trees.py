@@ -13,8 +13,8 @@ from cfr.policies.policy import PolicyError
 from cfr.public.array_file import is_array_file
 from cfr.public.policies.policy_file import is_public_policy, save_public_policy
 from cfr.public.policies.public_policy import PublicPolicy
-from cfr.public.public_solver import PublicSolver, require_memory, solver_bytes
-from cfr.public.saved_run import CHECKPOINT, load_checkpoint, save_checkpoint, saved_dtype
+from cfr.public.public_solver import CHECKPOINT, PublicSolver, require_memory, solver_bytes
+from cfr.public.saved_run import load_checkpoint, save_checkpoint, saved_dtype
 from cfr.public.tree import grow_public
 from cfr.tree.memory import memory_limit
 from cfr.variants import Variant
@@ -23,15 +23,6 @@ from games.infosets.factored import FactoredGame
 from gs2.policies.policy_spec import computed_by, is_computed
 from gs2.policies.profile_worth import worth_of_two
 from gs2.policies.solver_run import Settings, SolverRun
-
-__all__ = [
-    "PublicRun",
-    "computed_policy",
-    "forget_run",
-    "is_computed_there",
-    "is_public_output",
-    "run_file",
-]
 
 
 def run_file(output: Path) -> Path:

@@ -14,8 +14,6 @@ from cfr.solver import Runs
 from cfr.tree import FlatTree
 from games.game import Game
 
-__all__ = ["LockChoice", "Settings", "SolverRun"]
-
 
 @dataclass(frozen=True)
 class LockChoice:

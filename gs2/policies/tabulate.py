@@ -12,8 +12,6 @@ from cfr.values import node_values, reach
 from games.game import Game
 from games.ragged import Ragged
 
-__all__ = ["policy_of", "tabulate"]
-
 
 def tabulate(
     game: Game, tree: FlatTree, policy: NDArray[np.float64], name: str = "tabular"

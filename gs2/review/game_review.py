@@ -39,8 +39,6 @@ from gs2.web.games.game_round import GameRound
 from gs2.web.games.offers import GAMES, game_titled, offered_agents
 from gs2.wings import FIRST
 
-__all__ = ["GameReview", "PlayedRound"]
-
 SEARCHES = {"fast": "rollout:branches=4", "standard": "rollout:branches=6,samples=128"}
 """What an agent that searches does, by the review's preset."""
 SHOWN = 6

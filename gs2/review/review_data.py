@@ -11,26 +11,6 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = [
-    "FORMAT",
-    "THRESHOLDS",
-    "VERDICTS",
-    "VERSION",
-    "JudgedMove",
-    "LineMove",
-    "PlayerSummary",
-    "RecordedGame",
-    "Review",
-    "ReviewError",
-    "ReviewedCard",
-    "ReviewedDecision",
-    "ReviewedPlay",
-    "ReviewedRound",
-    "is_json",
-    "printable",
-    "verdict_of",
-]
-
 FORMAT = "gs2 review"
 VERSION = 2
 Move = list[Any]

@@ -42,24 +42,6 @@ from gs2.review.review_data import (
 )
 from gs2.wings import FIRST, own_part
 
-__all__ = [
-    "MOST_BYTES",
-    "MOST_ROUNDS",
-    "PRESETS",
-    "GameReviewing",
-    "ManyReviews",
-    "RecordText",
-    "default_cache",
-    "head_of",
-    "kept_review",
-    "parse_game",
-    "read_game_text",
-    "review_records",
-    "review_text",
-    "reviewing_of",
-    "whole_lines",
-]
-
 PRESETS = ("fast", "standard")
 """How thoroughly a review searches."""
 MOST_BYTES = 8 << 20

@@ -44,16 +44,6 @@ from gs2.search.histories.enumerated import Considered
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.leaf import CommonDraws, play_out
 
-__all__ = [
-    "SHARES",
-    "GainRule",
-    "Verdict",
-    "columns_against",
-    "decide",
-    "sampled_verdict",
-    "strategy_payoffs",
-]
-
 MOST_STAKED = 0.9
 """Share of the gambler's money that the largest possible loss may take."""
 PRIOR_VARIANCE = 0.02

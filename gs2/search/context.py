@@ -57,23 +57,6 @@ from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import TreeCutter
 from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator
 
-__all__ = [
-    "MAX_ENUMERATED",
-    "MAX_LISTED",
-    "NO_OPTIONS",
-    "AnyStrategy",
-    "Cover",
-    "CoverMaker",
-    "KnowledgeGraph",
-    "Log",
-    "SearchContext",
-    "SearchOptions",
-    "TrialSource",
-    "check_asked",
-    "check_two_seats",
-    "knowledge_graph",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class KnowledgeGraph:

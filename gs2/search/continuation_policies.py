@@ -28,17 +28,6 @@ from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.search.histories.infoset_values import values_histories
 
-__all__ = [
-    "BIAS",
-    "Continuation",
-    "ContinuationBlueprint",
-    "biased",
-    "continuation_blueprints",
-    "greedy",
-    "read_continuations",
-    "rollout_play",
-]
-
 BIAS = 5.0
 """How much likelier a biased continuation makes its favoured action (Brown, Sandholm and Amos: 5 to 10)."""
 PLAIN = ("blueprint", "greedy", "uniform", "first", "last")

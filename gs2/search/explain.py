@@ -35,18 +35,6 @@ from gs2.search.pipeline import Refinement, refine_infoset, where_listed
 from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.result import ActionRow, HistoryRow, InfosetRow, SearchResult
 
-__all__ = [
-    "OwnSearch",
-    "Seen",
-    "explain",
-    "listed_context",
-    "part_of",
-    "refine_part",
-    "search_infoset",
-    "seen_on_tree",
-    "solve_infoset",
-]
-
 
 def solve_infoset(
     game: Game | SearchContext,

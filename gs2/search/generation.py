@@ -20,25 +20,6 @@ from numpy.typing import NDArray
 from games.support.contract import require
 from games.support.kernel import kernel
 
-__all__ = [
-    "GENERATORS",
-    "GenerationError",
-    "Generator",
-    "WeightedSample",
-    "all_histories",
-    "belief_sample",
-    "check_generator",
-    "cluster_histories",
-    "diverse_histories",
-    "diverse_subset",
-    "gap_cost",
-    "generate",
-    "generator",
-    "random_histories",
-    "strata_bounds",
-    "strata_sample",
-]
-
 
 class GenerationError(ValueError):
     """Bad input to a generation function: the rule, the value received and what to do next."""

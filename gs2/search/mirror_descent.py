@@ -21,20 +21,6 @@ from gs2.search.generation import generate
 from gs2.search.histories.enumerated import NOTHING, Considered, Kept, after_each, belief, histories_of
 from gs2.search.strategy import Strategy
 
-__all__ = [
-    "ANSWERS",
-    "SLIP",
-    "TIED",
-    "KeptValues",
-    "keep",
-    "keep_few",
-    "mirror_descent",
-    "mirror_descent_step",
-    "plain_size",
-    "step_from",
-    "step_up",
-]
-
 ANSWERS = 0xA25
 """Seed of the histories from which opponents answer a step."""
 PRIOR = 0.3

@@ -44,25 +44,6 @@ from gs2.search.safety import Certified, Proposal, certify, with_certified
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import Roots, Subgame
 
-__all__ = [
-    "MISSED",
-    "HistorySource",
-    "LeftAlone",
-    "Problem",
-    "Refinement",
-    "SubgameSolution",
-    "TreeSource",
-    "note_lateness",
-    "plays_out",
-    "refine_from",
-    "refine_infoset",
-    "searches_of",
-    "solve_subgame",
-    "untouched",
-    "variant_of",
-    "where_listed",
-]
-
 
 class LeftAlone(Exception):
     """There is nothing to solve here: the strategy stays as it was; the message says why."""

@@ -37,8 +37,6 @@ from cfr.tree import FlatTree, require_states
 from cfr.variants import REGRET_NOISE, variant
 from games.game import CHANCE, TERMINAL, Game
 
-__all__ = ["Node", "PlainGs2", "Refined", "as_tree", "diverse"]
-
 
 @dataclass(eq=False)
 class Node:

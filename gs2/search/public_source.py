@@ -51,22 +51,6 @@ from gs2.search.pipeline import LeftAlone, Refinement, note_lateness, refine_fro
 from gs2.search.result import SearchResult
 from gs2.search.safety import ROUNDING, Attempt, Certified, Proposal, best_attempt
 
-__all__ = [
-    "EntryChoice",
-    "PublicBlueprint",
-    "PublicPlace",
-    "PublicProblem",
-    "PublicRefinement",
-    "PublicSearchError",
-    "PublicSolution",
-    "PublicSource",
-    "check_public",
-    "find_place",
-    "public_states",
-    "refine_public",
-    "solve_problem",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class PublicProblem:

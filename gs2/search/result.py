@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from gs2.search.config.search import SearchConfig
 
-__all__ = ["ActionRow", "HistoryRow", "InfosetRow", "SampleSize", "SearchResult"]
-
 
 @dataclass(frozen=True)
 class SampleSize:

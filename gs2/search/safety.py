@@ -56,19 +56,6 @@ from gs2.search.gadget.path import Arrivals, OpponentPath, after_gains, opponent
 from gs2.search.histories.enumerated import Considered, OpponentResponse, weigh_histories
 from gs2.search.strategy import Strategy
 
-__all__ = [
-    "ROUNDING",
-    "Attempt",
-    "Certified",
-    "PlanMixer",
-    "Proposal",
-    "best_attempt",
-    "certify",
-    "cover",
-    "splice_slots",
-    "with_certified",
-]
-
 ROUNDING = 1e-12
 """Gain of the opponent, as a share of the payoff range, that counts as none."""
 TIE_BREAK = 0.02

@@ -31,9 +31,6 @@ from gs2.search.continuation_policies import Continuation
 from gs2.search.subgame.continuations import continuation_values, exact_continuation_payoffs
 from gs2.search.subgame.cut import root_numbers
 
-__all__ = ["Strategy"]
-
-
 NOTHING_KNOWN: Mapping[int, CounterfactualValues] = {}
 
 

@@ -14,8 +14,6 @@ import importlib.util
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-__all__ = ["PREFIX", "ExtensionError", "extending_packages", "extensions", "load_extension"]
-
 PREFIX = "gs2."
 """How the names of all our groups of entry points begin."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import codecs
 import sys
 
-__all__ = ["spell", "spell_on_every_terminal"]
-
 SPELLED = {
     "…": "...",
     "–": "-",

@@ -24,8 +24,6 @@ from games.support.files import DoubleRows, explain_error
 from games.support.interruption import INTERRUPTED, Noticed
 from gs2.startup.extensions import extending_packages
 
-__all__ = ["INTERRUPTIONS", "InputError", "MachineError", "refusals"]
-
 OUR_PACKAGES = frozenset({"games", "cfr", "blueprint", "gs2"})
 """Packages whose ValueErrors are refusals; those that extend the command line are held to the same."""
 INTERRUPTIONS = (INTERRUPTED, 143)

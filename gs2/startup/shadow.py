@@ -6,8 +6,6 @@ import importlib.util
 import sys
 from pathlib import Path
 
-__all__ = ["HiddenPackageError", "check_packages"]
-
 PACKAGES = ("games", "cfr", "blueprint")
 """The packages that this one imports; their names are common words."""
 

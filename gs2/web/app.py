@@ -24,8 +24,6 @@ from gs2.web.pages import STATIC, index_page
 from gs2.web.tables.table import Refused, Table
 from gs2.web.tables.table_socket import TableSocket
 
-__all__ = ["make_app"]
-
 SOLVE = "gs2.explore.requests:solve_request"
 UNASKED = {"solve": 20.0, "review": 300.0}
 """Seconds that a job goes on while no page asks about it; one may leave a review and come back to it."""

@@ -24,8 +24,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from gs2.admission import LOOPBACK
 from gs2.web.pages import csp
 
-__all__ = ["COOKIE", "KEEP_IDLE", "Guard", "LimitedProtocol", "TooMuch", "too_much", "web_server"]
-
 COOKIE = "gs2_token"
 LARGEST = 8 << 20
 """Bytes of a request at most."""

@@ -16,8 +16,6 @@ from gs2.web.games.offers import game_offers
 from gs2.web.tables.table import LONGEST_PACE, Refused, Table
 from gs2.web.tables.table_log import TableLog, TableSetup, read_table, stored_table, stored_tables
 
-__all__ = ["House", "NoSuch"]
-
 logger = logging.getLogger("gs2.web")
 
 MOST_TABLES = 512

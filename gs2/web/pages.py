@@ -15,8 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MODULES", "STATIC", "csp", "index_page", "review_page", "standalone_page"]
-
 STATIC = Path(__file__).parent / "static"
 """Folder of the client's files."""
 SHARED = ("dom.js", "words.js")

@@ -25,8 +25,6 @@ from gs2.commands.common import COUNT, SEED
 from gs2.commands.groups import run_alone
 from gs2.guandan.agent_families import guandan_agent
 
-__all__ = ["endings", "gains", "round_endings"]
-
 _GAME = GuanDan()
 
 

@@ -9,8 +9,6 @@ from click.testing import CliRunner, Result
 
 from gs2.cli import main
 
-__all__ = ["TINY", "as_json", "gs2", "one_line", "ran", "refused"]
-
 TINY = (
     *("--set", "rounds=4", "--set", "batch=64", "--threads", "1", "--evaluate-minutes", "0"),
     *("--network", "state=16", "--network", "blocks=1", "--network", "action=16", "--network", "critic=16"),

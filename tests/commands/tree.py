@@ -11,8 +11,6 @@ from gs2.commands.compare_agents import ladder, match
 from gs2.commands.solve import solve
 from gs2.commands.training.train import train
 
-__all__ = ["COMMANDS"]
-
 BY_GAME: dict[str, tuple[tuple[str, click.Command], ...]] = {
     "solve": (("guandan", solve),),
     "match": (("kuhn_poker", match), ("doudizhu", match)),

@@ -7,8 +7,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["slow_pack"]
-
 WORD = 0xFFFFFFFF
 FIRST, SECOND, THIRD = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
 

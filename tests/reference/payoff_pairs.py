@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from games.infosets.payoff_forms import PayoffForms
 
-__all__ = ["pair_payoff", "pair_payoffs"]
-
 
 def pair_payoff(forms: PayoffForms, state: int, i: int, j: int) -> float:
     """Return the payoff to player 0, times chance, of one pair of private states."""

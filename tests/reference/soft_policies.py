@@ -9,8 +9,6 @@ from cfr.best_response import counterfactual_values
 from cfr.policies.policy import uniform_policy
 from cfr.tree import FlatTree
 
-__all__ = ["action_values", "mirror_descent"]
-
 
 def action_values(tree: FlatTree, policy: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return Q of each slot: the payoff to its player where play comes there and goes on by `policy`."""

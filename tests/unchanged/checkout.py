@@ -6,8 +6,6 @@ import importlib
 import sys
 from pathlib import Path
 
-__all__ = ["PAPER", "ROLLOUT", "use_checkout"]
-
 ROLLOUT = (
     "rollout:candidates=3,gap=0.25,worlds=12,wave=4,depth=4,pool=256,endgame=20000,deadline=3600,"
     "playing=blueprint"

@@ -17,8 +17,6 @@ from tests.unchanged.matches import EXACT, match_digests
 from tests.unchanged.rows import COUNTS, VALUES, choose_rows, compute_row, stored_rows
 from tests.unchanged.training import training_step
 
-__all__ = ["DATA", "PARTS", "Finding", "check", "compare_row", "read_recorded", "record"]
-
 DATA = Path(__file__).parent / "data"
 ROOT = Path(__file__).parent.parent.parent
 EXPECTED, CHOICES = "expected.json", "choices.json.gz"

@@ -17,11 +17,10 @@ import numpy as np
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.protocol import Decisions
 from games.guandan.notation import action_text
-from games.guandan.rounds.round import advance, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import advance
 from gs2.guandan.agent_families import guandan_agent
 from tests.unchanged.checkout import PAPER, ROLLOUT
-
-__all__ = ["GROUPS", "Group", "Outcome", "ask_agents", "play_group"]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ import platform
 
 from blueprint.layers.bfloat import native_half
 
-__all__ = ["machine", "same_machine"]
-
 LIBRARIES = ("numpy", "numba", "llvmlite", "scipy", "torch")
 KIND = ("machine", "cpu", "features", "half")
 

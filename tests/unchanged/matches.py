@@ -12,12 +12,10 @@ from blueprint.guandan.play.network_tribute import NetworkTribute
 from experiments.guandan.simulate import simulate_matches
 from games.guandan.matches.lockstep import Matches
 from games.guandan.matches.match import Match
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.playout import legal
 from gs2.guandan.agent_families import guandan_agent
 from tests.games.guandan.matches.old_lines import event_line, header_line
 from tests.unchanged.decisions import ask_agents
-
-__all__ = ["EXACT", "match_digests"]
 
 EXACT = ("random", "rules", "records", "quick random", "quick rules")
 """Digests that do not depend on floating point, and so not on the machine."""

@@ -10,8 +10,6 @@ from typing import Any
 from experiments.refinement.grid import Cell
 from experiments.refinement.run import run_cell
 
-__all__ = ["COUNTS", "FIELDS", "VALUES", "choose_rows", "compute_row", "stored_rows"]
-
 STORED = Path("experiments/results/rows")
 FIELDS = (
     "blueprint_exploitability",

@@ -21,8 +21,6 @@ from pathlib import Path
 from experiments.bench.works import Work, Worker
 from tests.unchanged.checkout import PAPER, ROLLOUT
 
-__all__ = ["WORKS", "agent", "compare_speed", "moves", "refine", "solve"]
-
 ROOT = Path(__file__).parent.parent.parent
 MOST = 1.03
 """Ratio from which a median is marked."""
@@ -70,7 +68,8 @@ def moves(*, canonical: bool) -> Callable[[], int]:
     import numpy as np
 
     from blueprint.guandan.play.deals import deal_rounds
-    from games.guandan.rounds.round import advance, legal
+    from games.guandan.rounds.playout import legal
+    from games.guandan.rounds.round import advance
 
     def play() -> int:
         rng = np.random.default_rng(0)

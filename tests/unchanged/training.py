@@ -11,8 +11,6 @@ from blueprint.guandan import SHIPPED
 from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 
-__all__ = ["training_step"]
-
 CONFIG: dict[str, Any] = {
     "rounds": 24,
     "batch": 512,

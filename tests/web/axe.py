@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["COLOURS", "DIALOG", "LIGHT", "THEMES", "faults"]
-
 GRAVE = ("serious", "critical")
 VIOLATIONS: dict[str, Any] = {"resultTypes": ["violations"]}
 """To describe the hundreds of elements without a fault as well takes half of the time."""

@@ -19,8 +19,6 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.patience import PATIENCE
 
-__all__ = ["PATIENCE", "Seat", "Server"]
-
 State = dict[str, Any]
 
 

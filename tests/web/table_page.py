@@ -11,15 +11,6 @@ from typing import Any
 from gs2.web.games.offers import offered_agents
 from tests.web.modules.page_words import page_words
 
-__all__ = [
-    "SCREENSHOTS",
-    "TablePage",
-    "check_hand",
-    "check_places_and_levels",
-    "left_behind",
-    "picture",
-]
-
 SCREENSHOTS = "GS2_SCREENSHOTS"
 """Names a folder where pictures of the pages are put."""
 READY = ".own.turn, dialog[open]"

@@ -34,8 +34,6 @@ from games.round_rows import views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 
-__all__ = ["MOVE_BLOCKS", "SEAT_BLOCKS", "Big2Inputs"]
-
 CARDS = 52
 RECENT = 4
 """Last plays whose cards are told, the latest first."""

@@ -15,8 +15,6 @@ from games.climbing.big2.card_masks import count_cards
 from games.support.array_types import Ints
 from games.support.kernel import kernel
 
-__all__ = ["big2_turns", "big2_turns_to_shed"]
-
 
 @kernel
 def _by_rank(counts: Ints, triples: int) -> int:

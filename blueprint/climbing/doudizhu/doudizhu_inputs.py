@@ -56,8 +56,6 @@ from games.ragged import Ragged
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 
-__all__ = ["MOVE_BLOCKS", "SEAT_BLOCKS", "DouDizhuInputs"]
-
 CARDS = 54
 RECENT = 5
 """Last moves whose cards are told, the latest first."""

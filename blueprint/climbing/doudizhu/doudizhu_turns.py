@@ -11,8 +11,6 @@ import numpy as np
 from games.support.array_types import Ints
 from games.support.kernel import kernel
 
-__all__ = ["TURN_ROOM", "doudizhu_turns", "turns_to_shed"]
-
 TURN_ROOM = (512, 4)
 """Shape of the room that `doudizhu_turns` works in, int64."""
 

@@ -30,8 +30,6 @@ from blueprint.soft_choices import TopChoices
 from blueprint.structured import Columns
 from games.support.array_types import Array, Ints
 
-__all__ = ["HandCritic", "MoveLearner", "MoveNetwork", "MoveSamples", "move_network"]
-
 
 class MoveNetwork(MoveHead):
     """V(I) by a tower that runs once a decision, A(I, a) by a head for each move; Q is their sum."""

@@ -35,8 +35,6 @@ from games.game import Game
 from games.support.array_types import Ints
 from games.support.configuration import ConfigError
 
-__all__ = ["MoveTrainer", "random_stake", "trained_climbing_network"]
-
 TOGETHER = 1024
 """Rounds that are played in lockstep by one thread at a time."""
 ROUND_MOVES = 60

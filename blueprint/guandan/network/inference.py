@@ -36,11 +36,10 @@ from blueprint.layers.bfloat import bits, native_half, relu, relu_summed
 from blueprint.layers.fast_moves import FastMoves, FastViews, Top
 from blueprint.layers.half_rows import FastLayer, Layers, add_rows, copy_row, run_residual, sum_rows
 from games.guandan.cards import NUM_CARDS
-from games.guandan.rounds.state import NOBODY, views
+from games.guandan.rounds.state import NOBODY
+from games.round_rows import views
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
-
-__all__ = ["Inference", "load_inference"]
 
 PAYOFFS = torch.tensor(OUTCOMES)
 FEW = 2

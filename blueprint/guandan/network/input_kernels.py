@@ -44,18 +44,6 @@ from games.guandan.rounds.state import (
 from games.support.array_types import Bytes, Int, Ints
 from games.support.kernel import kernel
 
-__all__ = [
-    "DECK_HI",
-    "DECK_LO",
-    "encode_actions_into",
-    "encode_hidden_into",
-    "encode_past_into",
-    "encode_states_into",
-    "higher_unseen",
-    "past_indices",
-    "rank_place",
-]
-
 DECK_LO = 0x00AAAAAAAAAAAAAA
 DECK_HI = 0x000AAAAAAAAAAAAA
 """Two copies of every card, packed."""

@@ -12,26 +12,6 @@ from blueprint.row_layout import block_starts, rows_hash, rows_width
 from games.guandan.matches.chances import RESULTS
 from games.guandan.rounds.state import ACT_KINDS, ACT_PLACES, ACT_TYPES, ACTS_SEEN
 
-__all__ = [
-    "ACTION_BLOCKS",
-    "ACTION_WIDTH",
-    "FEATURE_HASH",
-    "HIDDEN_BLOCKS",
-    "HIDDEN_WIDTH",
-    "LAYOUTS",
-    "OUTCOMES",
-    "PAST_WIDTH",
-    "STAKES_SCALE",
-    "STAKES_WIDTH",
-    "STATE_BLOCKS",
-    "STATE_WIDTH",
-    "A",
-    "H",
-    "S",
-    "layout_hash",
-    "state_scale",
-]
-
 OUTCOMES = tuple(map(float, RESULTS))
 """Payoffs of a round to one side, the classes of V."""
 PLAYED_SCALE = 0.25

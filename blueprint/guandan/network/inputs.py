@@ -28,18 +28,9 @@ from blueprint.guandan.objective import result_worth
 from blueprint.protocol import Decisions, MoveRows
 from games.guandan.cards import unpack
 from games.guandan.matches.chances import RESULTS
-from games.guandan.rounds.state import action_words, views
+from games.guandan.rounds.state import action_words
+from games.round_rows import views
 from games.support.array_types import Array, Bytes, Ints
-
-__all__ = [
-    "ROWS",
-    "encode_actions",
-    "encode_full",
-    "encode_past",
-    "encode_stakes",
-    "encode_states",
-    "hidden_hands",
-]
 
 
 class _Rows:

@@ -21,8 +21,6 @@ from games.support.array_types import Array
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
 
-__all__ = ["NeuralBlueprint", "load_blueprint", "load_guandan_blueprint"]
-
 TEMPERATURE = 0.06
 """Levels, as training begins with: actions this much worse than the best are e times less likely."""
 

@@ -31,8 +31,6 @@ from blueprint.protocol import Decisions
 from games.guandan.cards import NUM_CARDS
 from games.support.array_types import Array
 
-__all__ = ["Critic", "QNetwork", "SeatTower", "held_nats", "make_network"]
-
 
 class SeatTower(Tower):
     """A tower that may also see what the others did, and what is at stake.

@@ -26,8 +26,6 @@ from games.support.array_types import Array
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
 
-__all__ = ["TorchNetwork", "load_any_network"]
-
 SPAN = 64
 """Decisions whose actions go through a processor at once: layers of more do not stay in its cache."""
 CPU = torch.device("cpu")

@@ -15,8 +15,6 @@ from games.guandan.rounds.round import deal
 from games.guandan.rounds.state import NOBODY, STATE
 from games.support.array_types import Array
 
-__all__ = ["card_choice", "deal_rounds", "exchange_cards"]
-
 CardChoice: TypeAlias = Callable[[CardDecisions], NDArray[np.int64]]
 """Gives the card of each decision, [k] card indices."""
 

@@ -25,15 +25,6 @@ from games.guandan.rules import Rules
 from games.record import RoundNotes
 from games.support.array_types import Array
 
-__all__ = [
-    "BLOCK",
-    "Notes",
-    "duplicate_deals",
-    "game_seeds",
-    "play_duplicate",
-    "play_games_duplicate",
-]
-
 BLOCK = 512
 """Deals that come from one generator, so that deal i is the same however the work is cut into pieces."""
 

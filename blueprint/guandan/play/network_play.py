@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
     from blueprint.guandan.network.torch_network import TorchNetwork
 
-__all__ = ["InferenceAgent", "NetworkPlay", "network_agent"]
-
 
 @attrs.frozen(slots=False)
 class NetworkPlay(Configuration):

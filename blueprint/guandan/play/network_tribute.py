@@ -20,8 +20,6 @@ from games.guandan.matches.tribute import CARD_PACKED, CARD_RANK
 from games.guandan.rounds.round import from_hands
 from games.support.array_types import Array
 
-__all__ = ["NetworkTribute", "TributeAgent", "Values"]
-
 RETURNS = 8
 """Cards that a payer imagines to come back, the same for each of its options."""
 HIGHEST_RETURN = 8

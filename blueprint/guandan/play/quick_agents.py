@@ -20,17 +20,6 @@ from blueprint.guandan.rules.split_agents import MinCombinationAgent, Personalit
 from blueprint.protocol import Agent, UnknownAgent
 from games.support.spec import field_types, read_settings
 
-__all__ = [
-    "QUICK_NAMES",
-    "RULE_AGENTS",
-    "check_file",
-    "digest",
-    "load_quick_agent",
-    "network_path",
-    "quick_agent",
-]
-
-
 RULE_AGENTS: dict[str, Callable[[np.random.Generator], Agent]] = {
     "random": RandomAgent,
     "greedy": lambda rng: GreedyAgent(),

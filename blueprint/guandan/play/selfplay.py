@@ -12,11 +12,10 @@ from games.guandan.cards import ACTION
 from games.guandan.moves.listing import CANONICAL, RESERVE
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.round import GuanDan
-from games.guandan.rounds.state import NOBODY, PLAYER, STATE, play_move, views
+from games.guandan.rounds.state import NOBODY, PLAYER, STATE, play_move
+from games.round_rows import views
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
-
-__all__ = ["PastMoves", "Scratch"]
 
 GUANDAN = GuanDan()
 

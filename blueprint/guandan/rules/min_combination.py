@@ -31,18 +31,6 @@ from games.guandan.moves.packed import HELD, OPEN_HAND, WILD, open_hand
 from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
-__all__ = [
-    "BOMBS",
-    "COST_ROWS",
-    "UNIT",
-    "UNIT_COSTS",
-    "SplitRoom",
-    "min_combinations",
-    "split_hand",
-    "split_room",
-    "write_group",
-]
-
 UNIT = 1000
 """One move, in the kernel's integer costs."""
 BOMBS = FOUR_KINGS + 1

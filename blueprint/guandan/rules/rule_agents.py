@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from blueprint.protocol import Decisions
 from games.guandan.cards import PASS
 from games.guandan.combos import BOMB_CLASS, combo_strength
-from games.guandan.rounds.state import LEVEL, views
+from games.guandan.rounds.state import LEVEL
+from games.round_rows import views
 from games.support.array_types import Bytes, Ints
 from games.support.kernel import kernel
-
-__all__ = ["GreedyAgent", "RandomAgent"]
 
 
 class RandomAgent:

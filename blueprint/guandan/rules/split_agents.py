@@ -44,12 +44,10 @@ from games.guandan.cards import (
     level_order,
 )
 from games.guandan.moves.packed import BITS5, SUIT_LANES, WILD
-from games.guandan.rounds.state import BEAT, HAND, LEADER, LEFT, LEVEL, PLAYED, views
+from games.guandan.rounds.state import BEAT, HAND, LEADER, LEFT, LEVEL, PLAYED
+from games.round_rows import views
 from games.support.array_types import Bytes, Int, Ints
 from games.support.kernel import kernel
-
-__all__ = ["MinCombinationAgent", "PersonalityAgent", "StrongAgent", "StrongParameters", "personality_costs"]
-
 
 MIN_COMBINATION, PERSONALITY, STRONG = 0, 1, 2
 

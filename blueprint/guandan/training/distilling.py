@@ -38,17 +38,6 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 
-__all__ = [
-    "SMALL",
-    "Agreement",
-    "DistilConfig",
-    "Labelled",
-    "agreement",
-    "distil",
-    "label_rounds",
-    "save_student",
-]
-
 SMALL = NetworkConfig(state=256, blocks=1, action=128, action_blocks=1, critic=0)
 """The student: its products are a seventh of the shipped network's."""
 HELD_OUT = 256

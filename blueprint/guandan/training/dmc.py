@@ -37,8 +37,6 @@ from blueprint.structured import Columns
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = ["Judge", "Learner", "Samples", "lambda_returns", "outcome_classes"]
-
 CACHED = 1024
 """Decisions that go through the network at once on a processor: layers of more do not stay in its cache
 (a batch of 4,096 takes 1.18 times as long whole, its critic's values 1.8 times)."""

@@ -22,8 +22,6 @@ from blueprint.guandan.train_config import NetworkConfig
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 
-__all__ = ["grow_checkpoint", "grown_tensors"]
-
 
 def grown_tensors(
     tensors: dict[str, Array], old: NetworkConfig, new: NetworkConfig, seed: int = 0

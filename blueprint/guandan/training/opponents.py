@@ -24,8 +24,6 @@ from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.work.carried import name_here
 
-__all__ = ["YARDSTICKS", "League", "SparringAgent", "league_of"]
-
 NOBODY = -1
 YARDSTICKS = ("mincomb", "conservative")
 """Agents that no network of ours meets in training, so that how it does against them says something."""

@@ -20,8 +20,6 @@ from blueprint.protocol import Decisions
 from blueprint.soft_choices import draw_soft
 from games.support.array_types import Array
 
-__all__ = ["Progress", "SoftPlay", "fit", "half_precision", "tensors_of"]
-
 Progress = Callable[[dict[str, float]], None]
 """Told the score of a training as it goes on."""
 

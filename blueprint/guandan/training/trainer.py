@@ -31,8 +31,6 @@ from blueprint.learning.base_trainer import BaseTrainer, stream_of
 from games.support.configuration import ConfigError, Configuration, flag, integer, real, text
 from games.support.work.where import where_from
 
-__all__ = ["Setup", "Trainer"]
-
 EVALUATION_SEED = 5
 """Of the deals that tell how a run gets on: the same ones every time."""
 STREAM = (0x7EA1,)

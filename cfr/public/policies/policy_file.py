@@ -35,8 +35,6 @@ from games.game import Game
 from games.infosets.factored import FactoredGame
 from games.infosets.payoff_forms import PayoffForms
 
-__all__ = ["is_public_policy", "open_public_policy", "save_public_policy"]
-
 MAGIC = "gs2-public-policy"
 FORMAT = 2
 """Format 1 held payoffs as one array of matrices, `payoffs`."""

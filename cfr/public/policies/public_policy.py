@@ -31,18 +31,6 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.kernel import kernel
 
-__all__ = [
-    "PublicPolicy",
-    "PublicPolicyError",
-    "StateIndex",
-    "ends_ahead",
-    "evaluate_policy",
-    "index_states",
-    "learnt_rows",
-    "policy_rows",
-    "private_numbers",
-]
-
 SALTS = 8
 """Sets of hashes that are tried."""
 AT_ONCE = 1024

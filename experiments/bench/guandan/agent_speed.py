@@ -22,8 +22,6 @@ from experiments.bench.bench import Progress, figures
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["SHOWN", "Latency", "agent_tables", "measure_agent"]
-
 SHOWN = ("fast", "standard", "deep", "rollout", "paper")
 """Presets measured where none is named."""
 

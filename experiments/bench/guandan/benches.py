@@ -10,8 +10,6 @@ from experiments.bench.bench import SpeedBench
 from experiments.bench.benches import SECONDS_OPTION, SEED_OPTION, usual
 from gs2.commands.common import COUNT
 
-__all__ = ["AGENT", "BLUEPRINT", "TABLE"]
-
 BLUEPRINT = SpeedBench(
     name="blueprint",
     title="GuanDan's network",

@@ -24,8 +24,6 @@ from gs2.guandan.table.server.recording import Timing
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Load", "measure_latency", "measure_server", "server_tables"]
-
 HANDSHAKE = (
     "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"

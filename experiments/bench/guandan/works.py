@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from blueprint.guandan.train_config import NetworkConfig
     from blueprint.protocol import Decisions
 
-__all__ = [
-    "arithmetic",
-    "batches",
-    "measure_network",
-    "one_by_one",
-    "operations",
-    "self_play",
-    "training",
-]
-
 Do = Callable[[], float]
 HERE = "experiments.bench.guandan.works:"
 MOVES = 30

@@ -55,8 +55,6 @@ from games.round_rows import fill_ragged, one_row, play_out, views
 from games.support.array_types import Array, Bytes, Ints, Row, Rows
 from games.support.kernel import kernel
 
-__all__ = ["Big2"]
-
 LISTED = 20_000
 """Histories looked through for names like one that does not exist."""
 PASSES_AT, FIRST_AT, DEALT_AT = 52, 54, 56

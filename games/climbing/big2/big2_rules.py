@@ -14,8 +14,6 @@ from games.game import GameError
 from games.parameters import Bool, Int, OneOf, Parameter
 from games.support.array_types import Bytes, Ints
 
-__all__ = ["PARAMETERS", "Big2Rules", "Book"]
-
 Book: TypeAlias = tuple[Ints, Bytes, Ints]
 """What kernels read: (options by the places below, straight of each set of ranks, the straights).
 

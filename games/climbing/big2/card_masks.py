@@ -15,16 +15,6 @@ import numpy as np
 from games.game import GameError
 from games.support.kernel import kernel
 
-__all__ = [
-    "ASIDE",
-    "DEAL",
-    "RANK_NAMES",
-    "card_words",
-    "count_cards",
-    "lowest_place",
-    "read_cards",
-]
-
 RANK_NAMES = "3456789TJQKA2"
 """Names of the ranks, weakest first; a smaller deck has the first of them."""
 DEAL = 52

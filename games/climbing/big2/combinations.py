@@ -30,16 +30,6 @@ from games.climbing.big2.card_masks import DEAL, count_cards, lowest_place
 from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
-__all__ = [
-    "MOST_PLAYS",
-    "NO_PLAY",
-    "PLAY_KINDS",
-    "flush_place",
-    "list_plays",
-    "play_head",
-    "play_kinds",
-]
-
 NO_PLAY = -1
 """Head of cards that cannot be played together."""
 PLAY_KINDS = (

@@ -29,18 +29,6 @@ from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import random_below
 
-__all__ = [
-    "BIG2_STATE",
-    "after_line",
-    "apply_all",
-    "big2_roots",
-    "dealt_rounds",
-    "first_misfit",
-    "list_rounds",
-    "play_rounds",
-    "settle_rounds",
-]
-
 UNKNOWN = 255
 """Seat that is not known yet."""
 

@@ -58,8 +58,6 @@ from games.round_rows import fill_ragged, one_row, play_out
 from games.support.array_types import Array, Ints, Row, Rows
 from games.support.kernel import kernel
 
-__all__ = ["DouDizhu"]
-
 HIGHEST_BID = 3
 CALL_NAMES = ("pass", "1", "2", "3")
 _CHOOSE = np.array([[comb(n, k) for k in range(5)] for n in range(55)], np.float64)

@@ -24,36 +24,6 @@ from games.game import GameError
 from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
-__all__ = [
-    "BOMB",
-    "FOUR_PAIR",
-    "FOUR_SOLO",
-    "KIND_NAMES",
-    "LIST_ROOM",
-    "MOST_CARDS",
-    "NUM_MOVES",
-    "PAIR",
-    "PAIR_CHAIN",
-    "PASS",
-    "PLANE_PAIR",
-    "PLANE_SOLO",
-    "ROCKET",
-    "SOLO",
-    "SOLO_CHAIN",
-    "TRIO",
-    "TRIO_CHAIN",
-    "TRIO_PAIR",
-    "TRIO_SOLO",
-    "MoveTable",
-    "Tables",
-    "beats_head",
-    "covers_ranks",
-    "list_legal",
-    "move_letters",
-    "move_number",
-    "move_table",
-]
-
 (
     PASS,
     SOLO,

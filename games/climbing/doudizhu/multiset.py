@@ -14,18 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
 
-__all__ = [
-    "BLACK",
-    "DECK_COPIES",
-    "NUM_PLAIN",
-    "NUM_RANKS",
-    "RANK_LETTERS",
-    "RED",
-    "cards_text",
-    "count_ranks",
-    "read_multiset",
-]
-
 RANK_LETTERS = "3456789TJQKA2BR"
 """Name of each rank, weakest first."""
 NUM_PLAIN = 13

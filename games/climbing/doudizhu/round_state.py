@@ -29,27 +29,6 @@ from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, below, mixed_word
 
-__all__ = [
-    "CALLS",
-    "DEALS",
-    "KEY_WORDS",
-    "MOST_PLAYS",
-    "NO_SEAT",
-    "ROUND",
-    "Halves",
-    "act_all",
-    "deal_all",
-    "empty_rounds",
-    "first_forbidden",
-    "list_rounds",
-    "play_rounds",
-    "ranks_dealt",
-    "round_views",
-    "rule_code",
-    "write_keys",
-    "write_points",
-]
-
 NO_SEAT = 3
 """Seat that does not exist (yet)."""
 MOST_PLAYS = 52

@@ -21,8 +21,6 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules
 from games.support.array_types import Array
 
-__all__ = ["RESULTS", "MatchChances", "solve_chances"]
-
 RESULTS = (3, 2, 1, 0, -1, -2, -3)
 """Payoffs of a round to one side. It ends at 0 where a team at its own level A finishes first and last."""
 _PLAYED = [k for k, result in enumerate(RESULTS) if result]

@@ -32,20 +32,6 @@ from games.guandan.rules import Rules, as_rules
 from games.support.array_types import Bytes, Rows
 from games.support.splitmix import STEP, mixed_bits
 
-__all__ = [
-    "BACK",
-    "MATCH",
-    "OVER",
-    "PHASES",
-    "PLAY",
-    "TRIBUTE",
-    "CardDecisions",
-    "Matches",
-    "RoundsOver",
-    "deal_round",
-    "mix_seeds",
-]
-
 TRIBUTE, BACK, PLAY, OVER = range(4)
 PHASES = ("tribute", "back", "play", "over")
 """Names of the phases; "tribute" and "back" are also the wire's names of these moves."""

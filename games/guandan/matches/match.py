@@ -30,27 +30,10 @@ from games.guandan.moves.listing import FULL, RESERVE
 from games.guandan.notation import action_text, parse_action
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.round import GuanDan
-from games.guandan.rounds.state import NOBODY, PLAYER, STATE, play_all, views
+from games.guandan.rounds.state import NOBODY, PLAYER, STATE, play_all
 from games.guandan.rules import Rules
+from games.round_rows import views
 from games.support.array_types import Array, Bytes, Row, Rows
-
-__all__ = [
-    "AntiTribute",
-    "Dealt",
-    "Event",
-    "Leads",
-    "Match",
-    "MatchOver",
-    "Pending",
-    "Played",
-    "Returned",
-    "RoundOver",
-    "Transfer",
-    "Tribute",
-    "card_actions",
-    "match_payoffs",
-    "parse_move",
-]
 
 Transfer = tuple[int, int, int]
 """(from seat, to seat, card index)."""

@@ -32,8 +32,8 @@ from games.guandan.matches.match import (
     match_payoffs,
 )
 from games.guandan.notation import action_text
+from games.guandan.rounds.playout import legal
 from games.guandan.rounds.position import position_text
-from games.guandan.rounds.round import legal
 from games.guandan.rules import PRESETS, Rules, as_rules
 from games.ragged import Ragged
 from games.record import (
@@ -46,18 +46,6 @@ from games.record import (
     replay_round,
 )
 from games.support.array_types import Array, Bytes, Row, Rows
-
-__all__ = [
-    "GuanDanMatch",
-    "MatchPieces",
-    "deal_words",
-    "gift_words",
-    "match_events",
-    "match_header",
-    "match_name",
-    "parse_matches",
-    "read_match",
-]
 
 NAME = "guandan_match"
 FORMAT, VERSION = "guandan record", 1

@@ -20,20 +20,6 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules
 from games.support.array_types import Array, Bytes
 
-__all__ = [
-    "CARD_PACKED",
-    "CARD_RANK",
-    "Score",
-    "anti_tribute",
-    "big_jokers",
-    "card_place",
-    "payers",
-    "return_options",
-    "score_round",
-    "settle_tribute",
-    "tribute_options",
-]
-
 CARD_RANK = np.concatenate([np.arange(52) // 4, [13, 14]]).astype(np.uint8)
 """[54] uint8, rank code of each card index."""
 CARD_PACKED = pack(np.eye(NUM_CARDS, dtype=np.uint8))

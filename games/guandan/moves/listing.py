@@ -69,15 +69,6 @@ from games.guandan.moves.packed import (
 from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
-__all__ = [
-    "CANONICAL",
-    "FULL",
-    "RESERVE",
-    "Which",
-    "list_moves",
-    "moves_scratch",
-]
-
 HALF = 4096
 """Rows of each half of the scratch array; one start of a tube makes at most 15 ** 3 partial moves."""
 

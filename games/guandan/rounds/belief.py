@@ -7,12 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
 from games.guandan.combos import ORDER
-from games.guandan.rounds.state import CAP, HAND, KNOWN, LEFT, LEVEL, PLAYED, views
+from games.guandan.rounds.state import CAP, HAND, KNOWN, LEFT, LEVEL, PLAYED
+from games.round_rows import views
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import random_below
-
-__all__ = ["determinise", "give_copies", "held_copies"]
 
 
 @kernel(nogil=True)

@@ -8,14 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from games.game import GameError
 from games.guandan.cards import ACTION, FOUR_KINGS, HAND_SIZE, NO_ACTION, NUM_RANKS, unpack
 from games.guandan.moves.listing import CANONICAL, FULL, RESERVE, Which, list_moves, moves_scratch
-from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, STATE, play_move, views
+from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, STATE, play_move
 from games.ragged import Ragged
-from games.round_rows import fill_ragged, play_out
+from games.round_rows import fill_ragged, play_out, views
 from games.support.array_types import Bytes, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import random_below
-
-__all__ = ["legal", "legal_moves", "legal_states", "random_playouts"]
 
 
 @kernel(nogil=True)

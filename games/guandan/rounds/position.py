@@ -44,12 +44,10 @@ from games.guandan.rounds.state import (
     begin_rounds,
     first_unplayable,
     play_all,
-    views,
 )
 from games.guandan.rules import ace_rules, as_rules
+from games.round_rows import views
 from games.support.array_types import Bytes, Row, Rows
-
-__all__ = ["acts_text", "parse_position", "position_text"]
 
 _LEVELS = RANKS[: RANKS.index("A") + 1]
 

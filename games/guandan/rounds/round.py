@@ -58,17 +58,14 @@ from games.guandan.rounds.state import (
     deal_hands,
     first_unplayable,
     play_all,
-    views,
 )
 from games.infosets import infoset_at
 from games.parameters import OneOf, Parameter
 from games.ragged import Ragged
-from games.round_rows import one_row
+from games.round_rows import one_row, views
 from games.support.array_types import Array, Bytes, Ints, Row, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import mix_hash
-
-__all__ = ["GuanDan", "Shown", "advance", "deal", "deal_actions", "from_hands", "initial_hands", "legal"]
 
 DEAL = 11
 """Type of an action of chance, after those of moves: rank is the place in `PAIRS`, or the seat that leads."""

@@ -13,25 +13,10 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, NO_ACTION, PASS
 from games.guandan.combos import combo_strength
-from games.round_rows import byte_of, views, word_of
+from games.round_rows import byte_of, word_of
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 from games.support.splitmix import mix_hash, random_below
-
-__all__ = [
-    "ACTS_SEEN",
-    "ACT_KINDS",
-    "ACT_PLACES",
-    "ACT_TYPES",
-    "NOBODY",
-    "STATE",
-    "begin_rounds",
-    "deal_hands",
-    "first_unplayable",
-    "play_all",
-    "play_move",
-    "views",
-]
 
 NOBODY = 255
 """Seat, team or finishing place that does not exist (yet)."""

@@ -43,26 +43,10 @@ from games.guandan.rounds.state import (
     PLAYED,
     PLAYS,
     action_words,
-    views,
 )
+from games.round_rows import views
 from games.support.array_types import Array, Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
-
-__all__ = [
-    "ACTION_WIDTH",
-    "MOVE_SLICES",
-    "MOVE_WIDTH",
-    "OBSERVATION_SLICES",
-    "OBSERVATION_WIDTH",
-    "ROWS",
-    "SLICES",
-    "STATE_WIDTH",
-    "WILD_FLAGS",
-    "action_features",
-    "move_features",
-    "observations",
-    "state_features",
-]
 
 _LO, _HI = 0xAAAAAAAAAAAAAA, 0xAAAAAAAAAAAAA
 """Two of every card, packed."""

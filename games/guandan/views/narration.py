@@ -24,13 +24,11 @@ from games.guandan.matches.match import (
 )
 from games.guandan.matches.match_game import MatchPieces, match_events, match_header, read_match
 from games.guandan.notation import action_list
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.playout import legal
 from games.guandan.rules import Rules
 from games.record import RoundRecordError
 from games.support.array_types import Row
 from games.support.files import create
-
-__all__ = ["Narrator", "action_line", "random_lines", "random_match", "replay_lines"]
 
 _TYPE_WIDTH = max(map(len, TYPE_NAMES)) + 2
 

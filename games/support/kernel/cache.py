@@ -37,17 +37,6 @@ from numba.core.dispatcher import Dispatcher
 from games.support.compiling import listen
 from games.support.kernel.made_of import file_digest, is_installed, made_of
 
-__all__ = [
-    "KernelCache",
-    "LinkedCache",
-    "LinkedResults",
-    "compiling_failed",
-    "keep_compiled",
-    "kernel_folder",
-    "linked_dispatcher",
-    "set_environments",
-]
-
 _Library: Any = codegen.JITCodeLibrary
 _Pass: Any = LoweringPass
 _Compiler: Any = compiler.CompilerBase

@@ -38,8 +38,6 @@ from games.support.kernel.cache import (
 )
 from games.support.kernel.lazy import LazyKernel
 
-__all__ = ["KernelOptions", "kernel"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

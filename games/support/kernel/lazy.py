@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-__all__ = ["INTERPRETED_NUMBERS", "INTERPRETED_SECONDS", "LazyKernel", "compile_at_once"]
-
 INTERPRETED_NUMBERS = 100_000
 """Numbers in the arguments' arrays above which a call is compiled at once."""
 INTERPRETED_SECONDS = 0.5

@@ -25,8 +25,6 @@ from numba.core.types import Type
 
 from games.support.kernel.lazy import LazyKernel
 
-__all__ = ["file_digest", "is_installed", "made_of"]
-
 OTHERS = frozenset({"numpy", "numba", "llvmlite"}) | sys.stdlib_module_names
 """Packages whose sources are not looked at."""
 _VALUES = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, Type)

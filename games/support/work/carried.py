@@ -18,8 +18,6 @@ from pathlib import Path
 from games.support.own import is_own
 from games.support.work.where import WorkError
 
-__all__ = ["Parcel", "files_seen", "modules_seen", "name_here", "parcel_of", "unpack_parcels"]
-
 ENDS = re.compile(r"[\s:,=+@()]")
 """Where a path may begin or end within a name."""
 

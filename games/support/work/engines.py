@@ -13,8 +13,6 @@ from games.support.interruption import Interrupted, Interruption, breaking, deaf
 from games.support.work.executor import Executor, Stop, Task, WorkerLost, available_cores
 from games.support.work.where import Place
 
-__all__ = ["executor_at"]
-
 State = TypeVar("State")
 Piece = TypeVar("Piece")
 Found = TypeVar("Found")

@@ -20,20 +20,6 @@ from typing import Any, Generic, Self, TypeVar
 
 from games.support.work.where import WorkError
 
-__all__ = [
-    "BEHIND",
-    "Executor",
-    "Stop",
-    "Task",
-    "WorkerLost",
-    "available_cores",
-    "in_order",
-    "niceness",
-    "on_one_core",
-    "results",
-    "step_behind",
-]
-
 State = TypeVar("State")
 Piece = TypeVar("Piece")
 Found = TypeVar("Found")

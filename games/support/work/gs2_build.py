@@ -13,8 +13,6 @@ import platform
 import sys
 from pathlib import Path
 
-__all__ = ["build_differences", "this_build"]
-
 LIBRARIES = ("numpy", "numba", "scipy", "torch", "open_spiel")
 """Libraries that results may depend on; compared by their first two numbers, or by not being there."""
 PART_GROUPS = ("gs2.games", "gs2.generators", "gs2.agents")

@@ -21,8 +21,6 @@ from typing import Any
 
 from games.support.interruption import deaf_children, end_with_parent
 
-__all__ = ["PipeWorker"]
-
 Heard = tuple[Any, ...]
 
 

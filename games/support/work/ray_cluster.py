@@ -24,8 +24,6 @@ from typing import Any
 from games.support.work import gs2_build
 from games.support.work.where import INSTALL, Place, WorkError
 
-__all__ = ["Cluster", "connected", "refuse"]
-
 PATIENCE = 5.0
 """Seconds in which a cluster's address must answer at all."""
 

@@ -19,8 +19,6 @@ from games.support.work.executor import Executor, Stop, Task, WorkerLost
 from games.support.work.ray_cluster import Cluster, connected, refuse
 from games.support.work.where import Place, WorkError
 
-__all__ = ["RayExecutor", "Sent", "do_piece"]
-
 State = TypeVar("State")
 Piece = TypeVar("Piece")
 Found = TypeVar("Found")

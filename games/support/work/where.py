@@ -11,8 +11,6 @@ import importlib.util
 import re
 from dataclasses import dataclass, replace
 
-__all__ = ["INSTALL", "Place", "WorkError", "installed", "where_from", "where_of"]
-
 ADDRESS = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})")
 INSTALL = "pip install 'gs2[ray]'"
 WORDS = "local, ray, ray:HOST:PORT or ray://HOST:PORT"

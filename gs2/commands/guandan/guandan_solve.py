@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from gs2.commands.solve import Asked
     from gs2.guandan.agent.explanation import Explanation
 
-__all__ = ["SOLVING", "render"]
-
 ANY_GAP = 100.0
 """Gap below the best move within which every move is searched; large, because the user asks for a search."""
 EXAMPLE = "follow"

@@ -31,15 +31,6 @@ from gs2.guandan.learning.expert_iteration import (
 from gs2.guandan.learning.searched_positions import SEARCH, SearchedPositions, SeekConfig, seek_positions
 from gs2.guandan.learning.train_beliefs import BeliefConfig, DealConfig, train_beliefs, train_deals
 
-__all__ = [
-    "distil_network",
-    "grow",
-    "learn",
-    "search_positions",
-    "train_belief_network",
-    "train_deal_network",
-]
-
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 SHIPPED_OR_OWN = click.argument("checkpoint", type=EXISTING, required=False)
 CHECKPOINT = click.argument("checkpoint", type=EXISTING)

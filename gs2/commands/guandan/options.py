@@ -13,21 +13,6 @@ import click
 
 from gs2.commands.common import CORES, SHARE
 
-__all__ = [
-    "AGENTS",
-    "FILLED",
-    "NAMES",
-    "OPTIONS",
-    "RECORDS",
-    "Asked",
-    "chosen",
-    "dialect_option",
-    "need_extra",
-    "token_option",
-    "verbose_option",
-    "workers_option",
-]
-
 TOKEN = "GS2_TABLE_TOKEN"
 
 Command = Callable[..., Any]

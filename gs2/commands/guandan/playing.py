@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from gs2.guandan.table.hosts import Host
     from gs2.guandan.table.seat import Observation
 
-__all__ = ["play"]
-
 PARTNERS = ("gs2-fast",)
 """Who sits at one's own table by default: it answers in 50 ms."""
 HINTS = "standard"

@@ -10,9 +10,6 @@ import click
 from gs2.commands.common import COUNT, NEW_FILE, SEED, print_json
 from gs2.commands.groups import LazyGroup, Target
 
-__all__ = ["guandan", "play_random", "replay"]
-
-
 ROUNDS, LEARNING = "gs2.commands.guandan.rounds", "gs2.commands.guandan.learning"
 TARGETS = {
     "play-random": Target(ROUNDS, "play_random", "Play a random match and print it move by move."),

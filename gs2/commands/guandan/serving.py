@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from gs2.guandan.table.server.recording import SessionResult
     from gs2.guandan.table.server.server import ServerConfig
 
-__all__ = ["serve"]
-
 
 @click.command()
 @dialect_option("Dialect of the clients.")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from blueprint.learning.run import RunPlace
     from games.game import Game
 
-__all__ = ["GUANDAN"]
-
 
 class _GuanDan(GameLearner):
     games, outputs = ("GuanDan",), (FOLDER,)

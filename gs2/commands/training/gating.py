@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from games.support.interruption import Interruption
 from gs2.commands.common import (
     CORES,
     COUNT,
     ON,
     OUTPUT_FILE,
     SEED,
-    Interruption,
     print_json,
     rounds_are_pairs,
     stderr,
@@ -26,8 +26,6 @@ from gs2.wings import FIRST
 
 if TYPE_CHECKING:
     from gs2.play.gate import GateResult
-
-__all__ = ["gate"]
 
 MOST = 8000
 """Pairs of games at most by default."""

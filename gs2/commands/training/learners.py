@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from blueprint.learning.run import RunPlace
     from games.game import Game
 
-__all__ = ["COLUMNS", "FILE", "FOLDER", "MOVES", "Begin", "GameLearner", "Options", "learner_of", "learners"]
-
 FOLDER, FILE = "a directory", "a .safetensors file"
 SHARED = "minutes resume settings sizes seed checkpoint_minutes tensorboard as_json"
 Options = Mapping[str, Any]

@@ -9,21 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import Interruption, number, stdout
+from games.support.interruption import Interruption
+from gs2.commands.common import number, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from blueprint.learning.run import RunPlace
-
-__all__ = [
-    "MOVE_GAMES",
-    "RECIPE",
-    "Watched",
-    "changed_fields",
-    "check_device",
-    "saved_config",
-    "scalar_writer",
-]
 
 LIST = "help"
 MOVE_GAMES = ("DouDiZhu", "Big2")

@@ -30,8 +30,6 @@ from gs2.wings import FIRST
 if TYPE_CHECKING:
     from games.game import Game
 
-__all__ = ["train"]
-
 
 @click.command()
 @click.argument("game", required=False)

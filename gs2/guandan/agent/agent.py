@@ -19,7 +19,8 @@ from blueprint.guandan.objective import rounds_alone
 from blueprint.protocol import Decisions, PlayedMoves
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
-from games.guandan.rounds.round import GuanDan, advance, deal, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, advance, deal
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.kernel.lazy import compile_at_once
@@ -40,8 +41,6 @@ from gs2.guandan.agent.solving.deal_source import (
     valued,
 )
 from gs2.guandan.agent.solving.decision_game import contested, solve_contest
-
-__all__ = ["Gs2Agent", "make_agent"]
 
 _GAME = GuanDan(moves="canonical")
 PACE = 500_000

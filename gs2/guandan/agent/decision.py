@@ -16,8 +16,6 @@ from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame
 from gs2.guandan.agent.racing import MoveComparison
 
-__all__ = ["Decision", "SampledSolution", "noted_faults"]
-
 
 @dataclass(frozen=True, eq=False)
 class SampledSolution:

@@ -33,16 +33,14 @@ from games.guandan.rounds.state import (
     WORDS,
     action_words,
     play_move,
-    views,
 )
+from games.round_rows import views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, mix_hash
 from gs2.guandan.agent.deals.dealing import Dealer, thinned
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.racing import SPREAD_VALUED, Evidence, MoveComparison, posterior
-
-__all__ = ["Endgame", "is_endgame", "solve_drawn", "solve_endgame"]
 
 OPEN_DEALS, FEWEST = 8, 4
 """Most deals that are solved at a decision, and how many must be for their mean to count. Of 8, 16 and 32:

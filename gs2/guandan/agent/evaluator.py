@@ -23,17 +23,6 @@ from games.support.array_types import Array
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
 
-__all__ = [
-    "BATCH",
-    "Evaluator",
-    "batched_scores",
-    "best_actions",
-    "evaluator_values",
-    "evaluator_worth",
-    "load_quick",
-    "quick_file",
-]
-
 BATCH = 256
 """Decisions that the network sees at once: larger ones leave the cache (our measurement)."""
 

@@ -14,8 +14,6 @@ from games.support.array_types import Array, Row
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 
-__all__ = ["DealRow", "Explanation", "MoveRow", "explain_decision", "move_text"]
-
 LISTED = 8
 """Deals and moves that an explanation lists one by one."""
 DRAWS = 4000

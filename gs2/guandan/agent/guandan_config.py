@@ -24,16 +24,6 @@ from games.support.configuration import (
 from gs2.guandan.agent.styles import style_table
 from gs2.search.config.stages import GENERATOR_NAMES
 
-__all__ = [
-    "PRESETS",
-    "ComparisonConfig",
-    "DealSubgameConfig",
-    "DealsConfig",
-    "GuanDanConfig",
-    "MovesConfig",
-    "agent_preset",
-]
-
 METHODS = ("none", "rollout", "subgame")
 LEAVES = ("styles", "value", "rollout")
 GENERATORS = ("diverse", "random", "clusters")

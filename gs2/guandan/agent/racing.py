@@ -21,16 +21,6 @@ from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 
-__all__ = [
-    "Evidence",
-    "MoveComparison",
-    "Question",
-    "candidate_moves",
-    "compare_moves",
-    "difference_noise",
-    "posterior",
-]
-
 SPREAD, SPREAD_VALUED = 1.5, 0.7
 """Standard deviation in levels that a difference of two rollouts is expected to have before any is seen, when
 they are played to the end and when they are valued before (our measurement)."""

@@ -19,15 +19,14 @@ from games.game import TERMINAL
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import CANONICAL, list_moves, moves_scratch
 from games.guandan.rounds.round import GuanDan
-from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, play_move, views
+from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, play_move
+from games.round_rows import views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.evaluator import BATCH, Evaluator, evaluator_worth
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.styles import Styles
-
-__all__ = ["Rollouts", "play_best"]
 
 ROOM = 2048
 """Rows kept free for one hand: more than it has canonical moves."""

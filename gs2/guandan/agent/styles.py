@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from blueprint.protocol import Decisions
 from games.guandan.cards import PASS
 from games.guandan.combos import BOMB_CLASS, combo_strength
-from games.guandan.rounds.state import LEVEL, action_words, views
+from games.guandan.rounds.state import LEVEL, action_words
+from games.round_rows import views
 from games.support.array_types import Array, Bytes, Ints
 from games.support.configuration import ConfigError, Configuration, real
 from games.support.kernel import kernel
 from games.support.near import near
-
-__all__ = ["STYLES", "Style", "Styles", "style_table"]
 
 
 @attrs.frozen(slots=False)

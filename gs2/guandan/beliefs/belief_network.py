@@ -22,12 +22,11 @@ from blueprint.guandan.network.inputs import encode_past, encode_states
 from blueprint.layers.half_rows import FastLayer, sum_rows
 from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import give_copies, held_copies
-from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, views
+from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED
+from games.round_rows import views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, below, mix_hash
-
-__all__ = ["BeliefNetwork", "Beliefs", "load_beliefs", "save_beliefs", "steer"]
 
 FEW = 8
 """States up to which sums over the set inputs beat a matrix product."""

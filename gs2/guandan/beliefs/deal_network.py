@@ -23,8 +23,6 @@ from blueprint.layers.half_rows import FastLayer, sum_rows
 from games.guandan.cards import unpack
 from games.support.array_types import Array
 
-__all__ = ["DEALS", "DEAL_WIDTH", "DealNetwork", "deal_inputs", "load_deal_network", "save_deal_network"]
-
 DEALS = Path(__file__).parent / "deals.safetensors"
 NAMES = ("public", "deal", "block", "out")
 PUBLIC_WIDTH = STATE_WIDTH + PAST_WIDTH

@@ -29,8 +29,6 @@ from blueprint.protocol import Decisions
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.learning.searched_positions import SearchedPositions
 
-__all__ = ["ExpertConfig", "expert_loss", "learn_from_search", "save_network", "trainable_network"]
-
 
 @attrs.frozen(slots=False)
 class ExpertConfig(Configuration):

@@ -40,8 +40,6 @@ from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import batched_scores
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 
-__all__ = ["APART", "SEARCH", "PositionsError", "SearchedPositions", "SeekConfig", "seek_positions"]
-
 SEARCH = GuanDanConfig.of(
     name="expert",
     method="rollout",

@@ -32,16 +32,6 @@ from gs2.guandan.beliefs.deal_network import DEAL_WIDTH, DealNetwork, deal_input
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "BeliefConfig",
-    "DealConfig",
-    "Guesses",
-    "collect_positions",
-    "guess_deals",
-    "train_beliefs",
-    "train_deals",
-]
-
 ROUNDS_AT_ONCE = 1000
 POSITIONS_AT_ONCE = 2000
 

@@ -28,7 +28,7 @@ from games.guandan.cards import CARD_NAMES, pack, unpack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.matches.tribute import return_options, tribute_options
 from games.guandan.notation import action_list
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.playout import legal
 from games.ragged import Ragged
 from games.support.array_types import Array, Row
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
@@ -41,8 +41,6 @@ from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review.recorded_rounds import RecordedRound
 from gs2.guandan.table.seat import Transfer, seen_by
 from gs2.review.review_data import JudgedMove, ReviewedCard, ReviewedDecision, verdict_of
-
-__all__ = ["Judge", "Judgement", "TakenDecision", "choices_of", "judge_cards"]
 
 TRUST, SHARE = 0.05, 0.5
 """Standard deviation in levels of the blueprint's error in comparing two moves: of moves that it thinks

@@ -16,7 +16,8 @@ from games.game import TERMINAL
 from games.guandan.cards import as_level
 from games.guandan.matches.match_game import parse_matches
 from games.guandan.notation import action_list, parse_action
-from games.guandan.rounds.round import GuanDan, advance, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, advance
 from games.record import RECORDS_FORMAT
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks, network_files
@@ -34,15 +35,6 @@ from gs2.review.review_data import (
     ReviewError,
 )
 from gs2.review.reviewing import GameReviewing, head_of, whole_lines
-
-__all__ = [
-    "REVIEW_PRESETS",
-    "MatchReview",
-    "better_lines",
-    "losses_as_it_lay",
-    "move_words",
-    "value_curve",
-]
 
 _GAME = GuanDan()
 _FAST = GuanDanConfig.of(

@@ -28,8 +28,6 @@ from games.support.array_types import Array, Row
 from gs2.guandan.table.seat import Transfer
 from gs2.review.review_data import RecordedGame, ReviewedPlay, ReviewedRound, printable
 
-__all__ = ["RecordedRound", "record_rounds", "round_end"]
-
 
 def round_end(
     order: Sequence[int],

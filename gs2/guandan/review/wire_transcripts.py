@@ -18,7 +18,8 @@ import numpy as np
 
 from games.game import GameError
 from games.guandan.cards import ACTION, CARD_NAMES, DECK, HAND_SIZE, as_level
-from games.guandan.rounds.round import GuanDan, Shown, advance, from_hands, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, Shown, advance, from_hands
 from games.guandan.rounds.state import NOBODY
 from games.support.array_types import Array, Bytes
 from gs2.guandan.review.recorded_rounds import RecordedRound, round_end
@@ -27,8 +28,6 @@ from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.moves import find_move, read_move
 from gs2.review.review_data import RecordedGame, is_json, printable
-
-__all__ = ["TranscriptError", "transcript_rounds"]
 
 FROM_CLIENT = frozenset({"c2s", "out", "sent", "send", "client"})
 SPOKEN = ("message", "msg")

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blueprint.protocol import UnknownAgent
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.playout import legal
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.seated import Seated, Seats, canonical_places
 from gs2.guandan.table.session import Listener, Session
 
 if TYPE_CHECKING:
     from gs2.guandan.agent.agent import Gs2Agent
-
-__all__ = ["INSTANT", "FirstSeat", "RandomSeat", "check_agents", "hint", "load_agent", "ready", "warm_up"]
 
 
 class RandomSeat:

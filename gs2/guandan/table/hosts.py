@@ -20,8 +20,6 @@ from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.seated import Seats
 from gs2.jobs import DIED, Jobs
 
-__all__ = ["Host", "InstantHost", "ProcessHost", "ThreadHost", "host_for", "start_hosts"]
-
 logger = logging.getLogger("gs2.guandan.table")
 
 Progress = Callable[[int, int], None]

@@ -24,8 +24,6 @@ from games.guandan.notation import action_list
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.table.wire.moves import encode_moves
 
-__all__ = ["AgentError", "Observation", "Transfer", "seen_by"]
-
 Transfer = tuple[int, int, str]
 """(from seat, to seat, card name): a tribute or return card."""
 

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, pack
 from games.guandan.matches.lockstep import CardDecisions
-from games.guandan.rounds.round import GuanDan, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
 from gs2.guandan.table.seat import AgentError, Observation, seen_by
 from gs2.guandan.table.wire.moves import packed_words
 
 if TYPE_CHECKING:
     from blueprint.protocol import Decisions, PlayedMoves
-
-__all__ = ["Seated", "Seats", "canonical_places"]
 
 
 class Seated:

@@ -36,8 +36,6 @@ from games.guandan.rounds.playout import legal_moves
 if TYPE_CHECKING:
     from gs2.guandan.table.seat import Observation
 
-__all__ = ["Reason", "fitting", "why_not", "wild_words"]
-
 _IN_WORDS = {
     "Single": "a single card",
     "Pair": "a pair",

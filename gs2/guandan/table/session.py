@@ -31,8 +31,6 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules, as_rules
 from gs2.guandan.table.seat import AgentError, Observation, Transfer, seen_by
 
-__all__ = ["GameCount", "Listener", "RoundResult", "Session"]
-
 
 @dataclass(frozen=True)
 class RoundResult:

@@ -9,8 +9,6 @@ from games.support.counts import count_in
 from games.support.near import near
 from gs2.search.config.search import SearchConfig
 
-__all__ = ["DEFAULT_K", "PRESETS", "PRESET_NOTES", "preset"]
-
 DEFAULT_K = 3
 """Histories kept by the GS2 presets by default; the paper keeps 10 of 1,000 at its largest game."""
 

@@ -25,17 +25,6 @@ from gs2.search.config.stages import (
     SubgameConfig,
 )
 
-__all__ = [
-    "BY_RESPONSE",
-    "DETAILS",
-    "DRAWN",
-    "ROLLED_OUT",
-    "SearchConfig",
-    "needs_listing",
-    "on_tree",
-    "unread_fields",
-]
-
 OF_A_SUBGAME = (
     "order",
     "generator",

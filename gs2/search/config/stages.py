@@ -8,19 +8,6 @@ from cfr.variants import VARIANTS, UnknownVariant
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real
 from gs2.search.continuation_policies import read_continuations
 
-__all__ = [
-    "GADGET_NAMES",
-    "GENERATOR_NAMES",
-    "LEAF_NAMES",
-    "WEIGHTED_GENERATORS",
-    "GadgetConfig",
-    "GenerationConfig",
-    "HistoriesConfig",
-    "SafetyConfig",
-    "SolveConfig",
-    "SubgameConfig",
-]
-
 GADGET_NAMES = ["unsafe", "resolve", "maxmargin", "reach-maxmargin", "path"]
 GENERATOR_NAMES = ["all", "random", "diverse", "clusters", "strata", "belief"]
 WEIGHTED_GENERATORS = ("strata", "belief")

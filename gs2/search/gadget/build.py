@@ -38,21 +38,6 @@ from gs2.search.gadget.path import (
     forced_deal,
 )
 
-__all__ = [
-    "GADGETS",
-    "LIVE",
-    "OWN_GADGETS",
-    "Entry",
-    "Gadget",
-    "GadgetBuilder",
-    "GadgetError",
-    "Top",
-    "build_gadget",
-    "graft",
-    "path_top",
-    "team_returns",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Gadget:

@@ -9,8 +9,6 @@ from games.game import CHANCE
 from games.support.contract import require
 from gs2.search.gadget.build import Gadget
 
-__all__ = ["check_gadget"]
-
 ROUNDING = 1e-8
 """How far sums of a gadget's probabilities, and of its payoffs by their scale, may be off."""
 

@@ -28,20 +28,6 @@ from games.support.kernel import kernel
 from gs2.search.context import SearchContext
 from gs2.search.strategy import Strategy
 
-__all__ = [
-    "LIVE",
-    "Arrivals",
-    "Entry",
-    "GadgetError",
-    "OpponentPath",
-    "after_gains",
-    "doubled",
-    "forced_by_infoset",
-    "forced_deal",
-    "gifts",
-    "opponent_path",
-]
-
 LIVE = 1e-300
 """Weights up to this count as zero, because smaller ones cannot be normalised."""
 

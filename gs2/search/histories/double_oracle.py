@@ -22,8 +22,6 @@ from gs2.search.histories.enumerated import Considered, OpponentResponse
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import Subgame
 
-__all__ = ["Summary", "choose_plans"]
-
 
 class Summary:
     """The plans of the opponent at the histories kept in summary; g opponent infosets in all.

@@ -14,30 +14,11 @@ from numpy.typing import NDArray
 from cfr.values import best_responses
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, Cover, Log, SearchContext, SearchOptions
-from gs2.search.gadget.build import LIVE
+from gs2.search.gadget.path import LIVE
 from gs2.search.generation import generator
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import Roots, Subgame
 from gs2.search.subgame.forest import cut_to_depth
-
-__all__ = [
-    "NOTHING",
-    "Considered",
-    "Kept",
-    "OpponentResponse",
-    "action_values",
-    "after_each",
-    "belief",
-    "choose_histories",
-    "consider_histories",
-    "forest_below",
-    "group_values",
-    "histories_of",
-    "keep_histories",
-    "weigh_histories",
-    "with_all",
-]
-
 
 WHOLE_TREE = 8
 """Histories with more than one in so many of the tree's nodes below them are valued by a pass over the whole

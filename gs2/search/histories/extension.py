@@ -14,8 +14,6 @@ from cfr.tree import FlatTree
 from games.ragged import Ragged
 from games.support.kernel import kernel
 
-__all__ = ["Extension"]
-
 Found = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]
 
 

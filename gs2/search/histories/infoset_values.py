@@ -14,8 +14,6 @@ from blueprint.protocol import Blueprint
 from games.game import Game
 from games.ragged import Ragged
 
-__all__ = ["MOST_ASKED", "NO_REACH", "HistoriesMet", "InfosetValues", "root_reach", "values_histories"]
-
 MOST_ASKED = 32
 """Histories of an infoset that a blueprint which values histories is asked about; of more, as many that are
 spread over their reach."""

@@ -12,8 +12,6 @@ from cfr.tree import FlatTree
 from games.game import Infoset
 from gs2.search.context import KnowledgeGraph, SearchContext
 
-__all__ = ["KnowledgeReport", "KnowledgeSize", "antichain", "knowledge_report"]
-
 
 @dataclass(frozen=True)
 class KnowledgeSize:

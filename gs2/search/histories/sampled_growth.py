@@ -28,20 +28,6 @@ from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import CommonDraws, LeafEvaluator, checked_leaf, play_out, value_leaf
 
-__all__ = [
-    "MAX_SAMPLED_NODES",
-    "ActionErrors",
-    "LikeliestBranches",
-    "Playouts",
-    "action_errors",
-    "fitting_roots",
-    "grow_sampled",
-    "kept_actions",
-    "places_among",
-    "play_out_leaves",
-    "policy_on_branches",
-]
-
 MAX_SAMPLED_NODES = 4_000_000
 """Nodes below the histories drawn up to which a subgame is grown."""
 ROWS_AT_ONCE = 1 << 16

@@ -58,8 +58,6 @@ from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator
 
-__all__ = ["FreshTrials", "Part", "sample_tree"]
-
 SEALING = TreeBudget(max_nodes=100_000, history_bytes=SEARCH_BYTES)
 """What may lie below histories where it is searched for what it can be confused with."""
 

@@ -26,8 +26,6 @@ from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.histories.infoset_values import values_histories
 
-__all__ = ["SeatBlueprint", "first_two", "past_rule", "played_by_all", "seat_views", "trail_to"]
-
 
 class SeatBlueprint:
     """A blueprint of a game as one of its view from two seats.

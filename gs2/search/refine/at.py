@@ -15,8 +15,6 @@ from gs2.search.histories.enumerated import after_each, belief, histories_of
 from gs2.search.histories.sampled_source import Part, sample_tree
 from gs2.search.histories.seats import seat_views
 
-__all__ = ["refine_and_judge", "refine_at"]
-
 
 def refine_at(
     game: Game,

@@ -20,8 +20,6 @@ from gs2.search.histories.infoset_values import values_histories
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.leaf import CommonDraws, play_out, rollout_leaf
 
-__all__ = ["KeyedPlay", "PlayedStrategy", "PolicyOnly", "UniformPlay"]
-
 ROLLOUTS = 4
 """Games played from each state to value it."""
 

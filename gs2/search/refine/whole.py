@@ -40,16 +40,6 @@ from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.safety import with_certified
 from gs2.search.strategy import Strategy
 
-__all__ = [
-    "MODES",
-    "BothRefined",
-    "RefineOptions",
-    "RefineResult",
-    "RefineStats",
-    "refine_both",
-    "refine_policy",
-]
-
 MODES = ("independent", "nested", "sequential")
 SHARED = 2
 """Stands beside the seed for what all searches share, where a search has its player's seat, 0 or 1."""

@@ -38,16 +38,6 @@ from gs2.search.continuation_policies import BIAS, Continuation
 from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.leaf import CommonDraws, Draws, play_out
 
-__all__ = [
-    "LeafChooser",
-    "best_response_policy",
-    "continuation_payoffs",
-    "continuation_values",
-    "exact_continuation_payoffs",
-    "known_at",
-    "with_choices",
-]
-
 
 def continuation_values(
     tree: FlatTree, policy: NDArray[np.float64], opponent: int, count: int

@@ -16,15 +16,6 @@ from numpy.typing import NDArray
 from cfr.tree import FlatTree
 from games.support.kernel import kernel
 
-__all__ = [
-    "DepthLimit",
-    "Roots",
-    "Subgame",
-    "TreeCutter",
-    "root_numbers",
-    "subtree_sizes",
-]
-
 NO_LIMIT = 2**30
 
 

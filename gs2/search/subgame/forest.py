@@ -20,8 +20,6 @@ from gs2.search.subgame.continuations import LeafChooser, continuation_payoffs, 
 from gs2.search.subgame.cut import DepthLimit, Roots, Subgame, root_numbers
 from gs2.search.subgame.leaf import checked_leaf, rollout_leaf, value_leaf
 
-__all__ = ["cut_to_depth", "grow_subgame"]
-
 LEAVES = 0
 """Word of the luck at leaves; certificates have words of their own."""
 NodeLeaf = Callable[[NDArray[np.int32]], NDArray[np.float64]]

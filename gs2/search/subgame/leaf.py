@@ -19,19 +19,6 @@ from games.ragged import Ragged, pick_by
 from games.support.contract import require
 from games.support.splitmix import STEP, mixed_bits
 
-__all__ = [
-    "OWN_LEAVES",
-    "CommonDraws",
-    "Draws",
-    "FreshDraws",
-    "LeafEvaluator",
-    "check_leaf_value",
-    "checked_leaf",
-    "play_out",
-    "rollout_leaf",
-    "value_leaf",
-]
-
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 

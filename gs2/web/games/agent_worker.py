@@ -25,8 +25,6 @@ from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games.card_face import card_face
 from gs2.wings import games_with
 
-__all__ = ["Seated", "agent_answer", "agent_ready", "agent_view"]
-
 KEPT = 6
 """Agents that a worker keeps loaded."""
 STEPS = 2

@@ -17,8 +17,6 @@ from games.support.array_types import Array
 from gs2.web.games.card_face import Face, fewest_moves, seen_plays
 from gs2.web.games.game_round import GameRound
 
-__all__ = ["Big2Face", "big2_moves"]
-
 Data = dict[str, Any]
 FIVE = 5
 """Cards of the plays that only plays of as many cards beat."""

@@ -17,18 +17,6 @@ from games.support.array_types import Array
 from gs2.web.games.game_round import GameRound
 from gs2.wings import own_part
 
-__all__ = [
-    "PASSED",
-    "Face",
-    "Leads",
-    "card_face",
-    "fewest_moves",
-    "round_view",
-    "seat_points",
-    "seen_plays",
-    "suggestion_order",
-]
-
 Data = dict[str, Any]
 PASSED = ["PASS", "PASS", "PASS"]
 """A pass, as the page has moves: kind, rank and cards; of other moves of these games the rank stays empty."""

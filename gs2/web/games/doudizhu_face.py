@@ -18,8 +18,6 @@ from games.support.array_types import Array
 from gs2.web.games.card_face import Face, fewest_moves, seen_plays
 from gs2.web.games.game_round import GameRound
 
-__all__ = ["DouDizhuFace", "doudizhu_moves"]
-
 Data = dict[str, Any]
 JOKERS = {"B": "SB", "R": "HR"}
 """The jokers by the names of the deck's pictures."""

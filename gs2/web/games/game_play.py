@@ -17,8 +17,6 @@ from gs2.web.games.game_round import GameRound, round_record
 from gs2.web.tables.table import Call, Offer, Play, Refused
 from gs2.web.tables.table_log import PERSON, TableSetup
 
-__all__ = ["FinishedRound", "GamePlay"]
-
 MOST_ROUNDS = 10_000
 """Rounds of a table."""
 SHOWN_ROUNDS = 60

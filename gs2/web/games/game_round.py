@@ -14,8 +14,6 @@ from games.record import RoundNotes, RoundRecord, replay_round
 from games.support.array_types import Array
 from gs2.play.game_pairs import numbered_draws
 
-__all__ = ["GameRound", "round_record"]
-
 _ROW = np.zeros(1, np.int64)
 
 

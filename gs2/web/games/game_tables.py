@@ -27,8 +27,6 @@ from gs2.web.tables.table import Call, Play, Refused
 from gs2.web.tables.table_log import PERSON, DamagedTable, TableSetup
 from gs2.wings import FIRST, games_with, own_part
 
-__all__ = ["GameTables", "play_of"]
-
 logger = logging.getLogger("gs2.web")
 
 PATIENCE = 60.0

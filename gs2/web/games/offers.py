@@ -22,18 +22,6 @@ from gs2.web.games.card_face import card_face
 from gs2.web.tables.table import Refused
 from gs2.wings import FIRST, TITLES, games_with, own_part
 
-__all__ = [
-    "GAMES",
-    "AgentOffer",
-    "game_from",
-    "game_offers",
-    "game_titled",
-    "offered_agents",
-    "own_games",
-    "seat_labels",
-    "without_folders",
-]
-
 SMALL = ("leduc_poker", "kuhn_poker", "liars_dice", "goofspiel")
 GAMES = (*games_with("face"), *SMALL)
 """Games that the page offers as rounds, by their names; each seat's cards or words can be shown."""

@@ -26,8 +26,6 @@ from gs2.web.games.card_face import fewest_moves, suggestion_order
 from gs2.web.tables.table import Call, Offer, Play, Refused
 from gs2.web.tables.table_log import PERSON, TableSetup
 
-__all__ = ["MatchPlay", "guandan_moves", "suggested_moves"]
-
 Data = dict[str, Any]
 BOMBS = ("Bomb", "StraightFlush", "FourKings")
 MOST_GAMES = 100

@@ -19,20 +19,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from gs2.web.tables.table_log import PERSON, DamagedTable, Line, TableLog, TableSetup
 
-__all__ = [
-    "LONGEST_PACE",
-    "Agents",
-    "Call",
-    "Offer",
-    "P",
-    "Play",
-    "Refused",
-    "Sitter",
-    "Table",
-    "Versions",
-    "Watcher",
-]
-
 logger = logging.getLogger("gs2.web")
 
 Data = dict[str, Any]

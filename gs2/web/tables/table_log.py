@@ -26,18 +26,6 @@ from games.game import GameError
 from games.support.files import read_bytes
 from gs2.wings import FIRST
 
-__all__ = [
-    "ID",
-    "PERSON",
-    "DamagedTable",
-    "Line",
-    "TableLog",
-    "TableSetup",
-    "read_table",
-    "stored_table",
-    "stored_tables",
-]
-
 PERSON = "person"
 """Label of a seat that is a person's."""
 ID = re.compile(r"[A-Za-z0-9_-]{8,40}")

@@ -11,8 +11,6 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from gs2.web.tables.table import P, Refused, Table
 
-__all__ = ["TableSocket"]
-
 LONGEST = 4096
 """Characters of a message from a browser."""
 MOST_BAD = 20

@@ -12,7 +12,7 @@ from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.protocol import Decisions
 from blueprint.structured import join
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.playout import legal
 from tests.gs2.guandan.beliefs.rounds import some_rounds
 
 TINY = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)

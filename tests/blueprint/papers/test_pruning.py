@@ -25,7 +25,8 @@ from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import BOMB as FOUR
 from games.climbing.doudizhu.move_table import move_table
 from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
-from games.guandan.rounds.round import GuanDan, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan
 from tests.blueprint.climbing.random_rounds import asked
 from tests.blueprint.guandan.positions import FAST, TINY
 from tests.patience import amount

@@ -14,8 +14,8 @@ import pytest
 from cfr.engine.resume import StateError
 from cfr.public import array_file
 from cfr.public.array_file import ArrayFile, ArrayFileError, Member, is_array_file, write_arrays
-from cfr.public.public_solver import PublicSolver
-from cfr.public.saved_run import CHECKPOINT, load_checkpoint, save_checkpoint, saved_dtype
+from cfr.public.public_solver import CHECKPOINT, PublicSolver
+from cfr.public.saved_run import load_checkpoint, save_checkpoint, saved_dtype
 from cfr.variants import VARIANTS, variant
 from games.support.files import FileProblem
 from tests.cfr.public.setting import both, solver_of

@@ -25,7 +25,8 @@ from games.climbing.doudizhu.move_table import NUM_MOVES, move_letters
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.guandan.cards import unpack
 from games.guandan.rounds.belief import determinise
-from games.guandan.rounds.round import deal, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import deal
 from games.guandan.views.features import (
     CANONICAL_MOVES,
     FULL_MOVES,

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from blueprint.protocol import Decisions
 from games.guandan.cards import BOMB, PASS
 from games.guandan.combos import ORDER
-from games.guandan.rounds.round import advance, deal, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import advance, deal
 from gs2.guandan.agent.deals.dealing import DealNetworks
 
 

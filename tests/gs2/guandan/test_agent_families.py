@@ -19,7 +19,7 @@ from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.protocol import Agent, AgentFault, Decisions, UnknownAgent
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.playout import legal
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.guandan_config import PRESETS
@@ -32,7 +32,8 @@ from gs2.guandan.beliefs.deal_network import DEALS
 from gs2.guandan.table.agents import load_agent
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.seated import Seats
-from gs2.play.arena import Meeting, play_match
+from gs2.play.arena import play_match
+from gs2.play.contests import Meeting
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from blueprint.guandan.objective import result_worth
-from games.guandan.rounds.round import GuanDan, advance, deal, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, advance, deal
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame, is_endgame, solve_drawn, solve_endgame
 from tests.gs2.guandan.blueprints import random_choice

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from games.game import GameError
+from games.guandan.rounds.playout import legal
 from games.guandan.rounds.position import parse_position
-from games.guandan.rounds.round import legal
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.explanation import explain_decision, move_text

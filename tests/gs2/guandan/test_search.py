@@ -7,7 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from games.guandan.rounds.round import GuanDan, advance, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, advance
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values

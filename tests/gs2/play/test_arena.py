@@ -12,8 +12,8 @@ from games import load_game
 from games.record import RoundRecordError, replayed_rounds
 from games.support.locks import LockHeld, hold
 from gs2.play.agent_names import load_game_agent
-from gs2.play.arena import Meeting, MeetingError, play_match
-from gs2.play.contests import GameContest
+from gs2.play.arena import MeetingError, play_match
+from gs2.play.contests import GameContest, Meeting
 from gs2.play.game_pairs import play_numbered
 from gs2.play.match_files import MatchFiles
 

@@ -11,7 +11,8 @@ from blueprint.checkpoint import read_checkpoint, write_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.networks import shipped_file
 from games import load_game
-from gs2.play.arena import Meeting, MeetingError, play_match
+from gs2.play.arena import MeetingError, play_match
+from gs2.play.contests import Meeting
 from gs2.play.gate import Challenge, gate
 from gs2.web.games.offers import NETWORKED
 from tests.commands.runner import gs2, ran, refused

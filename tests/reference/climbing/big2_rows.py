@@ -7,8 +7,6 @@ from collections import Counter
 from games.climbing.big2.big2 import Big2
 from games.support.array_types import Row
 
-__all__ = ["big2_hidden_bits", "big2_move_blocks", "big2_seat_blocks"]
-
 
 def cards_of(mask: int) -> list[int]:
     return [c for c in range(52) if int(mask) >> c & 1]

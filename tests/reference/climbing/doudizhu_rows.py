@@ -8,8 +8,6 @@ from games.climbing.doudizhu.move_table import KIND_NAMES, move_table
 from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text
 from games.support.array_types import Row
 
-__all__ = ["hidden_blocks", "move_blocks", "seat_blocks"]
-
 CHAIN = RANK_LETTERS[:12]
 COPIES = {
     "solo": 1,

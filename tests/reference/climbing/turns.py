@@ -8,8 +8,6 @@ from itertools import combinations_with_replacement
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text
 
-__all__ = ["kept_by_turns", "slow_big2_turns", "slow_doudizhu_turns"]
-
 CHAIN = RANK_LETTERS[:12]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.guandan.rounds.round import GuanDan, advance, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, advance
 
 _GAME = GuanDan()
 

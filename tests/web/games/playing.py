@@ -11,8 +11,6 @@ from games.support.array_types import Array
 from gs2.web.games.game_round import GameRound
 from tests.web.serving import Seat, State
 
-__all__ = ["play_round", "progress", "round_along"]
-
 
 def progress(done: int, of: int) -> None:
     """Hear nothing of how far a worker is."""

@@ -16,8 +16,6 @@ import pytest
 from gs2.web.pages import MODULES
 from tests.patience import PATIENCE
 
-__all__ = ["in_page", "needs_node"]
-
 BROWSER = Path(__file__).with_suffix(".mjs")
 LEAST = (20, 6)
 """The version of Node from which on it can be told where modules are."""

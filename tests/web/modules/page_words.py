@@ -7,8 +7,6 @@ from functools import cache
 
 from gs2.web.pages import MODULES
 
-__all__ = ["page_words"]
-
 WORDS = re.compile(r'"((?:[a-z]+[a-zA-Z0-9_]*\.)[^"]*)":\s*"((?:[^"\\]|\\.)*)"')
 
 

@@ -15,17 +15,6 @@ from gs2.web.guandan.match_play import MatchPlay
 from gs2.web.tables.table import Play, Table
 from gs2.web.tables.table_log import TableLog, TableSetup, read_table
 
-__all__ = [
-    "PEOPLE",
-    "Nobody",
-    "Onlooker",
-    "game_table",
-    "match_play",
-    "random_choice",
-    "reopened",
-    "stored_table_of_people",
-]
-
 PEOPLE = ("Ann", "Bob", "Cy", "Dee")
 
 

@@ -32,16 +32,6 @@ from games.support.array_types import Array
 from games.support.interruption import Interrupted
 from games.support.work.executor import niceness, step_behind
 
-__all__ = [
-    "Piece",
-    "PieceCrew",
-    "PieceGame",
-    "PlayedPiece",
-    "ThreadCrew",
-    "piece_agent",
-    "player_of",
-]
-
 
 @dataclass(frozen=True)
 class Piece:

@@ -29,8 +29,6 @@ from games.support.work.executor import Task, niceness, step_behind
 from games.support.work.ray_executor import RayExecutor
 from games.support.work.where import Place, WorkError
 
-__all__ = ["PiecePlayer", "RayCrew", "play_piece"]
-
 PATIENCE = 300.0
 """Seconds in which a first piece must have come back."""
 ENDING = 10.0

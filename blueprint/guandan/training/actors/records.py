@@ -24,8 +24,6 @@ from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array
 
-__all__ = ["BadRecord", "pack_record", "unpack_record"]
-
 LARGE = 255
 """Indices from here on take four bytes beside the one that says so."""
 

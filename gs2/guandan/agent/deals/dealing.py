@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from blueprint.guandan import SHIPPED
 from blueprint.protocol import PlayedMoves
 from games.game import GameError
-from games.guandan.rounds.round import advance, legal, restarted
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import advance, restarted
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import Worlds, card_odds, sample_worlds
 from gs2.guandan.agent.evaluator import (
@@ -38,22 +39,6 @@ from gs2.guandan.agent.evaluator import (
 from gs2.guandan.agent.guandan_config import DealsConfig
 from gs2.guandan.beliefs.belief_network import DEFAULT, Beliefs, load_beliefs
 from gs2.guandan.beliefs.deal_network import DEALS, DealNetwork, load_deal_network
-
-__all__ = [
-    "LEAST",
-    "DealNetworks",
-    "Dealer",
-    "SoftPolicy",
-    "drawn_worlds",
-    "likely_worlds",
-    "load_networks",
-    "log_reach",
-    "moves_to_weigh",
-    "network_files",
-    "replayed",
-    "supported",
-    "thinned",
-]
 
 LEAST = 1e-3
 """Probability that any move has at least: nobody follows the blueprint entirely."""

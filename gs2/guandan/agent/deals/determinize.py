@@ -14,8 +14,6 @@ from games.guandan.rounds.belief import determinise
 from games.support.array_types import Array
 from gs2.guandan.beliefs.belief_network import Beliefs, steer
 
-__all__ = ["Worlds", "card_odds", "count_bound", "list_worlds", "sample_worlds"]
-
 
 @dataclass(frozen=True, eq=False)
 class Worlds:

@@ -16,8 +16,6 @@ from games.guandan.cards import NUM_CARDS, unpack
 from games.guandan.combos import ORDER
 from games.support.array_types import Array
 
-__all__ = ["Memories", "RoundMemory", "top_up"]
-
 REMEMBERED = 64
 """Rounds of which an agent keeps deals and subgames."""
 

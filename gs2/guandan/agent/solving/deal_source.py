@@ -23,7 +23,8 @@ from cfr.values import node_values
 from cfr.variants import DEFAULT_VARIANT
 from games.game import TERMINAL, Game
 from games.guandan.cards import PASS
-from games.guandan.rounds.round import GuanDan, advance, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, advance
 from games.guandan.rounds.state import action_words
 from games.ragged import Ragged
 from gs2.guandan.agent.deals.determinize import Worlds
@@ -40,22 +41,6 @@ from gs2.search.generation import generator
 from gs2.search.pipeline import solve_subgame
 from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.forest import grow_subgame
-
-__all__ = [
-    "DealProblem",
-    "DealSource",
-    "Deals",
-    "action_keys",
-    "alternative_values",
-    "best_values",
-    "branches",
-    "choose_worlds",
-    "opponents_of",
-    "renewed",
-    "search_config",
-    "solve_deals",
-    "valued",
-]
 
 _GAME = GuanDan(moves="canonical")
 CROWD = 27

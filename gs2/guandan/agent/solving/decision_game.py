@@ -32,16 +32,6 @@ from gs2.guandan.agent.styles import Styles, style_table
 from gs2.search.subgame.continuations import LeafChooser, with_choices
 from gs2.search.subgame.cut import Subgame
 
-__all__ = [
-    "DecisionGame",
-    "cluster_rows",
-    "contested",
-    "decision_tree",
-    "solve_contest",
-    "solve_decision",
-    "style_payoffs",
-]
-
 TEAMS = (0, 1, 0, 1)
 ITERATIONS = 150
 """Iterations of the anchored solver; the trees have some thousand nodes."""

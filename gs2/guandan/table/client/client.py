@@ -40,8 +40,6 @@ from gs2.guandan.table.server.recording import RecordFolder
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.moves import DIALECTS
 
-__all__ = ["ClientConfig", "ClientError", "MessageWatch", "PersonHost", "TableClient", "Transcript"]
-
 logger = logging.getLogger("gs2.guandan.table")
 
 FRAME = 16 * 1024 * 1024

@@ -22,9 +22,6 @@ from gs2.guandan.table.client.words import KIND_WORDS, WILD, kinds_called, named
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.seated import Seated
 
-__all__ = ["RULES", "HumanAgent", "LanguageAgent", "SeatLeft", "TypedLines", "UndoWanted"]
-
-
 logger = logging.getLogger("gs2.guandan.table")
 
 

@@ -22,8 +22,6 @@ from gs2.guandan.table.seated import Seated
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
 from gs2.guandan.table.session import GameCount, RoundResult, Session
 
-__all__ = ["OwnTable", "play_games"]
-
 
 def play_games(
     agents: Sequence[Any],

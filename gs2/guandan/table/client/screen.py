@@ -17,8 +17,6 @@ from gs2.guandan.table.selection import wild_words
 from gs2.guandan.table.session import RoundResult
 from gs2.guandan.table.wire.moves import read_moves
 
-__all__ = ["CardFaces", "PlayScreen"]
-
 _SUITS = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
 _COLOURS = {"S": "bold", "H": "bold red", "C": "bold", "D": "bold red"}
 _WILD = "bold black on yellow"

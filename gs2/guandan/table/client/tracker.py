@@ -38,8 +38,6 @@ from gs2.guandan.table.server.recording import Timing
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.moves import read_move, read_moves
 
-__all__ = ["ClientResult", "GameEnd", "Tracker", "shown_by_tribute"]
-
 logger = logging.getLogger("gs2.guandan.table")
 
 

@@ -9,15 +9,6 @@ from games.guandan.cards import CARD_NAMES
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.selection import why_not
 
-__all__ = [
-    "KIND_WORDS",
-    "WILD",
-    "kinds_called",
-    "named_choices",
-    "read_choice",
-    "seat_words",
-]
-
 KIND_WORDS = {
     "single": "Single",
     "pair": "Pair",

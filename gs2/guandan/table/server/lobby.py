@@ -18,8 +18,6 @@ from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.dialects import Dialect, Njupt, OpenGuanDan, reply
 from gs2.guandan.table.wire.moves import find_move
 
-__all__ = ["Lobby", "NjuptLobby", "OpenGuanDanLobby"]
-
 _ACTS = (m.PlayMove, m.GiveTribute, m.PayTribute)
 _STAGES = {m.PlayMove: "play", m.GiveTribute: "tribute", m.PayTribute: "back"}
 

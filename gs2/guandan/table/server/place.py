@@ -15,8 +15,6 @@ from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.moves import MoveList
 
-__all__ = ["RoomConfig", "Seat", "TableError", "agent_names", "default_choice", "place_agents"]
-
 
 class TableError(ValueError):
     """A client asked for what it cannot have; the message is for it to read."""

@@ -27,8 +27,6 @@ from games.guandan.matches.match import Event, Match
 from games.guandan.matches.match_game import MatchPieces, match_header
 from gs2.guandan.table.session import GameCount, Listener, RoundResult
 
-__all__ = ["GameRecorder", "RecordFolder", "RecordFolderError", "RecordedGames", "SessionResult", "Timing"]
-
 _PER_OCTAVE = 8
 
 

@@ -22,8 +22,6 @@ from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.dialects import Dialect, Trick
 from gs2.guandan.table.wire.moves import MoveList, encode_hand, encode_moves
 
-__all__ = ["Room"]
-
 logger = logging.getLogger("gs2.guandan.table")
 
 _PACKED = {name: (1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)) for c, name in enumerate(CARD_NAMES)}

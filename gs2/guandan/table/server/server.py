@@ -26,8 +26,6 @@ from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.connection import Connection, WireLimits, listen
 from gs2.guandan.table.wire.moves import warm_kernels
 
-__all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer", "quiet_collector"]
-
 logger = logging.getLogger("gs2.guandan.table")
 
 DEFAULT_PORTS = {"openguandan": 8181, "njupt": 23456}

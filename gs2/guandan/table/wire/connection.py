@@ -23,8 +23,6 @@ from websockets.protocol import State
 
 from gs2.admission import read_path, refusal
 
-__all__ = ["Connection", "ConnectionHandler", "WireLimits", "listen"]
-
 logger = logging.getLogger("gs2.guandan.table")
 
 # the library tells of every connection at level INFO, and of every frame at DEBUG; that stays out of our log

@@ -19,8 +19,6 @@ from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.session import GameCount, Session
 from gs2.guandan.table.wire.moves import PASS_JSON, MoveList
 
-__all__ = ["Dialect", "Njupt", "OpenGuanDan", "Trick", "notify", "reply"]
-
 _RANK_JSON = [f'"{rank}"'.encode() for rank in RANKS]
 _STAGES = {stage: f'"{stage}"'.encode() for stage in ("play", "tribute", "back")}
 _NUMBERS = ("myPos", "curPos", "greaterPos", "tributePos", "indexRange")

@@ -15,34 +15,6 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from games.guandan.cards import CARD_NAMES, RANKS
 
-__all__ = [
-    "Act",
-    "ActIndex",
-    "AntiTributeNotice",
-    "Back",
-    "Beginning",
-    "Command",
-    "CreateRoom",
-    "EpisodeOver",
-    "GameOver",
-    "GameResult",
-    "GetRoomPlayer",
-    "GiveTribute",
-    "JoinRoom",
-    "MessageError",
-    "PayTribute",
-    "PlayMove",
-    "PlayNotice",
-    "Reply",
-    "ServerMessage",
-    "TributeNotice",
-    "decode_act_index",
-    "decode_command",
-    "decode_server_message",
-    "decode_value",
-    "encode",
-]
-
 
 class MessageError(ValueError):
     """A message that is not JSON, or not one of the dialect's."""

@@ -34,18 +34,6 @@ from games.guandan.cards import (
 from games.guandan.matches.match import Match
 from games.support.kernel import kernel
 
-__all__ = [
-    "DIALECTS",
-    "MoveList",
-    "encode_hand",
-    "encode_moves",
-    "find_move",
-    "packed_words",
-    "read_move",
-    "read_moves",
-    "warm_kernels",
-]
-
 # --- read ---
 
 _KINDS = {name: kind for kind, name in enumerate(TYPE_NAMES)}

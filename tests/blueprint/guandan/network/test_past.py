@@ -21,7 +21,8 @@ from blueprint.guandan.train_config import NetworkConfig
 from blueprint.protocol import Decisions
 from games.guandan.cards import CARD_NAMES, RANKS, unpack
 from games.guandan.notation import action_list
-from games.guandan.rounds.round import legal, restarted
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import restarted
 from games.guandan.rounds.state import ACTS_SEEN, NOBODY
 from tests.blueprint.guandan.positions import random_states
 from tests.gs2.guandan.beliefs.rounds import Played, some_rounds

@@ -21,7 +21,8 @@ from blueprint.guandan.play.selfplay import PastMoves, Scratch
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.protocol import AgentFault, Decisions
 from games.guandan.matches.lockstep import CardDecisions, Matches
-from games.guandan.rounds.round import GuanDan, advance, legal, restarted
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, advance, restarted
 
 
 class Watcher:

@@ -18,7 +18,8 @@ from blueprint.guandan.training.trainer import Trainer
 from blueprint.protocol import Decisions
 from games.guandan.matches.chances import RESULTS
 from games.guandan.matches.lockstep import Matches
-from games.guandan.rounds.round import GuanDan, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS, RULING
 from games.support.configuration import ConfigError

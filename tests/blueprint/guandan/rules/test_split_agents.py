@@ -21,7 +21,8 @@ from blueprint.guandan.rules.split_agents import (
 )
 from blueprint.protocol import Agent, Decisions
 from games.guandan.cards import BOMB, PAIR, PASS, STRAIGHT_FLUSH, pack, parse_cards
-from games.guandan.rounds.round import from_hands, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import from_hands
 from tests.reference.min_combination import cheapest_split
 
 EXAMPLE = "S7 H7 C7 D7 CA CA S5 D5"

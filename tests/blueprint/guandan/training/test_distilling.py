@@ -20,7 +20,7 @@ from blueprint.guandan.training.distilling import (
     save_student,
 )
 from blueprint.protocol import Decisions
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.playout import legal
 
 TINY = NetworkConfig(state=64, blocks=1, action=32, action_blocks=1, critic=0)
 

@@ -15,16 +15,8 @@ from games.game import CHANCE, GameError, Infoset
 from games.guandan.cards import CARD_NAMES, NUM_CARDS, RANKS, as_level, level_order, pack, parse_cards, unpack
 from games.guandan.notation import parse_action
 from games.guandan.rounds.belief import determinise
-from games.guandan.rounds.round import (
-    GuanDan,
-    Shown,
-    advance,
-    deal,
-    deal_actions,
-    from_hands,
-    initial_hands,
-    legal,
-)
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, Shown, advance, deal, deal_actions, from_hands, initial_hands
 from games.infosets.trail import Trail, walk
 from games.ragged import Ragged
 from games.support.array_types import Array

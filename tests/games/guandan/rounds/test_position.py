@@ -17,8 +17,9 @@ from games.guandan.combos import beats
 from games.guandan.matches.match import Match
 from games.guandan.notation import action_list
 from games.guandan.rounds.belief import determinise
+from games.guandan.rounds.playout import legal
 from games.guandan.rounds.position import acts_text, parse_position, position_text
-from games.guandan.rounds.round import GuanDan, advance, deal, from_hands, legal
+from games.guandan.rounds.round import GuanDan, advance, deal, from_hands
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS, as_rules
 from games.support.array_types import Row

@@ -11,8 +11,8 @@ import pytest
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.guandan.cards import ACTION, NO_ACTION, PASS, as_level, parse_cards, unpack
 from games.guandan.notation import parse_action
-from games.guandan.rounds.playout import random_playouts
-from games.guandan.rounds.round import GuanDan, Shown, advance, deal, from_hands, legal
+from games.guandan.rounds.playout import legal, random_playouts
+from games.guandan.rounds.round import GuanDan, Shown, advance, deal, from_hands
 from games.guandan.rounds.state import NOBODY, STATE
 from tests.games.guandan.positions import cards_of, names
 from tests.games.random_games import check_quickly

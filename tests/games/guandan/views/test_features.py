@@ -12,7 +12,8 @@ from games.game import GameError
 from games.guandan.cards import CARD_NAMES, PASS, RANKS, TYPE_NAMES, make_actions, unpack
 from games.guandan.matches.match import Match
 from games.guandan.notation import action_list, parse_action
-from games.guandan.rounds.round import deal, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import deal
 from games.guandan.views.features import (
     ACTION_WIDTH,
     CANONICAL_MOVES,

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["NODE", "small_cluster"]
-
 NODE = {"num_cpus": 1, "object_store_memory": 80 << 20}
 """A node of the cluster."""
 

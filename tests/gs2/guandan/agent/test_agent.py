@@ -9,7 +9,8 @@ from blueprint.game_lockstep import Seated, play_rounds
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.protocol import Decisions
 from games.game import GameError
-from games.guandan.rounds.round import GuanDan, advance, deal, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, advance, deal
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.deals import dealing
 from gs2.guandan.agent.deals.dealing import DealNetworks

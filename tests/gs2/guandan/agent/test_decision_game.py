@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from games.guandan.rounds.round import advance, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import advance
 from gs2.guandan.agent.deals.determinize import Worlds, sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.guandan_config import agent_preset

@@ -10,7 +10,8 @@ import pytest
 from blueprint.protocol import PlayedMoves
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
-from games.guandan.rounds.round import GuanDan, advance, deal, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, advance, deal
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.deals.dealing import (

@@ -15,7 +15,8 @@ from blueprint.guandan.network.inputs import encode_actions, encode_full, encode
 from blueprint.guandan.network.q_network import Critic, QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.protocol import Decisions
-from games.guandan.rounds.round import GuanDan, advance, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, advance
 from gs2.guandan.agent.evaluator import (
     BATCH,
     evaluator_values,

@@ -12,7 +12,8 @@ from blueprint.guandan import SHIPPED
 from blueprint.guandan.play.selfplay import PastMoves
 from blueprint.protocol import PlayedMoves
 from games.guandan.rounds.belief import determinise
-from games.guandan.rounds.round import advance, deal, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import advance, deal
 from gs2.guandan.agent.agent import Gs2Agent, make_agent
 from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks
 from gs2.guandan.agent.decision import Decision

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from games.guandan.cards import PASS
-from games.guandan.rounds.round import GuanDan, advance, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, advance
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.deals.particles import Memories, top_up

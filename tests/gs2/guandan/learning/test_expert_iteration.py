@@ -14,7 +14,7 @@ from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.inference import load_inference
 from blueprint.protocol import Decisions
 from games.guandan.cards import PASS
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.playout import legal
 from games.support.files import FileProblem
 from gs2.commands.guandan.learning import search_positions as seek
 from gs2.guandan.agent.agent import make_agent

@@ -10,14 +10,12 @@ import numpy as np
 
 from games.guandan.matches.match import Match
 from games.guandan.matches.match_game import MatchPieces, match_header
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.playout import legal
 from games.guandan.views.narration import random_match
 from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.room import Room
 from gs2.guandan.table.wire.dialects import Njupt, OpenGuanDan
 from tests.gs2.guandan.table.scenario import Ear
-
-__all__ = ["bare", "heard_of", "labelled", "record_text"]
 
 DIALECTS = {"openguandan": OpenGuanDan, "official": lambda: OpenGuanDan(official=True), "njupt": Njupt}
 Heard = list[tuple[int, dict[str, Any]]]

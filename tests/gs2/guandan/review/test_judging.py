@@ -14,7 +14,8 @@ from games.guandan.cards import CARD_NAMES, pack, unpack
 from games.guandan.matches.tribute import return_options, tribute_options
 from games.guandan.notation import action_list
 from games.guandan.rounds.belief import determinise
-from games.guandan.rounds.round import advance, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.review import match_review

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from games.guandan.cards import RANKS, unpack
-from games.guandan.rounds.round import legal
+from games.guandan.rounds.playout import legal
 from gs2.guandan.table.agents import FirstSeat, RandomSeat, load_agent
 from gs2.guandan.table.client.human import HumanAgent, LanguageAgent
 from gs2.guandan.table.client.own_table import play_games

@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from games.guandan.cards import ACTION, RANKS
+from games.guandan.rounds.playout import legal
 from games.guandan.rounds.position import parse_position
-from games.guandan.rounds.round import legal
 from gs2.guandan.table.client.client import MessageWatch
 from gs2.guandan.table.client.human import HumanAgent, SeatLeft, TypedLines, UndoWanted
 from gs2.guandan.table.client.screen import CardFaces, PlayScreen

@@ -10,7 +10,8 @@ import pytest
 from games.game import GameError
 from games.guandan.cards import hand_text, unpack
 from games.guandan.notation import action_list
-from games.guandan.rounds.round import advance, deal, legal
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import advance, deal
 from gs2.guandan.table.server.recording import Timing
 from gs2.guandan.table.wire.messages import (
     MessageError,
