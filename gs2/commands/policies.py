@@ -329,8 +329,7 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
                 else:
                     opened = computed_policy(policy, game, tell)
             except TooLarge as last:
-                said = str(last).partition("; choose")[0].partition("; train")[0]
-                raise TooLarge(f"{said}; gs2 exploit bounds an agent's from below") from large
+                raise TooLarge(f"{last}; gs2 exploit bounds an agent's from below") from large
         else:
             form = sequence_form(tree, game) if is_two_sided(tree) else None
             tell(f"computing {policy} …")

@@ -60,7 +60,7 @@ REFUSED = [
     ("match greedy random --pairs 2 --rounds 2", "it is its earlier name"),
     ("match greedy random --tribute nan", "nan"),
     ("match kuhn_poker uniform uniform --level 4", "level must be left out"),
-    ("ladder uniform cfr:5 --pairs 5", "no agent of guandan is called 'uniform'"),
+    ("ladder uniform cfr:5 --pairs 5", "no agent of guandan is called 'cfr:5'"),
     ("ladder leduc_poker", "two or more different agents; got none"),
     ("ladder greedy", "two or more"),
     ("ladder greedy greedy", "different"),

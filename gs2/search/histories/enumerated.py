@@ -253,7 +253,7 @@ class OpponentResponse:
 def choose_histories(
     considered: Considered, config: SearchConfig, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (rows generated, rows of the subgame), both rising, int64.
+    """Return (rows generated, rows of the subgame), both [n] int64, rising.
 
     The first are the generator's choice among the knowledge set; the second adds, with `close`, every other
     history of the opponent infosets touched. Without it an opponent infoset may be left to histories to which

@@ -113,7 +113,7 @@ def test_certified_refinements_are_never_above_their_blueprint(seed, public, kin
     judge = ("margin", "anchored")[seed % 2]
     never_above(seed, public, kind, few, certificate=judge, mode="sequential")
     with pytest.MonkeyPatch.context() as patch:  # small searches in place of closures
-        patch.setattr("gs2.search.pipeline._too_large", lambda *_: True)
+        patch.setattr("gs2.search.pipeline.TreeSource._too_large", lambda *_: True)
         never_above(seed, public, kind, "gs2+", fallback_k=k, time_limit=600.0)
 
 

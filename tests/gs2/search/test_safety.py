@@ -68,7 +68,7 @@ def test_a_certificate_stops_what_raises_the_opponents_best_response_value_witho
 
 @pytest.mark.parametrize("name, k", [(KUHN, 1), pytest.param(LIARS_DICE, 2, marks=pytest.mark.long)])
 def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_are(name, k, monkeypatch):
-    monkeypatch.setattr("gs2.search.pipeline._too_large", lambda *_: True)
+    monkeypatch.setattr("gs2.search.pipeline.TreeSource._too_large", lambda *_: True)
     prepared = context(name)
     config = preset("gs2+", fallback_k=k, time_limit=600.0, iterations=10)
     fell = []
@@ -98,7 +98,7 @@ def test_a_closure_that_cannot_be_solved_in_time_is_left_alone_without_a_fallbac
 def test_small_searches_keep_as_many_histories_as_the_time_allows(monkeypatch):
     config = preset("gs2+", fallback_k=2, time_limit=600.0, iterations=10)
     kept = []
-    monkeypatch.setattr("gs2.search.pipeline._too_large", lambda *_: True)
+    monkeypatch.setattr("gs2.search.pipeline.TreeSource._too_large", lambda *_: True)
     for seconds_per_node in (1e-9, 1.0, 1e6):
         monkeypatch.setattr("gs2.search.pipeline.SECONDS_PER_NODE", seconds_per_node)
         made = searched(LIARS_DICE, blueprint(LIARS_DICE), 0, config)
