@@ -309,8 +309,8 @@ def _require_room(game: FactoredGame, limit: float, root: Array | None) -> None:
     if size.low * GROWTH_BYTES > 2 * limit:
         raise TooLarge(
             f"{game.name}: its public tree must fit into {words_of_bytes(limit)} while it grows; it has "
-            f"{size} public states by an estimate; choose a smaller game, train a network (gs2 train GAME), or "
-            "allow more with --memory or GS2_MEMORY"
+            f"{size} public states by an estimate; choose a smaller game, train a network (gs2 train GAME), "
+            "or allow more with --memory or GS2_MEMORY"
         )
 
 
