@@ -227,7 +227,6 @@ def solve(
         text = own.infoset(text)
     import numpy as np
 
-    from blueprint.networks import shipped_file
     from cfr.policies.lock import LockedGame, LockedTree
     from cfr.public.policies.policy_file import is_public_policy
     from cfr.sequence_form import sequence_form
@@ -262,6 +261,8 @@ def solve(
     if context is None and not on_tree:
         asked_spec = drawn_default(game) if spec is None else spec
         if not named and not {"depth", "leaf", "source"} & given.keys():
+            from blueprint.networks import shipped_file
+
             shipped = asked_spec == "network" and shipped_file(game.name) is not None
             config = named_search("rollout" if shipped else "gs2", label="method", **given)
     spec = asked_spec
