@@ -7,7 +7,7 @@ so that the whole game costs two passes over its public tree and a choice of his
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.public_solver import PublicSolver
-from cfr.public.tree import PublicTree
+from cfr.public.tree import PublicTree, past_forced
 from games.game import CHANCE, payoff_span
+from games.support.array_types import Array
 from gs2.play.agent_names import load_game_blueprint
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.path import LIVE
@@ -32,6 +33,9 @@ from gs2.search.mirror_descent import (
     step_up,
 )
 from gs2.search.public_source import PublicSearchError, public_states
+
+AT_ONCE = 1 << 13
+"""Public states at which a blueprint is asked together."""
 
 
 def named_strategy(tree: PublicTree, name: str) -> PublicPolicy:
@@ -53,17 +57,37 @@ def _tabulated(strategy: PublicPolicy, blueprint: Blueprint) -> PublicPolicy:
     """Return a blueprint's policy on a strategy's tree; the strategy's own where no history is possible."""
     tree, game = strategy.tree, strategy.tree.game
     probs = (strategy.rows[0].copy(), strategy.rows[1].copy())
-    for node in np.flatnonzero(tree.player >= 0).tolist():
-        seat, public = int(tree.player[node]), public_states(tree, node)
-        chance = game.deal_weights(public)[0]
-        chance = chance if seat == 0 else chance.T
-        held = np.flatnonzero(chance.any(axis=1))
-        dealt = held, chance[held].argmax(axis=1)
-        states = game.deal(np.repeat(public, len(held), axis=0), *(dealt if seat == 0 else dealt[::-1]))
-        found = blueprint.policy(game, states, seat, game.actions(states)).reshape(len(held), -1)
-        first = int(tree.row[node])
-        probs[seat][first : first + found.shape[1], held] = found.T
+    for nodes, public in _by_level(tree):
+        for seat in (0, 1):
+            for start in range(0, len(nodes), AT_ONCE):
+                here = np.flatnonzero(tree.player[nodes[start : start + AT_ONCE]] == seat) + start
+                if not len(here):
+                    continue
+                chance = game.deal_weights(public[here])
+                chance = chance if seat == 0 else chance.swapaxes(1, 2)
+                at, held = np.nonzero(chance.any(axis=2))
+                dealt = held, chance[at, held].argmax(axis=1)
+                states = game.deal(public[here[at]], *(dealt if seat == 0 else dealt[::-1]))
+                actions = game.actions(states)
+                found = blueprint.policy(game, states, seat, actions)
+                column = np.arange(len(found)) - np.repeat(actions.offsets[:-1], actions.counts)
+                first = tree.row[nodes[here[at]]].astype(np.int64)
+                probs[seat][first[actions.rows] + column, held[actions.rows]] = found
     return PublicPolicy(tree, probs)
+
+
+def _by_level(tree: PublicTree) -> Iterator[tuple[NDArray[np.int64], Array]]:
+    """Yield the nodes of each depth, [n], and their public states."""
+    game = tree.game
+    nodes, states = np.zeros(1, np.int64), past_forced(game, game.public_root())
+    while len(nodes):
+        yield nodes, states
+        actions = game.actions(states)
+        edges = tree.first_edge[nodes][actions.rows] + np.arange(len(actions.rows))
+        child = tree.child[edges - np.repeat(actions.offsets[:-1], actions.counts)]
+        on = np.flatnonzero(child >= 0)
+        nodes = child[on].astype(np.int64)
+        states = past_forced(game, game.step(states, actions.rows[on], actions.values[on]))
 
 
 @dataclass(frozen=True, eq=False)
