@@ -40,12 +40,10 @@ class GameNetworks:
     """What a game registers.
 
     kind: of its networks. inputs: called with the game, returns its `MoveInputs`; "" for rows of its own.
-    varies: whether the shipped network plays the game with any parameters.
     """
 
     kind: str
     inputs: str = ""
-    varies: bool = False
 
 
 KINDS = {
@@ -63,9 +61,9 @@ KINDS = {
 OF_GAMES = {
     "doudizhu": GameNetworks("climbing", "blueprint.climbing.doudizhu.doudizhu_inputs:DouDizhuInputs"),
     "big2": GameNetworks("climbing", "blueprint.climbing.big2.big2_inputs:Big2Inputs"),
-    "guandan": GameNetworks("guandan", varies=True),  # its parameter changes the lists of moves alone
+    "guandan": GameNetworks("guandan"),
 }
-"""Games whose networks come with the package, by name."""
+"""Games whose networks come with the package, by name; each plays its game by any rules."""
 SHIPPED_GAMES = tuple(OF_GAMES)
 FEW: dict[str, Any] = {"passes": 2.0, "learning_rate": 2e-3}
 """Training of a network that is named by its decisions: few, so each teaches twice (research_networks.md)."""
@@ -108,8 +106,7 @@ def kind_of(game: Game) -> str:
 def shipped_file(game: str) -> Path | None:
     """Return the checkpoint that comes with the package for a game by its string, or None."""
     name = game.partition("(")[0]
-    own = OF_GAMES.get(name)
-    return WEIGHTS / f"{name}.safetensors" if own is not None and (own.varies or name == game) else None
+    return WEIGHTS / f"{name}.safetensors" if name in OF_GAMES else None
 
 
 def load_network(path: str | Path, game: Game) -> Blueprint:

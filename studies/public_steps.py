@@ -237,7 +237,8 @@ def step_everywhere(
             half = (best.rows[0] + strategy.rows[0]) / 2, (best.rows[1] + strategy.rows[1]) / 2
             answers.append((_with_other(strategy, best, seat), False))
             answers.append((_with_other(strategy, PublicPolicy(strategy.tree, half), seat), True))
-        worth, sizes = [], []
+        worth: list[NDArray[np.float64]] = []
+        sizes: list[NDArray[np.float64]] = []
         for answer, throughout in answers:
             met = found if answer is strategy else pair_values(answer, found)
             against, sized = kept.action_values(seat, met, likelier=throughout, sized=not worth)
@@ -402,7 +403,8 @@ class _Kept:
 def _normalised(weight: NDArray[np.float64], otherwise: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return rows that add up to 1; another row where one is not live."""
     mass = weight.sum(axis=1, keepdims=True)
-    return np.divide(weight, mass, out=otherwise.copy(), where=mass > LIVE)
+    shares: NDArray[np.float64] = np.divide(weight, mass, out=otherwise.copy(), where=mass > LIVE)
+    return shares
 
 
 def mixed_strategies(strategies: Sequence[PublicPolicy]) -> PublicPolicy:

@@ -87,7 +87,7 @@ def main(game_name: str, blueprints: tuple[str, ...], method: str, seeds: int, o
                 new = refine_both(context, old, config, RefineOptions(seed=seed)).policy
                 before = exploitability(tree, old)
                 left = [exploitability(tree, np.where(of_slot == part, new, old)) for part in range(3)]
-                row = {"blueprint": blueprint, "method": method, "seed": seed, "before": before}
+                row: Row = {"blueprint": blueprint, "method": method, "seed": seed, "before": before}
                 row |= dict(zip(THIRDS, left, strict=True))
                 row |= {"all": exploitability(tree, new), "commit": commit_of_code()}
                 rows.append([row])

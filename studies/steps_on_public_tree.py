@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from cfr.public.policies.public_policy import evaluate_policy
 from cfr.public.tree import grow_public
 from experiments.outputs import commit_of_code
 from experiments.refinement.methods import method_config
@@ -70,14 +71,14 @@ def main(
             if not todo:
                 continue
             strategy = named_strategy(tree, blueprint)
-            values, before = pair_values(strategy), strategy.exploitability()
+            values, before = pair_values(strategy), evaluate_policy(strategy).exploitability
             for name in todo:
                 drawn = [
                     step_everywhere(strategy, configs[name], np.random.default_rng(seed), values)
                     for seed in range(draws)
                 ]
-                single = [one.exploitability() for one in drawn]
-                mixture = mixed_strategies(drawn).exploitability()
+                single = [evaluate_policy(one).exploitability for one in drawn]
+                mixture = evaluate_policy(mixed_strategies(drawn)).exploitability
                 row = {
                     "blueprint": blueprint,
                     "method": name,

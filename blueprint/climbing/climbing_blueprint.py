@@ -8,21 +8,23 @@ Answers are in single precision, so that what is asked together does not matter.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.checkpoint import check_features, read_checkpoint
-from blueprint.climbing.move_config import described_config
-from blueprint.climbing.move_inputs import move_inputs
+from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint
+from blueprint.climbing.move_config import ClimbingConfig, described_config
+from blueprint.climbing.move_inputs import MoveInputs, move_inputs
 from blueprint.layers.fast_moves import FastMoves, fast_moves
 from blueprint.network_blueprint import NetworkBlueprint
+from blueprint.networks import OF_GAMES
 from blueprint.paper_parts import check_paper_fields, paper_part
 from blueprint.protocol import Agent, Decisions
-from games.game import Game
+from games.game import Game, GameError
 from games.ragged import Ragged
+from games.registry import load_game
 from games.support.array_types import Array
 from games.support.configuration import Configuration, flag, integer, real, text
 
@@ -64,6 +66,27 @@ class ClimbingBlueprint(NetworkBlueprint):
         return self.network.values(np.ascontiguousarray(states), rows, seats).astype(np.float64)
 
 
+def described_play(
+    path: str | Path, description: dict[str, Any], game: Game
+) -> tuple[ClimbingConfig, MoveInputs]:
+    """Return the configuration of a checkpoint that is to play `game`, and what it sees there.
+
+    A network of a registered game plays it by any rules. Its inputs must be those of the rules that it
+    learned by.
+    Raises CheckpointError if it is of another kind or game, or was trained on other inputs.
+    """
+    told, learned = description.get("game"), game
+    family = game.name.partition("(")[0]
+    if told != game.name and family in OF_GAMES and str(told).partition("(")[0] == family:
+        try:
+            learned = load_game(str(told), general_sum=True)
+        except GameError as error:
+            raise CheckpointError(f"checkpoint: {path} must name its game; {error}") from None
+    config = described_config(path, description, learned)
+    check_features(path, description, move_inputs(learned).layout)
+    return config, move_inputs(game)
+
+
 def load_climbing_blueprint(
     path: str | Path, game: Game, *, temperature: float = 0.0, prune: int | None = None, heeds: bool = True
 ) -> ClimbingBlueprint:
@@ -76,9 +99,7 @@ def load_climbing_blueprint(
     """
     path = Path(path)
     tensors, description = read_checkpoint(path, prefix="network.")
-    config = described_config(path, description, game)
-    inputs = move_inputs(game)
-    check_features(path, description, inputs.layout)
+    config, inputs = described_play(path, description, game)
     name = f"{path.stem}@{description.get('decisions', 0)}"
     if not heeds:
         tensors = paper_part("climbing network unheard", "heeds=false")(tensors, name)

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint
-from blueprint.climbing.move_config import ClimbingConfig, described_config
-from blueprint.climbing.move_inputs import MoveInputs, move_inputs
+from blueprint.checkpoint import CheckpointError, read_checkpoint
+from blueprint.climbing.climbing_blueprint import described_play
+from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.climbing.move_inputs import MoveInputs
 from blueprint.climbing.training.move_learner import MoveNetwork
 from blueprint.layers.fast_moves import FastMoves
 from blueprint.layers.fused import joined
@@ -231,13 +232,11 @@ def load_persona_agent(
     """
     path = Path(path)
     tensors, description = read_checkpoint(path, prefix="network.")
-    config = described_config(path, description, game)
+    config, inputs = described_play(path, description, game)
     if not config.personality:
         raise CheckpointError(
             f"checkpoint: {path} must have a personality head; it has none; train one with --recipe pdhqn"
         )
-    inputs = move_inputs(game)
-    check_features(path, description, inputs.layout)
     network = ListeningNetwork(inputs, config)
     load_module(network, tensors, "network.", path)
     return StyledAgent(StyledNetwork(network, inputs, path.stem), persona, alpha)

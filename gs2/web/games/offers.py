@@ -28,7 +28,7 @@ GAMES = (*games_with("face"), *SMALL)
 OWN = tuple(games_with("play"))
 """Games that have a play of their own."""
 NETWORKED = tuple(name for name in GAMES if shipped_file(name) is not None)
-"""Those of them whose networks come with the package."""
+"""Those of them whose networks come with the package; a network of one plays it by any rules."""
 NETWORK = ".safetensors"
 SEATS = (2, 3, 4)
 """Seats that the page has places for."""
@@ -60,12 +60,15 @@ class AgentOffer:
 
     def played_as(self, game: Game) -> str | None:
         """Return the game as which it plays a game: that one, or it without its auction; None for neither."""
-        if game.name.partition("(")[0] not in self.games:
+        family = game.name.partition("(")[0]
+        if family not in self.games:
             return None
         if self.exactly in (None, game.name):
             return game.name
         face = card_face(game)
         fixed = None if face is None else face.fixed_form()
+        if family in NETWORKED:
+            return fixed or game.name
         return fixed if self.exactly == fixed else None
 
 
@@ -193,7 +196,11 @@ def game_offers(agents: Sequence[AgentOffer], own: Mapping[str, tuple[str, Game]
         spec = None if name in own else game_spec(name)
         game = load_game(name, general_sum=True) if spec else own[name][1]
         names = [
-            {"label": agent.label, "about": agent.about, "exactly": agent.exactly}
+            {
+                "label": agent.label,
+                "about": agent.about,
+                "exactly": None if name in NETWORKED else agent.exactly,
+            }
             for agent in agents
             if name in agent.games
         ]

@@ -128,7 +128,8 @@ def test_the_shipped_networks_are_small_meant_for_their_game_and_beat_its_rule_a
     path = shipped_file(name)
     assert path is not None and path.stat().st_size <= 8_000_000
     assert read_checkpoint(path, prefix="-")[1]["game"] == load_game(name).name
-    assert shipped_file(f"{name}(ranks=4)") is None and shipped_file("guandan(moves=full)") == SHIPPED
+    assert shipped_file(f"{name}(ranks=4)") == path and shipped_file("guandan(moves=full)") == SHIPPED
+    assert shipped_file("leduc_poker") is None
     rule = {"doudizhu": "gs2.play.shedding:SHEDDING", "big2": "gs2.play.big2_shedding:BIG2_SHEDDING"}[name]
     result = play_match(Meeting(name, "network", rule, pairs=amount(150, 80), seed=7))
     assert result.interval()[0] > 0

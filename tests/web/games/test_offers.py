@@ -63,7 +63,9 @@ def test_a_network_with_a_way_to_play_also_plays_after_an_auction(tmp_path: Path
     path = checkpoint("doudizhu", tmp_path / "n.safetensors")
     (one,) = offered(f"network:temperature=0.05@{path}")
     assert one.played_as(load_game("doudizhu(landlord=bid)", general_sum=True)) == "doudizhu"
-    assert one.played_as(load_game("doudizhu(ranks=7)", general_sum=True)) is None
+    assert one.played_as(load_game("doudizhu(ranks=7)", general_sum=True)) == "doudizhu(ranks=7)"
+    by_bid = load_game("doudizhu(landlord=bid,ranks=7)", general_sum=True)
+    assert one.played_as(by_bid) == "doudizhu(ranks=7)", "the rule agent calls, the network plays"
     assert one.played_as(load_game("leduc_poker", general_sum=True)) is None
 
 

@@ -16,10 +16,9 @@ const SHOWN = ["ST", "SJ", "SQ", "H2", "SA"];
 /** Options that matter most: they stand before the seats. */
 const FIRST = ["landlord", "players"];
 
-/** Whether an agent that was trained on one game can play another: that one, or it with calls for the landlord. */
+/** Whether an agent can play a game: any, or the one that it was trained on. */
 function canPlay(agent, game) {
-  const fixed = game.replace("landlord=bid,", "").replace(",landlord=bid", "").replace("(landlord=bid)", "");
-  return agent.exactly === null || agent.exactly === game || agent.exactly === fixed;
+  return agent.exactly === null || agent.exactly === game;
 }
 
 /** Return how a value is spelled in a game's name. */
