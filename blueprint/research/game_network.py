@@ -109,7 +109,9 @@ def learner_config(learner: str, changes: dict[str, Any]) -> GameNetworkConfig:
     Raises ConfigError for a change of a field that the learner does not read.
     """
     if unread := [name for name in UNREAD[learner] if name in changes]:
-        raise ConfigError(f"learner: {learner} must read what is changed; drop {', '.join(unread)}")
+        raise ConfigError(
+            f"learner: {learner} must read what is changed; drop {', '.join(unread)}, or name another learner"
+        )
     return GameNetworkConfig(**{**LEARNERS[learner], **changes})
 
 

@@ -116,7 +116,7 @@ class _Columns(GameLearner):
         changes = changed_fields(GameNetworkConfig, o["seed"], set=o["settings"], network=o["sizes"])
         saved = saved_config(place, o, changes, _saved_columns)
         if saved is None:
-            config = learner_config(o["learner"] or "dmc", changes)
+            config = learner_config(o["learner"] or "mmd", changes)
         else:
             changes |= {} if o["learner"] is None else {"learner": o["learner"]}
             other = [f"{name}={value}" for name, value in changes.items() if saved.get(name, value) != value]

@@ -66,8 +66,8 @@ if TYPE_CHECKING:
 @click.option(
     "--learner",
     type=click.Choice(("dmc", "mmd", "ppo")),
-    help="Deep Monte Carlo, or a regularised policy gradient: magnetic mirror descent or PPO (other games).  "
-    "[default: dmc]",
+    help="Magnetic mirror descent (mmd), PPO or Deep Monte Carlo (games other than climbing games).  "
+    "[default: mmd]",
 )
 @click.option(
     "--recipe",
