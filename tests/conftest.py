@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
+from typing import IO, Any
 
 import pytest
 from hypothesis import settings
 
 from games.support.compiling import VARIABLE
 from gs2.commands import progress
+from tests.forked import ENVIRONMENT, FOLDER
 from tests.patience import HURRY, LIMIT, LONG
 
 # Torch is not imported yet. Its threads would wait for each other in loops, which costs processes beside them
@@ -38,6 +42,45 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("here", deadline=None, suppress_health_check=HURRY)
     settings.load_profile("here")
     gc.set_threshold(100_000, 50, 50)
+    if FOLDER not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="gs2-tests-")
+        config.add_cleanup(folder.cleanup)
+        os.environ[FOLDER] = folder.name
+    ENVIRONMENT.update(os.environ)
+
+
+COLLECTED: pytest.StashKey[IO[bytes]] = pytest.StashKey()
+"""A file that the process which starts the others holds locked until the first has collected."""
+
+
+def _collected() -> IO[bytes]:
+    return open(os.path.join(os.environ[FOLDER], "collected"), "ab")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Hold back all processes but the first, which compiles to bytecode what each of them imports."""
+    if getattr(session.config.option, "numprocesses", None):
+        session.config.stash[COLLECTED] = file = _collected()
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Wait for the first process."""
+    if getattr(session.config, "workerinput", {}).get("workerid", "gw0") != "gw0":
+        with _collected() as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any) -> None:
+    """Let the other processes collect."""
+    if COLLECTED in node.config.stash:
+        node.config.stash[COLLECTED].close()
+
+
+pytest_testnodedown = pytest_xdist_node_collection_finished
 
 
 def pytest_collection_finish() -> None:

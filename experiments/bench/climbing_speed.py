@@ -58,7 +58,7 @@ def measure_climbing(
                 Work(
                     f"{name}: network, {'bfloat16' if half else 'float32'}",
                     f"{HERE}network",
-                    how | {"half": half},
+                    how | {"half": half, "rounds": rounds},
                 )
                 for half in halves
             ),
@@ -84,8 +84,8 @@ def random_play(*, game: str, seed: int) -> Do:
     return lambda: int(rules.play_randomly(trainer.inputs.deal(4096, rng), rng)[1].sum())
 
 
-def network(*, game: str, half: bool, seed: int) -> Do:
-    """Return the work of a network's answers at every choice of 1,024 random rounds. half: in bfloat16."""
+def network(*, game: str, half: bool, rounds: int, seed: int) -> Do:
+    """Return the work of a network's answers at every choice of random rounds. half: in bfloat16."""
     trainer, rng = _trainer(game, seed), np.random.default_rng(seed)
     trainer.learner.half = half
     answer, inputs = trainer.learner.snapshot().answer, trainer.inputs
@@ -97,7 +97,7 @@ def network(*, game: str, half: bool, seed: int) -> Do:
         drawn: Ints = (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
         return drawn
 
-    play_rounds(inputs.deal(1024, rng), watch, InputLists(inputs), record=False)
+    play_rounds(inputs.deal(rounds, rng), watch, InputLists(inputs), record=False)
 
     def ask() -> int:
         for words in asked:

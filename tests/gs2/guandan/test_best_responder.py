@@ -12,6 +12,7 @@ from blueprint.guandan import SHIPPED
 from blueprint.protocol import UnknownAgent
 from games.registry import load_game
 from games.support.configuration import ConfigError
+from games.support.work.where import where_of
 from gs2.guandan import best_responder
 from gs2.guandan.agent_families import check_agent
 from gs2.guandan.best_responder import RESPONDER, model_of, searching_responder
@@ -21,7 +22,7 @@ TINY = RESPONDER.replace(rounds=8, batch=64)
 
 
 def hunted(agent: str, config: ExploitConfig, folder: Path) -> ExploitReport:
-    return exploit_game(load_game("guandan"), agent, config, HuntManner(folder))
+    return exploit_game(load_game("guandan"), agent, config, HuntManner(folder, on=where_of(1)))
 
 
 @pytest.mark.parametrize(

@@ -91,10 +91,11 @@ def check(review: dict[str, Any]) -> None:
             assert one["players"][one["plays"][play]["seat"]] == player["seat"]
 
 
-@pytest.mark.parametrize("game", ["doudizhu", "big2"])
-def test_what_random_moves_cost_is_found_by_the_shipped_network_with_search(game: str) -> None:
+@pytest.mark.parametrize(("game", "short"), [("doudizhu", 13), ("big2", 15)])
+def test_what_random_moves_cost_is_found_by_the_shipped_network_with_search(game: str, short: int) -> None:
     told: list[tuple[int, int]] = []
-    review = review_text(text_of(game), name="x", progress=lambda done, of: told.append((done, of)))
+    text = json.dumps(played(game, short).to_json())
+    review = review_text(text, name="x", progress=lambda done, of: told.append((done, of)))
     check(review)
     assert told[-1][0] == told[-1][1] == len(review["rounds"][0]["decisions"])
     assert review["unit"] == "points"
