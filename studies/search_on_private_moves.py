@@ -27,16 +27,19 @@ from gs2.commands.groups import run_alone
 from gs2.play.agent_names import load_searched
 from gs2.play.search_agent import SearchAgent, named_search
 from gs2.policies.private_moves import private_policy
-from studies.spliced_on_public_tree import SplicingError
 
 ROWS = "rows.jsonl"
+
+
+class PrivateRowsError(ValueError):
+    """A file that holds no rows of this study, or those of another game."""
 
 
 class PrivateRows(JsonRows):
     """One row for each blueprint, method and number of tries: exploitability by draw, and mixed."""
 
     FORMAT, SOURCE, ROW = "private-1", "studies.search_on_private_moves", "a method's row"
-    FAULT = SplicingError
+    FAULT = PrivateRowsError
 
     def is_row(self, row: Row) -> bool:
         return {"blueprint", "method", "tries", "before", "single", "mixture"} <= row.keys()

@@ -28,11 +28,14 @@ def test_the_table_of_studies_names_every_program_and_no_other() -> None:
     assert archived_studies() and not archived_studies() & programs
 
 
-def test_the_commit_of_the_archive_has_its_programs() -> None:
-    [commit] = set(re.findall(r"\b[0-9a-f]{8}\b", ARCHIVE))
-    listed = subprocess.run(
-        ["git", "ls-tree", "-r", "--name-only", commit], cwd=ROOT, capture_output=True, text=True
-    )
-    if listed.returncode:
-        pytest.skip("needs the history of the repository")
-    assert {f"{name.replace('.', '/')}.py" for name in archived_studies()} <= {*listed.stdout.split()}
+def test_the_commits_of_the_archive_have_its_programs() -> None:
+    _, *parts = re.split(r"at commit ([0-9a-f]{8}) ", ARCHIVE)
+    assert len(parts) == 4
+    for commit, table in zip(parts[::2], parts[1::2], strict=True):
+        listed = subprocess.run(
+            ["git", "ls-tree", "-r", "--name-only", commit], cwd=ROOT, capture_output=True, text=True
+        )
+        if listed.returncode:
+            pytest.skip("needs the history of the repository")
+        programs = {f"{name.replace('.', '/')}.py" for name in PROGRAM.findall(table)}
+        assert programs and programs <= {*listed.stdout.split()}
