@@ -117,16 +117,6 @@ class FastMoves:
         self._advantage = layers.one("network.advantage", inner, 1)
         self._further(layers)
 
-    @property
-    def knows_hands(self) -> bool:
-        """Return whether there is a head that says who holds the hidden cards."""
-        return False
-
-    @property
-    def knows_types(self) -> bool:
-        """Return whether there is a head that says by whose rule each other seat plays."""
-        return False
-
     def _tower(self, layers: Layers) -> FastViews:
         return FastViews(self.inputs, layers, "network.tower")
 

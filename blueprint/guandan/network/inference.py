@@ -190,7 +190,6 @@ class Inference(FastMoves):
 
     def _further(self, layers: Layers) -> None:
         width, results = self._views.width, len(OUTCOMES)
-        self.remembers = "network.tower.past" in layers.tensors
         self.sees_stakes = "network.tower.stakes" in layers.tensors
         self._held = None
         if "network.hands.weight" in layers.tensors:
@@ -219,15 +218,10 @@ class Inference(FastMoves):
         then: Top = lambda h: self._value(h.relu_()).float().softmax(1)  # noqa: E731
         return self._views.told(states, rows, seats, self._hidden, len(OUTCOMES), then=then)
 
-    @property
-    def knows_hands(self) -> bool:
-        """Return whether there is a head that says who holds the hidden cards."""
-        return self._held is not None
-
     def log_odds(self, states: Array, seats: Ints, rows: Ints | None = None) -> NDArray[np.float32]:
         """Return log odds, [k, 3, 54], that the next, the opposite and the previous seat hold each card.
 
-        Raises ValueError if there is no head for them (`knows_hands` says so).
+        Raises ValueError if there is no head for them.
         """
         if self._held is None:
             raise ValueError(f"{self.name}: there is no head for hands; load a checkpoint that holds one")

@@ -1,11 +1,11 @@
-"""Networks as torch runs them, for those without a fast path: play, values, and predictions of the others.
+"""Networks as torch runs them, for those without a fast path: play and values.
 
 It answers what `Inference` does, so the same agents play by either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,19 +73,13 @@ class TorchNetwork:
             raise ValueError(f"{self.name}: there is no value of positions; train a network that has one")
         out = np.empty(len(rows))
         payoffs = torch.tensor(OUTCOMES, device=self.device)
-        for part, x in self.seen(states, rows, seats):
+        for low in range(0, len(rows), 1024):
+            part = slice(low, low + 1024)
+            x = self._tensor(self.network.encode_seen(states, seats[part], rows[part]))
             with torch.inference_mode():
                 logits = self.network.outcomes(self.network.states(x)).float()
                 out[part] = (logits.softmax(1) * payoffs).sum(1).cpu().numpy()
         return out
-
-    def seen(
-        self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> Iterator[tuple[slice, Tensor]]:
-        """Yield the network's inputs of what seats see, in parts."""
-        for low in range(0, len(rows), 1024):
-            part = slice(low, low + 1024)
-            yield part, self._tensor(self.network.encode_seen(states, seats[part], rows[part]))
 
     def _tensor(self, array: Array) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device).to(self.dtype)

@@ -72,11 +72,6 @@ def test_the_fast_network_says_what_the_trained_one_says(name: str, config: Clim
     np.testing.assert_allclose(fast.values(d.states, rows, d.seats), v.numpy(), atol=1e-4)
     judged = FastCritic(inputs, arrays("critic", critic), half=False).values(d.states, d.seats)
     np.testing.assert_allclose(judged, c.numpy(), atol=1e-4)
-    assert fast.knows_hands == (config.hands > 0)
-    if config.hands:
-        with torch.inference_mode():
-            odds = network.held(h).numpy()
-        np.testing.assert_allclose(fast.log_odds(d.states, rows, d.seats), odds, atol=1e-4)
     half = fast_moves(inputs, arrays("network", network), half=True)
     rough = half.answer(d.states, rows, d.seats, d.offsets, inputs.words(d.actions))
     np.testing.assert_allclose(rough[1], a.numpy(), atol=0.1)

