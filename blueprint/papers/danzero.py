@@ -27,10 +27,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH
-from blueprint.guandan.network.inputs import encode_past, hidden_hands
-from blueprint.guandan.network.q_network import held_nats
-from blueprint.guandan.network.torch_network import TorchNetwork
+from blueprint.guandan.network.inputs import OUTCOMES, PAST_WIDTH, encode_past, hidden_hands
+from blueprint.guandan.network.q_network import TorchNetwork, held_nats
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.dmc import Samples

@@ -20,18 +20,21 @@ from torch import Tensor
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.guandan import SHIPPED
-from blueprint.guandan.network.input_kernels import encode_hidden_into, encode_states_into, past_indices
-from blueprint.guandan.network.input_layout import (
+from blueprint.guandan.network.inputs import (
     HIDDEN_WIDTH,
     LAYOUTS,
     OUTCOMES,
     PAST_WIDTH,
+    ROWS,
     STAKES_SCALE,
     STAKES_WIDTH,
     STATE_WIDTH,
+    encode_hidden_into,
+    encode_stakes,
+    encode_states_into,
+    past_indices,
     state_scale,
 )
-from blueprint.guandan.network.inputs import ROWS, encode_stakes
 from blueprint.layers.bfloat import bits, native_half, relu, relu_summed
 from blueprint.layers.fast_moves import FastMoves, FastViews, Top
 from blueprint.layers.half_rows import FastLayer, Layers, add_rows, copy_row, run_residual, sum_rows

@@ -17,7 +17,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blueprint.guandan.network.input_kernels import DECK_HI, DECK_LO, higher_unseen, rank_place
+from blueprint.guandan.network.inputs import DECK_HI, DECK_LO, higher_unseen, rank_place
 from blueprint.guandan.rules.min_combination import (
     BOMBS,
     COST_ROWS,

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from blueprint.game_lockstep import play_rounds
-from blueprint.guandan.network.input_layout import PAST_WIDTH
+from blueprint.guandan.network.inputs import PAST_WIDTH
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.selfplay import Scratch

@@ -21,8 +21,7 @@ import torch
 
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece
-from blueprint.guandan.training.actors.records import pack_record, unpack_record
+from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece, pack_record, unpack_record
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
 from games.support.work.executor import Task, niceness, step_behind

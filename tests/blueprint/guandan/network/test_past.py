@@ -7,15 +7,17 @@ import pytest
 import torch
 
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.input_layout import (
+from blueprint.guandan.network.inputs import (
     FEATURE_HASH,
     LAYOUTS,
     PAST_WIDTH,
     STAKES_WIDTH,
     STATE_WIDTH,
+    encode_past,
+    encode_states,
+    hidden_hands,
     layout_hash,
 )
-from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_hands
 from blueprint.guandan.network.q_network import QNetwork, held_nats
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.protocol import Decisions

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.input_layout import STAKES_SCALE
-from blueprint.guandan.network.inputs import encode_stakes
+from blueprint.guandan.network.inputs import STAKES_SCALE, encode_stakes
 from blueprint.guandan.network.q_network import Critic, QNetwork
 from blueprint.guandan.objective import FREQUENCIES, in_match, match_chances, result_worth, rounds_alone
 from blueprint.guandan.play.deals import deal_rounds
