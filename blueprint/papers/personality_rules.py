@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.climbing.move_inputs import MoveInputs
+from blueprint.guandan.rules.split_agents import ADJUSTMENTS
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.pruning import hand_rests
 from blueprint.papers.styles import first_best
@@ -40,7 +41,7 @@ TYPES = (
     "straight flush",
     "bomb",
 )
-"""Types of moves, as table 6 has them."""
+"""Types of moves, as table 6 and GuanDan have them."""
 PASS, SINGLE, PAIR, TRIPS, THREE_PAIRS, FULL_HOUSE, PLATE, STRAIGHT, STRAIGHT_FLUSH, BOMB = range(10)
 RULED = PERSONALITIES[:3]
 """Personalities that have a rule; the fourth is the network's own play."""
@@ -76,12 +77,6 @@ BIG2 = {
 }
 _DOUDIZHU_TYPES = np.array([DOUDIZHU[name] for name in KIND_NAMES])
 _BIG2_TYPES = np.array([BIG2[name] for name in PLAY_KINDS])
-ADJUSTED = {
-    # table 6 in the order of TYPES, leading and following
-    "aggressive": ((0, -1, -1, -1, 1, 0, 1, 1, 1, 1.5), (0, 0, 0, 0, 0, 0, 0, 0, 1, 1.5)),
-    "conservative": ((0, 1, 1, 0.5, -1, 0.5, 0, -0.5, -1, -1), (0, 0, 0, 0, 0, 0, 0, 0, -1, -1.5)),
-    "balanced": ((0,) * 10, (0,) * 10),
-}
 
 
 def _base() -> NDArray[np.float64]:
@@ -132,7 +127,7 @@ def _table(inputs: MoveInputs, states: Array, seats: Ints) -> tuple[NDArray[np.b
 
 def personality_choice(inputs: MoveInputs, personality: str) -> Agent:
     """Return who chooses by a personality's rule, of RULED. Raises GameError for a game without any."""
-    leads, follows = np.array(ADJUSTED[personality], np.float64)
+    leads, follows = np.array(ADJUSTMENTS[personality], np.float64)  # GuanDan's joker bomb goes last: unused
     rests = hand_rests(inputs.game, "personas must be 0", "have personalities", climbing=True)
 
     def choose(d: Decisions) -> Ints:

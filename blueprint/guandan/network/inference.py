@@ -28,10 +28,7 @@ from blueprint.guandan.network.inputs import (
     ROWS,
     STAKES_SCALE,
     STAKES_WIDTH,
-    STATE_WIDTH,
-    encode_hidden_into,
     encode_stakes,
-    encode_states_into,
     past_indices,
     state_scale,
 )
@@ -114,13 +111,6 @@ class _Views(FastViews):
         self.biases = np.zeros((len(self.blocks), self.width), np.float32)
         for k, block in enumerate(self.blocks):
             self.stack[k], self.biases[k] = block.rows, block.base
-
-    def _seen(self, states: Array, rows: Ints, seats: Ints, room: int) -> Bytes:
-        x, (words, bytes_) = np.empty((room, self.first.weight.shape[1]), np.uint8), views(states)
-        encode_states_into(words, bytes_, rows, seats, x, 0, STATE_WIDTH)
-        if self.whole:
-            encode_hidden_into(words, bytes_, rows, seats, x, STATE_WIDTH, STATE_WIDTH + HIDDEN_WIDTH)
-        return x
 
     def _through(self, x: Bytes, states: Array, rows: Ints, seats: Ints, half: bool, top: Top) -> Tensor:
         stakes = None

@@ -194,6 +194,16 @@ def _rank_lanes(ranks: Ints) -> Int:
 
 
 @kernel(nogil=True)
+def unseen_cards(words: Ints, i: Int, p: Int) -> tuple[Int, Int]:
+    """Return the packed cards, low and high, that seat p of state i neither holds nor has seen played."""
+    lo, hi = DECK_LO - words[i, HAND + 2 * p], DECK_HI - words[i, HAND + 2 * p + 1]
+    for seat in range(4):
+        lo -= words[i, PLAYED + 2 * seat]
+        hi -= words[i, PLAYED + 2 * seat + 1]
+    return lo, hi
+
+
+@kernel(nogil=True)
 def _card_planes(row: Bytes, start: Int, lo: Int, hi: Int) -> None:
     """Two bytes a card: at least one copy, both copies."""
     for c in range(54):
@@ -233,10 +243,7 @@ def _encode_state(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> Non
     level = np.int64(bytes_[i, LEVEL])
     lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
     _card_planes(row, S.hand, lo, hi)
-    unseen_lo, unseen_hi = DECK_LO - lo, DECK_HI - hi
-    for other in range(4):
-        unseen_lo -= words[i, PLAYED + 2 * other]
-        unseen_hi -= words[i, PLAYED + 2 * other + 1]
+    unseen_lo, unseen_hi = unseen_cards(words, i, p)
     _card_planes(row, S.unseen, unseen_lo, unseen_hi)
     wild = _wilds_in(lo, hi, level)
     at_least(row, S.wild, wild, 2)
@@ -422,12 +429,10 @@ def _windows(every: Int) -> int:
 
 
 @kernel(nogil=True)
-def encode_states_into(
-    words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Bytes, at: Int, end: Int
-) -> None:
-    """Write states into columns at..end of out; whole rows let one compilation serve every caller."""
+def _encode_states(words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Bytes) -> None:
+    """Write states into the first columns of out; whole rows let one compilation serve every caller."""
     for j in range(len(rows)):
-        _encode_state(words, bytes_, rows[j], np.int64(seats[j]), out[j, at:end])
+        _encode_state(words, bytes_, rows[j], np.int64(seats[j]), out[j, :STATE_WIDTH])
 
 
 @kernel(nogil=True)
@@ -448,7 +453,7 @@ def past_indices(words: Ints, i: Int, p: Int, index: Ints) -> int:
 
 
 @kernel(nogil=True)
-def encode_past_into(words: Ints, rows: Ints, seats: Ints, out: Bytes) -> None:
+def _encode_past(words: Ints, rows: Ints, seats: Ints, out: Bytes) -> None:
     index = np.empty(out.shape[1], np.int64)
     for j in range(len(rows)):
         out[j] = 0
@@ -457,17 +462,14 @@ def encode_past_into(words: Ints, rows: Ints, seats: Ints, out: Bytes) -> None:
 
 
 @kernel(nogil=True)
-def encode_actions_into(
+def _encode_actions(
     words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, offsets: Ints, actions: Ints, out: Bytes
 ) -> None:
     ranks = np.empty(16, np.int64)
     for j in range(len(rows)):
         i, p = rows[j], np.int64(seats[j])
         lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
-        unseen_lo, unseen_hi = DECK_LO - lo, DECK_HI - hi
-        for seat in range(4):
-            unseen_lo -= words[i, PLAYED + 2 * seat]
-            unseen_hi -= words[i, PLAYED + 2 * seat + 1]
+        unseen_lo, unseen_hi = unseen_cards(words, i, p)
         level, left = np.int64(bytes_[i, LEVEL]), np.int64(bytes_[i, LEFT + p])
         for m in range(offsets[j], offsets[j + 1]):
             head = actions[m, 0] & 0xFFFFFF
@@ -476,27 +478,25 @@ def encode_actions_into(
 
 
 @kernel(nogil=True)
-def encode_hidden_into(
-    words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Bytes, at: Int, end: Int
-) -> None:
-    """Write hidden hands into columns at..end of out."""
+def _encode_hands(words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Bytes, at: Int) -> None:
+    """Write hidden hands into columns of out from `at` on."""
     for j in range(len(rows)):
-        _encode_hidden(words, bytes_, rows[j], np.int64(seats[j]), out[j, at:end])
+        _encode_hidden(words, bytes_, rows[j], np.int64(seats[j]), out[j, at : at + HIDDEN_WIDTH])
 
 
 class _Rows:
     seat_bits, move_bits, hidden_bits = STATE_WIDTH, ACTION_WIDTH, HIDDEN_WIDTH
 
     def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        encode_states_into(*views(states), rows, seats, out, 0, STATE_WIDTH)
+        _encode_states(*views(states), rows, seats, out)
 
     def write_moves(
         self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
     ) -> None:
-        encode_actions_into(*views(states), rows, seats, offsets, words, out)
+        _encode_actions(*views(states), rows, seats, offsets, words, out)
 
-    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        encode_hidden_into(*views(states), rows, seats, out, 0, HIDDEN_WIDTH)
+    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes, at: int = 0) -> None:
+        _encode_hands(*views(states), rows, seats, out, at)
 
     def words(self, actions: Array) -> Ints:
         return action_words(actions)
@@ -510,10 +510,11 @@ def encode_full(states: Array, seats: Array) -> NDArray[np.uint8]:
 
     [n, STATE_WIDTH + HIDDEN_WIDTH], the latter as in HIDDEN_BLOCKS.
     """
-    rows = np.arange(len(states), dtype=np.int64)
-    hidden = np.empty((len(rows), HIDDEN_WIDTH), np.uint8)
-    ROWS.write_hidden(np.ascontiguousarray(states), rows, _each(seats, rows), hidden)
-    return np.concatenate([encode_states(states, seats), hidden], 1)
+    states, rows, seats = _asked(states, seats)
+    out = np.empty((len(rows), STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
+    ROWS.write_seats(states, rows, seats, out)
+    ROWS.write_hidden(states, rows, seats, out, STATE_WIDTH)
+    return out
 
 
 def encode_states(states: Array, seats: Array, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
@@ -521,13 +522,9 @@ def encode_states(states: Array, seats: Array, rows: NDArray[np.int64] | None = 
 
     states: [..] STATE. seats: [n] seat 0..3. rows: [n] which state each row encodes; default all, in order.
     """
-    states = np.ascontiguousarray(states)
-    rows = np.arange(len(states), dtype=np.int64) if rows is None else np.asarray(rows, np.int64)
-    seats = _each(seats, rows)
-    if seats.size and not 0 <= seats.min() <= seats.max() < 4:
-        raise ValueError(f"encode_states: a seat is 0..3; got {seats.min()}..{seats.max()}")
+    states, rows, seats = _asked(states, seats, rows)
     out = np.empty((len(rows), STATE_WIDTH), np.uint8)
-    encode_states_into(*views(states), rows, seats, out, 0, STATE_WIDTH)
+    ROWS.write_seats(states, rows, seats, out)
     return out
 
 
@@ -537,10 +534,9 @@ def encode_past(states: Array, seats: Array, rows: NDArray[np.int64] | None = No
     The arguments are those of `encode_states`. For the next, the opposite and the previous seat: which moves
     it passed on, led and followed with, by type and place (`acts` of STATE).
     """
-    states = np.ascontiguousarray(states)
-    rows = np.arange(len(states), dtype=np.int64) if rows is None else np.asarray(rows, np.int64)
+    states, rows, seats = _asked(states, seats, rows)
     out = np.empty((len(rows), PAST_WIDTH), np.uint8)
-    encode_past_into(views(states)[0], rows, _each(seats, rows), out)
+    _encode_past(views(states)[0], rows, seats, out)
     return out
 
 
@@ -573,6 +569,16 @@ def encode_actions(decisions: Decisions) -> NDArray[np.uint8]:
     return out
 
 
-def _each(seats: Array, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a seat for each row, writable: kernels are compiled again for arrays that are only read."""
-    return np.array(np.broadcast_to(np.asarray(seats, np.int64), rows.shape))
+def _asked(
+    states: Array, seats: Array, rows: NDArray[np.int64] | None = None
+) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
+    """Return contiguous states, and the state and seat of each row to write; arguments of `encode_states`.
+
+    Seats are writable: kernels are compiled again for arrays that are only read.
+    """
+    states = np.ascontiguousarray(states)
+    rows = np.arange(len(states), dtype=np.int64) if rows is None else np.asarray(rows, np.int64)
+    seats = np.array(np.broadcast_to(np.asarray(seats, np.int64), rows.shape))
+    if seats.size and not 0 <= seats.min() <= seats.max() < 4:
+        raise ValueError(f"encode_states: a seat is 0..3; got {seats.min()}..{seats.max()}")
+    return states, rows, seats
