@@ -19,8 +19,7 @@ from blueprint.game_lockstep import PlayRecord
 from blueprint.layers.fast_moves import fast_moves
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.listening import load_persona_agent
-from blueprint.papers.personality_rules import RULED, TYPES, move_types, personality_choice
-from blueprint.papers.players import climbing_personas
+from blueprint.papers.players import RULED, TYPES, climbing_personas, move_types, personality_choice
 from blueprint.papers.pruning import hand_rests
 from blueprint.protocol import Decisions, agent_of, probabilities
 from games import load_game
@@ -30,7 +29,7 @@ from games.support.array_types import Ints
 from games.support.configuration import ConfigError
 from gs2.play.game_pairs import play_agents
 from gs2.play.shedding import SHEDDING
-from tests.blueprint.climbing.random_rounds import GAMES, asked, played, swapped
+from tests.blueprint.climbing.random_rounds import GAMES, asked, played, rows_of, swapped
 from tests.patience import amount
 
 SMALL = ClimbingConfig(
@@ -272,8 +271,7 @@ def test_the_others_are_recognised_from_what_they_played(name: str, least: float
     network = learner.mean_network
     # rounds not learned from: better than a guess among three; the rules of Big2 differ little
     fresh, kinds = ruled_rounds(inputs, 200, 7)
-    x = np.empty((len(fresh), inputs.seat_bits), np.uint8)
-    inputs.write_seats(fresh.states, np.arange(len(fresh)), fresh.seats, x)
+    x, _ = rows_of(inputs, fresh.states, fresh.seats)
     with torch.inference_mode():
         said = network.types(network.tower(torch.from_numpy(x).float())).numpy()
     assert said.shape == (len(fresh), n - 1, 4)
