@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint
 from blueprint.climbing.move_config import ClimbingConfig, described_config
 from blueprint.climbing.move_inputs import MoveInputs, move_inputs
-from blueprint.climbing.training.move_learner import MoveNetwork
+from blueprint.climbing.move_trainer import MoveNetwork
 from blueprint.layers.fast_moves import FastMoves
 from blueprint.layers.fused import joined
 from blueprint.layers.half_rows import Layers

@@ -47,9 +47,9 @@ from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array, Ints
 
 if TYPE_CHECKING:
-    from blueprint.climbing.training.move_trainer import MoveTrainer
+    from blueprint.climbing.move_trainer import MoveTrainer
     from blueprint.guandan.train_config import TrainConfig
-    from blueprint.guandan.training.actors.pieces import Piece
+    from blueprint.guandan.training.pieces import Piece
     from blueprint.learning.move_training import MoveTraining
 
 

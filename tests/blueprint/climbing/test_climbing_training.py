@@ -17,8 +17,7 @@ from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpo
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import move_inputs
-from blueprint.climbing.training.move_learner import HandCritic, move_network
-from blueprint.climbing.training.move_trainer import MoveTrainer, random_stake
+from blueprint.climbing.move_trainer import HandCritic, MoveTrainer, move_network, random_stake
 from blueprint.layers.fast_moves import FastCritic, fast_moves
 from blueprint.learning.learner import arrays_of
 from blueprint.learning.run import RunLimits, RunManner, train
@@ -184,7 +183,7 @@ def test_a_network_that_trained_with_pruning_plays_by_it(tmp_path: Path) -> None
 
 
 def test_players_in_threads_play_the_same_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blueprint.climbing.training.move_trainer.TOGETHER", 3)
+    monkeypatch.setattr("blueprint.climbing.move_trainer.TOGETHER", 3)
     game = load_game("doudizhu")
     one, two = MoveTrainer(game, SMALL), MoveTrainer(game, SMALL, threads=2)
     first, second = one.run_generation(), two.run_generation()

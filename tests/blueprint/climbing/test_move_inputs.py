@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.climbing.big2 import big2_inputs
-from blueprint.climbing.doudizhu.doudizhu_inputs import MOVE_BLOCKS, SEAT_BLOCKS
+from blueprint.climbing import big2_inputs
+from blueprint.climbing.doudizhu_inputs import MOVE_BLOCKS, SEAT_BLOCKS
 from blueprint.climbing.move_inputs import MoveInputs, move_inputs
 from blueprint.row_layout import Blocks, block_starts, rows_hash
 from games import load_game

@@ -11,10 +11,10 @@ import pytest
 
 import games
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
-from blueprint.climbing.doudizhu.doudizhu_inputs import DouDizhuInputs
+from blueprint.climbing.doudizhu_inputs import DouDizhuInputs
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import RowInputs, move_inputs
-from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.climbing.move_trainer import MoveTrainer
 from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.game import TERMINAL, GameError
@@ -163,7 +163,7 @@ def test_doudizhu_learns_the_same_by_the_kernels_and_by_rows_of_its_own(
 ) -> None:
     config = SMALL.replace(rounds=4)
     fast = MoveTrainer(games.load_game("doudizhu(ranks=4)"), config)
-    monkeypatch.setattr("blueprint.climbing.training.move_trainer.move_inputs", RowInputs)
+    monkeypatch.setattr("blueprint.climbing.move_trainer.move_inputs", RowInputs)
     slow = MoveTrainer(_Seen(ranks=4), config)
     assert isinstance(slow.inputs, RowInputs) and isinstance(fast.inputs, DouDizhuInputs)
     one, other = fast.run_generation(), slow.run_generation()

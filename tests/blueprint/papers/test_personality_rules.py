@@ -13,8 +13,7 @@ from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpo
 from blueprint.climbing.climbing_blueprint import MovePlay, load_climbing_blueprint, move_agent
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import MoveInputs, move_inputs
-from blueprint.climbing.training.move_learner import MoveLearner, move_network
-from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.climbing.move_trainer import MoveLearner, MoveTrainer, move_network
 from blueprint.game_lockstep import PlayRecord
 from blueprint.layers.fast_moves import fast_moves
 from blueprint.papers.fields import PERSONALITIES

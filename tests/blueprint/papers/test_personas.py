@@ -16,7 +16,7 @@ from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.split_agents import StrongAgent
-from blueprint.guandan.training.actors.pieces import piece_agent
+from blueprint.guandan.training.pieces import piece_agent
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.danzero import DanZeroPlay, hidden_moves
 from blueprint.papers.fields import PERSONALITIES

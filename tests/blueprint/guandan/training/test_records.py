@@ -12,7 +12,8 @@ from safetensors.numpy import load
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.actors.pieces import (
+from blueprint.guandan.training.dmc import Learner
+from blueprint.guandan.training.pieces import (
     BadRecord,
     Piece,
     PieceGame,
@@ -20,7 +21,6 @@ from blueprint.guandan.training.actors.pieces import (
     pack_record,
     unpack_record,
 )
-from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.trainer import Trainer
 from tests.blueprint.guandan.positions import FAST
 from tests.blueprint.guandan.positions import TINY as SMALL
