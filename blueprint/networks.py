@@ -50,7 +50,7 @@ KINDS = {
     "game": NetworkKind("blueprint.research.game_network:load_game_network"),
     "climbing": NetworkKind(
         "blueprint.climbing.climbing_blueprint:load_climbing_blueprint",
-        "blueprint.climbing.training.move_trainer:trained_climbing_network",
+        "blueprint.climbing.move_trainer:trained_climbing_network",
         ("network.",),
     ),
     # the critic lets others go on with the training
@@ -59,8 +59,8 @@ KINDS = {
     ),
 }
 OF_GAMES = {
-    "doudizhu": GameNetworks("climbing", "blueprint.climbing.doudizhu.doudizhu_inputs:DouDizhuInputs"),
-    "big2": GameNetworks("climbing", "blueprint.climbing.big2.big2_inputs:Big2Inputs"),
+    "doudizhu": GameNetworks("climbing", "blueprint.climbing.doudizhu_inputs:DouDizhuInputs"),
+    "big2": GameNetworks("climbing", "blueprint.climbing.big2_inputs:Big2Inputs"),
     "guandan": GameNetworks("guandan"),
 }
 """Games whose networks come with the package, by name; each plays its game by any rules."""

@@ -75,7 +75,10 @@ class MoveRows(Protocol):
     hidden_bits: int
 
     def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        """Write what seats see, [k or more, seat_bits]. rows: [k] of which states; seats: [k] whose eyes."""
+        """Write what seats see into the first seat_bits of [k or more, seat_bits or more].
+
+        rows: [k] of which states; seats: [k] whose eyes. What comes behind is written afterwards.
+        """
         ...
 
     def write_moves(
@@ -84,8 +87,8 @@ class MoveRows(Protocol):
         """Write moves, [m or more, move_bits]: words[offsets[j]:offsets[j + 1]] at states[rows[j]]."""
         ...
 
-    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        """Write the others' hands, [k or more, hidden_bits]."""
+    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes, at: int = 0) -> None:
+        """Write the others' hands into columns of out from `at` on, [k or more, hidden_bits]."""
         ...
 
     def words(self, actions: Array) -> Ints:

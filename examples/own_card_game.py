@@ -148,7 +148,7 @@ def main(decisions: int = 100_000, pairs: int = 100) -> dict[str, Any]:
     import gs2
     from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
     from blueprint.climbing.move_config import ClimbingConfig
-    from blueprint.climbing.training.move_trainer import MoveTrainer
+    from blueprint.climbing.move_trainer import MoveTrainer
     from blueprint.learning.run import RunLimits, train
     from games.infosets.trail import Watcher
     from games.record import replayed_rounds

@@ -170,7 +170,7 @@ class RowInputs:
         return states
 
     def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        self._fill(out[: len(rows)], self._rows.seat_rows(states[rows], seats), "seat_rows")
+        self._fill(out[: len(rows), : self.seat_bits], self._rows.seat_rows(states[rows], seats), "seat_rows")
 
     def write_moves(
         self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes
@@ -178,9 +178,10 @@ class RowInputs:
         whose = np.repeat(np.arange(len(rows)), np.diff(offsets))
         self._fill(out[: len(words)], self._rows.move_rows(states[rows], seats, whose, words), "move_rows")
 
-    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
+    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes, at: int = 0) -> None:
         if self._hidden is not None:
-            self._fill(out[: len(rows)], self._hidden(states[rows], seats), "hidden_rows")
+            place = out[: len(rows), at : at + self.hidden_bits]
+            self._fill(place, self._hidden(states[rows], seats), "hidden_rows")
 
     def _fill(self, out: Bytes, rows: Bytes, what: str) -> None:
         if _width(rows, len(out), f"{self.game.name}: {what}") != out.shape[1]:

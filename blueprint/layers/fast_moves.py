@@ -75,13 +75,11 @@ class FastViews:
         return out
 
     def _seen(self, states: Array, rows: Ints, seats: Ints, room: int) -> Bytes:
-        x = np.empty((room, self.inputs.seat_bits), np.uint8)
+        x = np.empty((room, self.first.weight.shape[1]), np.uint8)
         self.inputs.write_seats(states, rows, seats, x)
-        if not self.whole:
-            return x
-        hidden = np.empty((room, self.inputs.hidden_bits), np.uint8)
-        self.inputs.write_hidden(states, rows, seats, hidden)
-        return np.concatenate([x, hidden], 1)
+        if self.whole:
+            self.inputs.write_hidden(states, rows, seats, x, self.inputs.seat_bits)
+        return x
 
     def _through(self, x: Bytes, states: Array, rows: Ints, seats: Ints, half: bool, top: Top) -> Tensor:
         """Return what `top` says of the tower's output on x [n or more, inputs], the views of seats."""
@@ -116,16 +114,6 @@ class FastMoves:
         self._head = layers.stack("network.head", inner)
         self._advantage = layers.one("network.advantage", inner, 1)
         self._further(layers)
-
-    @property
-    def knows_hands(self) -> bool:
-        """Return whether there is a head that says who holds the hidden cards."""
-        return False
-
-    @property
-    def knows_types(self) -> bool:
-        """Return whether there is a head that says by whose rule each other seat plays."""
-        return False
 
     def _tower(self, layers: Layers) -> FastViews:
         return FastViews(self.inputs, layers, "network.tower")

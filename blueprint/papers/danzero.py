@@ -27,10 +27,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH
-from blueprint.guandan.network.inputs import encode_past, hidden_hands
-from blueprint.guandan.network.q_network import held_nats
-from blueprint.guandan.network.torch_network import TorchNetwork
+from blueprint.guandan.network.inputs import OUTCOMES, PAST_WIDTH, encode_past, hidden_hands
+from blueprint.guandan.network.q_network import TorchNetwork, held_nats
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.dmc import Samples
@@ -278,7 +276,7 @@ def hidden_moves(states: Array, seats: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class DanZeroPlay(TorchNetwork):
-    """A snapshot of a network that also predicts what the others hold and how they play.
+    """A snapshot of a network that may have models of the others, and a personality head.
 
     heeds: whether it listens to its models of the others, where it has any.
     """
@@ -287,7 +285,6 @@ class DanZeroPlay(TorchNetwork):
         super().__init__(network, **options)
         self.network.heeds = heeds
         self.has_personalities = self.network.personality is not None
-        self.knows_hands = self.network.opponent is not None
         self.has_models = bool(self.network.models)
 
     def personalities(self, decisions: Decisions) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
@@ -304,47 +301,3 @@ class DanZeroPlay(TorchNetwork):
 
         found = self.each(decisions, both)
         return found[:, 0], 1 / (1 + np.exp(-found[:, 1:].astype(np.float64)))
-
-    def types(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the shares, [k, 3, 4], of the types that the three others play like (PERSONALITIES).
-
-        Raises ValueError without a recogniser, which comes with a personality head.
-        """
-        if not self.has_personalities:
-            raise ValueError(f"{self.name}: there is no recogniser of types; train one by the recipe pdhqn")
-        out = np.empty((len(rows), 3, 4), np.float32)
-        for part, x in self.seen(states, rows, seats):
-            with torch.inference_mode():
-                out[part] = self.network.recogniser(x).float().softmax(2).cpu().numpy()
-        return out
-
-    def log_odds(
-        self, states: Array, seats: NDArray[np.int64], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float32]:
-        """Return log odds, [k, 3, 54], that the next, the opposite and the previous seat hold each card.
-
-        Raises ValueError without an opponent model (`knows_hands` says so).
-        """
-        return self._predicted(states, seats, rows, 0)
-
-    def fewest_moves(
-        self, states: Array, seats: NDArray[np.int64], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float32]:
-        """Return logits, [k, 3, 20], of the fewest moves that play out the others' hands.
-
-        Raises ValueError without an opponent model.
-        """
-        return self._predicted(states, seats, rows, 1)
-
-    def _predicted(
-        self, states: Array, seats: NDArray[np.int64], rows: NDArray[np.int64] | None, which: int
-    ) -> NDArray[np.float32]:
-        if not self.knows_hands:
-            raise ValueError(f"{self.name}: there is no opponent model; train one by the recipe odmc")
-        rows = np.arange(len(states)) if rows is None else rows
-        found = []
-        for _, x in self.seen(states, rows, seats):
-            with torch.inference_mode():
-                found.append(self.network.opponent(x)[which].float().cpu().numpy())
-        out: NDArray[np.float32] = np.concatenate(found)
-        return out

@@ -22,7 +22,7 @@ from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.climbing.climbing_blueprint import described_play
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import MoveInputs
-from blueprint.climbing.training.move_learner import MoveNetwork
+from blueprint.climbing.move_trainer import MoveNetwork
 from blueprint.layers.fast_moves import FastMoves
 from blueprint.layers.fused import joined
 from blueprint.layers.half_rows import Layers
@@ -32,7 +32,7 @@ from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.styles import StyledAgent
 from blueprint.protocol import Decisions
 from games.game import Game
-from games.support.array_types import Array, Ints
+from games.support.array_types import Ints
 from games.support.configuration import ConfigError
 
 HEARD = ("network.foreseen.", "network.heard.")
@@ -114,7 +114,7 @@ class ListeningNetwork(MoveNetwork):
 
 
 class ListeningMoves(FastMoves):
-    """V and A of a snapshot of such a network, and what it says of the others."""
+    """V and A of a snapshot of such a network."""
 
     def _further(self, layers: Layers) -> None:
         super()._further(layers)
@@ -143,41 +143,13 @@ class ListeningMoves(FastMoves):
         if self._foreseen is not None and self._hands is not None:
             context += self._foreseen(torch.sigmoid(self._hands(h).float()).to(h.dtype))
         if self._heard is not None and self._recogniser is not None:
-            context += self._heard(self._likely(self._recogniser(h)).flatten(1).to(h.dtype))
+            context += self._heard(_likely(self._recogniser(h)).flatten(1).to(h.dtype))
         return context
 
-    @property
-    def knows_hands(self) -> bool:
-        """Return whether there is a head that says who holds the hidden cards."""
-        return self._hands is not None
 
-    @property
-    def knows_types(self) -> bool:
-        """Return whether there is a head that says by whose rule each other seat plays."""
-        return self._recogniser is not None
-
-    def log_odds(self, states: Array, rows: Ints, seats: Ints) -> NDArray[np.float32]:
-        """Return log odds that each bit of the others' hands is set, [k, hidden_bits] float32.
-
-        Raises ValueError if there is no head for them (`knows_hands` says so).
-        """
-        if self._hands is None:
-            raise ValueError("there is no head for hands; train with hands above 0")
-        return self._views.told(states, rows, seats, self._hands, self.inputs.hidden_bits).numpy()
-
-    def types(self, states: Array, rows: Ints, seats: Ints) -> NDArray[np.float32]:
-        """Return the chance that each other seat, from the next on, plays by each type, [k, others, 4].
-
-        Raises ValueError if there is no head for that (`knows_types` says so).
-        """
-        if self._recogniser is None:
-            raise ValueError("there is no recogniser of types; train with recognise above 0")
-        shape = self.inputs.game.num_players - 1, len(PERSONALITIES)
-        return self._views.told(states, rows, seats, self._recogniser, *shape, then=self._likely).numpy()
-
-    def _likely(self, logits: Tensor) -> Tensor:
-        """Return probabilities, [n, others, 4], from the recogniser's answers."""
-        return logits.float().view(len(logits), -1, len(PERSONALITIES)).softmax(2)
+def _likely(logits: Tensor) -> Tensor:
+    """Return probabilities, [n, others, 4], from the recogniser's answers."""
+    return logits.float().view(len(logits), -1, len(PERSONALITIES)).softmax(2)
 
 
 def unheard(tensors: dict[str, Any], name: str) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.big2.big2_turns import big2_turns
-from blueprint.climbing.doudizhu.doudizhu_turns import TURN_ROOM, doudizhu_turns
+from blueprint.climbing.big2_turns import big2_turns
+from blueprint.climbing.doudizhu_turns import TURN_ROOM, doudizhu_turns
 from blueprint.guandan.rules.min_combination import UNIT, UNIT_COSTS, SplitRoom, split_hand, split_room
 from blueprint.protocol import Agent, Decisions, drawn
 from games.climbing.big2.big2 import Big2

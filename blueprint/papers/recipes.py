@@ -77,17 +77,6 @@ class Recipe(Configuration):
             "differs": self.differs,
         }
 
-    def agent(self, path: str) -> str:
-        """Return the name of the agent that plays a checkpoint as the paper's does (`gs2 match`)."""
-        if not self.play:
-            return path
-        told = ",".join(f"{field}={_word(value)}" for field, value in self.play.items())
-        return f"blueprint:{told}@{path}"
-
-
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
 
 def _words(fields: dict[str, Any]) -> str:
     words = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in fields.items()}

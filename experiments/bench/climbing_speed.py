@@ -16,7 +16,7 @@ import torch
 
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import InputLists
-from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.climbing.move_trainer import MoveTrainer
 from blueprint.game_lockstep import play_rounds
 from blueprint.networks import OF_GAMES
 from blueprint.protocol import Decisions

@@ -3,7 +3,7 @@
     gs2 match --game big2 gs2.play.big2_shedding:BIG2_SHEDDING uniform
 
 How many turns a hand needs is counted over its straights and flushes, with the rest taken by rank
-(`blueprint.climbing.big2.big2_turns`). On lead it plays what leaves the fewest turns, low and many cards
+(`blueprint.climbing.big2_turns`). On lead it plays what leaves the fewest turns, low and many cards
 first. It answers with the lowest play that costs no turn, with more where somebody is about to go out. The
 rules are ours, of no program.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.climbing.big2.big2_turns import big2_turns
+from blueprint.climbing.big2_turns import big2_turns
 from blueprint.protocol import Decisions
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.big2_rules import PLAYERS, Book

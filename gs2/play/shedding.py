@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from blueprint.climbing.doudizhu.doudizhu_turns import TURN_ROOM, doudizhu_turns
+from blueprint.climbing.doudizhu_turns import TURN_ROOM, doudizhu_turns
 from blueprint.protocol import Decisions
 from games.climbing.doudizhu.move_table import BOMB, PASS, SOLO, Tables, move_table
 from games.climbing.doudizhu.round_state import (

@@ -20,18 +20,18 @@ from torch import Tensor
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.guandan import SHIPPED
-from blueprint.guandan.network.input_kernels import encode_hidden_into, encode_states_into, past_indices
-from blueprint.guandan.network.input_layout import (
+from blueprint.guandan.network.inputs import (
     HIDDEN_WIDTH,
     LAYOUTS,
     OUTCOMES,
     PAST_WIDTH,
+    ROWS,
     STAKES_SCALE,
     STAKES_WIDTH,
-    STATE_WIDTH,
+    encode_stakes,
+    past_indices,
     state_scale,
 )
-from blueprint.guandan.network.inputs import ROWS, encode_stakes
 from blueprint.layers.bfloat import bits, native_half, relu, relu_summed
 from blueprint.layers.fast_moves import FastMoves, FastViews, Top
 from blueprint.layers.half_rows import FastLayer, Layers, add_rows, copy_row, run_residual, sum_rows
@@ -112,13 +112,6 @@ class _Views(FastViews):
         for k, block in enumerate(self.blocks):
             self.stack[k], self.biases[k] = block.rows, block.base
 
-    def _seen(self, states: Array, rows: Ints, seats: Ints, room: int) -> Bytes:
-        x, (words, bytes_) = np.empty((room, self.first.weight.shape[1]), np.uint8), views(states)
-        encode_states_into(words, bytes_, rows, seats, x, 0, STATE_WIDTH)
-        if self.whole:
-            encode_hidden_into(words, bytes_, rows, seats, x, STATE_WIDTH, STATE_WIDTH + HIDDEN_WIDTH)
-        return x
-
     def _through(self, x: Bytes, states: Array, rows: Ints, seats: Ints, half: bool, top: Top) -> Tensor:
         stakes = None
         if self.stakes is not None and not np.all(states["fails"][rows, 0] == NOBODY):
@@ -190,7 +183,6 @@ class Inference(FastMoves):
 
     def _further(self, layers: Layers) -> None:
         width, results = self._views.width, len(OUTCOMES)
-        self.remembers = "network.tower.past" in layers.tensors
         self.sees_stakes = "network.tower.stakes" in layers.tensors
         self._held = None
         if "network.hands.weight" in layers.tensors:
@@ -219,15 +211,10 @@ class Inference(FastMoves):
         then: Top = lambda h: self._value(h.relu_()).float().softmax(1)  # noqa: E731
         return self._views.told(states, rows, seats, self._hidden, len(OUTCOMES), then=then)
 
-    @property
-    def knows_hands(self) -> bool:
-        """Return whether there is a head that says who holds the hidden cards."""
-        return self._held is not None
-
     def log_odds(self, states: Array, seats: Ints, rows: Ints | None = None) -> NDArray[np.float32]:
         """Return log odds, [k, 3, 54], that the next, the opposite and the previous seat hold each card.
 
-        Raises ValueError if there is no head for them (`knows_hands` says so).
+        Raises ValueError if there is no head for them.
         """
         if self._held is None:
             raise ValueError(f"{self.name}: there is no head for hands; load a checkpoint that holds one")

@@ -19,7 +19,7 @@ from games.support.configuration import ConfigError, Configuration, flag, intege
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
-    from blueprint.guandan.network.torch_network import TorchNetwork
+    from blueprint.guandan.network.q_network import TorchNetwork
 
 
 @attrs.frozen(slots=False)
@@ -87,7 +87,7 @@ def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None
 
     Raises CheckpointError if it cannot be used, ConfigError if it lacks what the way of playing needs.
     """
-    from blueprint.guandan.network.torch_network import load_any_network
+    from blueprint.guandan.network.q_network import load_any_network
     from blueprint.guandan.play.network_tribute import TributeAgent
 
     network = load_any_network(path, heeds=play.heeds)

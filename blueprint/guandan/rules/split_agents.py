@@ -17,7 +17,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blueprint.guandan.network.input_kernels import DECK_HI, DECK_LO, higher_unseen, rank_place
+from blueprint.guandan.network.inputs import higher_unseen, rank_place, unseen_cards
 from blueprint.guandan.rules.min_combination import (
     BOMBS,
     COST_ROWS,
@@ -44,7 +44,7 @@ from games.guandan.cards import (
     level_order,
 )
 from games.guandan.moves.packed import BITS5, SUIT_LANES, WILD
-from games.guandan.rounds.state import BEAT, HAND, LEADER, LEFT, LEVEL, PLAYED
+from games.guandan.rounds.state import BEAT, HAND, LEADER, LEFT, LEVEL
 from games.round_rows import views
 from games.support.array_types import Bytes, Int, Ints
 from games.support.kernel import kernel
@@ -105,10 +105,7 @@ def _choose_by_split(
         i, p = rows[j], seats[j]
         level = np.int64(bytes_[i, LEVEL])
         lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
-        unseen_lo, unseen_hi = DECK_LO - lo, DECK_HI - hi
-        for seat in range(4):
-            unseen_lo -= words[i, PLAYED + 2 * seat]
-            unseen_hi -= words[i, PLAYED + 2 * seat + 1]
+        unseen_lo, unseen_hi = unseen_cards(words, i, p)
         beat = words[i, BEAT] & 0xFFFFFF
         lead = beat & 255 == PASS
         mates = not lead and bytes_[i, LEADER] == (p + 2) % 4
@@ -336,7 +333,7 @@ def personality_costs() -> Ints:
     return np.round(-value * UNIT).astype(np.int64)
 
 
-_ADJUSTMENTS = {
+ADJUSTMENTS = {
     # table 6: free and restricted play, by type PASS, Single, Pair, Trips, ThreePair, ThreeWithTwo, TwoTrips,
     # Straight, StraightFlush, Bomb, FourKings (not in the table: as a bomb)
     "aggressive": ((0, -1, -1, -1, 1, 0, 1, 1, 1, 1.5, 1.5), (0, 0, 0, 0, 0, 0, 0, 0, 1, 1.5, 1.5)),
@@ -395,11 +392,11 @@ class PersonalityAgent(_SplitAgent):
     """
 
     def __init__(self, personality: str) -> None:
-        if personality not in _ADJUSTMENTS:
+        if personality not in ADJUSTMENTS:
             raise ValueError(
-                f"PersonalityAgent: personality must be one of {', '.join(_ADJUSTMENTS)}; got {personality!r}"
+                f"PersonalityAgent: personality must be one of {', '.join(ADJUSTMENTS)}; got {personality!r}"
             )
-        super().__init__(PERSONALITY, personality_costs(), _ADJUSTMENTS[personality], np.zeros(1))
+        super().__init__(PERSONALITY, personality_costs(), ADJUSTMENTS[personality], np.zeros(1))
         self.name = personality
 
 

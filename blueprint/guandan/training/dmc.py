@@ -22,10 +22,8 @@ from torch.nn import functional as F
 
 from blueprint.game_lockstep import PlayRecord
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH, STATE_WIDTH
-from blueprint.guandan.network.inputs import encode_full, hidden_hands
-from blueprint.guandan.network.q_network import Critic, held_nats, make_network
-from blueprint.guandan.network.torch_network import TorchNetwork
+from blueprint.guandan.network.inputs import OUTCOMES, PAST_WIDTH, STATE_WIDTH, encode_full, hidden_hands
+from blueprint.guandan.network.q_network import Critic, TorchNetwork, held_nats, make_network
 from blueprint.guandan.objective import result_worth
 from blueprint.guandan.play.network_play import InferenceAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig

@@ -16,7 +16,7 @@ import torch
 
 from blueprint.checkpoint import check_description, read_checkpoint, write_checkpoint
 from blueprint.guandan import SHIPPED
-from blueprint.guandan.network.input_layout import LAYOUTS
+from blueprint.guandan.network.inputs import LAYOUTS
 from blueprint.guandan.network.q_network import Critic, QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from games.support.array_types import Array

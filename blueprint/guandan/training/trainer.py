@@ -24,9 +24,9 @@ from blueprint.guandan.play.network_tribute import NetworkTribute
 from blueprint.guandan.play.quick_agents import load_quick_agent
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.actors.pieces import Piece, PieceCrew, ThreadCrew
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
+from blueprint.guandan.training.pieces import Piece, PieceCrew, ThreadCrew
 from blueprint.learning.base_trainer import BaseTrainer, stream_of
 from games.support.configuration import ConfigError, Configuration, flag, integer, real, text
 from games.support.work.where import where_from
@@ -147,7 +147,7 @@ class Trainer(BaseTrainer):
             trainer._evaluated = time.monotonic()
         where = where_from(setup.on)
         if not where.is_local:
-            from blueprint.guandan.training.actors.ray_crew import RayCrew
+            from blueprint.guandan.training.ray_crew import RayCrew
 
             where = where.with_count(setup.actors or None)
             trainer.crew = RayCrew(where, trainer.network_config, trainer.config)

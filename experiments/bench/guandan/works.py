@@ -122,7 +122,7 @@ def batches(*, half: bool, threads: int, seed: int = 0) -> Do:
 
 def operations(config: NetworkConfig, moves: int) -> float:
     """Return the multiplications and additions of the scores of one decision, zeros included."""
-    from blueprint.guandan.network.input_layout import ACTION_WIDTH, STATE_WIDTH
+    from blueprint.guandan.network.inputs import ACTION_WIDTH, STATE_WIDTH
 
     state, action = config.state, config.action
     tower = STATE_WIDTH * state + config.blocks * state * state + state * action

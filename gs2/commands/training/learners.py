@@ -72,7 +72,7 @@ class _Moves(GameLearner):
 
     def begin(self, game: Game, place: RunPlace, o: Options) -> Begin:
         from blueprint.climbing.move_config import ClimbingConfig, described_config
-        from blueprint.climbing.training.move_trainer import MoveTrainer
+        from blueprint.climbing.move_trainer import MoveTrainer
         from blueprint.paper_parts import paper_part
         from gs2.wings import own_part
 

@@ -17,8 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.input_layout import FEATURE_HASH, PAST_WIDTH, STATE_WIDTH
-from blueprint.guandan.network.inputs import encode_past, encode_states
+from blueprint.guandan.network.inputs import FEATURE_HASH, PAST_WIDTH, STATE_WIDTH, encode_past, encode_states
 from blueprint.layers.half_rows import FastLayer, sum_rows
 from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import give_copies, held_copies

@@ -16,8 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.input_layout import FEATURE_HASH, PAST_WIDTH, STATE_WIDTH
-from blueprint.guandan.network.inputs import encode_past, encode_states
+from blueprint.guandan.network.inputs import FEATURE_HASH, PAST_WIDTH, STATE_WIDTH, encode_past, encode_states
 from blueprint.layers.bfloat import native_half
 from blueprint.layers.half_rows import FastLayer, sum_rows
 from games.guandan.cards import unpack

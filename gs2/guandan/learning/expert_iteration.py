@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from blueprint.checkpoint import read_checkpoint, write_checkpoint
 from blueprint.guandan import SHIPPED
-from blueprint.guandan.network.input_layout import LAYOUTS
+from blueprint.guandan.network.inputs import LAYOUTS
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.supervised import Progress, fit, half_precision, tensors_of

@@ -14,8 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.input_layout import PAST_WIDTH, STATE_WIDTH
-from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_hands
+from blueprint.guandan.network.inputs import PAST_WIDTH, STATE_WIDTH, encode_past, encode_states, hidden_hands
 from blueprint.guandan.network.q_network import held_nats
 from blueprint.guandan.training.supervised import Progress, SoftPlay, fit, half_precision
 from blueprint.layers.bfloat import native_half

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.climbing.big2.big2_turns import big2_turns_to_shed
+from blueprint.climbing.big2_turns import big2_turns_to_shed
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import NO_PLAY, PLAY_KINDS, play_kinds
 from games.game import CHANCE, GameError

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.doudizhu.doudizhu_turns import turns_to_shed
+from blueprint.climbing.doudizhu_turns import turns_to_shed
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_number, move_table
 from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text, read_multiset

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from blueprint.climbing.move_inputs import InputLists, MoveInputs
 from blueprint.game_lockstep import PlayRecord, play_rounds
 from blueprint.protocol import Agent, Decisions
-from games.support.array_types import Array, Ints
+from games.ragged import Ragged
+from games.support.array_types import Array, Bytes, Ints
 
 GAMES = ("doudizhu", "big2", "doudizhu(landlord=bid,ranks=7)", "big2(players=3,ranks=8,suits=3)")
 
@@ -53,3 +54,20 @@ def swapped(states: Array, seats: Ints, players: int) -> tuple[Array, NDArray[np
     sizes = states["left"] if "left" in names else sizes
     changed["hand"][rows, one], changed["hand"][rows, two] = hands[rows, two], hands[rows, one]
     return changed, sizes[rows, one] == sizes[rows, two]
+
+
+def rows_of(inputs: MoveInputs, states: Array, seats: Ints) -> tuple[Bytes, Bytes]:
+    """Return what seats see, and the others' hands."""
+    rows = np.arange(len(states))
+    seen = np.full((len(rows), inputs.seat_bits), 255, np.uint8)
+    hidden = np.full((len(rows), inputs.hidden_bits), 255, np.uint8)
+    inputs.write_seats(states, rows, seats, seen)
+    inputs.write_hidden(states, rows, seats, hidden)
+    return seen, hidden
+
+
+def moves_of(inputs: MoveInputs, states: Array, seats: Ints, legal: Ragged) -> Bytes:
+    """Return the rows of moves, [m, move_bits]; legal: words, a row for each state."""
+    out = np.full((len(legal.values), inputs.move_bits), 255, np.uint8)
+    inputs.write_moves(states, np.arange(len(states)), seats, legal.offsets, legal.values, out)
+    return out

@@ -17,28 +17,25 @@ from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpo
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import move_inputs
-from blueprint.climbing.training.move_learner import HandCritic, move_network
-from blueprint.climbing.training.move_trainer import MoveTrainer, random_stake
+from blueprint.climbing.move_trainer import HandCritic, MoveTrainer, move_network, random_stake
 from blueprint.layers.fast_moves import FastCritic, fast_moves
+from blueprint.learning.learner import arrays_of
 from blueprint.learning.run import RunLimits, RunManner, train
 from blueprint.networks import load_network
 from blueprint.papers.pruning import pruner
 from blueprint.protocol import Decisions, agent_name, probabilities
 from blueprint.soft_choices import SoftAgent
 from games import Game, load_game
-from games.support.array_types import Array, Ints
+from games.ragged import Ragged
+from games.support.array_types import Ints
 from games.support.configuration import ConfigError
 from gs2.play.agent_names import load_game_agent
-from tests.blueprint.climbing.random_rounds import GAMES, at_random, played
+from tests.blueprint.climbing.random_rounds import GAMES, at_random, moves_of, played, rows_of
 from tests.patience import amount
 
 SMALL = ClimbingConfig(state=32, blocks=1, action=16, critic=16, rounds=amount(24, 8), batch=128, hands=0.1)
 POLICY = SMALL.replace(policy=1.0, policy_top=3, temperature=0.1)
 GUIDED = SMALL.replace(guide=1e6)
-
-
-def arrays(prefix: str, module: torch.nn.Module) -> dict[str, Array]:
-    return {f"{prefix}.{name}": value.detach().numpy() for name, value in module.state_dict().items()}
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -50,17 +47,13 @@ def test_the_fast_network_says_what_the_trained_one_says(name: str, config: Clim
     network, critic = move_network(inputs, config), HandCritic(inputs, config.critic)
     for value in network.parameters():  # what begins small shall count
         value.data.add_(0.05 * torch.randn(value.shape))
-    fast = fast_moves(inputs, arrays("network", network), half=False)
+    fast = fast_moves(inputs, arrays_of(network, "network."), half=False)
     seen, choose = at_random(2)
     played(inputs, inputs.deal(6, np.random.default_rng(2)), choose)
     d = max(seen, key=lambda d: len(d.actions))
     rows = np.arange(len(d))
-    x = np.empty((len(d), inputs.seat_bits), np.uint8)
-    inputs.write_seats(d.states, rows, d.seats, x)
-    moves = np.empty((len(d.actions), inputs.move_bits), np.uint8)
-    inputs.write_moves(d.states, rows, d.seats, d.offsets, inputs.words(d.actions), moves)
-    hidden = np.empty((len(d), inputs.hidden_bits), np.uint8)
-    inputs.write_hidden(d.states, rows, d.seats, hidden)
+    x, hidden = rows_of(inputs, d.states, d.seats)
+    moves = moves_of(inputs, d.states, d.seats, Ragged(d.offsets, inputs.words(d.actions)))
     at = torch.from_numpy(np.repeat(rows, np.diff(d.offsets)))
     with torch.inference_mode():
         h = network.tower(torch.from_numpy(x).float())
@@ -70,14 +63,9 @@ def test_the_fast_network_says_what_the_trained_one_says(name: str, config: Clim
     np.testing.assert_allclose(found[0], v.numpy(), atol=1e-4)
     np.testing.assert_allclose(found[1], a.numpy(), atol=1e-4)
     np.testing.assert_allclose(fast.values(d.states, rows, d.seats), v.numpy(), atol=1e-4)
-    judged = FastCritic(inputs, arrays("critic", critic), half=False).values(d.states, d.seats)
+    judged = FastCritic(inputs, arrays_of(critic, "critic."), half=False).values(d.states, d.seats)
     np.testing.assert_allclose(judged, c.numpy(), atol=1e-4)
-    assert fast.knows_hands == (config.hands > 0)
-    if config.hands:
-        with torch.inference_mode():
-            odds = network.held(h).numpy()
-        np.testing.assert_allclose(fast.log_odds(d.states, rows, d.seats), odds, atol=1e-4)
-    half = fast_moves(inputs, arrays("network", network), half=True)
+    half = fast_moves(inputs, arrays_of(network, "network."), half=True)
     rough = half.answer(d.states, rows, d.seats, d.offsets, inputs.words(d.actions))
     np.testing.assert_allclose(rough[1], a.numpy(), atol=0.1)
 
@@ -195,7 +183,7 @@ def test_a_network_that_trained_with_pruning_plays_by_it(tmp_path: Path) -> None
 
 
 def test_players_in_threads_play_the_same_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blueprint.climbing.training.move_trainer.TOGETHER", 3)
+    monkeypatch.setattr("blueprint.climbing.move_trainer.TOGETHER", 3)
     game = load_game("doudizhu")
     one, two = MoveTrainer(game, SMALL), MoveTrainer(game, SMALL, threads=2)
     first, second = one.run_generation(), two.run_generation()

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.climbing.big2 import big2_inputs
-from blueprint.climbing.doudizhu.doudizhu_inputs import MOVE_BLOCKS, SEAT_BLOCKS
+from blueprint.climbing import big2_inputs
+from blueprint.climbing.doudizhu_inputs import MOVE_BLOCKS, SEAT_BLOCKS
 from blueprint.climbing.move_inputs import MoveInputs, move_inputs
 from blueprint.row_layout import Blocks, block_starts, rows_hash
 from games import load_game
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.multiset import RANK_LETTERS
+from games.ragged import Ragged
 from games.support.array_types import Rows
-from tests.blueprint.climbing.random_rounds import swapped
+from tests.blueprint.climbing.random_rounds import moves_of, rows_of, swapped
 from tests.games.climbing.big2.test_big2 import VARIANTS
 from tests.patience import amount
 from tests.reference.climbing.big2_rows import big2_hidden_bits, big2_move_blocks, big2_seat_blocks
@@ -57,23 +58,10 @@ def same(row: NDArray[np.uint8], blocks: Blocks, twin: dict[str, list[int]]) -> 
         assert bits == wanted + [0] * (len(bits) - len(wanted)), name
 
 
-def rows_of(inputs: MoveInputs, states: Rows, seats: NDArray[np.int64]) -> tuple[Any, Any]:
-    """Return what seats see, and the others' hands."""
-    rows = np.arange(len(states))
-    seen = np.full((len(rows), inputs.seat_bits), 255, np.uint8)
-    hidden = np.full((len(rows), inputs.hidden_bits), 255, np.uint8)
-    inputs.write_seats(states, rows, seats, seen)
-    inputs.write_hidden(states, rows, seats, hidden)
-    return seen, hidden
-
-
-def moves_of(inputs: MoveInputs, states: Rows) -> tuple[Any, Any]:
+def legal_of(inputs: MoveInputs, states: Rows) -> tuple[Ragged, Any]:
     """Return the legal moves of states at which a seat acts, and their rows."""
     legal = inputs.legal(states)
-    out = np.full((len(legal.values), inputs.move_bits), 255, np.uint8)
-    seats = states["player"].astype(np.int64)
-    inputs.write_moves(states, np.arange(len(states)), seats, legal.offsets, legal.values, out)
-    return legal, out
+    return legal, moves_of(inputs, states, states["player"].astype(np.int64), legal)
 
 
 @pytest.mark.parametrize("name", DOUDIZHU)
@@ -90,7 +78,7 @@ def test_a_row_of_doudizhu_says_what_the_slow_twin_says(name: str) -> None:
         same(seen[k], SEAT_BLOCKS, seat_blocks(state, int(seats[k]), deck))
         assert hidden[k].tolist() == hidden_blocks(state, int(seats[k]))
     states = states[states["player"] >= 0]
-    legal, out = moves_of(inputs, states)
+    legal, out = legal_of(inputs, states)
     for j in rng.integers(0, len(legal.values), amount(600, 200)):
         row = int(np.searchsorted(legal.offsets, j, side="right")) - 1
         state = states[row]
@@ -109,7 +97,7 @@ def test_a_row_of_big2_says_what_the_slow_twin_says(options: dict[str, Any]) -> 
         same(seen[k], big2_inputs.SEAT_BLOCKS, big2_seat_blocks(game, state, int(seats[k])))
         assert hidden[k].tolist() == big2_hidden_bits(game, state, int(seats[k]))
     states = states[states["player"] >= 0]
-    legal, out = moves_of(inputs, states)
+    legal, out = legal_of(inputs, states)
     for j in rng.integers(0, len(legal.values), amount(200, 40)):
         state = states[int(np.searchsorted(legal.offsets, j, side="right")) - 1]
         twin = big2_move_blocks(game, state, int(state["player"]), int(legal.values[j]))

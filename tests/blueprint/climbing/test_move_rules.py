@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blueprint.climbing.big2.big2_turns import big2_turns_to_shed
-from blueprint.climbing.doudizhu.doudizhu_turns import turns_to_shed
+from blueprint.climbing.big2_turns import big2_turns_to_shed
+from blueprint.climbing.doudizhu_turns import turns_to_shed
 from blueprint.climbing.move_inputs import move_inputs
 from blueprint.protocol import Decisions, shared_out
 from games import GameError, load_game

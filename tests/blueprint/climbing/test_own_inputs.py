@@ -11,15 +11,17 @@ import pytest
 
 import games
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
-from blueprint.climbing.doudizhu.doudizhu_inputs import DouDizhuInputs
+from blueprint.climbing.doudizhu_inputs import DouDizhuInputs
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import RowInputs, move_inputs
-from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.climbing.move_trainer import MoveTrainer
 from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.game import TERMINAL, GameError
+from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.environments.spaces import move_space, seat_view
+from tests.blueprint.climbing.random_rounds import moves_of, rows_of
 
 SMALL = ClimbingConfig(target="win", state=32, blocks=1, action=16, critic=16, rounds=24, batch=64)
 
@@ -104,12 +106,8 @@ def test_rows_are_what_the_author_says_and_rounds_are_the_games(seed: int) -> No
     while len(states := states[game.player(states) != TERMINAL]):
         legal, seats = inputs.legal(states), game.player(states).astype(np.int64)
         rows = np.arange(len(states))
-        seen = np.zeros((len(states), inputs.seat_bits), np.uint8)
-        hidden = np.zeros((len(states), inputs.hidden_bits), np.uint8)
-        moves = np.zeros((len(legal.values), inputs.move_bits), np.uint8)
-        inputs.write_seats(states, rows, seats, seen)
-        inputs.write_hidden(states, rows, seats, hidden)
-        inputs.write_moves(states, rows, seats, legal.offsets, legal.values, moves)
+        seen, hidden = rows_of(inputs, states, seats)
+        moves = moves_of(inputs, states, seats, legal)
         for k, seat in enumerate(seats.tolist()):
             state = game._place(states[k]).state
             assert seen[k].tolist() == game.shows(state, seat)
@@ -150,25 +148,14 @@ class _Seen(DouDizhu):
     """DouDiZhu as a stranger would offer it: by rows of its own."""
 
     def seat_rows(self, states: Any, seats: Any) -> Any:
-        fast = DouDizhuInputs(self)
-        out = np.zeros((len(states), fast.seat_bits), np.uint8)
-        fast.write_seats(states, np.arange(len(states)), seats, out)
-        return out
+        return rows_of(DouDizhuInputs(self), states, seats)[0]
 
     def move_rows(self, states: Any, seats: Any, rows: Any, actions: Any) -> Any:
-        fast = DouDizhuInputs(self)
-        out = np.zeros((len(actions), fast.move_bits), np.uint8)
-        for k, (row, action) in enumerate(zip(rows, actions, strict=True)):
-            offsets, at = np.array([0, 1]), np.ascontiguousarray(states[row : row + 1])
-            words = np.array([action], np.int64)
-            fast.write_moves(at, np.zeros(1, np.int64), seats[row : row + 1], offsets, words, out[k : k + 1])
-        return out
+        one = Ragged(np.arange(len(actions) + 1), np.ascontiguousarray(actions, np.int64))
+        return moves_of(DouDizhuInputs(self), np.ascontiguousarray(states[rows]), seats[rows], one)
 
     def hidden_rows(self, states: Any, seats: Any) -> Any:
-        fast = DouDizhuInputs(self)
-        out = np.zeros((len(states), fast.hidden_bits), np.uint8)
-        fast.write_hidden(states, np.arange(len(states)), seats, out)
-        return out
+        return rows_of(DouDizhuInputs(self), states, seats)[1]
 
 
 def test_doudizhu_learns_the_same_by_the_kernels_and_by_rows_of_its_own(
@@ -176,7 +163,7 @@ def test_doudizhu_learns_the_same_by_the_kernels_and_by_rows_of_its_own(
 ) -> None:
     config = SMALL.replace(rounds=4)
     fast = MoveTrainer(games.load_game("doudizhu(ranks=4)"), config)
-    monkeypatch.setattr("blueprint.climbing.training.move_trainer.move_inputs", RowInputs)
+    monkeypatch.setattr("blueprint.climbing.move_trainer.move_inputs", RowInputs)
     slow = MoveTrainer(_Seen(ranks=4), config)
     assert isinstance(slow.inputs, RowInputs) and isinstance(fast.inputs, DouDizhuInputs)
     one, other = fast.run_generation(), slow.run_generation()

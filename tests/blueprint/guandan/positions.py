@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.quick_agents import GreedyAgent, RandomAgent
 from blueprint.guandan.play.selfplay import Scratch
-from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.protocol import Decisions
 from blueprint.structured import join

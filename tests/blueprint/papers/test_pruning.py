@@ -8,10 +8,10 @@ import pytest
 from blueprint.climbing.move_inputs import move_inputs
 from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.quick_agents import RandomAgent
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.rules.min_combination import min_combinations
-from blueprint.guandan.rules.rule_agents import RandomAgent
-from blueprint.guandan.training.actors.pieces import piece_agent
+from blueprint.guandan.training.pieces import piece_agent
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.pruning import (
     Pruned,

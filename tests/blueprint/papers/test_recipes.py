@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.guandan.network.input_layout import FEATURE_HASH
+from blueprint.guandan.network.inputs import FEATURE_HASH
 from blueprint.guandan.network.q_network import make_network
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from blueprint.climbing.big2.big2_inputs import Big2Inputs
-from blueprint.climbing.doudizhu.doudizhu_inputs import DouDizhuInputs
+from blueprint.climbing.big2_inputs import Big2Inputs
+from blueprint.climbing.doudizhu_inputs import DouDizhuInputs
 from tests.patience import amount
 
 

@@ -16,7 +16,7 @@ pytest.importorskip("pettingzoo")
 
 from pettingzoo.test import api_test, seed_test
 
-from blueprint.climbing.big2.big2_inputs import Big2Inputs
+from blueprint.climbing.big2_inputs import Big2Inputs
 from games import load_game
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.card_masks import RANK_NAMES

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
-from blueprint.guandan.play.quick_agents import RULE_AGENTS
-from blueprint.guandan.rules.rule_agents import GreedyAgent
+from blueprint.guandan.play.quick_agents import RULE_AGENTS, GreedyAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.protocol import Agent, AgentFault, Decisions, UnknownAgent

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.guandan.play.duplicate import duplicate_deals, game_seeds, play_duplicate, play_games_duplicate
-from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
+from blueprint.guandan.play.quick_agents import GreedyAgent, RandomAgent
 from games.game import GameError
 from games.record import RoundRecordError, replayed_rounds
 from games.support.configuration import ConfigError

@@ -12,7 +12,7 @@ import pytest
 from blueprint.checkpoint import CheckpointError
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.climbing.move_trainer import MoveTrainer
 from blueprint.learning.run import RunLimits, RunPlace, train
 from blueprint.networks import shipped_file
 from blueprint.papers.listening import load_persona_agent

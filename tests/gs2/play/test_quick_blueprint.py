@@ -10,7 +10,7 @@ import pytest
 
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.training.move_trainer import MoveTrainer
+from blueprint.climbing.move_trainer import MoveTrainer
 from blueprint.layers.bfloat import native_half
 from blueprint.learning.run import RunLimits, RunPlace, train
 from games import load_game

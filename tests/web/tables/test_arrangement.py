@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from blueprint.climbing.doudizhu.doudizhu_turns import turns_to_shed
+from blueprint.climbing.doudizhu_turns import turns_to_shed
 from blueprint.guandan.rules.min_combination import min_combinations
 from games.climbing.doudizhu.move_table import move_number
 from games.climbing.doudizhu.multiset import RANK_LETTERS, read_multiset

@@ -16,8 +16,7 @@ from numba.extending import intrinsic
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.network.inference import Inference, load_inference
-from blueprint.guandan.network.input_layout import FEATURE_HASH, OUTCOMES
-from blueprint.guandan.network.inputs import encode_full
+from blueprint.guandan.network.inputs import FEATURE_HASH, OUTCOMES, encode_full
 from blueprint.guandan.network.q_network import Critic, QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.layers import half_rows as layers

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.input_layout import (
+from blueprint.guandan.network.inputs import (
     ACTION_BLOCKS,
     ACTION_WIDTH,
     HIDDEN_BLOCKS,
     HIDDEN_WIDTH,
     STATE_BLOCKS,
     STATE_WIDTH,
+    encode_actions,
+    encode_full,
+    encode_states,
 )
-from blueprint.guandan.network.inputs import encode_actions, encode_full, encode_states
 from blueprint.protocol import Decisions
 from games.guandan.cards import PASS, unpack
 from games.guandan.rounds.belief import determinise

@@ -7,15 +7,17 @@ import pytest
 import torch
 
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.input_layout import (
+from blueprint.guandan.network.inputs import (
     FEATURE_HASH,
     LAYOUTS,
     PAST_WIDTH,
     STAKES_WIDTH,
     STATE_WIDTH,
+    encode_past,
+    encode_states,
+    hidden_hands,
     layout_hash,
 )
-from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_hands
 from blueprint.guandan.network.q_network import QNetwork, held_nats
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.protocol import Decisions
@@ -102,7 +104,7 @@ def test_the_fast_path_remembers_as_the_network_does(n: int) -> None:
     seats, spread = decisions.seats, wanted.std()
     for half in (False, True):
         fast, near = Inference(tensors, half=half), 0.1 if half else 0.01
-        assert fast.remembers and fast.knows_hands and fast.sees_stakes
+        assert fast.sees_stakes
         assert np.allclose(fast.advantages(decisions), wanted, atol=near * max(1, spread))
         assert np.allclose(fast.log_odds(states, seats), odds, atol=near)
         assert np.allclose(fast.values(states, decisions.rows, seats), values, atol=near)
@@ -153,6 +155,6 @@ def test_a_network_that_does_not_remember_sees_the_state_alone() -> None:
     assert QNetwork(SMALL).features == layout_hash(past=True, stakes=True)
     assert len(set(LAYOUTS)) == 4
     fast = Inference({f"network.{k}": v.detach().numpy() for k, v in plain.state_dict().items()})
-    assert not fast.remembers and not fast.sees_stakes
+    assert not fast.sees_stakes
     with pytest.raises(ValueError, match="no head for hands"):
         fast.log_odds(states, seats)

@@ -17,8 +17,8 @@ from blueprint.guandan.play.duplicate import (
     play_duplicate,
     play_games_duplicate,
 )
+from blueprint.guandan.play.quick_agents import GreedyAgent
 from blueprint.guandan.play.selfplay import PastMoves, Scratch
-from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.protocol import AgentFault, Decisions
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.playout import legal

@@ -7,7 +7,7 @@ import numpy as np
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.duplicate import play_games_duplicate
 from blueprint.guandan.play.network_tribute import NetworkTribute, TributeAgent
-from blueprint.guandan.rules.rule_agents import GreedyAgent
+from blueprint.guandan.play.quick_agents import GreedyAgent
 from blueprint.guandan.training.trainer import Trainer
 from games.guandan.cards import unpack
 from games.guandan.matches.lockstep import BACK, Matches

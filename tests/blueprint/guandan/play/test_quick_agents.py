@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from blueprint.checkpoint import write_checkpoint
 from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.input_layout import FEATURE_HASH
+from blueprint.guandan.network.inputs import FEATURE_HASH
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.network_play import InferenceAgent

@@ -10,8 +10,8 @@ import pytest
 from blueprint.game_lockstep import play_rounds
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals, play_duplicate
+from blueprint.guandan.play.quick_agents import GreedyAgent, RandomAgent
 from blueprint.guandan.play.selfplay import Scratch
-from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
 from blueprint.guandan.rules.split_agents import (
     MinCombinationAgent,
     PersonalityAgent,

@@ -8,7 +8,7 @@ import pytest
 
 from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan.network.inference import Inference, load_inference
-from blueprint.guandan.network.input_layout import OUTCOMES
+from blueprint.guandan.network.inputs import OUTCOMES
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.guandan.training.distilling import (
     DistilConfig,

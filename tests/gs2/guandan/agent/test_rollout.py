@@ -10,8 +10,13 @@ import torch
 
 from blueprint.checkpoint import write_checkpoint
 from blueprint.guandan.network.inference import Inference, load_inference
-from blueprint.guandan.network.input_layout import FEATURE_HASH, OUTCOMES
-from blueprint.guandan.network.inputs import encode_actions, encode_full, encode_states
+from blueprint.guandan.network.inputs import (
+    FEATURE_HASH,
+    OUTCOMES,
+    encode_actions,
+    encode_full,
+    encode_states,
+)
 from blueprint.guandan.network.q_network import Critic, QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.protocol import Decisions

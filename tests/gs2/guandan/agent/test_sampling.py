@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from blueprint.guandan.network.inference import load_inference
-from blueprint.guandan.network.input_layout import STATE_WIDTH
-from blueprint.guandan.network.inputs import hidden_hands
+from blueprint.guandan.network.inputs import STATE_WIDTH, hidden_hands
 from games.game import GameError
 from games.guandan.cards import DECK, pack, parse_cards, unpack
 from games.guandan.combos import ORDER

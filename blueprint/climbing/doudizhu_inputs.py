@@ -234,11 +234,11 @@ def _write_seats(
 
 
 @kernel(nogil=True)
-def _write_hidden(words: Ints, rows: Ints, seats: Ints, out: Bytes) -> None:
-    """Write the hands of the next seat and of the one after, [len(rows), HIDDEN_BITS]."""
+def _write_hidden(words: Ints, rows: Ints, seats: Ints, out: Bytes, at: int) -> None:
+    """Write the hands of the next seat and of the one after, HIDDEN_BITS from `at` on."""
     for j in range(len(rows)):
         for k in range(2):
-            _card_row(out[j], CARDS * k, words[rows[j], HAND + (seats[j] + 1 + k) % 3])
+            _card_row(out[j], at + CARDS * k, words[rows[j], HAND + (seats[j] + 1 + k) % 3])
 
 
 @kernel(nogil=True)
@@ -378,8 +378,8 @@ class DouDizhuInputs:
         views = round_views(states)
         _write_moves(views[0], rows, seats, offsets, words, self._deck, self._tables, out)
 
-    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        _write_hidden(round_views(states)[0], rows, seats, out)
+    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes, at: int = 0) -> None:
+        _write_hidden(round_views(states)[0], rows, seats, out, at)
 
     def words(self, actions: Array) -> Ints:
         return np.ascontiguousarray(actions, np.int64)

@@ -21,10 +21,9 @@ import torch
 
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece
-from blueprint.guandan.training.actors.records import pack_record, unpack_record
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
+from blueprint.guandan.training.pieces import Piece, PieceGame, PlayedPiece, pack_record, unpack_record
 from games.support.work.executor import Task, niceness, step_behind
 from games.support.work.ray_executor import RayExecutor
 from games.support.work.where import Place, WorkError

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece, ThreadCrew
 from blueprint.guandan.training.dmc import Learner
+from blueprint.guandan.training.pieces import Piece, PieceGame, PlayedPiece, ThreadCrew
 from blueprint.guandan.training.trainer import Setup, Trainer
 from blueprint.learning.run import RunLimits, train
 from games.support.interruption import Interrupted

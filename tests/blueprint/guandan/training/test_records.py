@@ -12,9 +12,15 @@ from safetensors.numpy import load
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece
-from blueprint.guandan.training.actors.records import BadRecord, pack_record, unpack_record
 from blueprint.guandan.training.dmc import Learner
+from blueprint.guandan.training.pieces import (
+    BadRecord,
+    Piece,
+    PieceGame,
+    PlayedPiece,
+    pack_record,
+    unpack_record,
+)
 from blueprint.guandan.training.trainer import Trainer
 from tests.blueprint.guandan.positions import FAST
 from tests.blueprint.guandan.positions import TINY as SMALL

@@ -200,12 +200,12 @@ def _write_seats(
 
 
 @kernel(nogil=True)
-def _write_hidden(words: Ints, rows: Ints, seats: Ints, players: int, out: Bytes) -> None:
-    """Write the hands of the other seats, [len(rows), HIDDEN_BITS]; nothing for seats that are not."""
+def _write_hidden(words: Ints, rows: Ints, seats: Ints, players: int, out: Bytes, at: int) -> None:
+    """Write the hands of the other seats, HIDDEN_BITS from `at` on; nothing for seats that are not."""
     for j in range(len(rows)):
-        out[j] = 0
+        out[j, at : at + HIDDEN_BITS] = 0
         for k in range(players - 1):
-            _card_row(out[j], CARDS * k, words[rows[j], HELD + (seats[j] + 1 + k) % players])
+            _card_row(out[j], at + CARDS * k, words[rows[j], HELD + (seats[j] + 1 + k) % players])
 
 
 @kernel(nogil=True)
@@ -319,8 +319,8 @@ class Big2Inputs:
     ) -> None:
         _write_moves(views(states)[0], rows, seats, offsets, words, self._deck, self._book, out)
 
-    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
-        _write_hidden(views(states)[0], rows, seats, self._players, out)
+    def write_hidden(self, states: Array, rows: Ints, seats: Ints, out: Bytes, at: int = 0) -> None:
+        _write_hidden(views(states)[0], rows, seats, self._players, out, at)
 
     def words(self, actions: Array) -> Ints:
         return np.ascontiguousarray(actions, np.uint64).view(np.int64)

@@ -70,7 +70,7 @@ def tensors(trainer: Trainer) -> dict[str, Any]:
 def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
     machines: Any, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from blueprint.guandan.training.actors.ray_crew import RayCrew
+    from blueprint.guandan.training.ray_crew import RayCrew
 
     monkeypatch.chdir(tmp_path)  # a member of the league by a path that actors have nothing under
     Trainer(SMALL, TrainConfig(seed=8), threads=1).save("older.safetensors")
@@ -87,7 +87,7 @@ def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
         import os
         import time
 
-        from blueprint.guandan.training.actors.ray_crew import play_piece
+        from blueprint.guandan.training.ray_crew import play_piece
 
         with open(told, "a") as file:
             file.write(f"{os.getpriority(os.PRIO_PROCESS, 0)}\n")
@@ -144,7 +144,7 @@ def test_a_run_on_actors_ends_at_ctrl_c_with_its_last_whole_generation(
 
 @pytest.mark.long
 def test_what_fails_on_an_actor_is_told_with_its_piece_and_place(cluster: Cluster) -> None:
-    from blueprint.guandan.training.actors.ray_crew import RayCrew
+    from blueprint.guandan.training.ray_crew import RayCrew
 
     def fail(player: Any, piece: Any, weights: Any) -> bytes:
         raise ValueError("the cards are wet")

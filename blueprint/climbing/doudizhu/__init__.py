@@ -1,1 +1,0 @@
-"""DouDiZhu for networks whose inputs are moves: what they see, and how many turns a hand takes."""

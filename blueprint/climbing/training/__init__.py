@@ -1,1 +1,0 @@
-"""Self-play, learning and runs for climbing games."""

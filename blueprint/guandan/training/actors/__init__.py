@@ -1,1 +1,0 @@
-"""Who plays the games that training learns from: threads of this process, or actors on other machines."""
