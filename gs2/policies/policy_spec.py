@@ -19,6 +19,7 @@ from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from cfr.sequence_form import SequenceForm
 from cfr.solver import Runs, solve
 from cfr.tree import FlatTree
+from cfr.tree.flat import Nodes
 from cfr.variants import VARIANTS
 from games.game import Game, payoff_span
 from games.support.counts import count_in
@@ -194,28 +195,13 @@ def monte_carlo_q(
         )
     if tree.n_roots != 1:
         raise ValueError(f"monte_carlo_q: the tree must have one root; got {tree.n_roots}")
-    row = np.full(tree.n_nodes, -1, np.int32)
-    row[tree.terminal] = np.arange(len(tree.terminal))
-    q = np.zeros(tree.n_slots)
-    visits = np.zeros(tree.n_slots, np.int64)
+    returns = np.zeros((tree.n_nodes, tree.n_players))
+    returns[tree.terminal] = tree.returns
+    q, visits = np.zeros(tree.n_slots), np.zeros(tree.n_slots, np.int64)
+    shape = tree.nodes, tree.n_children, tree.infoset_offset, returns
     for start in range(0, episodes, AT_ONCE):
-        _self_play(
-            tree.first_child,
-            tree.n_children,
-            tree.player,
-            tree.infoset,
-            tree.chance_prob,
-            tree.infoset_offset,
-            row,
-            tree.returns,
-            min(AT_ONCE, episodes - start),
-            epsilon,
-            least_step,
-            rng,
-            len(tree.level_offsets),
-            visits,
-            q,
-        )
+        games, depth = min(AT_ONCE, episodes - start), len(tree.level_offsets)
+        _self_play(*shape, games, epsilon, least_step, rng, depth, visits, q)
     return q
 
 
@@ -231,13 +217,9 @@ def soft_policy(tree: FlatTree, q: NDArray[np.float64], temperature: float) -> N
 
 @kernel
 def _self_play(
-    first_child: NDArray[np.int32],
+    nodes: Nodes,
     n_children: NDArray[np.int32],
-    player: NDArray[np.int8],
-    infoset: NDArray[np.int32],
-    chance_prob: NDArray[np.float64],
     offset: NDArray[np.int64],
-    terminal_row: NDArray[np.int32],
     returns: NDArray[np.float64],
     episodes: int,
     epsilon: float,
@@ -247,7 +229,8 @@ def _self_play(
     visits: NDArray[np.int64],
     q: NDArray[np.float64],
 ) -> None:
-    """Play games and move the values in place, all games from node 0."""
+    """Play games and move the values in place, all games from node 0. returns: [N, P], of terminal nodes."""
+    _, first_child, player, infoset, chance_prob = nodes
     slots = np.empty(depth, np.int64)
     seats = np.empty(depth, np.int64)
     for _ in range(episodes):
@@ -274,7 +257,7 @@ def _self_play(
                 seats[length] = player[node]
                 length += 1
             node = first_child[node] + k
-        gain = returns[terminal_row[node]]
+        gain = returns[node]
         for i in range(length):
             s = slots[i]
             visits[s] += 1

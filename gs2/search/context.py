@@ -476,11 +476,8 @@ class SearchContext:
 
     def line_to(self, node: int) -> Ragged:
         """Return the actions that lead from the root to a node of the tree, as one row, [depth]."""
-        way = []
-        while self.tree.parent[node] >= 0:
-            way.append(node)
-            node = int(self.tree.parent[node])
-        return Ragged.from_counts(np.array([len(way)]), self.tree.action[np.array(way[::-1], np.int64)])
+        way = self.tree.way_to(node)
+        return Ragged.from_counts(np.array([len(way)]), self.tree.action[way])
 
     def trail_to(self, infoset: int) -> Trail:
         """Return what the player of an infoset sees on the way to the first of its histories."""

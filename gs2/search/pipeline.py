@@ -259,46 +259,36 @@ class HistorySource(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Refinement:
-    """What one search came to, in the full tree's numbers.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Refinement(Proposal):
+    """The outcome of one search, in the numbers of the tree that was searched.
 
-    infoset: where. slots: [s] int64, slots of the searching player that the search replaces. probs: [s]
-        float64, its policy there.
+    slots: [s] int64, slots of the searching player that the search replaces. probs: [s] float64, its policy
+        there. The other fields of a proposal say how its subgame was solved.
     considered, kept: the histories.
-    solved: [g] float64, value to the opponent of its infosets against the subgame's solution, as the subgame
-        sees it; nan outside the subgame.
     certified: what the certificate found; None if nothing was solved.
-    nodes, decisions, infosets: size of the subgame with its gadget. iterations: run by the solver.
-    gap: exploitability of the solution within the gadget, in payoffs.
     cut_off: what was left out or cut short, and why.
     anchor: weight of the subgame's solution in `probs`; 0 if the old strategy stands.
     seconds: wall-clock time of each stage.
     steps: the searches that this one was made of, if more than one. The fields above are then the last one's,
         but for `slots`, `probs`, `cut_off` and `seconds`, which are of all of them, and `anchor`, which is
         that of the last which changed anything.
-    complete: whether the opponent's replies that a summary left out gain it nothing.
     late: whether the time limit cut anything short. If not, more time would have changed nothing.
     """
 
-    infoset: int
-    slots: NDArray[np.int64]
-    probs: NDArray[np.float64]
     considered: Considered
     kept: Kept
-    solved: NDArray[np.float64]
     certified: Certified | None
-    nodes: int
-    decisions: int
-    infosets: int
-    iterations: int
-    gap: float
     cut_off: tuple[str, ...]
     anchor: float
     seconds: dict[str, float]
     steps: tuple[Refinement, ...] = ()
-    complete: bool = True
     late: bool = False
+
+    @property
+    def infoset(self) -> int:
+        """Return where the search was made."""
+        return self.considered.infoset
 
     def here(self, strategy: Strategy) -> NDArray[np.float64]:
         """Return the probabilities at the infoset searched, [a] float64.
@@ -359,23 +349,15 @@ def _refinement(
 ) -> Refinement:
     """Return what a search came to. weight: of the proposal where nothing was certified."""
     found = proposal if certified is None else certified
+    kept_of = replace(proposal, slots=found.slots, probs=found.probs)
     return Refinement(
-        infoset=considered.infoset,
-        slots=found.slots,
-        probs=found.probs,
+        **vars(kept_of),
         considered=considered,
         kept=kept,
-        solved=proposal.solved,
         certified=certified,
-        nodes=proposal.nodes,
-        decisions=proposal.decisions,
-        infosets=proposal.infosets,
-        iterations=proposal.iterations,
-        gap=proposal.gap,
         cut_off=tuple(source.log.notes),
         anchor=weight if certified is None else certified.weight,
         seconds=source.log.seconds,
-        complete=proposal.complete,
         late=source.log.late,
     )
 

@@ -188,8 +188,10 @@ class Proposal:
     """What the solution of a subgame proposes to the searching player.
 
     slots, probs: [s] int64 and float64, everything that was solved. solved: [g] float64, what the opponent
-        infosets considered are worth against it as the subgame sees it.
-    nodes, decisions, infosets, iterations, gap, complete: as of `gs2.search.result.Refinement`.
+        infosets considered are worth against it as the subgame sees it; nan outside the subgame.
+    nodes, decisions, infosets: size of the subgame with its gadget. iterations: run by the solver.
+    gap: exploitability of the solution within the gadget, in payoffs.
+    complete: whether the opponent's replies that a summary left out gain it nothing.
     """
 
     slots: NDArray[np.int64]

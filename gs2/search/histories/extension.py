@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
+from cfr.tree.flat import Nodes
 from games.ragged import Ragged
 from games.support.kernel import kernel
 
@@ -32,13 +33,8 @@ class Extension:
 
         own_slot: [N] int64, the last slot that the player chose above each node.
         """
-        self._tree, self._player, self._nodes, self._group, self._own_slot = (
-            tree,
-            player,
-            nodes,
-            group,
-            own_slot,
-        )
+        self._tree, self._player, self._own_slot = tree, player, own_slot
+        self._nodes, self._group = nodes, group
         self._members: Ragged | None = None
         self._covered = np.zeros(0, np.int8)
         self._root_of = np.zeros(0, np.int32)
@@ -61,11 +57,8 @@ class Extension:
             self._seen = np.zeros(tree.n_infosets, np.int8)
         asked = nodes[top]
         roots, component, root_of_asked = _extend(
-            tree.parent,
-            tree.first_child,
+            tree.nodes,
             tree.n_children,
-            tree.player,
-            tree.infoset,
             self._members.offsets,
             self._members.values,
             nodes[every],
@@ -108,11 +101,8 @@ def _join(above: NDArray[np.int64], i: int, j: int) -> None:
 
 @kernel
 def _extend(
-    parent: NDArray[np.int32],
-    first_child: NDArray[np.int32],
+    nodes: Nodes,
     n_children: NDArray[np.int32],
-    player: NDArray[np.int8],
-    infoset: NDArray[np.int32],
     member_start: NDArray[np.int64],
     members: NDArray[np.int32],
     start_nodes: NDArray[np.int32],
@@ -128,6 +118,7 @@ def _extend(
 
     `covered`, `root_of` and `seen` (by infoset) are left as they came: all 0, all -1, all 0.
     """
+    parent, first_child, player, infoset, _ = nodes
     stack = [np.int32(0)]
     stack.pop()
     tops = [np.int32(0)]

@@ -126,12 +126,9 @@ def _trails_below(
             name = seat, acting, keys[row].tobytes()
             if name not in seen:
                 seen.add(name)
-                node, way = int(nodes[row]), []
+                node = int(nodes[row])
                 root = roots.lines[int(root_of[node])]
-                while tree.parent[node] >= 0:
-                    way.append(tree.action[node])
-                    node = int(tree.parent[node])
-                lines.append(np.concatenate([root, np.array(way[::-1], root.dtype)]) if way else root)
+                lines.append(np.concatenate([root, tree.action[tree.way_to(node)].astype(root.dtype)]))
         if lines:
             counts = np.array([len(line) for line in lines])
             trails += trails_along(game, Ragged.from_counts(counts, np.concatenate(lines)), seat)
