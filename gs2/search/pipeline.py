@@ -24,12 +24,13 @@ from cfr.values import best_responses
 from cfr.variants import Variant, variant
 from gs2.search.config.search import ROLLED_OUT, SearchConfig, on_tree
 from gs2.search.config.stages import SolveConfig
-from gs2.search.context import NO_OPTIONS, Log, SearchContext, SearchOptions
+from gs2.search.context import NO_OPTIONS, Log, SearchContext, SearchOptions, Strategy
 from gs2.search.gadget.build import Gadget, build_gadget
 from gs2.search.gadget.path import LIVE, Arrivals, Entry, gifts, opponent_path
 from gs2.search.histories.double_oracle import Summary, choose_plans
 from gs2.search.histories.enumerated import (
     NOTHING,
+    UNREACHED,
     Considered,
     Kept,
     choose_histories,
@@ -41,7 +42,6 @@ from gs2.search.histories.enumerated import (
 )
 from gs2.search.mirror_descent import mirror_descent
 from gs2.search.safety import Certified, Proposal, certify, with_certified
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import Roots, Subgame
 
 
@@ -418,10 +418,7 @@ class TreeSource:
         log = self.log
         found = consider_histories(self.context, self.seen, self.infoset, self.config, self.options)
         if found.unreached:
-            log.notes.append(
-                "the player's own strategy never leads here: histories are weighed by chance alone, and "
-                "nothing that is played here can be exploited"
-            )
+            log.notes.append(UNREACHED)
             self.config = self.config.for_unreached()
         if found.dropped:
             log.notes.append(

@@ -51,10 +51,9 @@ from games.support.kernel import kernel
 from gs2.search.certificate import sampled_verdict
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import SafetyConfig
-from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions, Strategy
 from gs2.search.gadget.path import Arrivals, OpponentPath, after_gains, opponent_path
 from gs2.search.histories.enumerated import Considered, OpponentResponse, weigh_histories
-from gs2.search.strategy import Strategy
 
 ROUNDING = 1e-12
 """Gain of the opponent, as a share of the payoff range, that counts as none."""

@@ -357,7 +357,13 @@ def _safe(kind: str, forest: FlatTree, root_of: NDArray[np.int32], entry: Entry,
     if kind == "path":
         if entry.path is None:
             raise GadgetError("gadget: path needs the opponent's way to the roots; pass Entry(path=)")
-        return graft(entry.path.above_entries(Top.of_one(forest), entry, floor), forest)
+        levels, sizes, parent, prob = entry.path.above_entries(entry, floor)
+        top, seat = Top.of_one(forest), entry.seats[0]
+        for above, share, player, infoset, paid in levels:
+            top.level(above, share, player, infoset, top.payoffs(seat, paid))
+        top.infoset_player, top.infoset_size = [seat] * len(sizes), sizes
+        top.roots(parent, prob)
+        return graft(top, forest)
     if len(entry.seats) != 1:
         raise GadgetError(
             f"gadget: {kind} needs exactly one opponent; got seats {entry.seats}; use 'resolve'"

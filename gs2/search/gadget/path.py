@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +26,7 @@ from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
 from games.ragged import ranges
 from games.support.kernel import kernel
-from gs2.search.context import SearchContext
-from gs2.search.strategy import Strategy
-
-if TYPE_CHECKING:
-    from gs2.search.gadget.build import Top
+from gs2.search.context import SearchContext, Strategy
 
 LIVE = 1e-300
 """Weights up to this count as zero, because smaller ones cannot be normalised."""
@@ -250,8 +245,11 @@ class OpponentPath:
         """Return the same way with its entries numbered in another order, [entries] int64."""
         return replace(self, entry=self.entry[order], entry_mass=self.entry_mass[order])
 
-    def above_entries(self, top: Top, entry: Entry, floor: float) -> Top:
-        """Return the opponent's decisions above the roots, added to one chance node level by level.
+    def above_entries(
+        self, entry: Entry, floor: float
+    ) -> tuple[list[Level], list[int], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the opponent's decisions above the roots, below one chance node: (levels, how many actions
+        each of its infosets has, parent and probability of each root).
 
         floor: probability of a forced entry wherever chance and the searching player lead to the subgame.
         Raises GadgetError unless the entry numbers the opponent's infosets in the order of the path.
@@ -263,16 +261,15 @@ class OpponentPath:
             # Payoffs above stand for the whole game; force entry as often as chance leads to the subgame.
             floor *= min(1.0, float(self.entry_mass.sum()))
             share, forced = forced_by_infoset(entry, within)
-        level = _add_levels(top, _Way(self, self.sequence_mass(), floor, share), entry.seats[0])
+        levels, sizes, level = _levels(_Way(self, self.sequence_mass(), floor, share), entry.seats[0])
         waiting = [node for node in level if node[0] != "out"]
         if waiting != [("entry", j) for j in range(g)] + [("forced", j) for j in range(g if floor else 0)]:
             raise GadgetError("gadget: for `path`, number the opponent's infosets in the order of its path")
         place = np.array([at for at, (kind, _) in enumerate(level) if kind != "out"])
-        if floor:
-            top.roots(np.concatenate([place[group], place[g + group]]), np.concatenate([within, forced]))
-        else:
-            top.roots(place[group], within)
-        return top
+        if not floor:
+            return levels, sizes, place[group], within
+        parent = np.concatenate([place[group], place[g + group]])
+        return levels, sizes, parent, np.concatenate([within, forced])
 
     def root_value(self, values: NDArray[np.float64]) -> float:
         """Return the opponent's best-response value of the whole game if its entry infosets have `values`.
@@ -332,12 +329,22 @@ class _Way:
         return [((kind, what), 1.0)]
 
 
-def _add_levels(top: Top, way: _Way, seat: int) -> list[Node]:
-    """Add levels until only entries and payoffs are left; return the nodes of the last one.
+Level = tuple[
+    NDArray[np.int64], NDArray[np.float64], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]
+]
+"""(parent within the level before, chance's probability, player, infoset) of each node, and what its terminal
+nodes pay the opponent."""
+
+
+def _levels(way: _Way, seat: int) -> tuple[list[Level], list[int], list[Node]]:
+    """Return levels until only entries and payoffs are left, the infosets' sizes, and the last level's nodes.
 
     Entries wait in single-child chance nodes until all have come, so that the roots stand on one level.
     """
     level: list[Node] = [("floor" if way.floor else "sequence", 0)]
+    levels: list[Level] = []
+    sizes: list[int] = []
+    met = 0
     while any(kind not in ("entry", "forced", "out") for kind, _ in level):
         below: list[Node] = []
         parent: list[int] = []
@@ -347,7 +354,7 @@ def _add_levels(top: Top, way: _Way, seat: int) -> list[Node]:
                 continue
             found = way.after(kind, int(what))
             if kind == "decision":
-                top.infoset_size.append(len(found))
+                sizes.append(len(found))
             below += [node for node, _ in found]
             parent += [at] * len(found)
             prob += [share for _, share in found]
@@ -355,15 +362,14 @@ def _add_levels(top: Top, way: _Way, seat: int) -> list[Node]:
         infoset = np.full(len(below), -1, np.int32)
         for at, (kind, _) in enumerate(below):
             if kind == "decision":
-                player[at] = seat
-                infoset[at] = len(top.infoset_player)
-                top.infoset_player.append(seat)
+                player[at], infoset[at] = seat, met
+                met += 1
             elif kind == "out":
                 player[at] = TERMINAL
         payoffs = np.array([what for kind, what in below if kind == "out"], np.float64)
-        top.level(np.array(parent), np.array(prob), player, infoset, top.payoffs(seat, payoffs))
+        levels.append((np.array(parent), np.array(prob), player, infoset, payoffs))
         level = below
-    return level
+    return levels, sizes, level
 
 
 @kernel

@@ -7,6 +7,8 @@ elsewhere become roots, and groups that share one are merged, until none reaches
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,38 @@ from games.ragged import Ragged
 from games.support.kernel import kernel
 
 Found = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]
+
+
+def turns_are_noticed(
+    tree: FlatTree,
+    opponent: int,
+    nodes: NDArray[np.int32],
+    group: NDArray[np.int32],
+    level: NDArray[np.int32],
+) -> bool:
+    """Return whether no cover of a player's searches ever needs extending.
+
+    That is so where the opponent always knows how often the player has acted, each of its infosets having the
+    same sequence of groups above all of it, and histories that anyone confuses are equally long.
+    nodes: [n], where the player acts. group: [P, n], each seat's infosets there. level: [n], their depths.
+    """
+    node_group = np.full(tree.n_nodes, -1, np.int64)
+    node_group[nodes] = group[opponent]
+    # A group names the whole sequence of groups up to it if all its histories have the same one before.
+    label = np.zeros(tree.n_nodes, np.int64)
+    for start, end in pairwise(tree.level_offsets[1:]):
+        above = tree.parent[start:end]
+        label[start:end] = np.where(node_group[above] >= 0, node_group[above] + 1, label[above])
+    theirs = np.flatnonzero(tree.player == opponent)
+    noticed = _alike(group[opponent], label[nodes]) and _alike(tree.infoset[theirs], label[theirs])
+    return noticed and all(_alike(names, level) for names in group)
+
+
+def _alike(names: NDArray[np.integer], numbers: NDArray[np.integer]) -> bool:
+    """Return whether numbers are equal wherever the names are, both [n]."""
+    some = np.zeros(int(names.max(initial=-1)) + 1, np.int64)
+    some[names] = numbers
+    return np.array_equal(some[names], numbers)
 
 
 class Extension:
