@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree, grow, require_tree
 from cfr.tree.memory import memory_limit
-from cfr.values import uniform
+from cfr.values import SUM_TOLERANCE, uniform
 from games.game import Game
 from games.infosets.naming import joined_lines
 from games.ragged import Ragged
@@ -112,7 +112,6 @@ class Archive:
 
 
 FORMAT = 1
-SUM_TOLERANCE = 1e-6
 _MAGIC = "gs2-policy"
 _KINDS = {"f": "floating-point numbers", "iu": "whole numbers", "u": "unsigned numbers"}
 _ARRAYS = (

@@ -7,6 +7,12 @@ from itertools import combinations
 import numpy as np
 
 
+def gap_cost(values: np.ndarray, chosen: np.ndarray) -> float:
+    """Return the sum of squared gaps between neighbours chosen, and to the extremes of all values."""
+    ends = np.concatenate([[values.min()], np.sort(values[chosen]), [values.max()]])
+    return float(np.sum(np.diff(ends) ** 2))
+
+
 def diverse_subset_by_brute_force(values: np.ndarray, k: int) -> float:
     """Return the least sum of squared gaps over all subsets of k values that hold both extremes."""
     x = np.sort(values)

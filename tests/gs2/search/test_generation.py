@@ -18,13 +18,12 @@ from gs2.search.generation import (
     cluster_histories,
     diverse_histories,
     diverse_subset,
-    gap_cost,
     generate,
     generator,
     strata_bounds,
 )
 from tests.patience import amount
-from tests.reference.diverse import diverse_subset_by_brute_force
+from tests.reference.diverse import diverse_subset_by_brute_force, gap_cost
 
 ROUNDING = 1e-12
 
