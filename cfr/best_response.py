@@ -150,7 +150,9 @@ def counterfactual_values(
     parent = infoset_parent_slot(tree, player, own)
     infoset_reach = np.bincount(tree.infoset[mine], others[mine], tree.n_infosets).astype(np.float64)
     infoset = np.zeros(tree.n_infosets)
-    _fold(tree.infoset_offset, tree.infoset_player, parent, policy, player, best_response, slot, infoset)
+    fold_values(
+        tree.infoset_offset, tree.infoset_player, parent, policy, player, best_response, slot, infoset
+    )
     foreign = tree.infoset_player != player
     infoset[foreign] = np.nan
     infoset_reach[foreign] = np.nan
@@ -173,7 +175,7 @@ def best_response_value(tree: FlatTree, policy: NDArray[np.float64], player: int
 
 
 @kernel(lazy=True)
-def _fold(
+def fold_values(
     infoset_offset: NDArray[np.int64],
     infoset_player: NDArray[np.int8],
     parent: NDArray[np.int64],
@@ -182,7 +184,12 @@ def _fold(
     best_response: bool,
     slot: NDArray[np.float64],
     value: NDArray[np.float64],
-) -> None:
+) -> float:
+    """Add what the seat's infosets are worth to its slots before them, last ones first; return the rest.
+
+    That is the sum at infosets before which the seat never acted. `value` is filled with what each is worth.
+    """
+    root = 0.0
     for i in range(len(infoset_player) - 1, -1, -1):
         if infoset_player[i] != me:
             continue
@@ -196,3 +203,6 @@ def _fold(
         value[i] = total
         if parent[i] >= 0:
             slot[parent[i]] += total
+        else:
+            root += total
+    return root

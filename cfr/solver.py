@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from cfr.engine import kernels
 from cfr.engine.kernels import FormArrays, Pair
 from cfr.engine.layout import ROWS, WIDE, State
-from cfr.engine.resume import other_variant, read_state, same_variant, state_of
+from cfr.engine.resume import other_variant, read_state, same_variant, start_regrets, state_of
 from cfr.policies.lock import LockedTree
 from cfr.policies.policy import Policy
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
-from cfr.values import check_policy, check_probabilities, reach, uniform
+from cfr.values import check_policy, check_probabilities, uniform
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
 from games.support.counts import check_whole
 
@@ -342,32 +342,6 @@ def _begin(
     policy = check_probabilities(check_policy(game_form, start.policy), game_form.infoset_offset)
     scale = float(np.abs(game_form.returns).max(initial=0.0))
     solver.start_from(policy, start_regrets(game_form, policy, start.weight, scale))
-
-
-def start_regrets(
-    tree: FlatTree, policy: NDArray[np.float64], weight: float, scale: float
-) -> NDArray[np.float64]:
-    """Return the regrets that CFR starts from so that it plays `policy`, [n_slots] float64, in payoffs.
-
-    Regret matching plays any strategy to which the regrets are proportional. Their size says how long the
-    start is held on to: here `weight` iterations in each of which a full payoff range was regretted, scaled
-    by how often the infoset comes up. The idea is that of Brown and Sandholm 2016, "Strategy-based warm
-    starting for regret minimization in games", who derive the size from the strategy's exploitability; this
-    rule is ours.
-    weight: iterations' worth of them. scale: payoffs regretted in each, the largest of the tree for example.
-    Zero at infosets that the others and chance never lead to under `policy`.
-    Raises ValueError for a policy of another size.
-    """
-    found = reach(tree, policy)
-    often = np.zeros(tree.n_infosets)
-    for seat in range(tree.n_players):
-        mine = np.flatnonzero(tree.player == seat)
-        others = found.chance[mine]
-        for other in range(tree.n_players):
-            if other != seat:
-                others = others * found.players[mine, other]
-        often += np.bincount(tree.infoset[mine], others, tree.n_infosets)
-    return np.repeat(weight * scale * often, np.diff(tree.infoset_offset)) * policy
 
 
 class Runs(Protocol):

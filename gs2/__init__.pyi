@@ -16,6 +16,7 @@ from .search.context import CoverMaker as CoverMaker
 from .search.context import KnowledgeGraph as KnowledgeGraph
 from .search.context import SearchContext as SearchContext
 from .search.context import SearchOptions as SearchOptions
+from .search.context import Strategy as Strategy
 from .search.context import TrialSource as TrialSource
 from .search.continuation_policies import Continuation as Continuation
 from .search.explain import OwnSearch as OwnSearch
@@ -39,6 +40,5 @@ from .search.result import HistoryRow as HistoryRow
 from .search.result import InfosetRow as InfosetRow
 from .search.result import SampleSize as SampleSize
 from .search.result import SearchResult as SearchResult
-from .search.strategy import Strategy as Strategy
 from .search.subgame.leaf import LeafEvaluator as LeafEvaluator
 from .search.subgame.leaf import check_leaf_value as check_leaf_value

@@ -26,7 +26,7 @@ from gs2.commands.common import COUNT
 from gs2.commands.groups import run_alone
 from gs2.play.agent_names import load_searched
 from gs2.play.search_agent import SearchAgent, named_search
-from gs2.policies.private_moves import private_policy
+from gs2.policies.policy_spec import private_policy
 from studies.spliced_on_public_tree import SplicingError
 
 ROWS = "rows.jsonl"

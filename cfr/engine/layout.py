@@ -135,17 +135,6 @@ class SideLayout:
         return bool((alone & (found[:, WIDE] <= 2 * self.width)).all())
 
 
-def group_side(
-    plex: Plex, entries: tuple[NDArray[np.int64], NDArray[np.int32]], n_columns: int, *, merge: bool
-) -> Groups:
-    """Return the bundles of one side.
-
-    entries: (start, column) of the payoffs in its rows. n_columns: sequences of the other side. merge: form
-    bundles of more than one infoset.
-    """
-    return _group(*plex, *entries, n_columns, merge)
-
-
 def positions_needed(plex: Plex, groups: Groups, width: int) -> int:
     """Return how many positions the bundles take with vectors of `width`, the empty sequence's included."""
     members, member_start = groups[1:3]
@@ -189,8 +178,12 @@ def _group(
     entry_column: NDArray[np.int32],
     n_columns: int,
     merge: bool,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the groups."""
+) -> Groups:
+    """Return the bundles of one side.
+
+    entry_start, entry_column: of the payoffs in its rows. n_columns: sequences of the other side. merge: form
+    bundles of more than one infoset.
+    """
     n = len(parent)
     n_sequences = start[n]
     owner = np.full(n_sequences, -1, np.int32)
@@ -627,8 +620,8 @@ def make_layout(
     n_sequences = plexes[0][0][-1], plexes[1][0][-1]
     for merge, unit_size in ((True, UNIT_SIZE), (False, UNIT_SIZE), (False, 0)):
         groups = (
-            group_side(plexes[0], rows[:2], n_sequences[1], merge=merge),
-            group_side(plexes[1], columns[:2], n_sequences[0], merge=merge),
+            _group(*plexes[0], *rows[:2], n_sequences[1], merge),
+            _group(*plexes[1], *columns[:2], n_sequences[0], merge),
         )
         width = _width(plexes, groups)
         sides = (

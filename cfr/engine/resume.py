@@ -1,4 +1,4 @@
-"""What lets solvers be stopped and resumed: checks of saved states."""
+"""Where solvers begin but at uniform play: checked saved states, and regrets that hold on to a policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.sweeps import EXPECTANT, PAID
-from cfr.values import check_probabilities
+from cfr.tree import FlatTree
+from cfr.values import check_probabilities, reach
 from cfr.variants import Variant
 
 _BY_INFOSET = ("stamp", "marked")
@@ -134,3 +135,29 @@ def check_iteration(value: Any) -> int:
             f"resume: iteration must be a whole number of at least 0; got {value!r}; solve afresh"
         )
     return int(value)
+
+
+def start_regrets(
+    tree: FlatTree, policy: NDArray[np.float64], weight: float, scale: float
+) -> NDArray[np.float64]:
+    """Return the regrets that CFR starts from so that it plays `policy`, [n_slots] float64, in payoffs.
+
+    Regret matching plays any strategy to which the regrets are proportional. Their size says how long the
+    start is held on to: here `weight` iterations in each of which a full payoff range was regretted, scaled
+    by how often the infoset comes up. The idea is that of Brown and Sandholm 2016, "Strategy-based warm
+    starting for regret minimization in games", who derive the size from the strategy's exploitability; this
+    rule is ours.
+    weight: iterations' worth of them. scale: payoffs regretted in each, the largest of the tree for example.
+    Zero at infosets that the others and chance never lead to under `policy`.
+    Raises ValueError for a policy of another size.
+    """
+    found = reach(tree, policy)
+    often = np.zeros(tree.n_infosets)
+    for seat in range(tree.n_players):
+        mine = np.flatnonzero(tree.player == seat)
+        others = found.chance[mine]
+        for other in range(tree.n_players):
+            if other != seat:
+                others = others * found.players[mine, other]
+        often += np.bincount(tree.infoset[mine], others, tree.n_infosets)
+    return np.repeat(weight * scale * often, np.diff(tree.infoset_offset)) * policy

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree, grow, require_tree
 from cfr.tree.memory import memory_limit
-from cfr.values import uniform
+from cfr.values import SUM_TOLERANCE, uniform
 from games.game import Game
 from games.infosets.naming import joined_lines
 from games.ragged import Ragged
@@ -112,7 +112,6 @@ class Archive:
 
 
 FORMAT = 1
-SUM_TOLERANCE = 1e-6
 _MAGIC = "gs2-policy"
 _KINDS = {"f": "floating-point numbers", "iu": "whole numbers", "u": "unsigned numbers"}
 _ARRAYS = (
@@ -541,7 +540,7 @@ def _openspiel_slots(game: Game, tree: FlatTree) -> Iterator[tuple[str, list[int
     named: set[str] = set()
     for number, node in enumerate(tree.infoset_first_node().tolist()):
         state = theirs.new_initial_state()
-        for action in openspiel_actions(game, _way(tree, node)):
+        for action in openspiel_actions(game, tree.action[tree.way_to(node)].tolist()):
             state.apply_action(action)
         slots = range(offset[number], offset[number + 1])
         actions, name = all_actions[slots.start : slots.stop], state.information_state_string()
@@ -551,12 +550,3 @@ def _openspiel_slots(game: Game, tree: FlatTree) -> Iterator[tuple[str, list[int
             )
         named.add(name)
         yield name, actions, slots
-
-
-def _way(tree: FlatTree, node: int) -> list[int]:
-    """Return the actions that lead to a node."""
-    way: list[int] = []
-    while tree.parent[node] >= 0:
-        way.append(int(tree.action[node]))
-        node = int(tree.parent[node])
-    return way[::-1]

@@ -187,6 +187,14 @@ class FlatTree:
         slot[below] = self.infoset_offset[self.infoset[parent]] + (below - self.first_child[parent])
         return slot
 
+    def way_to(self, node: int) -> NDArray[np.int64]:
+        """Return the nodes on the way from a root to a node, [depth] int64, the node last and no root."""
+        way = []
+        while self.parent[node] >= 0:
+            way.append(node)
+            node = int(self.parent[node])
+        return np.array(way[::-1], np.int64)
+
     def infoset_first_node(self) -> NDArray[np.int32]:
         """Return the first history of each infoset, [I] int32 nodes, read-only."""
         return self._first_node
@@ -287,12 +295,10 @@ def _state_at(tree: FlatTree, node: int, game: Game) -> Array:
     """Return the state of a history, [1]; in a tree that keeps none the game is played up to there."""
     if tree.states is not None:
         return tree.states[node : node + 1]
-    line = []
-    while tree.parent[node] >= 0:
-        line.append(node)
-        node = int(tree.parent[node])
-    state = game.root()[node : node + 1]
-    for step in reversed(line):
+    way = tree.way_to(node)
+    root = int(tree.parent[way[0]]) if len(way) else node
+    state = game.root()[root : root + 1]
+    for step in way.tolist():
         state = game.step(state, np.zeros(1, np.int64), tree.action[step : step + 1])
     return state
 

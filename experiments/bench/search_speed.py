@@ -22,10 +22,9 @@ from experiments.bench.bench import figures
 from games.registry import load_game
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import preset
-from gs2.search.context import SearchContext
+from gs2.search.context import SearchContext, Strategy
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.whole import refine_both
-from gs2.search.strategy import Strategy
 
 if TYPE_CHECKING:
     from rich.table import Table

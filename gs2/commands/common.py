@@ -299,7 +299,7 @@ def lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
             )
         if lock is None:
             return command(*values, lock=None, **named)
-        from gs2.policies.solver_run import LockChoice
+        from gs2.policies.runs import LockChoice
 
         return command(*values, lock=LockChoice(lock, lock_seat), **named)
 

@@ -28,7 +28,7 @@ from gs2.commands.progress import Lines, working
 if TYPE_CHECKING:
     from cfr.public.policies.public_policy import PublicPolicy
     from games.game import Game
-    from gs2.policies.solver_run import LockChoice, SolverRun
+    from gs2.policies.runs import LockChoice, SolverRun
 
 SAVE_EVERY = 8.0
 """Seconds between saves of a run in progress; the end of the iteration under way comes on top."""
@@ -112,11 +112,8 @@ def blueprint(
     from games.infosets.factored import FactoredGame
     from games.infosets.private_moves import PrivateMovesGame
     from games.support.locks import hold
-    from gs2.policies.listed_run import ListedRun
-    from gs2.policies.private_moves import PrivateRun
     from gs2.policies.profile_worth import shifted
-    from gs2.policies.public_trees import PublicRun, is_public_output
-    from gs2.policies.solver_run import Settings
+    from gs2.policies.runs import ListedRun, PrivateRun, PublicRun, Settings, is_public_output
 
     row = variant_row(variant)
     if lock is not None:
@@ -295,7 +292,7 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
     """
     from cfr.private_moves.solver import is_private_run
     from cfr.public.policies.policy_file import is_public_policy
-    from gs2.policies.private_moves import is_computed_privately, measured_privately
+    from gs2.policies.policy_spec import is_computed_privately, measured_privately
 
     public = is_public_policy(policy)
     if public or is_private_run(policy):
@@ -309,9 +306,13 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
     from cfr.sequence_form import is_two_sided, sequence_form
     from cfr.tree import grow
     from cfr.tree.memory import TooLarge
-    from gs2.policies.policy_spec import check_policy_spec, policy_from_spec
+    from gs2.policies.policy_spec import (
+        check_policy_spec,
+        computed_policy,
+        is_computed_there,
+        policy_from_spec,
+    )
     from gs2.policies.profile_worth import profile_worth, worth_of_two
-    from gs2.policies.public_trees import computed_policy, is_computed_there
 
     check_policy_spec(policy)  # a misspelt name or a missing file is reported before the work
     opened = None
@@ -356,7 +357,7 @@ def print_measured(game: Game, policy: str, as_json: bool, opened: PublicPolicy 
     from cfr.public.policies.policy_file import is_public_policy, open_public_policy
     from cfr.public.policies.public_policy import evaluate_policy
     from cfr.public.sweeper import usable_cores
-    from gs2.policies.private_moves import measured_privately
+    from gs2.policies.policy_spec import measured_privately
     from gs2.policies.profile_worth import worth_of_two
 
     with working(f"measuring {policy} on {game.name} …") as tell:

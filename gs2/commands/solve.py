@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cfr.tree import FlatTree
     from games.game import Game, Infoset
     from games.infosets.factored import FactoredGame
-    from gs2.policies.solver_run import LockChoice
+    from gs2.policies.runs import LockChoice
     from gs2.search.config.search import SearchConfig
     from gs2.search.public_source import PublicBlueprint
     from gs2.search.result import SampleSize, SearchResult
@@ -236,7 +236,7 @@ def solve(
     from gs2.explore.solve_picture import search_game, solve_picture, write_explore_page
     from gs2.parts import check_leaf_of
     from gs2.play.search_agent import named_search
-    from gs2.policies.public_trees import is_computed_there
+    from gs2.policies.policy_spec import is_computed_there
     from gs2.search.context import MAX_LISTED, SearchOptions
     from gs2.search.explain import listed_context, solve_infoset
 
@@ -336,7 +336,7 @@ def _is_public(config: SearchConfig) -> bool:
 def _public_blueprint(game: Game, spec: str) -> PublicBlueprint:
     """Return a policy on the public tree, stored or computed now."""
     from cfr.public.policies.policy_file import is_public_policy, open_public_policy
-    from gs2.policies.public_trees import computed_policy
+    from gs2.policies.policy_spec import computed_policy
     from gs2.search.public_source import PublicBlueprint
 
     with working(f"growing the public tree of {game.name} …") as tell:
@@ -362,7 +362,7 @@ def _drawn_blueprint(game: Game, spec: str, config: SearchConfig, seed: int) -> 
 def drawn_default(game: Game) -> str:
     """Return the blueprint of a game whose histories are drawn, where none is named."""
     from blueprint.networks import shipped_file
-    from gs2.policies.private_moves import is_computed_privately
+    from gs2.policies.policy_spec import is_computed_privately
 
     if shipped_file(game.name) is not None:
         return "network"

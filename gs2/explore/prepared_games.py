@@ -19,8 +19,7 @@ from games.registry import PRESETS, game_specs, load_game
 from games.support.near import near
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.policies.tabulate import tabulate
-from gs2.search.context import SearchContext
-from gs2.search.strategy import Strategy
+from gs2.search.context import SearchContext, Strategy
 
 MOST_HISTORIES = 2_000_000
 """Histories of the largest game that is searched for a page: the largest research game has 1.9 million."""

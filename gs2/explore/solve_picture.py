@@ -20,13 +20,12 @@ from games.ragged import ranges
 from games.support.files import create
 from gs2.explore.prepared_games import PreparedGame
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions, Strategy
 from gs2.search.explain import search_infoset
 from gs2.search.gadget.path import LIVE
 from gs2.search.histories.enumerated import belief, histories_of
 from gs2.search.pipeline import Refinement
 from gs2.search.result import SearchResult
-from gs2.search.strategy import Strategy
 
 MOST_NODES = 600
 """Nodes of one tree that a page shows: more than anyone unfolds, and some hundred kilobytes."""

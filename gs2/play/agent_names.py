@@ -52,8 +52,13 @@ from games.support.counts import count_in
 from games.support.near import near
 from games.support.spec import field_types, read_settings
 from gs2.play.search_agent import SearchAgent, named_search, search_names
-from gs2.policies.policy_spec import PolicySpecError, is_policy_spec, policy_from_spec
-from gs2.policies.private_moves import is_computed_privately, private_policy
+from gs2.policies.policy_spec import (
+    PolicySpecError,
+    is_computed_privately,
+    is_policy_spec,
+    policy_from_spec,
+    private_policy,
+)
 from gs2.search.refine.policy_only import KeyedPlay, PolicyOnly, UniformPlay
 from gs2.wings import own_part
 

@@ -1,28 +1,42 @@
-"""Strategies by a short name: `uniform`, `cfr:100`, `noise:0.25`, or the file of a saved policy."""
+"""Strategies by a short name: `uniform`, `cfr:100`, `noise:0.25`, or the file of a saved policy.
+
+A name stands for probabilities on the listed tree, for a policy on the public tree, or for one on private
+moves, as a game and the memory allow.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.protocol import Blueprint
 from blueprint.soft_choices import soft_shares
+from cfr.best_response import best_response_values
 from cfr.policies.policy import load_policy, uniform_policy
 from cfr.policies.policy_words import load_policy_json, read_policy_json
-from cfr.private_moves.form import list_private_moves
-from cfr.private_moves.solver import is_private_run, load_private_policy
+from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
+from cfr.private_moves.solver import PrivateMovesSolver, is_private_run, load_private_policy
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
-from cfr.sequence_form import SequenceForm
+from cfr.public.policies.public_policy import PublicPolicy
+from cfr.public.public_solver import PublicSolver, require_memory, solver_bytes
+from cfr.public.tree import grow_public
+from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Runs, solve
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, grow
+from cfr.tree.flat import Nodes
+from cfr.tree.memory import memory_limit
 from cfr.variants import VARIANTS
 from games.game import Game, payoff_span
+from games.infosets.factored import FactoredGame
+from games.infosets.private_moves import PrivateMovesGame
 from games.support.counts import count_in
 from games.support.kernel import kernel
+from gs2.policies.profile_worth import worth_of_two
 from gs2.policies.tabulate import policy_of
 
 NOISE_BASE_ITERATIONS = 2_000
@@ -147,7 +161,7 @@ def policy_from_spec(
         return wanted.mixed(base, uniform_policy(tree))
     if colon and word == "dmc":
         q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
-        return soft_policy(tree, q, SOFTNESS * payoff_span(game))
+        return soft_shares(q, tree.infoset_offset, SOFTNESS * payoff_span(game))
     if colon and word == "network":
         from blueprint.networks import trained_network
 
@@ -166,78 +180,148 @@ def policy_from_spec(
     return load_policy(spec, game.name, tree).on(tree)
 
 
+def is_computed_there(game: Game, spec: str) -> TypeGuard[FactoredGame]:
+    """Return whether a name stands for a strategy that the public tree of this game can compute."""
+    return isinstance(game, FactoredGame) and is_computed(spec)
+
+
+def computed_policy(
+    spec: str, game: FactoredGame, tell: Callable[[str], None] = lambda words: None
+) -> PublicPolicy:
+    """Return the strategy that `uniform`, `VARIANT:ITERATIONS` or `noise:EPSILON` names, in memory.
+
+    Up to rounding it is the strategy that `policy_from_spec` finds on the listed tree. tell: hears of the
+    progress.
+    Raises PolicySpecError for another name, TooLarge if the public tree or its solver does not fit.
+    """
+    wanted = computed_by(spec)
+    tree = grow_public(game)
+    fits = solver_bytes(tree, wanted.variant, np.float64) <= memory_limit()
+    dtype = np.dtype(np.float64 if fits else np.float32)
+    blueprint = "a policy file that `gs2 blueprint --form public --precision 16` wrote, "
+    require_memory(tree, wanted.variant, dtype, blueprint)
+    solver = PublicSolver(tree, wanted.variant, dtype=dtype)
+    uniform = PublicPolicy.of(solver) if wanted.even else None
+    wanted.run(solver, f"{spec} on the public tree", tell)
+    policy = PublicPolicy.of(solver)
+    if uniform is None:
+        return policy
+    first, second = map(wanted.mixed, policy.rows, uniform.rows)
+    return PublicPolicy(tree, (first, second), policy.index, note=spec)
+
+
+ASKED_AT_ONCE = 1 << 16
+"""Infosets that an agent is asked at together."""
+
+
+def is_computed_privately(game: Game, spec: str) -> TypeGuard[PrivateMovesGame]:
+    """Return whether a text stands for a strategy on this game's form of private moves."""
+    known = is_computed(spec) or is_private_run(spec) or spec.endswith(".safetensors")
+    return isinstance(game, PrivateMovesGame) and known
+
+
+def policy_on(form: PrivateMovesForm, blueprint: Blueprint) -> Both:
+    """Return a blueprint's policy on the form, asked once at each infoset."""
+
+    def asked(player: int) -> NDArray[np.float64]:
+        states = form.decisions(player)
+        parts = [np.ones(1)]
+        for start in range(0, len(states), ASKED_AT_ONCE):
+            rows = states[start : start + ASKED_AT_ONCE]
+            parts.append(blueprint.policy(form.game, rows, player, form.game.actions(rows)))
+        return np.concatenate(parts)
+
+    return asked(0), asked(1)
+
+
+def exact_exploitability(game: Game) -> Callable[[Blueprint], float]:
+    """Return what measures a blueprint of `game`: NashConv / 2, in payoffs.
+
+    The form is a tree of every history, or for hidden stones the infosets of each player.
+    Raises TooLarge for a game that has neither.
+    """
+    if isinstance(game, PrivateMovesGame):
+        form = list_private_moves(game)
+        return lambda blueprint: form.evaluate(policy_on(form, blueprint)).exploitability
+    tree = grow(game)
+    listed = sequence_form(tree, game)
+    return lambda blueprint: sum(best_response_values(listed, policy_of(blueprint, game, tree))) / 2
+
+
+def private_policy(
+    spec: str, form: PrivateMovesForm, tell: Callable[[str], None] = lambda words: None
+) -> Both:
+    """Return the strategy that `uniform`, `VARIANT:ITERATIONS`, `noise:EPSILON` or a file stands for.
+
+    The file is a run's, or a network's. tell: hears of the progress.
+    Raises PolicySpecError for another name, StateError or CheckpointError for another game's file.
+    """
+    if spec.endswith(".safetensors"):
+        from blueprint.networks import load_network
+
+        network = load_network(spec, form.game)
+        tell(f"asking {spec} at {form.n_slots:,} slots …")
+        return policy_on(form, network)
+    if is_private_run(spec):
+        return load_private_policy(spec, form)
+    wanted = computed_by(spec)
+    if wanted.iterations == 0:
+        return form.uniform()
+    solver = PrivateMovesSolver(form, wanted.variant)
+    wanted.run(solver, spec, tell)
+    first, second = map(wanted.mixed, solver.average_policy(), form.uniform())
+    return first, second
+
+
+def measured_privately(
+    game: Game, spec: str, tell: Callable[[str], None] = lambda words: None
+) -> dict[str, Any]:
+    """Return what a strategy is worth on a game's form of private moves, as JSON says it.
+
+    Raises what `list_private_moves` and `private_policy` do.
+    """
+    tell(f"listing the infosets of {game.name} …")
+    form = list_private_moves(game)
+    policy = private_policy(spec, form, tell)
+    tell(f"measuring {spec} on the private moves of {game.name} …")
+    found = form.evaluate(policy)
+    infosets = [side.n_infosets for side in form.sides]
+    return {"form": "private", "infosets": infosets, **worth_of_two(found.value, found.best_response)}
+
+
 AT_ONCE = 20_000
 """Games that the kernel plays before it returns: a few hundredths of a second, so that Ctrl-C is heard."""
+EPSILON, LEAST_STEP = 0.1, 0.01
+"""Of Monte-Carlo self-play: probability of a uniformly random action, and the least step towards a return."""
 
 
-def monte_carlo_q(
-    tree: FlatTree,
-    episodes: int,
-    rng: np.random.Generator,
-    *,
-    epsilon: float = 0.1,
-    least_step: float = 0.01,
-) -> NDArray[np.float64]:
+def monte_carlo_q(tree: FlatTree, episodes: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return Q(I, a) of every slot after `episodes` games of ε-greedy self-play, [n_slots] float64.
 
     tree: one root. Each game moves the value of every action played towards the player's return, in payoffs,
-    by the mean of its returns so far, but at least by `least_step`, since the opponents keep changing.
-    epsilon: probability of a uniformly random action.
-    Raises ValueError for numbers out of range or a forest.
+    by the mean of its returns so far, but at least by LEAST_STEP, since the opponents keep changing.
+    Raises ValueError for fewer games than one or a forest.
     Source: the update of DouZero and DanZero (Monte-Carlo returns, no bootstrapping), with a table.
     """
     if episodes < 1:
         raise ValueError(f"monte_carlo_q: episodes must be at least 1; got {episodes}")
-    if not 0 < epsilon <= 1 or not 0 <= least_step <= 1:
-        raise ValueError(
-            f"monte_carlo_q: epsilon must be in (0, 1] and least_step in [0, 1]; got {epsilon}, {least_step}"
-        )
     if tree.n_roots != 1:
         raise ValueError(f"monte_carlo_q: the tree must have one root; got {tree.n_roots}")
-    row = np.full(tree.n_nodes, -1, np.int32)
-    row[tree.terminal] = np.arange(len(tree.terminal))
-    q = np.zeros(tree.n_slots)
-    visits = np.zeros(tree.n_slots, np.int64)
+    returns = np.zeros((tree.n_nodes, tree.n_players))
+    returns[tree.terminal] = tree.returns
+    q, visits = np.zeros(tree.n_slots), np.zeros(tree.n_slots, np.int64)
+    shape = tree.nodes, tree.n_children, tree.infoset_offset, returns
     for start in range(0, episodes, AT_ONCE):
-        _self_play(
-            tree.first_child,
-            tree.n_children,
-            tree.player,
-            tree.infoset,
-            tree.chance_prob,
-            tree.infoset_offset,
-            row,
-            tree.returns,
-            min(AT_ONCE, episodes - start),
-            epsilon,
-            least_step,
-            rng,
-            len(tree.level_offsets),
-            visits,
-            q,
-        )
+        games, depth = min(AT_ONCE, episodes - start), len(tree.level_offsets)
+        _self_play(*shape, games, EPSILON, LEAST_STEP, rng, depth, visits, q)
     return q
-
-
-def soft_policy(tree: FlatTree, q: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """Return probabilities in proportion to exp(Q / temperature) at each infoset, [n_slots] float64.
-
-    temperature: positive, in payoffs; near zero it chooses a best action.
-    """
-    if not temperature > 0:
-        raise ValueError(f"soft_policy: temperature must be positive, in payoffs; got {temperature}")
-    return soft_shares(q, tree.infoset_offset, temperature)
 
 
 @kernel
 def _self_play(
-    first_child: NDArray[np.int32],
+    nodes: Nodes,
     n_children: NDArray[np.int32],
-    player: NDArray[np.int8],
-    infoset: NDArray[np.int32],
-    chance_prob: NDArray[np.float64],
     offset: NDArray[np.int64],
-    terminal_row: NDArray[np.int32],
     returns: NDArray[np.float64],
     episodes: int,
     epsilon: float,
@@ -247,7 +331,8 @@ def _self_play(
     visits: NDArray[np.int64],
     q: NDArray[np.float64],
 ) -> None:
-    """Play games and move the values in place, all games from node 0."""
+    """Play games and move the values in place, all games from node 0. returns: [N, P], of terminal nodes."""
+    _, first_child, player, infoset, chance_prob = nodes
     slots = np.empty(depth, np.int64)
     seats = np.empty(depth, np.int64)
     for _ in range(episodes):
@@ -274,7 +359,7 @@ def _self_play(
                 seats[length] = player[node]
                 length += 1
             node = first_child[node] + k
-        gain = returns[terminal_row[node]]
+        gain = returns[node]
         for i in range(length):
             s = slots[i]
             visits[s] += 1

@@ -1,6 +1,8 @@
-"""A policy on a full tree as a tabular blueprint (probabilities, Q(I, a), values), and back."""
+"""A policy on a tree as a tabular blueprint (probabilities, Q(I, a), values), and a blueprint on a tree."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from blueprint.tabular import SeatTable, TabularBlueprint
 from cfr.tree import FlatTree, require_states
 from cfr.values import node_values, reach
 from games.game import Game
+from games.infosets.trail import same_actions
 from games.ragged import Ragged
 
 
@@ -72,20 +75,41 @@ def _means(
 
 
 def policy_of(blueprint: Blueprint, game: Game, tree: FlatTree) -> NDArray[np.float64]:
-    """Return a blueprint's probabilities on the slots of a full tree, [slots] float64.
+    """Return a blueprint's probabilities on the slots of a tree, [slots] float64.
 
-    Raises ValueError if the tree holds no states.
+    Where the tree lacks actions, those that are there share what is played among them; all alike where
+    nothing is. Raises ValueError if the tree holds no states.
     """
     tree = require_states(tree, "policy_of")
     out = np.empty(tree.n_slots)
-    first = tree.infoset_first_node()
-    counts = np.diff(tree.infoset_offset)
+    first, counts = tree.infoset_first_node(), np.diff(tree.infoset_offset)
     actions = tree.slot_actions()
     for seat in range(tree.n_players):
         mine = np.flatnonzero(tree.infoset_player == seat)
         if len(mine) == 0:
             continue
-        rows = Ragged(tree.infoset_offset, np.arange(tree.n_slots)).take(mine)
-        legal = Ragged.from_counts(counts[mine], actions[rows.values])
-        out[rows.values] = blueprint.policy(game, tree.states[first[mine]], seat, legal)
+        states = tree.states[first[mine]]
+        legal = game.actions(states)
+        prob = np.asarray(blueprint.policy(game, states, seat, legal), np.float64)
+        if np.array_equal(legal.counts, counts[mine]):
+            out[Ragged(tree.infoset_offset, np.arange(tree.n_slots)).take(mine).values] = prob
+            continue
+        for row, number in enumerate(mine.tolist()):
+            slots = tree.slots(number)
+            found = prob[legal.offsets[row] : legal.offsets[row + 1]]
+            if len(found) > len(slots):
+                found = found[places_among(legal[row], actions[slots])]
+                total = found.sum()
+                found = found / total if total > 0 else np.full(len(found), 1 / len(found))
+            out[slots] = found
     return out
+
+
+def places_among(legal: NDArray[Any], kept: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each action kept among the legal ones, whose order it keeps, [k] int64."""
+    places, at = np.empty(len(kept), np.int64), 0
+    for k, action in enumerate(kept):
+        at += int(np.argmax(same_actions(legal[at:], np.repeat(action[None], len(legal) - at, axis=0))))
+        places[k] = at
+        at += 1
+    return places

@@ -38,10 +38,9 @@ from games.game import Game, payoff_span
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions, Strategy
 from gs2.search.continuation_policies import continuation_blueprints
 from gs2.search.histories.enumerated import Considered
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.leaf import CommonDraws, play_out
 
 MOST_STAKED = 0.9

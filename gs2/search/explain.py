@@ -186,6 +186,13 @@ def _named(game: Game | SearchContext, infoset: Infoset | Trail | int) -> Infose
     return infoset_at(game.game, game.tree.states[node : node + 1], int(game.tree.player[node]))
 
 
+AS_REFINED = (
+    *("nodes", "decisions", "infosets", "iterations", "gap", "cut_off", "anchor", "seconds"),
+    *("slots", "probs"),
+)
+"""Fields that a `SearchResult` has from its `Refinement`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Seen:
     """An infoset before and after a search, as its player sees it; a actions.
@@ -283,16 +290,7 @@ def explain(
         histories_generated=int(generated.sum()),
         histories_kept=len(rows.rows),
         opponents_kept=int(np.isfinite(refinement.solved).sum()),
-        nodes=refinement.nodes,
-        decisions=refinement.decisions,
-        infosets=refinement.infosets,
-        iterations=refinement.iterations,
-        gap=refinement.gap,
-        cut_off=refinement.cut_off,
         kept_refined=refinement.anchor > 0,
-        anchor=refinement.anchor,
-        seconds=refinement.seconds,
         config=config,
-        slots=refinement.slots,
-        probs=refinement.probs,
+        **{name: getattr(refinement, name) for name in AS_REFINED},
     )

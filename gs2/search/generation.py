@@ -244,20 +244,11 @@ def generator(name: str) -> Generator:
     return GENERATORS[name]
 
 
-def gap_cost(values: NDArray[np.float64], chosen: NDArray[np.int64]) -> float:
-    """Return the sum of squared gaps between neighbouring chosen values, [k] of [m], in squared payoffs.
-
-    The smallest and the largest of all `values` stand at the two ends, chosen or not, so that the cost of
-    a single choice is defined as well (and smallest in the middle of the range).
-    """
-    ends = np.concatenate([[values.min()], np.sort(values[chosen]), [values.max()]])
-    return float(np.sum(np.diff(ends) ** 2))
-
-
 def diverse_subset(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Return k indices that minimise `gap_cost`, [min(k, m)] int64, by rising value.
+    """Return k indices of least squared gaps between neighbours, [min(k, m)] int64, by rising value.
 
-    Both extremes are kept when k >= 2; with k = 1 the value nearest to the middle of the range is.
+    The smallest and the largest of all values stand at the two ends. Both are kept when k >= 2; with k = 1
+    the value nearest to the middle of the range is.
     Ties between equal values go to the lower index.
 
     values: [m] float64, finite. O(m log m + m k) time, O(m k) memory.

@@ -15,11 +15,10 @@ from games.game import TERMINAL, payoff_span
 from games.ragged import ranges
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GenerationConfig, SolveConfig
-from gs2.search.context import Log, SearchContext
+from gs2.search.context import Log, SearchContext, Strategy
 from gs2.search.gadget.path import LIVE
 from gs2.search.generation import generate
 from gs2.search.histories.enumerated import NOTHING, Considered, Kept, after_each, belief, histories_of
-from gs2.search.strategy import Strategy
 
 ANSWERS = 0xA25
 """Seed of the histories from which opponents answer a step."""

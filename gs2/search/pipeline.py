@@ -24,12 +24,13 @@ from cfr.values import best_responses
 from cfr.variants import Variant, variant
 from gs2.search.config.search import ROLLED_OUT, SearchConfig, on_tree
 from gs2.search.config.stages import SolveConfig
-from gs2.search.context import NO_OPTIONS, Log, SearchContext, SearchOptions
+from gs2.search.context import NO_OPTIONS, Log, SearchContext, SearchOptions, Strategy
 from gs2.search.gadget.build import Gadget, build_gadget
 from gs2.search.gadget.path import LIVE, Arrivals, Entry, gifts, opponent_path
 from gs2.search.histories.double_oracle import Summary, choose_plans
 from gs2.search.histories.enumerated import (
     NOTHING,
+    UNREACHED,
     Considered,
     Kept,
     choose_histories,
@@ -41,7 +42,6 @@ from gs2.search.histories.enumerated import (
 )
 from gs2.search.mirror_descent import mirror_descent
 from gs2.search.safety import Certified, Proposal, certify, with_certified
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import Roots, Subgame
 
 
@@ -259,46 +259,36 @@ class HistorySource(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Refinement:
-    """What one search came to, in the full tree's numbers.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Refinement(Proposal):
+    """The outcome of one search, in the numbers of the tree that was searched.
 
-    infoset: where. slots: [s] int64, slots of the searching player that the search replaces. probs: [s]
-        float64, its policy there.
+    slots: [s] int64, slots of the searching player that the search replaces. probs: [s] float64, its policy
+        there. The other fields of a proposal say how its subgame was solved.
     considered, kept: the histories.
-    solved: [g] float64, value to the opponent of its infosets against the subgame's solution, as the subgame
-        sees it; nan outside the subgame.
     certified: what the certificate found; None if nothing was solved.
-    nodes, decisions, infosets: size of the subgame with its gadget. iterations: run by the solver.
-    gap: exploitability of the solution within the gadget, in payoffs.
     cut_off: what was left out or cut short, and why.
     anchor: weight of the subgame's solution in `probs`; 0 if the old strategy stands.
     seconds: wall-clock time of each stage.
     steps: the searches that this one was made of, if more than one. The fields above are then the last one's,
         but for `slots`, `probs`, `cut_off` and `seconds`, which are of all of them, and `anchor`, which is
         that of the last which changed anything.
-    complete: whether the opponent's replies that a summary left out gain it nothing.
     late: whether the time limit cut anything short. If not, more time would have changed nothing.
     """
 
-    infoset: int
-    slots: NDArray[np.int64]
-    probs: NDArray[np.float64]
     considered: Considered
     kept: Kept
-    solved: NDArray[np.float64]
     certified: Certified | None
-    nodes: int
-    decisions: int
-    infosets: int
-    iterations: int
-    gap: float
     cut_off: tuple[str, ...]
     anchor: float
     seconds: dict[str, float]
     steps: tuple[Refinement, ...] = ()
-    complete: bool = True
     late: bool = False
+
+    @property
+    def infoset(self) -> int:
+        """Return where the search was made."""
+        return self.considered.infoset
 
     def here(self, strategy: Strategy) -> NDArray[np.float64]:
         """Return the probabilities at the infoset searched, [a] float64.
@@ -359,23 +349,15 @@ def _refinement(
 ) -> Refinement:
     """Return what a search came to. weight: of the proposal where nothing was certified."""
     found = proposal if certified is None else certified
+    kept_of = replace(proposal, slots=found.slots, probs=found.probs)
     return Refinement(
-        infoset=considered.infoset,
-        slots=found.slots,
-        probs=found.probs,
+        **vars(kept_of),
         considered=considered,
         kept=kept,
-        solved=proposal.solved,
         certified=certified,
-        nodes=proposal.nodes,
-        decisions=proposal.decisions,
-        infosets=proposal.infosets,
-        iterations=proposal.iterations,
-        gap=proposal.gap,
         cut_off=tuple(source.log.notes),
         anchor=weight if certified is None else certified.weight,
         seconds=source.log.seconds,
-        complete=proposal.complete,
         late=source.log.late,
     )
 
@@ -436,10 +418,7 @@ class TreeSource:
         log = self.log
         found = consider_histories(self.context, self.seen, self.infoset, self.config, self.options)
         if found.unreached:
-            log.notes.append(
-                "the player's own strategy never leads here: histories are weighed by chance alone, and "
-                "nothing that is played here can be exploited"
-            )
+            log.notes.append(UNREACHED)
             self.config = self.config.for_unreached()
         if found.dropped:
             log.notes.append(

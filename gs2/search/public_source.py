@@ -20,7 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
-from cfr.public.policies.public_policy import PublicPolicy, learnt_rows, private_numbers
+from cfr.public.policies.public_policy import (
+    PublicPolicy,
+    learnt_rows,
+    one_history,
+    private_numbers,
+    way_on,
+)
 from cfr.public.sweeper import (
     AVERAGE,
     BEST,
@@ -38,15 +44,14 @@ from cfr.public.sweeper import (
 )
 from cfr.public.tree import PublicTree, padded, past_forced, path_to
 from cfr.variants import REGRET_NOISE, Variant
-from games.game import CHANCE, Infoset
-from games.infosets.sampling import sample_infoset
+from games.game import Infoset
 from games.support.array_types import Array
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import HistoriesConfig
 from gs2.search.context import NO_OPTIONS, Log, SearchOptions
 from gs2.search.explain import Seen, explain
 from gs2.search.gadget.path import LIVE
-from gs2.search.histories.enumerated import Considered, Kept, keep_histories, with_all
+from gs2.search.histories.enumerated import UNREACHED, Considered, Kept, keep_histories, with_all
 from gs2.search.pipeline import LeftAlone, Refinement, note_lateness, refine_from, variant_of
 from gs2.search.result import SearchResult
 from gs2.search.safety import ROUNDING, Attempt, Certified, Proposal, best_attempt
@@ -111,8 +116,9 @@ class EntryChoice:
     mass: how likely each of its private states is; those at most LIVE are out of the game.
     """
 
-    def __init__(self, problem: PublicProblem, v: Variant) -> None:
-        self.problem, self.variant = problem, v
+    def __init__(self, problem: PublicProblem, v: Variant, discounts: NDArray[np.float64]) -> None:
+        """Take the subgame, and a variant with its discounts (`discount_table`)."""
+        self.problem, self.variant, self._discounts = problem, v, discounts
         self.mass = problem.mass
         self.live = self.mass > LIVE
         n = len(self.mass)
@@ -124,13 +130,22 @@ class EntryChoice:
     def _policy(self) -> NDArray[np.float64]:
         number = self._regret
         if self.variant.predictive and self._t:
-            number = number * _factor(self._t, self.variant, number) + self._expected
-        number = np.maximum(number, 0.0) * self.live[:, None]
-        if self.problem.gadget == "resolve":
-            total = number.sum(1, keepdims=True)
-            return np.asarray(np.where(total > 0, number / np.where(total > 0, total, 1), 0.5))
-        total = float(number.sum())
-        return np.asarray(number / total if total > 0 else self.live[:, None] / self.live.sum())
+            number = self._discounted(number) + self._expected
+        even = np.array(0.5) if self.problem.gadget == "resolve" else self.live[:, None] / self.live.sum()
+        return self._shares(np.maximum(number, 0.0) * self.live[:, None], even)
+
+    def _shares(self, number: NDArray[np.float64], otherwise: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities in proportion to numbers, `otherwise` where these are 0.
+
+        They sum to 1 for each private state, or over all of them, as the opponent chooses.
+        """
+        total = number.sum(1 if self.problem.gadget == "resolve" else None, keepdims=True)
+        return np.asarray(np.where(total > 0, number / np.where(total > 0, total, 1), otherwise))
+
+    def _discounted(self, regrets: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return regrets as they count after the iterations done."""
+        positive, negative = self._discounts[self._t, :2]
+        return np.asarray(regrets * np.where(regrets > 0, positive, negative))
 
     def reach(self, *, average: bool = False) -> NDArray[np.float64]:
         """Return what the roots are dealt with: [opponent's private states], to multiply the pairs with.
@@ -148,8 +163,7 @@ class EntryChoice:
         return np.asarray(np.where(self.live, policy[:, 0] / np.where(self.live, self.mass, 1), 0.0))
 
     def _average(self) -> NDArray[np.float64]:
-        total = self._sum.sum(1, keepdims=True) if self.problem.gadget == "resolve" else self._sum.sum()
-        return np.asarray(np.where(total > 0, self._sum / np.where(total > 0, total, 1), self._policy()))
+        return self._shares(self._sum, self._policy())
 
     def worth(self, solved: NDArray[np.float64], theirs: float) -> tuple[float, float]:
         """Return what the opponent gets by the best choices, and what its average choices make sure of.
@@ -176,7 +190,6 @@ class EntryChoice:
             return
         policy, problem = self._policy(), self.problem
         self._sum += weight * policy
-        self._t += 1
         if problem.gadget == "resolve":
             total = self.mass[self.live].sum()
             inside = np.where(self.live, values, 0.0) / total
@@ -188,19 +201,11 @@ class EntryChoice:
                 self.live, values / np.where(self.live, self.mass, 1) - problem.alternative, 0.0
             )
             gain = np.where(self.live, margin - policy[:, 0] @ margin, 0.0)[:, None]
-        factor = _factor(self._t - 1, self.variant, self._regret)
-        self._regret = self._regret * factor + gain
+        self._regret = self._discounted(self._regret) + gain
+        self._t += 1
         if self.variant.clip:
             self._regret = np.maximum(self._regret, 0.0)
         self._expected = gain
-
-
-def _factor(t: int, v: Variant, regrets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what regrets are discounted by before iteration t + 1, of their shape."""
-    if t <= 0:
-        return np.ones_like(regrets)
-    table = discount_table(t, float(v.alpha), float(v.beta))[t]
-    return np.asarray(np.where(regrets > 0, table[0], table[1]))
 
 
 def solve_problem(
@@ -221,7 +226,7 @@ def solve_problem(
     scale = tree.payoff_scale
     table = discount_table(iterations + 1, float(v.alpha), float(v.beta))
     rules: Rules = (v.clip, v.predictive, REGRET_NOISE * scale * float(problem.pairs.sum()), table)
-    choice = EntryChoice(problem, v)
+    choice = EntryChoice(problem, v, table)
     reach = problem.reach
     done = 0
     for t in range(1, iterations + 1):
@@ -389,10 +394,7 @@ class PublicSource:
         private, chance = self.place.private, self.chance
         unreached = not (self.reach[private] > 0 and chance[private].sum() > LIVE)
         if unreached:
-            self.log.notes.append(
-                "the player's own strategy never leads here: histories are weighed by chance alone, and "
-                "nothing that is played here can be exploited"
-            )
+            self.log.notes.append(UNREACHED)
             self.reach, self.config = np.ones(len(self.reach)), self.config.for_unreached()
         config = self.config
         infoset_alone = config.histories.order == 1 and config.subgame.rest != "summary"
@@ -726,17 +728,9 @@ def find_place(tree: PublicTree, infoset: Infoset) -> PublicPlace:
     Raises PublicSearchError if its player has no choice there; GameError if it is no infoset of the game.
     """
     game = tree.game
-    line = sample_infoset(game, infoset, 1, np.random.default_rng(0)).lines[0]
-    states, node = game.root(), -1
-    for action in line:
-        if node < 0 and game.player(states)[0] != CHANCE:
-            node = 0
-        actions = game.actions(game.public_state(states) if node >= 0 else states).values
-        if node >= 0 and len(actions) > 1:
-            edge = int(tree.first_edge[node] + np.flatnonzero(actions == action)[0])
-            node = int(tree.child[edge])
-        states = game.step(states, np.zeros(1, np.int64), np.array([action], line.dtype))
-    node = max(node, 0)
+    line, states = one_history(game, infoset)
+    way = way_on(tree, line)
+    node = max(int(tree.child[way[-1][1]]), 0) if way else 0
     own = private_numbers(game, game.public_state(states), states, infoset.player)[0]
     if game.player(states)[0] != infoset.player or len(game.actions(states).values) < 2 or own < 0:
         raise PublicSearchError(

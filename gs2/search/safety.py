@@ -51,10 +51,9 @@ from games.support.kernel import kernel
 from gs2.search.certificate import sampled_verdict
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import SafetyConfig
-from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions, Strategy
 from gs2.search.gadget.path import Arrivals, OpponentPath, after_gains, opponent_path
 from gs2.search.histories.enumerated import Considered, OpponentResponse, weigh_histories
-from gs2.search.strategy import Strategy
 
 ROUNDING = 1e-12
 """Gain of the opponent, as a share of the payoff range, that counts as none."""
@@ -188,8 +187,10 @@ class Proposal:
     """What the solution of a subgame proposes to the searching player.
 
     slots, probs: [s] int64 and float64, everything that was solved. solved: [g] float64, what the opponent
-        infosets considered are worth against it as the subgame sees it.
-    nodes, decisions, infosets, iterations, gap, complete: as of `gs2.search.result.Refinement`.
+        infosets considered are worth against it as the subgame sees it; nan outside the subgame.
+    nodes, decisions, infosets: size of the subgame with its gadget. iterations: run by the solver.
+    gap: exploitability of the solution within the gadget, in payoffs.
+    complete: whether the opponent's replies that a summary left out gain it nothing.
     """
 
     slots: NDArray[np.int64]

@@ -26,7 +26,7 @@ from games import TERMINAL, Ragged, load_game
 from games.game import Game, GameError
 from games.support.array_types import Array
 from gs2.play.game_pairs import play_agents
-from gs2.policies.private_moves import exact_exploitability
+from gs2.policies.policy_spec import exact_exploitability
 from gs2.policies.tabulate import policy_of
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from tests.games.random_games import RandomGame

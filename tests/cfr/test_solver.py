@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from cfr.best_response import best_response_values, expected_value, exploitability
+from cfr.engine.resume import start_regrets
 from cfr.lp import solve_lp
 from cfr.mccfr import MonteCarloSolver
 from cfr.plain import PlainCfr
 from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import sequence_form
-from cfr.solver import Progress, Solver, SolverError, Start, Stop, solve, start_regrets
+from cfr.solver import Progress, Solver, SolverError, Start, Stop, solve
 from cfr.tree_cfr import TreeSolver
 from cfr.values import node_values, reach
 from cfr.variants import DEFAULT_VARIANT, VARIANTS, UnknownVariant, Variant, variant

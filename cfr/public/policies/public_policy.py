@@ -97,51 +97,80 @@ def private_numbers(game: FactoredGame, public: Array, states: Array, player: in
     return out
 
 
-def ends_ahead(tree: PublicTree) -> dict[bytes, tuple[int, int]]:
-    """Return the public states from which forced moves lead to an end, each with the edge that leads there.
+def one_history(game: FactoredGame, infoset: Infoset) -> tuple[Array, Array]:
+    """Return the actions of one history of an infoset, from the root, and its state, a batch of one."""
+    rng, own = np.random.default_rng(0), getattr(game, "sample_histories", None)
+    lines: Ragged = sample_infoset(game, infoset, 1, rng).lines if own is None else own(infoset, 1, rng)
+    line = lines[0]
+    return line, follow_lines(game, Ragged.from_counts(np.array([len(line)]), line))[0]
 
-    By their bytes: (the last node before, the edge taken there). Walks through the whole game.
+
+def way_on(tree: PublicTree, line: Array) -> list[tuple[int, int]]:
+    """Return the (node, edge) pairs on a public tree along the actions of a history, from the root."""
+    game, one = tree.game, np.zeros(1, np.int64)
+    state, dealt = game.root(), 0
+    while dealt < len(line) and game.player(state)[0] == CHANCE:
+        state = game.step(state, one, line[dealt : dealt + 1])
+        dealt += 1
+    public, node, found = game.public_root(), 0, []
+    for action in line[dealt:]:
+        legal = game.actions(public).values
+        same = [bool(np.all(other == action)) for other in legal].index(True)
+        if len(legal) > 1:
+            edge = int(tree.first_edge[node]) + same
+            found.append((node, edge))
+            node = int(tree.child[edge])
+        public = game.step(public, one, legal[same : same + 1])
+    return found
+
+
+def _levels(
+    tree: PublicTree,
+) -> Iterator[tuple[NDArray[np.int64], Array, Ragged, NDArray[np.int64]]]:
+    """Yield (nodes, their public states, these states' actions, the edge of each action), level by level.
+
+    Walks through the whole game.
     """
-    game, found = tree.game, {}
+    game = tree.game
     nodes, states = np.zeros(1, np.int64), past_forced(game, game.public_root())
     while len(nodes):
         actions = game.actions(states)
-        first = tree.first_edge[nodes]
-        edges = first[actions.rows] + np.arange(len(actions.values)) - actions.offsets[actions.rows]
-        after = game.step(states, actions.rows, actions.values)
+        edges = tree.first_edge[nodes][actions.rows] + np.arange(len(actions.values))
+        edges -= actions.offsets[actions.rows]
+        yield nodes, states, actions, edges
+        on = np.flatnonzero(tree.child[edges] >= 0)
+        states = past_forced(game, game.step(states, actions.rows[on], actions.values[on]))
+        nodes = tree.child[edges[on]].astype(np.int64)
+
+
+def ends_ahead(tree: PublicTree) -> dict[bytes, tuple[int, int]]:
+    """Return the public states from which forced moves lead to an end, each with the edge that leads there.
+
+    By their bytes: (the last node before, the edge taken there).
+    """
+    game, found = tree.game, {}
+    for nodes, states, actions, edges in _levels(tree):
         over = np.flatnonzero(tree.child[edges] < 0)
-        state = after[over]
+        state = game.step(states, actions.rows[over], actions.values[over])
         while len(over):
             going = np.flatnonzero(game.player(state) != TERMINAL)
             over, state = over[going], state[going]
             for row, one in zip(over.tolist(), state, strict=True):
                 found[one.tobytes()] = int(nodes[actions.rows[row]]), int(edges[row])
             state = game.step(state, np.arange(len(state)), game.actions(state).values)
-        on = np.flatnonzero(tree.child[edges] >= 0)
-        nodes, states = tree.child[edges][on].astype(np.int64), past_forced(game, after[on])
     return found
 
 
 def _walk(tree: PublicTree, salt: int) -> NDArray[np.uint64]:
     """Return the hash of every node's public state, [nodes] uint64."""
-    game = tree.game
-    hashes = np.zeros(len(tree), np.uint64)
-    nodes = np.zeros(1, np.int64)
-    states = past_forced(game, game.public_root())
-    met = 0
-    while len(nodes):
+    game, hashes, met = tree.game, np.zeros(len(tree), np.uint64), 0
+    for nodes, states, actions, _ in _levels(tree):
         met += len(nodes)
         hashes[nodes] = _hashes(states, salt)
-        actions = game.actions(states)
-        first = tree.first_edge[nodes]
-        same = np.array_equal(tree.first_edge[nodes + 1] - first, actions.counts)
+        same = np.array_equal(tree.first_edge[nodes + 1] - tree.first_edge[nodes], actions.counts)
         if not same or not np.array_equal(tree.player[nodes], game.player(states)):
-            raise GameError(f"{game.name}: the tree must be the game's whole public tree; it is another one")
-        within = np.arange(len(actions.values)) - actions.offsets[actions.rows]
-        to = tree.child[first[actions.rows] + within]
-        on = np.flatnonzero(to >= 0)
-        states = past_forced(game, game.step(states, actions.rows[on], actions.values[on]))
-        nodes = to[on].astype(np.int64)
+            met = -1
+            break
     if met != len(tree):
         raise GameError(f"{game.name}: the tree must be the game's whole public tree; it is another one")
     return hashes
@@ -410,27 +439,9 @@ class PublicPolicy:
             raise PublicPolicyError(f"{self.game.name}: the dealing must be over; got {text!r}")
         return own
 
-    def line_to(self, infoset: Infoset) -> Array:
-        """Return the public actions on the way to an infoset, from the end of the dealing on."""
-        line, state = self._line(infoset), self.game.root()
-        at = 0
-        while at < len(line) and self.game.player(state)[0] == CHANCE:
-            state = self.game.step(state, np.zeros(1, np.int64), line[at : at + 1])
-            at += 1
-        return line[at:]
-
-    def _line(self, infoset: Infoset) -> Array:
-        """Return the actions of one history of an infoset, from the root."""
-        rng, own = np.random.default_rng(0), getattr(self.game, "sample_histories", None)
-        if own is not None:
-            lines: Ragged = own(infoset, 1, rng)
-            return lines[0]
-        return sample_infoset(self.game, infoset, 1, rng).lines[0]
-
     def history(self, infoset: Infoset) -> Array:
         """Return one history of an infoset, a batch of one."""
-        line = self._line(infoset)
-        return follow_lines(self.game, Ragged.from_counts(np.array([len(line)]), line))[0]
+        return one_history(self.game, infoset)[1]
 
     def require_game(self, game: Game) -> None:
         """Raise PublicPolicyError unless this is the policy's game."""
@@ -575,22 +586,15 @@ class PolicyValues:
 
     def _before(self, state: Array, player: int) -> tuple[int, int]:
         """Return the last node on the way to a history, and the edge that was taken there."""
-        tree, game, policy = self._tree, self._tree.game, self._policy
+        tree, game = self._tree, self._tree.game
         if not hasattr(game, "sample_histories"):
             if self._ends is None:
                 self._ends = ends_ahead(tree)
             return self._ends[game.public_state(state).tobytes()]
         key = tuple(int(word) for word in game.infoset_key(state, player)[0])
-        line = policy.line_to(Infoset(player, key, game.infoset_text(state[0], player)))
-        before, node, edge = game.public_root(), 0, 0
-        for action in line:
-            legal = game.actions(before).values
-            same = [bool(np.all(other == action)) for other in legal].index(True)
-            if len(legal) > 1:
-                node = int(policy.at(before)[0])
-                edge = int(tree.first_edge[node]) + same
-            before = game.step(before, np.zeros(1, np.int64), legal[same : same + 1])
-        return node, edge
+        line, _ = one_history(game, Infoset(player, key, game.infoset_text(state[0], player)))
+        way = way_on(tree, line)
+        return way[-1] if way else (0, 0)
 
     def _means(
         self, public: Array, player: int, reach: Floats, numbers: Callable[[Floats], Floats]

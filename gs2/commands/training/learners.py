@@ -108,7 +108,7 @@ class _Columns(GameLearner):
         from blueprint.research.game_network import GameNetworkConfig, learner_config
         from blueprint.research.game_training import GameTrainer
         from games.game import not_zero_sum
-        from gs2.policies.private_moves import exact_exploitability
+        from gs2.policies.policy_spec import exact_exploitability
 
         check_device(o["device"])
         if not getattr(game, "zero_sum", True):

@@ -27,15 +27,14 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
-from games.ragged import ranges
 from gs2.search.gadget.path import (
     LIVE,
     Entry,
     GadgetError,
-    OpponentPath,
     doubled,
     forced_by_infoset,
     forced_deal,
+    single_origins,
 )
 
 
@@ -134,11 +133,10 @@ class Top:
         self.level(parent, prob, player, infoset, returns)
         self.root_at = np.flatnonzero(is_root) + sum(len(p) for p in self.parent[:-1])
 
-
-def team_returns(forest: FlatTree, seat: int, value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return payoffs [n, P] that give `value` [n] to the seat's team."""
-    sign = np.where(np.array(forest.teams) == forest.teams[seat], 1.0, -1.0)
-    return value[:, None] * sign
+    def payoffs(self, seat: int, value: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return payoffs [n, P] that give `value` [n] to the seat's team."""
+        sign = np.where(np.array(self.forest.teams) == self.forest.teams[seat], 1.0, -1.0)
+        return value[:, None] * sign
 
 
 def graft(top: Top, forest: FlatTree) -> Gadget:
@@ -198,113 +196,6 @@ def graft(top: Top, forest: FlatTree) -> Gadget:
     return Gadget(tree, extra, slot_origin, infoset_origin)
 
 
-Node = tuple[str, int | float]
-"""What a node of the way is, and its index or payoff.
-
-sequence: what the opponent played so far; chance goes on from it. decision: one of the opponent's. out: a
-payoff that ends the way. entry: the histories of an infoset. floor: whether entry is forced. force: which
-infoset is forced. forced: the histories of that infoset, dealt once more.
-"""
-
-
-def path_top(forest: FlatTree, entry: Entry, path: OpponentPath, floor: float) -> Top:
-    """Return the opponent's decisions above the roots, level by level.
-
-    floor: probability of a forced entry wherever chance and the searching player lead to the subgame.
-    Raises GadgetError unless the entry numbers the opponent's infosets in the order of the path.
-    """
-    group = entry.group[0]
-    g = len(path.entry)
-    within = entry.reach / path.entry_mass[group]
-    share, forced = np.zeros(0), np.zeros(0)
-    if floor:
-        # Payoffs above stand for the whole game; force entry as often as chance leads to the subgame.
-        floor *= min(1.0, float(path.entry_mass.sum()))
-        share, forced = forced_by_infoset(entry, within)
-    top = Top.of_one(forest)
-    level = _add_levels(top, _Way(path, path.sequence_mass(), floor, share), entry.seats[0])
-    waiting = [node for node in level if node[0] != "out"]
-    if waiting != [("entry", j) for j in range(g)] + [("forced", j) for j in range(g if floor else 0)]:
-        raise GadgetError("gadget: for `path`, number the opponent's infosets in the order of its path")
-    place = np.array([at for at, (kind, _) in enumerate(level) if kind != "out"])
-    if floor:
-        top.roots(np.concatenate([place[group], place[g + group]]), np.concatenate([within, forced]))
-    else:
-        top.roots(place[group], within)
-    return top
-
-
-@dataclass(frozen=True, eq=False)
-class _Way:
-    """What follows each node of the way.
-
-    mass: [q] float64, probability of each sequence when the opponent plays for it. floor: probability of a
-    forced entry. share: [g] float64, probability of each infoset among forced entries.
-    """
-
-    path: OpponentPath
-    mass: NDArray[np.float64]
-    floor: float
-    share: NDArray[np.float64]
-
-    def after(self, kind: str, what: int) -> list[tuple[Node, float]]:
-        """Return the children of a node with their probabilities; entries wait as their own only child."""
-        path = self.path
-        found: list[tuple[Node, float]] = []
-        if kind == "sequence":
-            scale = self.mass[what]
-            found += [(("decision", i), path.mass[i] / scale) for i in path.decisions_after[what]]
-            found += [(("entry", j), path.entry_mass[j] / scale) for j in path.entries_after[what]]
-            if path.rest_mass[what] > 0:
-                found.append((("out", float(path.rest[what])), path.rest_mass[what] / scale))
-            return found
-        if kind == "decision":
-            found += [(("sequence", q), 1.0) for q in path.sequences_of[what]]
-            if not np.isnan(path.out[what]):
-                found.append((("out", float(path.out[what])), 1.0))
-            return found
-        if kind == "floor":
-            return [(("sequence", 0), 1.0 - self.floor), (("force", 0), self.floor)]
-        if kind == "force":
-            return [(("forced", j), float(self.share[j])) for j in range(len(self.share))]
-        return [((kind, what), 1.0)]
-
-
-def _add_levels(top: Top, way: _Way, seat: int) -> list[Node]:
-    """Add levels until only entries and payoffs are left; return the nodes of the last one.
-
-    Entries wait in single-child chance nodes until all have come, so that the roots stand on one level.
-    """
-    level: list[Node] = [("floor" if way.floor else "sequence", 0)]
-    while any(kind not in ("entry", "forced", "out") for kind, _ in level):
-        below: list[Node] = []
-        parent: list[int] = []
-        prob: list[float] = []
-        for at, (kind, what) in enumerate(level):
-            if kind == "out":
-                continue
-            found = way.after(kind, int(what))
-            if kind == "decision":
-                top.infoset_size.append(len(found))
-            below += [node for node, _ in found]
-            parent += [at] * len(found)
-            prob += [share for _, share in found]
-        player = np.full(len(below), CHANCE, np.int8)
-        infoset = np.full(len(below), -1, np.int32)
-        for at, (kind, _) in enumerate(below):
-            if kind == "decision":
-                player[at] = seat
-                infoset[at] = len(top.infoset_player)
-                top.infoset_player.append(seat)
-            elif kind == "out":
-                player[at] = TERMINAL
-        payoffs = np.array([what for kind, what in below if kind == "out"], np.float64)
-        returns = team_returns(top.forest, seat, payoffs)
-        top.level(np.array(parent), np.array(prob), player, infoset, returns)
-        level = below
-    return level
-
-
 def unsafe_top(forest: FlatTree, entry: Entry) -> Top:
     """Return the one level in which chance deals the roots as both blueprints reach them.
 
@@ -343,7 +234,7 @@ def resolve_top(forest: FlatTree, entry: Entry, floor: float) -> Top:
         first = len(top.infoset_player)
         top.infoset_player += [seat] * count
         top.infoset_size += [2] * count
-        out = team_returns(forest, seat, entry.alternative[at])
+        out = top.payoffs(seat, entry.alternative[at])
         # Each opponent's node has two children: out, a terminal, and in. On all but the last opponent's
         # level the histories in are the next opponent's nodes.
         position = 2 * every if at == 0 else 2 * every + 1
@@ -410,7 +301,7 @@ def less_outside(
     if forest.n_roots != len(shift):
         shift = np.tile(shift, 2)
     below = shift[root_of[forest.terminal]]
-    return replace(forest, returns=forest.returns - team_returns(forest, entry.seats[0], below))
+    return replace(forest, returns=forest.returns - Top(forest).payoffs(entry.seats[0], below))
 
 
 GADGETS = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path")
@@ -454,7 +345,9 @@ def build_gadget(
     if not floor:
         return _safe(kind, forest, root_of, entry, 0.0)
     twice, root_of_twice, origin = doubled(forest, root_of, entry.seats)
-    return from_doubled(_safe(kind, twice, root_of_twice, entry, floor), origin)
+    gadget = _safe(kind, twice, root_of_twice, entry, floor)
+    infosets, slots = single_origins(gadget.tree, gadget.entry_infosets, origin)
+    return replace(gadget, infoset_origin=infosets, slot_origin=slots)
 
 
 def _safe(kind: str, forest: FlatTree, root_of: NDArray[np.int32], entry: Entry, floor: float) -> Gadget:
@@ -464,7 +357,13 @@ def _safe(kind: str, forest: FlatTree, root_of: NDArray[np.int32], entry: Entry,
     if kind == "path":
         if entry.path is None:
             raise GadgetError("gadget: path needs the opponent's way to the roots; pass Entry(path=)")
-        return graft(path_top(forest, entry, entry.path, floor), forest)
+        levels, sizes, parent, prob = entry.path.above_entries(entry, floor)
+        top, seat = Top.of_one(forest), entry.seats[0]
+        for above, share, player, infoset, paid in levels:
+            top.level(above, share, player, infoset, top.payoffs(seat, paid))
+        top.infoset_player, top.infoset_size = [seat] * len(sizes), sizes
+        top.roots(parent, prob)
+        return graft(top, forest)
     if len(entry.seats) != 1:
         raise GadgetError(
             f"gadget: {kind} needs exactly one opponent; got seats {entry.seats}; use 'resolve'"
@@ -473,18 +372,3 @@ def _safe(kind: str, forest: FlatTree, root_of: NDArray[np.int32], entry: Entry,
     if kind == "reach-maxmargin" and entry.gift is not None:
         shift = shift + entry.gift[0]
     return graft(maxmargin_top(forest, entry, floor), less_outside(forest, root_of, entry, shift))
-
-
-def from_doubled(gadget: Gadget, origin: NDArray[np.int32]) -> Gadget:
-    """Return a gadget over a doubled forest with its origins in the single one; origin: [I] of `doubled`."""
-    tree = gadget.tree
-    extra = gadget.entry_infosets
-    infoset_origin = np.concatenate([np.full(extra, -1, np.int32), origin])
-    sizes = np.diff(tree.infoset_offset)[extra:]
-    n = int(origin.max()) + 1 if len(origin) else 0
-    plain = np.zeros(n, np.int64)
-    plain[origin] = sizes
-    start = np.cumsum(plain) - plain
-    own = ranges(start[origin], sizes)
-    entry_slots = tree.n_slots - len(own)
-    return Gadget(tree, extra, np.concatenate([np.full(entry_slots, -1), own]), infoset_origin)

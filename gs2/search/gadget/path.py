@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from cfr.best_response import CounterfactualValues, counterfactual_values
 from cfr.tree import FlatTree
-from games.game import TERMINAL
+from games.game import CHANCE, TERMINAL
+from games.ragged import ranges
 from games.support.kernel import kernel
-from gs2.search.context import SearchContext
-from gs2.search.strategy import Strategy
+from gs2.search.context import SearchContext, Strategy
 
 LIVE = 1e-300
 """Weights up to this count as zero, because smaller ones cannot be normalised."""
@@ -154,6 +154,21 @@ def _by_appearance(infoset: NDArray[np.int64], bound: int) -> tuple[NDArray[np.i
     return number[infoset], origin
 
 
+def single_origins(
+    tree: FlatTree, extra: int, origin: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the infosets, [I] int32, and slots, [A], of a forest in a gadget above two copies; -1 for none.
+
+    tree: the gadget's, whose first `extra` infosets are its own. origin: [I] of `doubled`.
+    """
+    sizes = np.diff(tree.infoset_offset)[extra:]
+    plain = np.zeros(int(origin.max()) + 1 if len(origin) else 0, np.int64)
+    plain[origin] = sizes
+    slots = ranges((np.cumsum(plain) - plain)[origin], sizes)
+    none = np.full(tree.n_slots - len(slots), -1)
+    return np.concatenate([np.full(extra, -1, np.int32), origin]), np.concatenate([none, slots])
+
+
 @dataclass(frozen=True, eq=False)
 class Arrivals:
     """The r histories at which the opponent's way ends, at g of its infosets.
@@ -230,6 +245,32 @@ class OpponentPath:
         """Return the same way with its entries numbered in another order, [entries] int64."""
         return replace(self, entry=self.entry[order], entry_mass=self.entry_mass[order])
 
+    def above_entries(
+        self, entry: Entry, floor: float
+    ) -> tuple[list[Level], list[int], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the opponent's decisions above the roots, below one chance node: (levels, how many actions
+        each of its infosets has, parent and probability of each root).
+
+        floor: probability of a forced entry wherever chance and the searching player lead to the subgame.
+        Raises GadgetError unless the entry numbers the opponent's infosets in the order of the path.
+        """
+        group, g = entry.group[0], len(self.entry)
+        within = entry.reach / self.entry_mass[group]
+        share, forced = np.zeros(0), np.zeros(0)
+        if floor:
+            # Payoffs above stand for the whole game; force entry as often as chance leads to the subgame.
+            floor *= min(1.0, float(self.entry_mass.sum()))
+            share, forced = forced_by_infoset(entry, within)
+        levels, sizes, level = _levels(_Way(self, self.sequence_mass(), floor, share), entry.seats[0])
+        waiting = [node for node in level if node[0] != "out"]
+        if waiting != [("entry", j) for j in range(g)] + [("forced", j) for j in range(g if floor else 0)]:
+            raise GadgetError("gadget: for `path`, number the opponent's infosets in the order of its path")
+        place = np.array([at for at, (kind, _) in enumerate(level) if kind != "out"])
+        if not floor:
+            return levels, sizes, place[group], within
+        parent = np.concatenate([place[group], place[g + group]])
+        return levels, sizes, parent, np.concatenate([within, forced])
+
     def root_value(self, values: NDArray[np.float64]) -> float:
         """Return the opponent's best-response value of the whole game if its entry infosets have `values`.
 
@@ -241,6 +282,94 @@ class OpponentPath:
         if len(self.infoset):
             _fold(self.owner, self.above, self.out, self.mass, total)
         return float(total[0])
+
+
+Node = tuple[str, int | float]
+"""What a node of the way is, and its index or payoff.
+
+sequence: what the opponent played so far; chance goes on from it. decision: one of the opponent's. out: a
+payoff that ends the way. entry: the histories of an infoset. floor: whether entry is forced. force: which
+infoset is forced. forced: the histories of that infoset, dealt once more.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """What follows each node of the way.
+
+    mass: [q] float64, probability of each sequence when the opponent plays for it. floor: probability of a
+    forced entry. share: [g] float64, probability of each infoset among forced entries.
+    """
+
+    path: OpponentPath
+    mass: NDArray[np.float64]
+    floor: float
+    share: NDArray[np.float64]
+
+    def after(self, kind: str, what: int) -> list[tuple[Node, float]]:
+        """Return the children of a node with their probabilities; entries wait as their own only child."""
+        path = self.path
+        found: list[tuple[Node, float]] = []
+        if kind == "sequence":
+            scale = self.mass[what]
+            found += [(("decision", i), path.mass[i] / scale) for i in path.decisions_after[what]]
+            found += [(("entry", j), path.entry_mass[j] / scale) for j in path.entries_after[what]]
+            if path.rest_mass[what] > 0:
+                found.append((("out", float(path.rest[what])), path.rest_mass[what] / scale))
+            return found
+        if kind == "decision":
+            found += [(("sequence", q), 1.0) for q in path.sequences_of[what]]
+            if not np.isnan(path.out[what]):
+                found.append((("out", float(path.out[what])), 1.0))
+            return found
+        if kind == "floor":
+            return [(("sequence", 0), 1.0 - self.floor), (("force", 0), self.floor)]
+        if kind == "force":
+            return [(("forced", j), float(self.share[j])) for j in range(len(self.share))]
+        return [((kind, what), 1.0)]
+
+
+Level = tuple[
+    NDArray[np.int64], NDArray[np.float64], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]
+]
+"""(parent within the level before, chance's probability, player, infoset) of each node, and what its terminal
+nodes pay the opponent."""
+
+
+def _levels(way: _Way, seat: int) -> tuple[list[Level], list[int], list[Node]]:
+    """Return levels until only entries and payoffs are left, the infosets' sizes, and the last level's nodes.
+
+    Entries wait in single-child chance nodes until all have come, so that the roots stand on one level.
+    """
+    level: list[Node] = [("floor" if way.floor else "sequence", 0)]
+    levels: list[Level] = []
+    sizes: list[int] = []
+    met = 0
+    while any(kind not in ("entry", "forced", "out") for kind, _ in level):
+        below: list[Node] = []
+        parent: list[int] = []
+        prob: list[float] = []
+        for at, (kind, what) in enumerate(level):
+            if kind == "out":
+                continue
+            found = way.after(kind, int(what))
+            if kind == "decision":
+                sizes.append(len(found))
+            below += [node for node, _ in found]
+            parent += [at] * len(found)
+            prob += [share for _, share in found]
+        player = np.full(len(below), CHANCE, np.int8)
+        infoset = np.full(len(below), -1, np.int32)
+        for at, (kind, _) in enumerate(below):
+            if kind == "decision":
+                player[at], infoset[at] = seat, met
+                met += 1
+            elif kind == "out":
+                player[at] = TERMINAL
+        payoffs = np.array([what for kind, what in below if kind == "out"], np.float64)
+        levels.append((np.array(parent), np.array(prob), player, infoset, payoffs))
+        level = below
+    return levels, sizes, level
 
 
 @kernel

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE
-from gs2.search.context import SearchContext
+from gs2.search.context import SearchContext, Strategy
 from gs2.search.gadget.build import Top, graft
 from gs2.search.histories.enumerated import Considered, OpponentResponse
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import Subgame
 
 

@@ -13,16 +13,21 @@ from numpy.typing import NDArray
 
 from cfr.values import best_responses
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import NO_OPTIONS, Cover, Log, SearchContext, SearchOptions
+from gs2.search.context import NO_OPTIONS, Cover, Log, SearchContext, SearchOptions, Strategy
 from gs2.search.gadget.path import LIVE
 from gs2.search.generation import generator
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import Roots, Subgame
 from gs2.search.subgame.forest import cut_to_depth
 
 WHOLE_TREE = 8
 """Histories with more than one in so many of the tree's nodes below them are valued by a pass over the whole
 tree: it copies nothing, and holds for every search until the strategy changes."""
+
+
+UNREACHED = (
+    "the player's own strategy never leads here: histories are weighed by chance alone, and nothing that is "
+    "played here can be exploited"
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,14 +7,49 @@ elsewhere become roots, and groups that share one are merged, until none reaches
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
+from cfr.tree.flat import Nodes
 from games.ragged import Ragged
 from games.support.kernel import kernel
 
 Found = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]
+
+
+def turns_are_noticed(
+    tree: FlatTree,
+    opponent: int,
+    nodes: NDArray[np.int32],
+    group: NDArray[np.int32],
+    level: NDArray[np.int32],
+) -> bool:
+    """Return whether no cover of a player's searches ever needs extending.
+
+    That is so where the opponent always knows how often the player has acted, each of its infosets having the
+    same sequence of groups above all of it, and histories that anyone confuses are equally long.
+    nodes: [n], where the player acts. group: [P, n], each seat's infosets there. level: [n], their depths.
+    """
+    node_group = np.full(tree.n_nodes, -1, np.int64)
+    node_group[nodes] = group[opponent]
+    # A group names the whole sequence of groups up to it if all its histories have the same one before.
+    label = np.zeros(tree.n_nodes, np.int64)
+    for start, end in pairwise(tree.level_offsets[1:]):
+        above = tree.parent[start:end]
+        label[start:end] = np.where(node_group[above] >= 0, node_group[above] + 1, label[above])
+    theirs = np.flatnonzero(tree.player == opponent)
+    noticed = _alike(group[opponent], label[nodes]) and _alike(tree.infoset[theirs], label[theirs])
+    return noticed and all(_alike(names, level) for names in group)
+
+
+def _alike(names: NDArray[np.integer], numbers: NDArray[np.integer]) -> bool:
+    """Return whether numbers are equal wherever the names are, both [n]."""
+    some = np.zeros(int(names.max(initial=-1)) + 1, np.int64)
+    some[names] = numbers
+    return np.array_equal(some[names], numbers)
 
 
 class Extension:
@@ -32,13 +67,8 @@ class Extension:
 
         own_slot: [N] int64, the last slot that the player chose above each node.
         """
-        self._tree, self._player, self._nodes, self._group, self._own_slot = (
-            tree,
-            player,
-            nodes,
-            group,
-            own_slot,
-        )
+        self._tree, self._player, self._own_slot = tree, player, own_slot
+        self._nodes, self._group = nodes, group
         self._members: Ragged | None = None
         self._covered = np.zeros(0, np.int8)
         self._root_of = np.zeros(0, np.int32)
@@ -61,11 +91,8 @@ class Extension:
             self._seen = np.zeros(tree.n_infosets, np.int8)
         asked = nodes[top]
         roots, component, root_of_asked = _extend(
-            tree.parent,
-            tree.first_child,
+            tree.nodes,
             tree.n_children,
-            tree.player,
-            tree.infoset,
             self._members.offsets,
             self._members.values,
             nodes[every],
@@ -108,11 +135,8 @@ def _join(above: NDArray[np.int64], i: int, j: int) -> None:
 
 @kernel
 def _extend(
-    parent: NDArray[np.int32],
-    first_child: NDArray[np.int32],
+    nodes: Nodes,
     n_children: NDArray[np.int32],
-    player: NDArray[np.int8],
-    infoset: NDArray[np.int32],
     member_start: NDArray[np.int64],
     members: NDArray[np.int32],
     start_nodes: NDArray[np.int32],
@@ -128,6 +152,7 @@ def _extend(
 
     `covered`, `root_of` and `seen` (by infoset) are left as they came: all 0, all -1, all 0.
     """
+    parent, first_child, player, infoset, _ = nodes
     stack = [np.int32(0)]
     stack.pop()
     tops = [np.int32(0)]

@@ -14,17 +14,15 @@ from blueprint.protocol import Blueprint
 from cfr.tree import EnumeratedTree, TreeBudget, TreeRules, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES, TooLarge
 from games.game import TERMINAL, Game
-from games.infosets.trail import same_actions
 from games.infosets.two_seats import TwoSeatView
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import SearchContext
+from gs2.search.context import SearchContext, Strategy
 from gs2.search.continuation_policies import rollout_play
 from gs2.search.histories.enumerated import after_each, belief
 from gs2.search.histories.infoset_values import NO_REACH, HistoriesMet, InfosetValues, root_reach
 from gs2.search.histories.seats import played_by_all
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import CommonDraws, LeafEvaluator, checked_leaf, play_out, value_leaf
 
@@ -203,42 +201,6 @@ class Playouts:
 
     nodes: NDArray[np.int32]
     payoffs: NDArray[np.float64]
-
-
-def places_among(legal: NDArray[Any], kept: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the place of each action kept among the legal ones, whose order it keeps, [k] int64."""
-    places, at = np.empty(len(kept), np.int64), 0
-    for k, action in enumerate(kept):
-        at += int(np.argmax(same_actions(legal[at:], np.repeat(action[None], len(legal) - at, axis=0))))
-        places[k] = at
-        at += 1
-    return places
-
-
-def policy_on_branches(blueprint: Blueprint, game: Game, tree: EnumeratedTree) -> NDArray[np.float64]:
-    """Return a blueprint's probabilities on a tree that holds some of the actions, [slots] float64.
-
-    Where actions are missing, those that are there share what is played among them; all alike where nothing.
-    """
-    out = np.empty(tree.n_slots)
-    first, counts = tree.infoset_first_node(), np.diff(tree.infoset_offset)
-    actions = tree.slot_actions()
-    for seat in range(tree.n_players):
-        mine = np.flatnonzero(tree.infoset_player == seat)
-        if len(mine) == 0:
-            continue
-        states = tree.states[first[mine]]
-        legal = game.actions(states)
-        prob = blueprint.policy(game, states, seat, legal)
-        for row, number in enumerate(mine.tolist()):
-            slots = tree.slots(number)
-            found = prob[legal.offsets[row] : legal.offsets[row + 1]]
-            if len(found) > counts[number]:
-                found = found[places_among(legal[row], actions[slots])]
-                total = found.sum()
-                found = found / total if total > 0 else np.full(len(found), 1 / len(found))
-            out[slots] = found
-    return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,9 +38,9 @@ from games.infosets.trail import Trail, trails_along
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
-from gs2.policies.tabulate import policy_of
+from gs2.policies.tabulate import places_among, policy_of
 from gs2.search.config.search import BY_RESPONSE, SearchConfig, on_tree
-from gs2.search.context import SearchContext, SearchOptions
+from gs2.search.context import SearchContext, SearchOptions, Strategy
 from gs2.search.gadget.path import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.enumerated import group_values
@@ -49,12 +49,9 @@ from gs2.search.histories.sampled_growth import (
     action_errors,
     fitting_roots,
     grow_sampled,
-    places_among,
-    policy_on_branches,
 )
 from gs2.search.histories.seats import past_rule
 from gs2.search.result import ActionRow, SampleSize, SearchResult
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator
 
@@ -126,12 +123,9 @@ def _trails_below(
             name = seat, acting, keys[row].tobytes()
             if name not in seen:
                 seen.add(name)
-                node, way = int(nodes[row]), []
+                node = int(nodes[row])
                 root = roots.lines[int(root_of[node])]
-                while tree.parent[node] >= 0:
-                    way.append(tree.action[node])
-                    node = int(tree.parent[node])
-                lines.append(np.concatenate([root, np.array(way[::-1], root.dtype)]) if way else root)
+                lines.append(np.concatenate([root, tree.action[tree.way_to(node)].astype(root.dtype)]))
         if lines:
             counts = np.array([len(line) for line in lines])
             trails += trails_along(game, Ragged.from_counts(counts, np.concatenate(lines)), seat)
@@ -399,8 +393,7 @@ def sample_tree(
         if fitting.all():
             break
         roots = roots.take(np.flatnonzero(fitting))
-    played = policy_of if config.subgame.branches is None else policy_on_branches
-    strategy = Strategy(tree, played(blueprint, game, tree), blueprint, above=roots.above)
+    strategy = Strategy(tree, policy_of(blueprint, game, tree), blueprint, above=roots.above)
     drawn = roots.config
     errors = action_errors(strategy, number, playouts)
     if config.solve.doubt > 0:

@@ -15,9 +15,8 @@ from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
-from gs2.search.context import SearchContext
+from gs2.search.context import SearchContext, Strategy
 from gs2.search.histories.infoset_values import values_histories
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.leaf import CommonDraws, play_out, rollout_leaf
 
 ROLLOUTS = 4

@@ -15,6 +15,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,14 +32,13 @@ from games.support.work.where import where_of
 from gs2.parts import PARTS, add_part, chosen_parts
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import AnyStrategy, SearchContext, SearchOptions, check_asked
+from gs2.search.context import AnyStrategy, SearchContext, SearchOptions, Strategy, check_asked
 from gs2.search.explain import refine_part
 from gs2.search.histories.enumerated import histories_of
 from gs2.search.histories.sampled_source import sample_tree
 from gs2.search.pipeline import Refinement, refine_infoset, where_listed
 from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.safety import with_certified
-from gs2.search.strategy import Strategy
 
 MODES = ("independent", "nested", "sequential")
 SHARED = 2
@@ -252,7 +252,7 @@ def _one_pass(
         blueprint = tabulate(context.game, tree, now)
     stats: list[RefineStats] = []
     done = skipped = 0
-    with _Workers(context, player, config, workers) as run:
+    with _working(context, player, config, workers) as run:
         for batch in batches:
             jobs = [
                 _Job(now, part, player, config, options.seed, mode, options.skip_unreached, blueprint)
@@ -399,32 +399,27 @@ def _stats(found: Refinement) -> RefineStats:
     )
 
 
-class _Workers:
-    """Does jobs in one game here, or in fresh processes that are sent the game and its tree once each.
+@contextmanager
+def _working(
+    context: SearchContext, player: int, config: SearchConfig, count: int
+) -> Iterator[Callable[[list[_Job]], Iterator[_Found]]]:
+    """Give what does jobs in one game here, or in fresh processes that are sent the game and its tree once.
 
     count: processes; 1 stays in this one.
     Raises ConfigError for a game or part of one's own that cannot be sent, and for processes that die.
     """
-
-    def __init__(self, context: SearchContext, player: int, config: SearchConfig, count: int) -> None:
-        sent = _sent(context, config) if count > 1 else b""
-        task = Task(_received, (sent, player), _search_all)
-        self._executor: Executor[_Job, _Found] = executor_at(where_of(count), task, here=context)
-
-    def __enter__(self) -> Callable[[list[_Job]], Iterator[_Found]]:
-        return self._run
-
-    def __exit__(self, *exception: object) -> None:
-        self._executor.close()
-
-    def _run(self, jobs: list[_Job]) -> Iterator[_Found]:
-        try:
-            yield from in_order(self._executor, jobs)
-        except WorkerLost as error:
-            raise ConfigError(
-                "refine_policy: every process must answer; one ended without. In a script, call it under "
-                '`if __name__ == "__main__":`; where memory is short, use fewer workers'
-            ) from error
+    sent = _sent(context, config) if count > 1 else b""
+    task = Task(_received, (sent, player), _search_all)
+    executor: Executor[_Job, _Found] = executor_at(where_of(count), task, here=context)
+    try:
+        yield lambda jobs: in_order(executor, jobs)
+    except WorkerLost as error:
+        raise ConfigError(
+            "refine_policy: every process must answer; one ended without. In a script, call it under "
+            '`if __name__ == "__main__":`; where memory is short, use fewer workers'
+        ) from error
+    finally:
+        executor.close()
 
 
 def _sent(context: SearchContext, config: SearchConfig) -> bytes:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
+from cfr.tree.flat import Nodes
 from games.support.kernel import kernel
 
 NO_LIMIT = 2**30
@@ -114,11 +115,8 @@ class TreeCutter:
         if roots.plans is not None and roots.plan is not None:
             plans, plan = roots.plans, roots.plan
         parts = _cut(
-            tree.first_child,
+            tree.nodes,
             tree.n_children,
-            tree.player,
-            tree.infoset,
-            tree.chance_prob,
             tree.infoset_offset,
             np.empty(0) if roots.policy is None else roots.policy,
             nodes,
@@ -160,11 +158,8 @@ class TreeCutter:
 
 @kernel(lazy=True)
 def _cut(
-    first_child: NDArray[np.int32],
+    nodes: Nodes,
     n_children: NDArray[np.int32],
-    player: NDArray[np.int8],
-    infoset: NDArray[np.int32],
-    chance_prob: NDArray[np.float64],
     offset: NDArray[np.int64],
     policy: NDArray[np.float64],
     roots: NDArray[np.int32],
@@ -196,6 +191,7 @@ def _cut(
 
     frozen: [r, P], or [0, P] for none.
     """
+    _, first_child, player, infoset, chance_prob = nodes
     origin = np.empty(bound, np.int32)
     parent = np.empty(bound, np.int32)
     first = np.empty(bound, np.int32)

@@ -132,6 +132,9 @@ def _of(actions: Ragged, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], ND
 MOST_IDLE = 1000
 """Random plays without any decision after which a game is taken to have none."""
 
+CHECKED = 64
+"""Histories at which an evaluator is checked."""
+
 LeafEvaluator = Callable[[Game, NDArray[Any]], NDArray[np.float64]]
 """What values histories: (game, states [n]) to payoffs, [n, P] float64, on the game's own scale."""
 OWN_LEAVES: dict[str, LeafEvaluator] = {}
@@ -170,9 +173,7 @@ def rollout_leaf(blueprint: Blueprint, rng: np.random.Generator, *, rollouts: in
     return leaf
 
 
-def check_leaf_value(
-    leaf: LeafEvaluator, game: Game, rng: np.random.Generator, *, histories: int = 64
-) -> None:
+def check_leaf_value(leaf: LeafEvaluator, game: Game, rng: np.random.Generator) -> None:
     """Return None if `leaf` keeps the contract at histories met in random play.
 
     Payoffs must come as [n, players] finite floats within the game's payoff range, equal within a team, with
@@ -180,7 +181,7 @@ def check_leaf_value(
     here rather than corrupting a search.
     Raises ContractError naming the broken rule, and for a game in which nobody decides.
     """
-    states = _random_histories(game, rng, histories)
+    states = _random_histories(game, rng, CHECKED)
     _check_values(leaf(game, states.copy()), game, len(states))
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from cfr.best_response import best_response_values, expected_value
 from cfr.public import sweeper
-from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.public_solver import PublicSolver, PublicSolverError
 from cfr.public.tree import grow_public
 from cfr.solver import Solver
@@ -17,8 +16,6 @@ from cfr.tree.memory import TooLarge
 from cfr.variants import VARIANTS, variant
 from games import GameError, load_game
 from tests.cfr.public.setting import GAMES, RANDOM, both
-from tests.patience import amount
-from tests.reference.public_cfr import SlowPublicCfr
 
 AGREEMENT, LATER = 1e-9, 1e-6
 
@@ -46,23 +43,6 @@ def test_both_forms_come_to_the_same_policies_and_values(name: str, alternating:
         assert np.allclose(told.best_response, best_response_values(forms.form, average), atol=AGREEMENT)
         last = public.evaluate(current=True)
         assert np.allclose(last.best_response, best_response_values(forms.form, current), atol=AGREEMENT)
-
-
-@pytest.mark.parametrize(
-    "name", ["kuhn_poker", "liars_dice(sides=3,wild=false,bidding=reset-quantity)", *RANDOM]
-)
-@pytest.mark.some(4)
-def test_the_kernels_do_what_a_plain_recursion_does(name: str) -> None:
-    forms, iterations = both(name), amount(8, 5)
-    for row in VARIANTS.values():
-        for alternating in (True, False):
-            kind = variant(row, alternating=alternating)
-            fast, slow = PublicSolver(forms.tree, kind, threads=1), SlowPublicCfr(forms.tree, kind)
-            fast.run(iterations)
-            slow.run(iterations)
-            policy = PublicPolicy.of(fast)
-            for node in slow.regret:
-                assert np.abs(policy.probs(node) - slow.average(node)).max() < AGREEMENT, row.name
 
 
 @pytest.mark.parametrize(("dtype", "name"), [(np.float64, "dcfr"), (np.int16, "pdcfr+")])

@@ -20,8 +20,7 @@ from games.registry import load_game
 from gs2.explore.prepared_games import PreparedGame
 from gs2.explore.solve_picture import SearchedGame, search_game, solve_picture
 from gs2.search.config.presets import preset
-from gs2.search.context import SearchContext
-from gs2.search.strategy import Strategy
+from gs2.search.context import SearchContext, Strategy
 from tests.games.random_games import RandomGame
 from tests.patience import amount
 

@@ -14,7 +14,7 @@ from cfr.best_response import exploitability
 from cfr.private_moves.form import list_private_moves
 from cfr.tree import grow
 from games import load_game
-from gs2.policies.private_moves import exact_exploitability, measured_privately, policy_on
+from gs2.policies.policy_spec import exact_exploitability, measured_privately, policy_on
 from gs2.policies.tabulate import policy_of
 from gs2.search.refine.policy_only import UniformPlay
 

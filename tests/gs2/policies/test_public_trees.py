@@ -17,7 +17,7 @@ import pytest
 from cfr.public.policies.policy_file import open_public_policy
 from gs2.cli import main
 from gs2.policies import policy_spec as policy_specs
-from gs2.policies.public_trees import computed_policy
+from gs2.policies.policy_spec import computed_policy
 from tests.cfr.public.setting import both
 from tests.commands.runner import as_json, gs2, refused
 from tests.patience import PATIENCE

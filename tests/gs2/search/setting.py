@@ -10,12 +10,10 @@ from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
 from cfr.tree import FlatTree
-from games.infosets.trail import Trail, trails_along
 from games.registry import load_game
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions, Strategy
 from gs2.search.pipeline import Refinement, refine_infoset
-from gs2.search.strategy import Strategy
 
 KUHN = "kuhn_poker"
 LEDUC = "leduc_poker"
@@ -60,12 +58,6 @@ def random_policy(name: str, rng: np.random.Generator, *, sharpness: float = 1.0
 def rng(*seed: int) -> np.random.Generator:
     """Return a generator of a seed."""
     return np.random.default_rng(seed)
-
-
-def trail_to(there: SearchContext, infoset: int) -> Trail:
-    """Return what the player at an infoset of a listed game saw on the way."""
-    line = there.line_to(int(there.tree.infoset_first_node()[infoset]))
-    return trails_along(there.game, line, int(there.tree.infoset_player[infoset]))[0]
 
 
 def searched(

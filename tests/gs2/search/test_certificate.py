@@ -10,7 +10,6 @@ import pytest
 
 from cfr.tree import grow
 from cfr.values import node_values
-from games.registry import load_game
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import tabulate
 from gs2.search.certificate import (
@@ -211,21 +210,6 @@ def test_gains_of_a_strategy_come_near_what_they_are_exactly(seed: int) -> None:
     low, high = game.payoff_range
     gain = (found[:, 0] - found[:, 1]).mean()
     assert gain == pytest.approx(exact, abs=4 * (high - low) / np.sqrt(3000))
-
-
-def test_gains_by_the_same_luck_vary_less() -> None:
-    game, tree, policy, base = prepared(0, load_game("leduc_poker"))
-    infoset, player = an_infoset(tree, 3)
-    near = 0.9 * policy + 0.1 * random_policy(tree, 9)
-    states = tree.states[np.repeat(np.flatnonzero(tree.infoset == infoset), 60)]
-    columns = columns_against(game, player, base, (base,))
-    both = (tabulate(game, tree, near), base)
-    together = strategy_payoffs(game, states, player, both, columns, np.random.default_rng(0))
-    apart = [
-        strategy_payoffs(game, states, player, (play,), columns, np.random.default_rng(k))
-        for k, play in enumerate(both)
-    ]
-    assert (together[:, 0] - together[:, 1]).var() < 0.6 * (apart[0] - apart[1]).var()
 
 
 def test_partners_play_the_blueprint_in_every_column() -> None:

@@ -40,13 +40,12 @@ from gs2.search.config.stages import (
     GenerationConfig,
     SolveConfig,
 )
-from gs2.search.context import SearchOptions
+from gs2.search.context import SearchOptions, Strategy
 from gs2.search.explain import solve_infoset
 from gs2.search.histories.seats import seat_views
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from gs2.search.refine.whole import RefineOptions, refine_policy
-from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import KUHN, context, random_policy
 from tests.patience import LONG, amount
 

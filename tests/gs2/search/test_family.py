@@ -53,19 +53,6 @@ def test_one_continuation_for_everybody_is_the_exact_leaf(name: str) -> None:
 
 
 @NAMES
-@pytest.mark.some(1)
-def test_many_rollouts_come_near_the_exact_payoffs_of_continuations(name: str) -> None:
-    policy, found = random_policy(name, rng(1)), []
-    for rollouts in (0, 400):
-        config = preset("maxmargin", depth=1, leaf="multi-valued", rollouts=rollouts, solver="lp")
-        made = searched(name, policy, some_infosets(name)[0], config)
-        found.append(np.nanmin(made.solved))
-        assert made.nodes > 0
-    low, high = context(name).game.payoff_range
-    assert found[0] == pytest.approx(found[1], abs=0.1 * (high - low))
-
-
-@NAMES
 @pytest.mark.some(2)
 def test_opponents_who_may_choose_leave_less_than_those_who_may_not(name: str) -> None:
     policy = random_policy(name, rng(2))

@@ -15,11 +15,11 @@ from cfr.values import best_responses
 from games.support.contract import ContractError
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
+from gs2.search.context import Strategy
 from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget
 from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.path import Arrivals, gifts, opponent_path
 from gs2.search.histories.enumerated import consider_histories, group_values
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import Roots
 from tests.gs2.search.setting import (
     GAMES,

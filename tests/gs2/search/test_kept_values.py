@@ -12,7 +12,7 @@ from games.game import payoff_span
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import preset
 from gs2.search.config.stages import WEIGHTED_GENERATORS
-from gs2.search.context import NO_OPTIONS
+from gs2.search.context import NO_OPTIONS, Strategy
 from gs2.search.gadget.path import LIVE
 from gs2.search.histories.enumerated import action_values, consider_histories
 from gs2.search.mirror_descent import (
@@ -28,7 +28,6 @@ from gs2.search.mirror_descent import (
 )
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.whole import refine_both
-from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import LEDUC, context, random_policy, rng, searched
 from tests.gs2.search.test_random_games import blueprint, prepared, random_searches
 from tests.patience import amount

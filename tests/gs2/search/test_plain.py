@@ -12,13 +12,13 @@ from cfr.policies.policy import uniform_policy
 from games.registry import RESEARCH_GAMES
 from gs2.search import plain as module
 from gs2.search.config.presets import preset
-from gs2.search.context import SearchContext
-from gs2.search.generation import diverse_subset, gap_cost
+from gs2.search.context import SearchContext, Strategy
+from gs2.search.generation import diverse_subset
 from gs2.search.pipeline import refine_infoset
 from gs2.search.plain import PlainGs2, diverse
-from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import blueprint, context, refined_at
 from tests.patience import amount
+from tests.reference.diverse import gap_cost
 
 ROOT = Path(__file__).parents[3]
 

@@ -18,13 +18,12 @@ from cfr.solver import solve
 from games import check_game
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.stages import WEIGHTED_GENERATORS
-from gs2.search.context import SearchContext
+from gs2.search.context import SearchContext, Strategy
 from gs2.search.explain import solve_infoset
 from gs2.search.generation import GENERATORS
 from gs2.search.histories.enumerated import group_values
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.whole import RefineOptions, refine_policy
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuations import best_response_policy
 from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import spliced
@@ -115,18 +114,6 @@ def test_certified_refinements_are_never_above_their_blueprint(seed, public, kin
     with pytest.MonkeyPatch.context() as patch:  # small searches in place of closures
         patch.setattr("gs2.search.pipeline.TreeSource._too_large", lambda *_: True)
         never_above(seed, public, kind, "gs2+", fallback_k=k, time_limit=600.0)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("part", range(10))
-def test_a_thousand_random_games_and_blueprints_are_never_above(part):
-    for seed in range(part * 50, part * 50 + 50):
-        for public in (False, True):
-            kind = BLUEPRINTS[(seed + public) % len(BLUEPRINTS)]
-            never_above(seed, public, kind, "gs2+")
-            never_above(seed, public, kind, "gs2+", whole=0, k=1 + seed % 3)
-            never_above(seed, public, kind, "gs2+path")
-    prepared.cache_clear()
 
 
 @example(seed=70593, public=False, kind="uniform")  # an extension without a history of the closure itself

@@ -14,7 +14,7 @@ from games.support.array_types import Array
 from gs2.play.search_agent import SearchAgent
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
-from gs2.search.context import SearchContext
+from gs2.search.context import SearchContext, Strategy
 from gs2.search.continuation_policies import rollout_play
 from gs2.search.histories.enumerated import action_values
 from gs2.search.histories.infoset_values import (
@@ -27,7 +27,6 @@ from gs2.search.histories.infoset_values import (
 from gs2.search.histories.sampled_growth import LikeliestBranches
 from gs2.search.histories.seats import SeatBlueprint, seat_views
 from gs2.search.refine.policy_only import PlayedStrategy, PolicyOnly, UniformPlay
-from gs2.search.strategy import Strategy
 from tests.games.random_games import RandomGame, RandomPlay
 from tests.gs2.search.setting import LEDUC, LIARS_DICE, context, random_policy, rng
 from tests.patience import amount

@@ -27,7 +27,7 @@ from games.support.configuration import ConfigError
 from gs2.play.agent_names import blueprint_named
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import SearchContext
+from gs2.search.context import SearchContext, Strategy
 from gs2.search.explain import solve_infoset
 from gs2.search.histories.enumerated import action_values
 from gs2.search.histories.sampled_growth import (
@@ -40,8 +40,7 @@ from gs2.search.histories.sampled_source import sample_tree
 from gs2.search.refine.at import refine_at
 from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.refine.whole import refine_policy
-from gs2.search.strategy import Strategy
-from tests.gs2.search.setting import GOOFSPIEL, LEDUC, LIARS_DICE, context, random_policy, rng, trail_to
+from tests.gs2.search.setting import GOOFSPIEL, LEDUC, LIARS_DICE, context, random_policy, rng
 from tests.gs2.search.test_random_games import blueprint as random_blueprint
 from tests.gs2.search.test_random_games import prepared
 from tests.patience import amount
@@ -60,7 +59,7 @@ def some_trail(there: SearchContext, seed: int, least: int = 2) -> tuple[Trail, 
     """Return the way to a random infoset with at least so many actions, and its number."""
     wide = np.flatnonzero(np.diff(there.tree.infoset_offset) >= least)
     number = int(rng(seed).choice(wide))
-    return trail_to(there, number), number
+    return there.trail_to(number), number
 
 
 @pytest.mark.parametrize("name", [LEDUC, LIARS_DICE, GOOFSPIEL])
@@ -205,7 +204,7 @@ def first_decision(seed: int) -> tuple[SearchContext, Strategy, Decided, Trail]:
     there, form = prepared(seed, True)
     strategy = there.strategy(random_blueprint(there, form, "dirichlet", seed))
     plays = Decided(PlayedStrategy(there, strategy))
-    return there, strategy, plays, trail_to(there, int(there.tree.infoset[0]))
+    return there, strategy, plays, there.trail_to(int(there.tree.infoset[0]))
 
 
 FIRST = (20, 22, 40, 51, 67, 77, 87, 96)

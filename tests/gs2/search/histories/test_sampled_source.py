@@ -21,6 +21,7 @@ from games.registry import load_game
 from games.support.configuration import ConfigError
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
+from gs2.search.context import Strategy
 from gs2.search.explain import refine_part, solve_infoset
 from gs2.search.histories.enumerated import action_values
 from gs2.search.histories.sampled_source import FreshTrials, Part, sample_tree
@@ -28,7 +29,6 @@ from gs2.search.pipeline import where_listed
 from gs2.search.refine.policy_only import PlayedStrategy, PolicyOnly, UniformPlay
 from gs2.search.refine.whole import RefineOptions, refine_policy
 from gs2.search.result import SearchResult
-from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import (
     GAMES,
     GOOFSPIEL,
@@ -38,7 +38,6 @@ from tests.gs2.search.setting import (
     context,
     random_policy,
     rng,
-    trail_to,
 )
 from tests.gs2.search.test_random_games import BLUEPRINTS, blueprint, prepared
 from tests.gs2.search.test_safe_combinations import rise
@@ -107,14 +106,6 @@ def test_all_histories_of_random_games_drawn_give_the_listed_result(seed: int, p
         drawn = solve_infoset(there, policy, infoset, sampled(config), rng(3))
         assert drawn.sampled is not None and drawn.sampled.complete
         same(drawn, listed)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("public", [True, False])
-def test_all_histories_of_many_random_games_drawn_give_the_listed_result(public: bool) -> None:
-    for seed in range(100, 250):
-        test_all_histories_of_random_games_drawn_give_the_listed_result(seed, public)
-    prepared.cache_clear()
 
 
 @pytest.mark.parametrize("scope", ["block", "both"])
@@ -243,7 +234,7 @@ def test_weights_of_the_roots_are_those_of_the_game_on_average() -> None:
         there.tree.states[node].tobytes(): chance * own
         for node, chance, own in zip(nodes, known.chance, known.players[:, graph.player], strict=True)
     }
-    trail = trail_to(there, infoset)
+    trail = there.trail_to(infoset)
     names, runs = list(exact), amount(100, 40)
     place = {name: at for at, name in enumerate(names)}
     drawn = np.zeros((runs, len(names)))
@@ -312,7 +303,7 @@ def test_what_no_sample_or_no_tree_reads_is_refused() -> None:
     with pytest.raises(GameError):
         game.parse_infoset("P0 | prize 99")
     four: Any = GuanDan(moves="canonical")
-    trail = trail_to(context(KUHN), 0)
+    trail = context(KUHN).trail_to(0)
     with pytest.raises(ConfigError, match="needs two players; got 4"):
         sample_tree(four, PolicyOnly(UniformPlay()), trail, preset("gs2-d", source="sampled"), rng(0))
 
@@ -379,7 +370,7 @@ def drawn(name: str, infoset: int, policy: np.ndarray, **changes: Any) -> Part:
     there = context(name)
     played = PlayedStrategy(there, Strategy(there.tree, policy))
     config = preset("gs2-d", **{"source": "sampled", "certificate": "statistical", **changes})
-    return sample_tree(there.game, played, trail_to(there, infoset), config, rng(1))
+    return sample_tree(there.game, played, there.trail_to(infoset), config, rng(1))
 
 
 @pytest.mark.parametrize("samples", (1, 2))

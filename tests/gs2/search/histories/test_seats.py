@@ -39,11 +39,8 @@ def decisions(game: Game, count: int, seed: int) -> list[tuple[Trail, Infoset]]:
     nodes = np.flatnonzero((tree.player >= 0) & (tree.n_children > 1))
     found = []
     for node in rng(seed).choice(nodes, count, replace=False).tolist():
-        way, at = [], node
-        while tree.parent[at] >= 0:
-            way.append(at)
-            at = int(tree.parent[at])
-        line = Ragged.from_counts(np.array([len(way)]), tree.action[np.array(way[::-1], np.int64)])
+        way = tree.way_to(node)
+        line = Ragged.from_counts(np.array([len(way)]), tree.action[way])
         seat = int(tree.player[node])
         key = game.infoset_key(tree.states[node : node + 1], seat)[0]
         text = game.infoset_text(tree.states[node], seat)

@@ -1,44 +1,37 @@
-"""Alternative values and best responses on trees and subgames against slow twins and the whole game."""
+"""Alternative values and best responses on trees and subgames against the whole game."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from cfr.best_response import best_response_values
+from cfr.best_response import best_response_values, counterfactual_values
 from cfr.values import best_responses
 from gs2.search.config.search import SearchConfig
+from gs2.search.context import Strategy
 from gs2.search.gadget.path import Arrivals, opponent_path
 from gs2.search.histories.enumerated import OpponentResponse, consider_histories, group_values
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuations import best_response_policy
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, context, form, random_policy
-from tests.reference.node_response import best_response_node_values_by_recursion
 
 ROUNDING = 1e-10
 
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("seat", [0, 1])
-def test_node_values_are_those_of_the_slow_twin(name, seat):
+def test_the_pure_response_earns_what_it_promises_everywhere_and_no_infoset_gets_more(name, seat):
     tree = context(name).tree
     policy = random_policy(name, np.random.default_rng(seat), sharpness=2)
     values, others, _ = best_responses(tree, policy, seat)
-    slow = best_response_node_values_by_recursion(tree, policy, seat)
     live = others > 0
-    assert np.allclose(values[live], slow[live], atol=ROUNDING)
+    earned = Strategy(tree, best_response_policy(tree, policy, seat)).values[:, seat]
+    assert np.allclose(values[live], earned[live], atol=ROUNDING)
     assert values[0] == pytest.approx(best_response_values(form(name), policy)[seat], abs=ROUNDING)
-
-
-@pytest.mark.parametrize("name", GAMES)
-def test_the_pure_response_earns_what_it_promises(name):
-    tree = context(name).tree
-    policy = random_policy(name, np.random.default_rng(2))
-    for seat in (0, 1):
-        answer = best_response_policy(tree, policy, seat)
-        values, *_ = best_responses(tree, policy, seat)
-        earned = Strategy(tree, answer).values[0, seat]
-        assert earned == pytest.approx(values[0], abs=ROUNDING)
+    mine = np.flatnonzero(tree.player == seat)
+    rooted = np.bincount(tree.infoset[mine], (others * values)[mine], tree.n_infosets)
+    best = counterfactual_values(tree, policy, seat, best_response=True).infoset
+    own = tree.infoset_player == seat
+    assert np.allclose(rooted[own], best[own], atol=ROUNDING)
 
 
 def test_group_values_are_weighted_means_and_plain_ones_where_nobody_comes():

@@ -7,18 +7,16 @@ import pytest
 
 from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
-from games.infosets.trail import trails_along
 from games.support.configuration import ConfigError
 from games.support.contract import ContractError
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
-from gs2.search.context import SearchOptions
+from gs2.search.context import SearchOptions, Strategy
 from gs2.search.explain import solve_infoset
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.at import refine_at
 from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.refine.whole import RefineOptions, refine_policy
-from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuations import LeafChooser, continuation_values, with_choices
 from gs2.search.subgame.cut import DepthLimit, Roots
 from gs2.search.subgame.leaf import check_leaf_value, rollout_leaf, value_leaf
@@ -109,8 +107,7 @@ def test_a_leaf_of_ones_own_is_refused_where_nothing_would_ask_it(method):
     prepared, rng = context(LEDUC), np.random.default_rng(0)
     options = SearchOptions(leaf=lambda game, states: np.zeros((len(states), 2)))
     strategy = Strategy(prepared.tree, blueprint(LEDUC))
-    line = prepared.line_to(int(prepared.tree.infoset_first_node()[0]))
-    trail = trails_along(prepared.game, line, int(prepared.tree.infoset_player[0]))[0]
+    trail = prepared.trail_to(0)
     played = PlayedStrategy(prepared, strategy)
     listed, drawn = (preset(method, source=source) for source in ("enumerated", "sampled"))
     for search in (
