@@ -26,8 +26,7 @@ from gs2.guandan.agent.explanation import move_text
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review.judging import Judge, Judgement, choices_of, judge_cards
-from gs2.guandan.review.recorded_rounds import RecordedRound, record_rounds
-from gs2.guandan.review.wire_transcripts import transcript_rounds
+from gs2.guandan.review.recorded_rounds import RecordedRound, record_rounds, transcript_rounds
 from gs2.review.review_data import (
     VERDICTS,
     LineMove,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.guandan.cards import ACTION, CARD_NAMES, pack
+from games.guandan.cards import ACTION, CARD_NAMES, PASS, pack
 from games.guandan.matches.match import (
     AntiTribute,
     Dealt,
@@ -30,6 +30,11 @@ from games.guandan.matches.match import (
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules, as_rules
 from gs2.guandan.table.seat import AgentError, Observation, Transfer, seen_by
+
+
+def default_choice(due: Pending) -> int:
+    """Return what is played for a seat that does not answer: PASS if it may, else the weakest choice."""
+    return int(np.argmax(due.actions["type"] == PASS))
 
 
 @dataclass(frozen=True)

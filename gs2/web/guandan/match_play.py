@@ -19,8 +19,7 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import as_rules
 from games.support.array_types import Array, Row, Rows
 from gs2.guandan.table.selection import fitting, why_not, wild_words
-from gs2.guandan.table.server.place import default_choice
-from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
+from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session, default_choice
 from gs2.web.games.agent_worker import Seated
 from gs2.web.games.card_face import fewest_moves, suggestion_order
 from gs2.web.tables.table import Call, Offer, Play, Refused
@@ -32,7 +31,7 @@ MOST_GAMES = 100
 """Games at a table."""
 HINT = "standard"
 """How deeply a hint searches."""
-HOSTS, SEARCH = "gs2.guandan.table.hosts", "gs2.guandan.table.agents"
+HOSTS = "gs2.guandan.table.hosts"
 
 
 class MatchPlay(Play, Listener):
@@ -155,9 +154,9 @@ class MatchPlay(Play, Listener):
             case "answer":
                 return f"{HOSTS}:answer_one", agent.name, key, self.session.observe(seat)
             case "hint":  # whoever is asked
-                return f"{SEARCH}:hint", self.session.observe(seat), HINT
+                return f"{HOSTS}:hint", self.session.observe(seat), HINT
             case "ready":
-                return f"{SEARCH}:ready", HINT
+                return f"{HOSTS}:ready", HINT
             case "forget":
                 return f"{HOSTS}:forget", agent.name, key
         return f"{HOSTS}:load", agent.name

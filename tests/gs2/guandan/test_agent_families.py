@@ -27,11 +27,9 @@ from gs2.guandan.agent_families import (
     check_agent,
     guandan_agent,
 )
-from gs2.guandan.beliefs.belief_network import DEFAULT
-from gs2.guandan.beliefs.deal_network import DEALS
-from gs2.guandan.table.agents import load_agent
-from gs2.guandan.table.seat import AgentError, Observation
-from gs2.guandan.table.seated import Seats
+from gs2.guandan.beliefs.belief_network import DEALS, DEFAULT
+from gs2.guandan.table.hosts import load_agent
+from gs2.guandan.table.seat import AgentError, Observation, Seats
 from gs2.play.arena import play_match
 from gs2.play.contests import Meeting
 

@@ -37,8 +37,14 @@ from gs2.guandan.agent.evaluator import (
     quick_file,
 )
 from gs2.guandan.agent.guandan_config import DealsConfig
-from gs2.guandan.beliefs.belief_network import DEFAULT, Beliefs, load_beliefs
-from gs2.guandan.beliefs.deal_network import DEALS, DealNetwork, load_deal_network
+from gs2.guandan.beliefs.belief_network import (
+    DEALS,
+    DEFAULT,
+    Beliefs,
+    DealNetwork,
+    load_beliefs,
+    load_deal_network,
+)
 
 LEAST = 1e-3
 """Probability that any move has at least: nobody follows the blueprint entirely."""

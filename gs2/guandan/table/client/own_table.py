@@ -17,8 +17,7 @@ from games.support.interruption import Noticed
 from gs2.guandan.table.client.human import SeatLeft, UndoWanted
 from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.hosts import checked
-from gs2.guandan.table.seat import AgentError, Transfer
-from gs2.guandan.table.seated import Seated
+from gs2.guandan.table.seat import AgentError, Seated, Transfer
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
 from gs2.guandan.table.session import GameCount, RoundResult, Session
 

@@ -1,4 +1,4 @@
-"""Rollouts against a slow twin that plays one state at a time."""
+"""Rollouts against a slow twin, and moves compared by them: the estimate, and which move is picked."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from blueprint.guandan.train_config import NetworkConfig
 from blueprint.protocol import Decisions
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.round import GuanDan, advance
-from gs2.guandan.agent.evaluator import (
-    BATCH,
-    evaluator_values,
-)
+from games.support.configuration import ConfigError
+from gs2.guandan.agent.deals.determinize import sample_worlds
+from gs2.guandan.agent.evaluator import BATCH, evaluator_values
+from gs2.guandan.agent.guandan_config import PRESETS, GuanDanConfig, agent_preset
+from gs2.guandan.agent.racing import Evidence, Question, candidate_moves, compare_moves, posterior
 from gs2.guandan.agent.rollout import Rollouts
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.patience import amount
@@ -116,3 +117,110 @@ def test_a_checkpoint_becomes_an_evaluator(tmp_path) -> None:
     assert not load_inference(path, critic=False).sees_all
     states = midgame(4, np.random.default_rng(0))
     assert np.isfinite(Rollouts(evaluator).payoffs(states.copy(), 3)).all()
+
+
+def test_without_rollouts_the_blueprint_alone_is_believed() -> None:
+    prior = np.array([0.3, 0.1, -0.2])
+    mean, error = posterior(Evidence(np.full((4, 3), np.nan), np.ones(4), prior, 0.25), 0)
+    assert np.allclose(mean, prior - 0.3)
+    assert np.allclose(error, [0, 0.25, 0.25])
+
+
+def test_the_estimate_is_the_normal_posterior() -> None:
+    rng = np.random.default_rng(1)
+    payoffs = rng.normal(size=(50, 2))
+    prior, trust = np.array([0.2, -0.1]), 0.4
+    difference = payoffs[:, 1] - payoffs[:, 0]
+    variance = (50 * difference.var() + 6 * 1.5**2) / 56 / 50
+    precision = 1 / trust**2 + 1 / variance
+    mean, error = posterior(Evidence(payoffs, np.ones(50), prior, trust), 0)
+    assert mean[1] == pytest.approx((-0.3 / trust**2 + difference.mean() / variance) / precision)
+    assert error[1] == pytest.approx(precision**-0.5)
+
+
+def test_once_every_deal_is_played_the_rollouts_alone_decide() -> None:
+    payoffs = np.array([[1.0, 2.0]])
+    some, _ = posterior(Evidence(payoffs, np.ones(1), np.array([0.0, -0.4]), 0.25), 0)
+    every, error = posterior(Evidence(payoffs, np.ones(1), np.array([0.0, -0.4]), 0.25, missing=0.0), 0)
+    assert some[1] < 0 < every[1]
+    assert every[1] == pytest.approx(1.0, abs=0.02) and error[1] <= 0.02
+
+
+def test_weights_count_as_repeated_worlds_without_adding_evidence() -> None:
+    rng = np.random.default_rng(2)
+    payoffs = rng.normal(size=(30, 2))
+    even, _ = posterior(Evidence(payoffs, np.ones(30), np.zeros(2), 0.3), 0)
+    same, _ = posterior(Evidence(payoffs, np.full(30, 7.0), np.zeros(2), 0.3), 0)
+    assert np.allclose(even, same)
+    weights = np.zeros(30)
+    weights[4] = 1.0
+    _, error = posterior(Evidence(payoffs, weights, np.zeros(2), 0.3), 0)
+    _, alone = posterior(Evidence(payoffs[4:5], np.ones(1), np.zeros(2), 0.3), 0)
+    assert np.allclose(error, alone)
+
+
+def test_candidates_are_those_near_the_best_and_few_of_a_type() -> None:
+    config = GuanDanConfig.of(gap=0.5, candidates=4)
+    q = np.array([0.0, 0.9, 1.0, 0.6, 0.7, 0.8, 0.4])
+    kinds = np.array([0, 1, 1, 1, 2, 1, 2])
+    assert candidate_moves(q, kinds, config).tolist() == [2, 1, 5, 4]
+    assert candidate_moves(q, kinds, config.replace(per_type=2)).tolist() == [2, 1, 4]
+    assert candidate_moves(q, kinds, config.replace(per_type=1, gap=9.0, candidates=9)).tolist() == [2, 4, 0]
+
+
+def test_a_move_that_wins_the_round_is_found_against_the_blueprint() -> None:
+    evaluator = CountEvaluator()
+    rng = np.random.default_rng(4)
+    tested = 0
+    for row in midgame(amount(1500, 500), rng, plies=110):
+        state = np.atleast_1d(row)
+        seat = int(state["player"][0])
+        moves = legal(state, canonical=True).values
+        done = np.repeat(state, len(moves))
+        advance(done, moves)
+        payoff = GuanDan().returns(done)[:, seat] * (done["player"] < 0)
+        if payoff.max() < 2 or len(moves) > 12:
+            continue
+        # a blueprint's opinion that would leave the winning move out on noise alone
+        prior = np.where(payoff == payoff.max(), -0.2, 0.0)
+        order = np.argsort(-prior)
+        worlds = sample_worlds(state, seat, 64, rng)
+        [result] = compare_moves(
+            [Question(state, moves[order], prior[order], worlds)],
+            Rollouts(evaluator),
+            agent_preset("standard").replace(depth=None),
+            time.perf_counter() + 60,
+        )
+        chosen = order[result.best]
+        mean = np.nanmean(result.payoffs, 0)
+        assert mean[result.best] >= payoff.max() - 0.5
+        assert payoff[chosen] == payoff.max() or mean[result.best] > payoff.max() - 0.5
+        tested += 1
+    assert tested >= 3
+
+
+def test_comparison_stops_at_the_deadline_with_what_it_has() -> None:
+    evaluator = CountEvaluator()
+    rng = np.random.default_rng(5)
+    state = np.atleast_1d(midgame(1, rng, plies=20, least=4)[0])
+    moves = legal(state, canonical=True)
+    q = evaluator_values(evaluator, state, moves)
+    order = np.argsort(-q)[:3]
+    worlds = sample_worlds(state, int(state["player"][0]), 40, rng)
+    [result] = compare_moves(
+        [Question(state, moves.values[order], q[order], worlds)],
+        Rollouts(evaluator),
+        agent_preset("standard"),
+        time.perf_counter() - 1,
+    )
+    assert result.stopped == "deadline" and result.rollouts == 0 and result.best == 0
+
+
+def test_a_field_out_of_range_or_unknown_names_itself() -> None:
+    assert all(agent_preset(name).name == name for name in PRESETS)
+    with pytest.raises(ConfigError, match="paper"):
+        agent_preset("slow")
+    wrong = {"worlds": 0, "method": "magic", "deadline": -1.0, "depth": -1, "anchor": 0.0, "k": True}
+    for field, value in (wrong | {"colour": 1}).items():
+        with pytest.raises(ConfigError, match=field):
+            GuanDanConfig().replace(**{field: value})

@@ -10,12 +10,13 @@ from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.network.inputs import encode_past, encode_states
 from games.guandan.cards import unpack
 from gs2.guandan.agent.deals.determinize import card_odds, sample_worlds
-from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
-from gs2.guandan.beliefs.deal_network import (
+from gs2.guandan.beliefs.belief_network import (
     DEAL_WIDTH,
+    DEFAULT,
     PUBLIC_WIDTH,
     DealNetwork,
     deal_inputs,
+    load_beliefs,
     load_deal_network,
     save_deal_network,
 )
