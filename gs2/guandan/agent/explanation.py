@@ -222,24 +222,20 @@ def _deals(decision: Decision, names: list[str], listed: int) -> list[DealRow]:
         worlds = solution.worlds
     others = [s for s in ((seat + j) % 4 for j in (1, 2, 3)) if decision.state["left"][0, s] > 0]
     order = np.arange(len(worlds))
+    payoffs = np.zeros((len(worlds), 0))
     if comparison is not None and comparison.rollouts:
-        order = order[: len(comparison.payoffs)]
+        payoffs = comparison.payoffs
         best = int(np.flatnonzero(decision.candidates == decision.choice)[0])
-        swing = comparison.payoffs[:, best] - comparison.payoffs[:, 0]
-        if best == 0:
-            swing = comparison.payoffs[:, 0] - np.nanmin(comparison.payoffs, 1)
+        swing = payoffs[:, best] - (payoffs[:, 0] if best else np.nanmin(payoffs, 1))
         order = np.argsort(-np.abs(np.nan_to_num(swing)), kind="stable")
     total = worlds.weights.sum() or 1.0  # a deal that play has ruled out weighs nothing
     level = int(decision.state["level"][0])
     rows = []
     for i in order[:listed]:
         hands = {s: hand_text(unpack(worlds.states["hand"][i, s]), level) for s in others}
-        results: dict[str, float] = {}
-        if comparison is not None and comparison.rollouts:
-            for j, move in enumerate(decision.candidates):
-                if not np.isnan(comparison.payoffs[i, j]):
-                    results[names[move]] = float(comparison.payoffs[i, j])
-        alternative, solved = {}, {}
+        paid = zip(decision.candidates, payoffs[i].tolist(), strict=False)
+        results = {names[move]: payoff for move, payoff in paid if not np.isnan(payoff)}
+        alternative, solved = dict[int, float](), dict[int, float]()
         if solution is not None:
             for j, opponent in enumerate(solution.opponents):
                 alternative[opponent] = float(solution.alternative[j, i])

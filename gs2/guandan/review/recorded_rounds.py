@@ -25,11 +25,12 @@ from games.guandan.matches.match_game import match_events
 from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.round import GuanDan, Shown, advance, from_hands
-from games.guandan.rounds.state import NOBODY, STATE
+from games.guandan.rounds.state import NOBODY
 from games.record import RoundRecord
 from games.support.array_types import Array, Bytes, Row
-from gs2.guandan.table.client.tracker import shown_by_tribute
-from gs2.guandan.table.seat import Transfer
+from gs2.guandan.agent.deals.dealing import states_along
+from gs2.guandan.table.client.tracker import level_owner, shown_by_tribute
+from gs2.guandan.table.seat import Transfer, named_transfers
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.moves import find_move, read_move
 from gs2.review.review_data import RecordedGame, ReviewedPlay, ReviewedRound, is_json, printable
@@ -82,12 +83,7 @@ class RecordedRound:
 
     def states(self) -> Array:
         """Return the round before every move and after the last, [n + 1] STATE."""
-        out = np.empty(len(self.actions) + 1, STATE)
-        out[0] = self.start[0]
-        for k in range(len(self.actions)):
-            out[k + 1] = out[k]
-            advance(out[k + 1 : k + 2], self.actions[k : k + 1])
-        return out
+        return states_along(self.start, self.actions)
 
     @property
     def told(self) -> ReviewedRound:
@@ -113,10 +109,6 @@ class RecordedRound:
             result=self.end,
             notes=self.notes,
         )
-
-
-def _given(transfers: Sequence[tuple[int, int, int]]) -> tuple[Transfer, ...]:
-    return tuple((giver, taker, CARD_NAMES[card]) for giver, taker, card in transfers)
 
 
 def record_rounds(records: Sequence[RoundRecord], name: str = "record") -> RecordedGame:
@@ -146,9 +138,9 @@ def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRou
             case Played():
                 plays[-1].append((event.seat, event.action))
             case Tribute():
-                told[-1]["tributes"] = _given(event.transfers)
+                told[-1]["tributes"] = named_transfers(event.transfers)
             case Returned():
-                told[-1]["returns"] = _given(event.transfers)
+                told[-1]["returns"] = named_transfers(event.transfers)
             case AntiTribute():
                 told[-1]["anti"] = event.seats
             case RoundOver():
@@ -410,11 +402,17 @@ def _round(told: _Told, before: _Told | None, name: str) -> RecordedRound:
     hands, known = _hands(told, f"{name}:{told.line}")
     level = as_level(told.level)
     ranks = tuple(as_level(told.level if rank is None else rank) for rank in told.ranks)
-    owner = _owner(ranks, level, before)
+    last = before.over.order if before is not None and before.over is not None else []
+    owner = level_owner(ranks, level, last[0] & 1 if last else None)
     first = told.plays[0][0] if told.plays else 0
     try:
         start = from_hands(
-            hands, level=level, first=first, levels=ranks, owner=owner, shown=_shown(told, level, hands)
+            hands,
+            level=level,
+            first=first,
+            levels=ranks,
+            owner=NOBODY if owner is None else owner,
+            shown=_shown(told, level, hands),
         )
     except GameError as error:
         raise TranscriptError(f"{name}:{told.line}: the round cannot begin like this: {error}") from None
@@ -445,15 +443,6 @@ def _round(told: _Told, before: _Told | None, name: str) -> RecordedRound:
         end,
         tuple(notes),
     )
-
-
-def _owner(ranks: tuple[int, ...], level: int, before: _Told | None) -> int:
-    """Return the team at whose level the round is played, NOBODY in a first round."""
-    if ranks[0] != ranks[1] and level in ranks:
-        return ranks.index(level)
-    if before is None or before.over is None or not before.over.order:
-        return NOBODY
-    return before.over.order[0] & 1
 
 
 def _hands(told: _Told, where: str) -> tuple[Bytes, tuple[bool, ...]]:

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from gs2.guandan.agent.agent import Gs2Agent
 
 
+logger = logging.getLogger("gs2.guandan.table")
+
+Progress = Callable[[int, int], None]
+
+
 class RandomSeat:
     """Chooses evenly among all choices."""
 
@@ -100,47 +105,6 @@ def check_agents(names: Iterable[str]) -> None:
                 raise AgentError(f"{error}; at a table also first and human") from error
 
 
-@cache
-def _agent(preset: str) -> Gs2Agent:
-    from gs2.guandan.agent.agent import make_agent
-
-    agent = make_agent(config=preset, rng=np.random.default_rng(0))
-    agent.warm_up()  # the first hint shall not compile on its own time
-    return agent
-
-
-def ready(preset: str, *, progress: Callable[[int, int], None]) -> None:
-    """Load what hints of a preset need, before anybody asks for one."""
-    _agent(preset)
-
-
-def hint(observation: Observation, preset: str, *, progress: Callable[[int, int], None]) -> dict[str, Any]:
-    """Return what search thinks of a seat's choices: its explanation, each move with its index in the list.
-
-    For a tribute or return card only the index that the network would choose.
-    """
-    progress(0, 1)
-    if observation.stage != "play":
-        return {"index": _seats("blueprint").load().answers([observation])[0], "explanation": None}
-    from gs2.guandan.agent.explanation import explain_decision
-
-    agent = _agent(preset)
-    canonical = legal(observation.state, canonical=True).values
-    places = canonical_places(canonical, observation.moves)
-    moves = observation.moves[places]
-    agent.rng = np.random.default_rng(int(observation.state["plays"][0]))
-    decision = agent.decide(observation.state, moves, PlayedMoves(observation.actors, observation.record))
-    explained = explain_decision(decision, agent.config).to_json()
-    for row in explained["moves"]:
-        row["index"] = int(places[row["place"]])
-    return {"index": int(places[decision.choice]), "explanation": explained}
-
-
-logger = logging.getLogger("gs2.guandan.table")
-
-Progress = Callable[[int, int], None]
-
-
 class Host(Protocol):
     """Answers for seats. `answer` raises AgentError if the agent fails or chooses what is not a choice."""
 
@@ -169,6 +133,15 @@ def checked(index: Any, observation: Observation) -> int:
     return chosen
 
 
+def chosen(agent: Seated, observation: Observation, name: str) -> int:
+    """Return an agent's choice. Raises AgentError if it fails, with this name, or chooses what is none."""
+    try:
+        (index,) = agent.answers([observation])
+    except Exception as error:
+        raise AgentError(f"agent {name} failed: {error!r}") from error
+    return checked(index, observation)
+
+
 class ThreadHost:
     """Runs agents made by `make`, one for each seat, each in a thread: programs, people, language models.
 
@@ -182,15 +155,10 @@ class ThreadHost:
     async def answer(self, key: Hashable, observation: Observation) -> int:
         """Return the agent's choice."""
         agent = self.seats.of(key)
-        try:
-            if self.pool is None:
-                (index,) = agent.answers([observation])
-            else:
-                loop = asyncio.get_running_loop()
-                (index,) = await loop.run_in_executor(self.pool, agent.answers, [observation])
-        except Exception as error:
-            raise AgentError(f"agent {agent.name} failed: {error!r}") from error
-        return checked(index, observation)
+        if self.pool is None:
+            return chosen(agent, observation, agent.name)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.pool, chosen, agent, observation, agent.name)
 
     def forget(self, key: Hashable) -> None:
         """Drop a seat's agent."""
@@ -214,7 +182,7 @@ class InstantHost(ThreadHost):
         super().__init__(make, 0)
 
 
-# --- in a worker process, as `ready` and `hint` are ---
+# --- in a worker process ---
 
 
 @cache
@@ -236,11 +204,7 @@ def answer_one(name: str, key: Hashable, observation: Observation, *, progress: 
     """Return a seat's index. Raises AgentError if its agent fails or chooses what is not a choice."""
     agent = _seats(name).of(key)
     progress(1, 2)
-    try:
-        (index,) = agent.answers([observation])
-    except Exception as error:
-        raise AgentError(f"agent {name} failed: {error!r}") from error
-    return checked(index, observation)
+    return chosen(agent, observation, name)
 
 
 def load(name: str, *, progress: Progress) -> bool:
@@ -260,6 +224,42 @@ def _loaded(name: str) -> bool:
 def forget(name: str, key: Hashable, *, progress: Progress) -> None:
     """Drop the agent of a seat."""
     _seats(name).agents.pop(key, None)
+
+
+@cache
+def _agent(preset: str) -> Gs2Agent:
+    from gs2.guandan.agent.agent import make_agent
+
+    agent = make_agent(config=preset, rng=np.random.default_rng(0))
+    agent.warm_up()  # the first hint shall not compile on its own time
+    return agent
+
+
+def ready(preset: str, *, progress: Progress) -> None:
+    """Load what hints of a preset need, before anybody asks for one."""
+    _agent(preset)
+
+
+def hint(observation: Observation, preset: str, *, progress: Progress) -> dict[str, Any]:
+    """Return what search thinks of a seat's choices: its explanation, each move with its index in the list.
+
+    For a tribute or return card only the index that the network would choose.
+    """
+    progress(0, 1)
+    if observation.stage != "play":
+        return {"index": _seats("blueprint").load().answers([observation])[0], "explanation": None}
+    from gs2.guandan.agent.explanation import explain_decision
+
+    agent = _agent(preset)
+    canonical = legal(observation.state, canonical=True).values
+    places = canonical_places(canonical, observation.moves)
+    moves = observation.moves[places]
+    agent.rng = np.random.default_rng(int(observation.state["plays"][0]))
+    decision = agent.decide(observation.state, moves, PlayedMoves(observation.actors, observation.record))
+    explained = explain_decision(decision, agent.config).to_json()
+    for row in explained["moves"]:
+        row["index"] = int(places[row["place"]])
+    return {"index": int(places[decision.choice]), "explanation": explained}
 
 
 class ProcessHost:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Decisions, PlayedMoves, drawn
-from games.guandan.cards import ACTION, NO_ACTION, RANKS, hand_text, unpack
+from games.guandan.cards import ACTION, CARD_NAMES, NO_ACTION, RANKS, hand_text, unpack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal
@@ -33,6 +33,11 @@ from gs2.guandan.table.wire.moves import encode_moves, packed_words
 
 Transfer = tuple[int, int, str]
 """(from seat, to seat, card name): a tribute or return card."""
+
+
+def named_transfers(transfers: Iterable[tuple[int, int, int]]) -> tuple[Transfer, ...]:
+    """Return what cards of a match, by index, go from seat to seat by their names."""
+    return tuple((giver, taker, CARD_NAMES[card]) for giver, taker, card in transfers)
 
 
 class AgentError(ValueError):

@@ -22,16 +22,14 @@ from games.guandan.cards import (
     PASS,
     RANKS,
     STRAIGHT_FLUSH,
-    THREE_PAIR,
-    THREE_WITH_TWO,
-    TWO_TRIPS,
     TYPE_NAMES,
     pack,
     parse_cards,
+    unpack,
     wild_card,
 )
 from games.guandan.combos import beats
-from games.guandan.notation import action_list
+from games.guandan.notation import action_list, move_groups
 from games.guandan.rounds.playout import legal_moves
 from gs2.guandan.table.seat import AgentError, Observation
 
@@ -182,25 +180,14 @@ def wild_words(action: np.void, level: int) -> str | None:
     _, _, cards = action_list(action, level)
     suits = {card[0] for card in cards if card != wild} if kind == STRAIGHT_FLUSH else set()
     suit = suits.pop() if suits else ""
-    slots = _slot_ranks(kind, int(action["rank"]), cards, wild)
+    counts = unpack(np.array([action["lo"], action["hi"]], np.uint64))
+    slots = [RANKS[rank] for rank, size in move_groups(action, counts, level) for _ in range(size)]
     words = [
         f"{wild} as {suit}{rank}"
         for card, rank in zip(cards, slots, strict=True)
         if card == wild and (rank != RANKS[level] or suit not in ("", "H"))
     ]
     return ", ".join(words) or None
-
-
-def _slot_ranks(kind: int, rank: int, cards: Sequence[str], wild: str) -> list[str]:
-    """Return the rank that each card of a printed move fills."""
-    name = RANKS[rank]
-    if kind == THREE_WITH_TWO:
-        plain = [card for card in cards[3:] if card != wild]
-        return [name] * 3 + [plain[0][-1] if plain else wild[-1]] * 2
-    each = {THREE_PAIR: 2, TWO_TRIPS: 3}.get(kind, 1 if TYPE_NAMES[kind].startswith("Straight") else 0)
-    if each == 0:
-        return [name] * len(cards)
-    return [RANKS[(rank + k // each) % 13] for k in range(len(cards))]
 
 
 KIND_WORDS = {

@@ -225,15 +225,6 @@ def test_ones_own_agent_meets_others_in_the_arena(own: Path, name: str) -> None:
     assert guandan_agent(name).fingerprint() != before
 
 
-def test_ones_own_agent_for_batches_sits_at_a_table_too(own: Path) -> None:
-    seat = load_agent("own.py:WeakestOfMany")
-    assert seat.together and seat.name == "own.py:WeakestOfMany"
-    state = duplicate_deals(np.arange(1), 0)
-    moves = legal(state).values
-    seen = Observation(int(state["player"][0]), "play", state, moves, np.zeros(0, np.uint8), moves[:0])
-    assert 0 <= seat.answers([seen])[0] < len(moves)
-
-
 def test_a_name_of_ones_own_that_cannot_be_is_refused_and_what_makes_no_agent_when_it_is_loaded(
     own: Path,
 ) -> None:

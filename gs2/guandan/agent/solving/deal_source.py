@@ -34,7 +34,7 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.decision import Decision, SampledSolution
-from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_values
+from gs2.guandan.agent.evaluator import Evaluator, best_actions, best_moves, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.search.config.search import SearchConfig
@@ -168,8 +168,7 @@ def best_values(
     states = states.copy()
     while len(others := np.flatnonzero((states["player"] != seat) & (states["player"] != TERMINAL))):
         part = states[others]
-        table = legal(part, canonical=True)
-        advance(part, table.values[best_actions(evaluator_values(evaluator, part, table), table)])
+        advance(part, best_moves(evaluator, part))
         states[others] = part
     out: NDArray[np.float64] = _GAME.returns(states)[:, seat].astype(np.float64)
     rows = np.flatnonzero(states["player"] == seat)

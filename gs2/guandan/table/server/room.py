@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import CARD_NAMES, pack, parse_cards
-from games.guandan.matches.match import Event, Match, Pending
+from games.guandan.matches.match import Dealt, Event, Match, Pending
 from games.guandan.rules import RULING, Rules
 from gs2.guandan.table.hosts import Host
-from gs2.guandan.table.seat import AgentError, Transfer, given_cards
+from gs2.guandan.table.seat import AgentError, given_cards
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
-from gs2.guandan.table.session import GameCount, RoundResult, Session, default_choice
+from gs2.guandan.table.session import GameCount, News, Session, default_choice
 from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.dialects import Dialect, Trick
 from gs2.guandan.table.wire.moves import MoveList, encode_hand, encode_moves
@@ -503,8 +503,17 @@ class Room(RecordedGames):
             self.recorder.write(events, self._move)
         self._move = None
 
-    def round_begun(self) -> None:
-        """Deal to every seat."""
+    def told(self, news: News) -> None:
+        """Deal to every seat, or tell everybody; the last game ends the room."""
+        super().told(news)
+        if isinstance(news, Dealt):
+            self._deal()
+        for payload in self.dialect.words(news):
+            self.broadcast(payload)
+        if isinstance(news, GameCount) and news.played >= news.wanted:
+            self.finish("played")
+
+    def _deal(self) -> None:
         self._trick = Trick()
         self.log.clear()
         for seat in self.seats:
@@ -514,10 +523,6 @@ class Room(RecordedGames):
             seat.beginning = self.dialect.beginning(seat.index, self._hand(seat.index), self.session)
             if seat.connection is not None:
                 seat.connection.queue(seat.beginning)
-
-    def anti_tribute(self, seats: Sequence[int]) -> None:
-        """Tell everybody that no tribute is paid."""
-        self.broadcast(self.dialect.anti_tribute(seats))
 
     def chosen(self, seat: int, due: Pending, index: int) -> None:
         """Tell everybody of a move."""
@@ -545,23 +550,6 @@ class Room(RecordedGames):
         elif session.opens:
             self._trick = Trick()
         self._ask(seats)
-
-    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
-        """Tell everybody who paid or returned what."""
-        self.broadcast(self.dialect.exchanged(stage, transfers))
-
-    def round_over(self, result: RoundResult) -> None:
-        """Tell everybody how the round ended."""
-        super().round_over(result)
-        self.broadcast(self.dialect.episode_over(result.order, result.level, result.left))
-
-    def game_over(self, count: GameCount) -> None:
-        """Tell everybody how the game ended; the last game ends the room."""
-        super().game_over(count)
-        for payload in self.dialect.game_over(count):
-            self.broadcast(payload)
-        if count.played >= count.wanted:
-            self.finish("played")
 
 
 def _choices(due: Pending) -> MoveList:

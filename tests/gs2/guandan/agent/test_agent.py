@@ -11,7 +11,7 @@ from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpo
 from blueprint.game_lockstep import Seated, play_rounds
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.play.selfplay import PastMoves, Scratch
-from blueprint.protocol import Decisions, PlayedMoves
+from blueprint.protocol import Decisions
 from games.game import GameError
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.playout import legal
@@ -24,7 +24,8 @@ from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import load_quick, quick_file
 from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent_families import guandan_agent
-from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame, random_choice
+from tests.gs2.guandan.beliefs.rounds import Played, some_rounds
+from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame
 from tests.gs2.guandan.test_endgame import endgames
 from tests.patience import amount
 
@@ -280,21 +281,10 @@ def test_presets_play_a_round(name: str, known: bool, networks: DealNetworks) ->
     assert ("rollout" if agent.config.method == "rollout" else "subgame") in stages, stages
 
 
-def positions(n: int, seed: int) -> list[tuple[np.ndarray, PlayedMoves]]:
-    """Return n states with a choice and the moves of their rounds."""
-    rng = np.random.default_rng(seed)
-    found = []
-    while len(found) < n:
-        state = deal(1, rng, level=int(rng.integers(13)))
-        past, wanted = PastMoves(state), int(rng.integers(4, 50))
-        while state["player"][0] >= 0 and (
-            len(past.of(0)) < wanted or len(legal(state, canonical=True).values) < 4
-        ):
-            advance(state, random_choice(state, rng))
-            past.step()
-        if state["player"][0] >= 0:
-            found.append((state.copy(), past.of(0)))
-    return found
+def positions(n: int, seed: int) -> list[Played]:
+    """Return n positions with a choice, and the moves of their rounds."""
+    drawn = some_rounds(12 * n, np.random.default_rng(seed), most=50)
+    return [one for one in drawn if len(legal(one.state, canonical=True).values) >= 4][:n]
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with moves", "without"])
@@ -303,7 +293,8 @@ def positions(n: int, seed: int) -> list[tuple[np.ndarray, PlayedMoves]]:
 def test_hidden_cards_dealt_otherwise_change_nothing(name: str, known: bool, networks: DealNetworks) -> None:
     rng = np.random.default_rng(7)
     searched = 0
-    for seed, (state, moves) in enumerate(positions(2, 3)):
+    for seed, one in enumerate(positions(2, 3)):
+        state, moves = one.state, one.moves
         dealt = determinise(state, int(state["player"][0]), rng)
         assert np.any(dealt["hand"] != state["hand"])
         told, blind = (
@@ -323,8 +314,8 @@ def test_hidden_cards_dealt_otherwise_change_nothing(name: str, known: bool, net
 
 def test_what_was_played_changes_which_deals_are_thought_likely(networks: DealNetworks) -> None:
     changed = 0
-    for seed, (state, _) in enumerate(positions(3, 5)):
-        forgotten = state.copy()
+    for seed, one in enumerate(positions(3, 5)):
+        state, forgotten = one.state, one.state.copy()
         forgotten["acts"] = 0
         known, without = (agent_of("rollout", networks, seed).decide(given) for given in (state, forgotten))
         if known.worlds is not None and not known.worlds.exact:

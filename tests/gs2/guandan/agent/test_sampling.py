@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from blueprint.guandan.network.inference import load_inference
-from blueprint.guandan.network.input_layout import STATE_WIDTH
 from blueprint.guandan.network.inputs import hidden_hands
 from blueprint.protocol import PlayedMoves
 from games.game import GameError
@@ -37,7 +36,7 @@ from gs2.guandan.agent.deals.dealing import (
 from gs2.guandan.agent.deals.determinize import Worlds, card_odds, count_bound, list_worlds, sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.guandan_config import DealsConfig, GuanDanConfig
-from gs2.guandan.beliefs.belief_network import DEFAULT, BeliefNetwork, load_beliefs, save_beliefs, steer
+from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs, steer
 from gs2.guandan.learning.train_beliefs import collect_positions
 from tests.gs2.guandan.agent.test_agent import PLIES
 from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame
@@ -162,23 +161,6 @@ def test_listed_deals_are_weighed_by_beliefs() -> None:
     share = worlds.weights / worlds.weights.sum()
     opposite = unpack(worlds.states["hand"])[:, 2, 52] > 0
     assert share[opposite].sum() == pytest.approx(4 / 6)
-
-
-def test_a_belief_network_survives_saving(tmp_path) -> None:
-    rng = np.random.default_rng(0)
-    layers = [
-        (rng.normal(size=(16, STATE_WIDTH)).astype(np.float16).astype(np.float32), np.zeros(16, np.float32)),
-        (rng.normal(size=(162, 16)).astype(np.float16).astype(np.float32), np.ones(162, np.float32)),
-    ]
-    network = BeliefNetwork(layers)
-    save_beliefs(tmp_path / "b.safetensors", network, {"note": "test"})
-    again = load_beliefs(tmp_path / "b.safetensors")
-    states = deal(3, rng)
-    seats = np.array([0, 1, 3])
-    assert np.allclose(network.log_odds(states, seats), again.log_odds(states, seats))
-    assert network.log_odds(states, seats).shape == (3, 3, 54)
-    with pytest.raises(ValueError, match="162"):
-        BeliefNetwork([(np.zeros((10, STATE_WIDTH), np.float32), np.zeros(10, np.float32))])
 
 
 def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:

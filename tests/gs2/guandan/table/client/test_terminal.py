@@ -23,7 +23,7 @@ from gs2.guandan.table.client.screen import CardFaces, PlayScreen
 from gs2.guandan.table.hosts import RandomSeat
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.selection import KIND_WORDS, named_choices, seat_words
-from gs2.guandan.table.session import Listener, RoundResult, Session
+from gs2.guandan.table.session import Listener, News, RoundResult, Session
 from gs2.guandan.table.wire import messages as m
 from tests.gs2.guandan.table.client.test_client import HAND, notify
 from tests.gs2.guandan.table.test_agents import observations
@@ -275,10 +275,11 @@ class Told(Listener):
         self.rounds: list[tuple[RoundResult, tuple[int, int], str]] = []
         self.session = Session(self, seed=seat + 97 * owner, levels=levels, owner=owner)
 
-    def round_over(self, result: RoundResult) -> None:
-        told = len(self.person.text)
-        self.person.screen.round_over(result.order, result.left, result)
-        self.rounds.append((result, self.session.levels, self.person.text[told:]))
+    def told(self, news: News) -> None:
+        if isinstance(news, RoundResult):
+            told = len(self.person.text)
+            self.person.screen.round_over(news.order, news.left, news)
+            self.rounds.append((news, self.session.levels, self.person.text[told:]))
 
     def play(self, rounds: int) -> None:
         self.session.begin()

@@ -93,10 +93,15 @@ def match() -> list[Message]:
 
 
 @pytest.fixture(scope="module")
-def known() -> list[Message]:
-    """Return the recorded messages, and those of a match for what the recording has not."""
+def transcript() -> list[Message]:
     with gzip.open(TRANSCRIPT, "rt") as file:
-        recorded = [json.loads(line)["msg"] for line in file]
+        return [json.loads(line) for line in file]
+
+
+@pytest.fixture(scope="module")
+def known(transcript: list[Message]) -> list[Message]:
+    """Return the recorded messages, and those of a match for what the recording has not."""
+    recorded = [line["msg"] for line in transcript]
     kinds = {kind(message) for message in recorded}
     return recorded + [message for message in match() if kind(message) not in kinds]
 
@@ -201,12 +206,6 @@ def test_every_command_shown_is_one_and_the_bot_a_program(files):
         context = command.make_context(name, ["--server", "ws://h:1"] if name == "play" else [])
         left = command.make_parser(context).parse_args(shlex.split(arguments))[1]
         assert not left, (name, arguments)
-
-
-@pytest.fixture(scope="module")
-def transcript() -> list[dict[str, Any]]:
-    with gzip.open(TRANSCRIPT, "rt") as file:
-        return [json.loads(line) for line in file]
 
 
 def test_the_tracker_follows_the_official_server_through_every_request(transcript):
