@@ -37,7 +37,7 @@ _SUIT_PLACE = (1, 0, 2, 3)
 _SLOTS = {STRAIGHT: (5, 1), STRAIGHT_FLUSH: (5, 1), THREE_PAIR: (3, 2), TWO_TRIPS: (2, 3)}
 
 
-def _groups(action: Row, counts: Bytes, level: int) -> list[tuple[int, int]]:
+def move_groups(action: Row, counts: Bytes, level: int) -> list[tuple[int, int]]:
     """Return (rank code, size) of each group of equal rank, in printing order."""
     kind, rank, size = int(action["type"]), int(action["rank"]), int(action["size"])
     if kind in _SLOTS:
@@ -71,7 +71,7 @@ def action_list(action: Row, level: int) -> list[Any]:
     wild = wild_card(level)
     wilds = int(counts[wild])
     names = []
-    for rank, size in _groups(action, counts, level):
+    for rank, size in move_groups(action, counts, level):
         if rank >= 13:
             cards = [SB + rank - 13] * min(size, int(counts[SB + rank - 13]))
         else:

@@ -65,7 +65,7 @@ def _searching_agent(name: AgentName) -> NamedAgent | None:
     """Return search on top of a network: `gs2`, `gs2-PRESET`, `rollout`, `rollout-fast`, `rollout-deep`.
 
     It plays a few deals in lockstep: its rollouts of several decisions run together, but one piece of work
-    must end in minutes, and it remembers `REMEMBERED` seats of rounds (`gs2.guandan.agent.deals.particles`).
+    must end in minutes, and it remembers `REMEMBERED` seats of rounds (`solving.deal_source`).
     """
     words = None if name.own else SEARCHING.fullmatch(name.name)
     if words is None:
@@ -110,7 +110,7 @@ def _own_agent(name: AgentName) -> NamedAgent | None:
         raise UnknownAgent(f"agent {name.text!r} must be a class or function; got {type(found).__name__}")
 
     def load(rng: np.random.Generator) -> Agent:
-        from gs2.guandan.table.seated import Seats
+        from gs2.guandan.table.seat import Seats
 
         made = made_agent(name.text)
         if callable(getattr(made, "act", None)):

@@ -117,7 +117,8 @@ class GuanDanContest(GameContest):
         play = self._games if self._how.whole else self._rounds
         notes = Notes(2 * len(numbers)) if recorded else None
         which = np.asarray(numbers, np.int64)
-        payoffs, lengths = play(a, b, meeting, which, notes)
+        both = which, which if meeting.duplicate else which + OTHERS
+        payoffs, lengths = play(a, b, meeting.seed, both, notes)
         rounds = () if notes is None else self._records(notes, payoffs, meeting, numbers)
         won = (np.sign(payoffs) + 1) / 2
         return PlayedGames(which, payoffs, won, (a.pace, b.pace), rounds, lengths)
@@ -147,22 +148,18 @@ class GuanDanContest(GameContest):
         return agent
 
     def _rounds(
-        self, a: Agent, b: Agent, meeting: Meeting, numbers: NDArray[np.int64], notes: Notes | None
+        self, a: Agent, b: Agent, seed: int, both: tuple[Array, Array], notes: Notes | None
     ) -> tuple[Array, None]:
         deals, others = (
-            duplicate_deals(which, meeting.seed, tribute=self._how.tribute, level=self._how.level)
-            for which in (numbers, numbers if meeting.duplicate else numbers + OTHERS)
+            duplicate_deals(which, seed, tribute=self._how.tribute, level=self._how.level) for which in both
         )
         payoffs = play_duplicate(a, b, deals, self._scratch, others=others, notes=notes)
         return payoffs.astype(np.float64), None
 
     def _games(
-        self, a: Agent, b: Agent, meeting: Meeting, numbers: NDArray[np.int64], notes: Notes | None
+        self, a: Agent, b: Agent, seed: int, both: tuple[Array, Array], notes: Notes | None
     ) -> tuple[Array, NDArray[np.int64]]:
-        seeds, others = (
-            game_seeds(which, meeting.seed)
-            for which in (numbers, numbers if meeting.duplicate else numbers + OTHERS)
-        )
+        seeds, others = (game_seeds(which, seed) for which in both)
         score, rounds = play_games_duplicate(
             a, b, seeds, self._scratch, rules=self._how.rules, others=others, notes=notes
         )

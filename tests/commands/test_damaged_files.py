@@ -38,7 +38,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree("experiments/results/rows/closures", place / "rows")
     record = ("guandan", "play-random", "--record", str(place / "record.jsonl"))
     ran(*record)
-    from gs2.guandan.position_solver import example_positions
+    from gs2.guandan.agent.explanation import example_positions
 
     rounds = ("match", "--game", "leduc_poker", "uniform", "uniform", "--pairs", "2")
     ran(*rounds, "--records", str(place / "rounds.jsonl"))

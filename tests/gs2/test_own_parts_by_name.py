@@ -19,7 +19,7 @@ from games.game import GameError
 from games.registry import load_game
 from games.support.configuration import ConfigError
 from gs2 import RefineOptions, preset, refine_policy
-from gs2.guandan.table.agents import load_agent
+from gs2.guandan.table.hosts import load_agent
 from gs2.guandan.table.seat import AgentError
 from gs2.parts import named_part
 from gs2.play.agent_names import load_game_agent

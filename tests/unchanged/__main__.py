@@ -12,7 +12,7 @@ leading digits of each value. The stored rows come from a processor for which Op
 with `OPENBLAS_CORETYPE=SkylakeX` another one with AVX-512 computes them to the last digit too.
 
 Playthroughs and transcripts have tests of their own (`tests/games/test_playthroughs.py`,
-`tests/gs2/guandan/table/wire/test_transcript.py`).
+`tests/gs2/guandan/table/wire/test_documented_messages.py`).
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ import numpy as np
 from games.support.spec import split_spec
 from gs2.commands.common import number_table, print_json, stdout
 from gs2.commands.progress import working
+from gs2.guandan.agent.explanation import example_positions, read_position, solve_position
 from gs2.guandan.agent.guandan_config import PRESETS
-from gs2.guandan.position_solver import example_positions, read_position, solve_position
 
 if TYPE_CHECKING:
     from gs2.commands.solve import Asked

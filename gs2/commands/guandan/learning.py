@@ -20,8 +20,7 @@ from games.support.spec import field_types, read_settings
 from gs2.commands.common import COUNT, NEW_FILE, POSITIVE, SEED, held_checkpoint, held_new, print_json
 from gs2.guandan.agent.agent import make_agent
 from gs2.guandan.agent.guandan_config import GuanDanConfig
-from gs2.guandan.beliefs.belief_network import load_beliefs, save_beliefs
-from gs2.guandan.beliefs.deal_network import save_deal_network
+from gs2.guandan.beliefs.belief_network import load_beliefs, save_beliefs, save_deal_network
 from gs2.guandan.learning.expert_iteration import (
     ExpertConfig,
     learn_from_search,

@@ -172,9 +172,8 @@ def _show(results: list[ClientResult]) -> None:
 
 async def _play(asked: Asked, as_json: bool) -> list[ClientResult]:
     from games.guandan.rules import as_rules
-    from gs2.guandan.table.agents import check_agents
     from gs2.guandan.table.client.client import ClientConfig, TableClient, Transcript
-    from gs2.guandan.table.hosts import host_for, start_hosts
+    from gs2.guandan.table.hosts import check_agents, host_for, start_hosts
 
     assert asked.url is not None
     check_agents(asked.agents)
@@ -249,7 +248,7 @@ async def _results(
 
 def _advice(observation: Observation) -> dict[str, Any]:
     """Return what search thinks of a seat's choices."""
-    from gs2.guandan.table.agents import hint
+    from gs2.guandan.table.hosts import hint
 
     return hint(observation, HINTS, progress=lambda done, of: None)
 
@@ -316,9 +315,9 @@ def _play_here(asked: Asked, as_json: bool) -> None:
 def _own_table(asked: Asked, as_json: bool) -> OwnTable:
     """Return the table, agents in their seats. Raises UsageError for agents or seats that do not fit."""
     from games.guandan.rules import as_rules
-    from gs2.guandan.table.agents import check_agents, load_agent, warm_up
     from gs2.guandan.table.client.own_table import OwnTable
-    from gs2.guandan.table.seated import Seats
+    from gs2.guandan.table.hosts import check_agents, load_agent, warm_up
+    from gs2.guandan.table.seat import Seats
 
     names = _own_names(asked)
     check_agents(names)

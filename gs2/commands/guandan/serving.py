@@ -117,7 +117,7 @@ def serve(**how: Any) -> None:
     """
     need_extra()
     from games.guandan.rules import as_rules
-    from gs2.guandan.table.server.place import RoomConfig
+    from gs2.guandan.table.server.room import RoomConfig
     from gs2.guandan.table.server.server import ServerConfig
 
     usual = "njupt" if how["dialect"] == "njupt" else "openguandan" if how["official"] else "ruling"
@@ -136,10 +136,9 @@ async def _serve(
     as_json: bool,
 ) -> None:
     """Serve until a signal, or so many sessions; fallback decides for silent clients."""
-    from gs2.guandan.table.agents import check_agents
-    from gs2.guandan.table.hosts import host_for, start_hosts
+    from gs2.guandan.table.hosts import check_agents, host_for, start_hosts
     from gs2.guandan.table.seat import AgentError
-    from gs2.guandan.table.server.place import agent_names
+    from gs2.guandan.table.server.room import agent_names
     from gs2.guandan.table.server.server import TableServer, quiet_collector
 
     check_agents([*agent_names(config.agents), *([] if fallback is None else [fallback])])

@@ -26,7 +26,6 @@ from games.support.array_types import Array
 from games.support.kernel.lazy import compile_at_once
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks, load_networks
 from gs2.guandan.agent.deals.determinize import Worlds
-from gs2.guandan.agent.deals.particles import Memories, RoundMemory
 from gs2.guandan.agent.decision import Decision, noted_faults
 from gs2.guandan.agent.endgame import is_endgame, solve_drawn
 from gs2.guandan.agent.evaluator import evaluator_values
@@ -36,6 +35,8 @@ from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
     Deals,
     DealSource,
+    Memories,
+    RoundMemory,
     renewed,
     solve_deals,
     valued,

@@ -16,6 +16,7 @@ from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.guandan import SHIPPED
 from blueprint.guandan.objective import result_worth
 from blueprint.protocol import Decisions
+from games.guandan.rounds.playout import legal
 from games.guandan.rounds.state import NOBODY
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -92,6 +93,13 @@ def best_actions(scores: NDArray[np.float64], actions: Ragged) -> NDArray[np.int
     hits = np.flatnonzero(scores >= np.maximum.reduceat(scores, first)[actions.rows])
     found: NDArray[np.int64] = hits[np.searchsorted(hits, first)]
     return found
+
+
+def best_moves(evaluator: Evaluator, states: Array) -> Array:
+    """Return the blueprint's best canonical move at each state, [n] ACTION; states: [n] STATE, unfinished."""
+    table = legal(states, canonical=True)
+    moves: Array = table.values[best_actions(evaluator_values(evaluator, states, table), table)]
+    return moves
 
 
 def quick_file(path: str | Path | None = None) -> Path:

@@ -1,16 +1,22 @@
-"""A decision in words: what a GuanDan player would want to know about a move that search chose."""
+"""A decision in words: what a player would want to know about a move that search chose, or would choose."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from games.game import GameError
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
+from games.guandan.rounds.position import parse_position
 from games.support.array_types import Array, Row
+from games.support.files import read_text
+from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 
@@ -164,54 +170,41 @@ def chances(mean: Array, error: Array) -> NDArray[np.float64]:
 
 
 def _moves(decision: Decision, names: list[str], config: GuanDanConfig) -> list[MoveRow]:
-    q = decision.q
+    q, n, solution, endgame = decision.q, len(names), decision.solution, decision.endgame
     known = np.isfinite(q).all()
-    soft = np.exp((q - q.max()) / config.deals.temperature) if known else np.ones(len(q))
+    soft = np.exp((q - q.max()) / config.deals.temperature) if known else np.ones(n)
     soft = soft / soft.sum()
-    n = len(names)
-    gain: list[float | None] = [None] * n
-    error: list[float | None] = [None] * n
-    refined, rollouts = np.zeros(n), np.zeros(n, int)
-    notes = ["" for _ in range(n)]
-    if decision.candidates.size:
-        notes = ["too far behind"] * n
-        for move in decision.candidates:
-            notes[move] = ""
+    refined, notes = np.zeros(n), ["too far behind" if decision.candidates.size else ""] * n
+    for move in decision.candidates:
+        notes[move] = ""
+    gains: dict[int, tuple[float, float, int]] = {}
     comparison = decision.comparison
     if comparison is not None and comparison.rollouts:
-        if decision.solution is None:
-            refined[decision.candidates] = chances(comparison.mean, comparison.error)
-        else:
-            refined[decision.solution.moves] = decision.solution.policy
         played = np.count_nonzero(~np.isnan(comparison.payoffs), 0)
-        for i, move in enumerate(decision.candidates):
-            gain[move], error[move] = float(comparison.mean[i]), float(comparison.error[i])
-            rollouts[move] = int(played[i])
-            notes[move] = "" if played[i] == played.max() else "given up early"
-    elif decision.solution is not None:
-        refined[decision.solution.moves] = decision.solution.policy
-        for move in decision.solution.moves:
-            notes[move] = ""
-    else:
+        columns = (part.tolist() for part in (comparison.mean, comparison.error, played))
+        gains = dict(zip(decision.candidates.tolist(), zip(*columns, strict=True), strict=True))
+        for move in decision.candidates[played < played.max()]:
+            notes[move] = "given up early"
+        if solution is None:
+            refined[decision.candidates] = chances(comparison.mean, comparison.error)
+    if solution is not None:
+        refined[solution.moves] = solution.policy
+    elif not gains:
         refined[decision.choice] = 1.0
-    if decision.endgame is not None:
-        values = decision.endgame.values[0]
-        for move in range(n):
-            solved = not np.isnan(values[move])
-            notes[move] = ("wins" if values[move] == np.nanmax(values) else "loses") if solved else ""
-    order = sorted(
-        range(n),
-        key=lambda i: (i != decision.choice, -refined[i], -q[i]),
-    )
+    if endgame is not None:
+        ends = {True: "wins", False: "loses"}
+        best = np.nanmax(endgame.values[0])
+        notes = ["" if np.isnan(value) else ends[bool(value == best)] for value in endgame.values[0]]
+    order = sorted(range(n), key=lambda i: (i != decision.choice, -refined[i], -q[i]))
     return [
         MoveRow(
             names[i],
             float(q[i] - q.max()) if known else 0.0,
             float(soft[i]),
-            gain[i],
-            error[i],
+            gains[i][0] if i in gains else None,
+            gains[i][1] if i in gains else None,
             float(refined[i]),
-            int(rollouts[i]),
+            gains[i][2] if i in gains else 0,
             notes[i],
             i,
             action_list(decision.actions[i], int(decision.state["level"][0])),
@@ -229,24 +222,20 @@ def _deals(decision: Decision, names: list[str], listed: int) -> list[DealRow]:
         worlds = solution.worlds
     others = [s for s in ((seat + j) % 4 for j in (1, 2, 3)) if decision.state["left"][0, s] > 0]
     order = np.arange(len(worlds))
+    payoffs = np.zeros((len(worlds), 0))
     if comparison is not None and comparison.rollouts:
-        order = order[: len(comparison.payoffs)]
+        payoffs = comparison.payoffs
         best = int(np.flatnonzero(decision.candidates == decision.choice)[0])
-        swing = comparison.payoffs[:, best] - comparison.payoffs[:, 0]
-        if best == 0:
-            swing = comparison.payoffs[:, 0] - np.nanmin(comparison.payoffs, 1)
+        swing = payoffs[:, best] - (payoffs[:, 0] if best else np.nanmin(payoffs, 1))
         order = np.argsort(-np.abs(np.nan_to_num(swing)), kind="stable")
     total = worlds.weights.sum() or 1.0  # a deal that play has ruled out weighs nothing
     level = int(decision.state["level"][0])
     rows = []
     for i in order[:listed]:
         hands = {s: hand_text(unpack(worlds.states["hand"][i, s]), level) for s in others}
-        results: dict[str, float] = {}
-        if comparison is not None and comparison.rollouts:
-            for j, move in enumerate(decision.candidates):
-                if not np.isnan(comparison.payoffs[i, j]):
-                    results[names[move]] = float(comparison.payoffs[i, j])
-        alternative, solved = {}, {}
+        paid = zip(decision.candidates, payoffs[i].tolist(), strict=False)
+        results = {names[move]: payoff for move, payoff in paid if not np.isnan(payoff)}
+        alternative, solved = dict[int, float](), dict[int, float]()
         if solution is not None:
             for j, opponent in enumerate(solution.opponents):
                 alternative[opponent] = float(solution.alternative[j, i])
@@ -256,18 +245,19 @@ def _deals(decision: Decision, names: list[str], listed: int) -> list[DealRow]:
     return rows
 
 
+_REASONS = {
+    "forced": "It is the only legal move.",
+    "first": "The blueprint could not be asked; the first legal move is played.",
+    "blueprint": "The blueprint's move, without search.",
+    "clear": "The blueprint thinks no other move comes close, so nothing was searched.",
+    "endgame": "Two seats are left and every card is known: this move wins against any defence.",
+}
+
+
 def _reason(decision: Decision, names: list[str]) -> str:
     usual = names[decision.blueprint]
-    if decision.stage == "forced":
-        return "It is the only legal move."
-    if decision.stage == "first":
-        return "The blueprint could not be asked; the first legal move is played."
-    if decision.stage == "blueprint":
-        return "The blueprint's move, without search."
-    if decision.stage == "clear":
-        return "The blueprint thinks no other move comes close, so nothing was searched."
-    if decision.stage == "endgame":
-        return "Two seats are left and every card is known: this move wins against any defence."
+    if decision.stage in _REASONS:
+        return _REASONS[decision.stage]
     if decision.stage == "subgame" and decision.solution is None:
         return "The line stayed inside a subgame solved before; its policy is played on."
     if decision.stage == "subgame":
@@ -288,3 +278,67 @@ def _reason(decision: Decision, names: list[str]) -> str:
             f"on average it is worth {comparison.mean[i]:+.2f} ± {comparison.error[i]:.2f} levels."
         )
     return f"In {deals} deals no move did better than the blueprint's own."
+
+
+EXAMPLES = Path(__file__).parents[1] / "positions.json"
+MOST_TEXT = 1 << 20
+"""Bytes of a position that is read; a whole round has some 20,000."""
+
+
+def example_positions() -> dict[str, dict[str, object]]:
+    """Return the positions that come with the package by name: {"title": …, "position": {…}}."""
+    found: dict[str, dict[str, object]] = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    return found
+
+
+def read_position(source: str | Path) -> str:
+    """Return the line of JSON that names a position.
+
+    source: a file that holds one (or an object with the position under "position"), an example's name, or
+        the line itself.
+    Raises GameError if it is none of these.
+    """
+    if str(source).lstrip().startswith("{"):
+        return str(source)
+    path = Path(source)
+    examples = example_positions()
+    if str(source) in examples:
+        return json.dumps(examples[str(source)]["position"])
+    if not path.is_file():
+        raise GameError(
+            f"guandan: position: must be a file or one of {', '.join(examples)}; got {str(source)!r}"
+        )
+    text = read_text(path, most=MOST_TEXT)
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if isinstance(fields, dict) and isinstance(fields.get("position"), dict):
+        fields = fields["position"]
+    return json.dumps(fields)
+
+
+def solve_position(position: str, agent: Gs2Agent, *, listed: int = 8, warmed: bool = False) -> Explanation:
+    """Return what the agent would play at a position, and why.
+
+    position: a line of JSON, see `games.guandan.rounds.position`; it is the player to act who looks. Hidden
+        hands may be missing. listed: moves and deals listed at most. warmed: compile first what the decision
+        needs, which its deadline has no time for.
+    Raises GameError at bad input, a finished round, or a seat that is not to act.
+    """
+    state, seat = parse_position(position)
+    player = int(state["player"][0])
+    if player < 0:
+        raise GameError(
+            "guandan: position: the round is over and no player can act; take a position before its end"
+        )
+    if seat is not None and seat != player:
+        raise GameError(
+            f"guandan: position: seat {player} is to act but the hand shown is seat {seat}'s; "
+            "show the hand of the player to act"
+        )
+    if int(np.asarray(state["left"][0])[player]) == 0:
+        raise GameError(f"guandan: position: seat {player} is to act but holds no card")
+    if warmed:
+        agent.warm_up(state)
+    return explain_decision(agent.decide(state), agent.config, listed=listed)

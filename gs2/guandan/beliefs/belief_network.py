@@ -1,10 +1,17 @@
-"""A learned belief over hidden cards, and deals steered by it.
+"""Learned beliefs over hidden cards: who holds each of them, and how likely a whole deal is beside that.
 
 A small network sees what one seat sees (the blueprint's state features, and what the others led, followed
 with and passed on) and says, card by card, which of the three others is likely to hold it. A uniform deal is
 then stirred by Metropolis swaps of two hidden cards between two hands, so that deals come out as likely as
 the product of their cards' odds: the numbers of cards left, the cards known from tribute and the highest
 cards it showed stay respected at every swap.
+
+That network knows cards one by one, not that a seat which passed on a pair of nines holds no higher pair.
+Another sees a whole deal beside what the belief sees, and was trained to tell the true deal from deals drawn
+by the belief: its output is the logarithm of the ratio of their probabilities. It stands for the blueprint's
+reach of everything that was played (`gs2.guandan.agent.deals.dealing`), at one evaluation for each deal
+instead of one for each deal and move.
+Source: density ratios by classification, Gutmann and Hyvärinen 2010, "Noise-contrastive estimation".
 """
 
 from __future__ import annotations
@@ -17,8 +24,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.guandan.network.inputs import FEATURE_HASH, PAST_WIDTH, STATE_WIDTH, encode_past, encode_states
+from blueprint.layers.bfloat import native_half
 from blueprint.layers.half_rows import FastLayer, sum_rows
+from games.guandan.cards import unpack
 from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import give_copies, held_copies
 from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED
@@ -32,6 +42,20 @@ FEW = 8
 SWEEPS = 4
 """Swaps proposed per hidden card."""
 DEFAULT = Path(__file__).parent / "beliefs.safetensors"
+DEALS = DEFAULT.with_name("deals.safetensors")
+PUBLIC_WIDTH = STATE_WIDTH + PAST_WIDTH
+
+
+def public_inputs(states: Array, seats: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return what each seat sees and what the others did as inputs, [n, PUBLIC_WIDTH] uint8."""
+    return np.concatenate([encode_states(states, seats), encode_past(states, seats)], axis=1)
+
+
+def _summed(layer: FastLayer, x: NDArray[np.uint8]) -> torch.Tensor:
+    """Return a layer of some inputs, [n, width]: a sum over those that are set."""
+    known = np.empty((len(x), len(layer.base)), np.float32)
+    sum_rows(x, layer.rows, layer.base[None], np.zeros(len(x), np.int64), False, known)
+    return torch.from_numpy(known)
 
 
 @runtime_checkable
@@ -54,7 +78,7 @@ class BeliefNetwork:
 
     def __init__(self, layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
         shape = [weight.shape for weight, _ in layers]
-        widths = (STATE_WIDTH, STATE_WIDTH + PAST_WIDTH)
+        widths = (STATE_WIDTH, PUBLIC_WIDTH)
         if len(layers) < 1 or shape[0][1] not in widths or shape[-1][0] != 162:
             raise ValueError(f"beliefs: layers lead from {widths[0]} or {widths[1]} to 162 odds; got {shape}")
         for before, after in itertools.pairwise(shape):
@@ -70,17 +94,10 @@ class BeliefNetwork:
 
     def log_odds(self, states: Array, seats: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return log odds, [n, 3, 54] float32."""
-        x = encode_states(states, seats)
-        if self.remembers:
-            x = np.concatenate([x, encode_past(states, seats)], axis=1)
+        x = public_inputs(states, seats) if self.remembers else encode_states(states, seats)
         first = self._layers[0]
         with torch.inference_mode():
-            if len(x) > FEW:
-                h = first(torch.from_numpy(x).float())
-            else:
-                known = np.empty((len(x), len(first.base)), np.float32)
-                sum_rows(x, first.rows, first.base[None], np.zeros(len(x), np.int64), False, known)
-                h = torch.from_numpy(known)
+            h = first(torch.from_numpy(x).float()) if len(x) > FEW else _summed(first, x)
             for layer in self._layers[1:]:
                 h = layer(h.relu_())
         odds: NDArray[np.float32] = h.numpy()
@@ -89,13 +106,10 @@ class BeliefNetwork:
 
 def save_beliefs(path: str | Path, network: BeliefNetwork, description: dict[str, object]) -> None:
     """Write a belief network, half precision, with its description."""
-    from blueprint.checkpoint import write_checkpoint
-
-    tensors = {}
+    tensors: dict[str, Array] = {}
     for i, (weight, bias) in enumerate(network.layers):
-        tensors[f"beliefs.{i}.weight"] = weight.astype(np.float16)
-        tensors[f"beliefs.{i}.bias"] = bias.astype(np.float32)
-    write_checkpoint(path, tensors, {"game": "guandan", "features": FEATURE_HASH, **description})
+        tensors |= {f"{i}.weight": weight.astype(np.float16), f"{i}.bias": bias.astype(np.float32)}
+    _save(path, "beliefs", tensors, description)
 
 
 def load_beliefs(path: str | Path | None = None) -> BeliefNetwork:
@@ -103,18 +117,24 @@ def load_beliefs(path: str | Path | None = None) -> BeliefNetwork:
 
     Raises CheckpointError if the file is missing, damaged or made for other features.
     """
-    from blueprint.checkpoint import CheckpointError, read_checkpoint
-
-    tensors, _ = read_checkpoint(DEFAULT if path is None else path, features=FEATURE_HASH, prefix="beliefs.")
-    count = len(tensors) // 2
+    path = DEFAULT if path is None else path
+    tensors = _tensors(path, "beliefs")
     try:
-        layers = [
-            (tensors[f"beliefs.{i}.weight"].astype(np.float32), tensors[f"beliefs.{i}.bias"])
-            for i in range(count)
-        ]
-        return BeliefNetwork(layers)
+        layers = range(len(tensors) // 2)
+        return BeliefNetwork([(tensors[f"{i}.weight"], tensors[f"{i}.bias"]) for i in layers])
     except (KeyError, ValueError, IndexError) as error:
         raise CheckpointError(f"beliefs: {path} holds no belief network ({error}); train one") from error
+
+
+def _save(path: str | Path, kind: str, tensors: dict[str, Array], description: dict[str, object]) -> None:
+    named = {f"{kind}.{name}": array for name, array in tensors.items()}
+    write_checkpoint(path, named, {"game": "guandan", "features": FEATURE_HASH, **description})
+
+
+def _tensors(path: str | Path, kind: str) -> dict[str, Array]:
+    """Return the tensors of a kind in a file, [...] float32, by their names without it."""
+    tensors, _ = read_checkpoint(path, features=FEATURE_HASH, prefix=f"{kind}.")
+    return {name.removeprefix(f"{kind}."): array.astype(np.float32) for name, array in tensors.items()}
 
 
 @kernel(nogil=True)
@@ -207,3 +227,90 @@ def steer(
         )
     _steer(*views(out), seat, known, seeds, sweeps)
     return out
+
+
+MOST = 6
+"""Cards of a rank that are counted; more count as so many."""
+HAND_WIDTH = 2 * 54 + 15 * MOST
+DEAL_WIDTH = 3 * HAND_WIDTH
+"""For each of the three seats after the one that looks: cards held once and twice, ranks held so often."""
+
+
+def deal_inputs(states: Array, seat: int) -> NDArray[np.uint8]:
+    """Return the hidden hands of some deals as inputs, [n, DEAL_WIDTH] uint8; states: [n] STATE."""
+    hands = unpack(states["hand"][:, np.arange(seat + 1, seat + 4) % 4])
+    out = np.empty((*hands.shape[:2], HAND_WIDTH), np.uint8)
+    for copy in range(2):
+        out[..., copy:108:2] = hands > copy
+    suits = [hands[..., suit:52:4] for suit in range(4)]
+    ranks = np.concatenate([suits[0] + suits[1] + suits[2] + suits[3], hands[..., 52:]], 2)
+    for many in range(MOST):
+        out[..., 108 + many :: MOST] = ranks > many
+    return out.reshape(len(states), DEAL_WIDTH)
+
+
+class DealNetwork:
+    """An input layer on the public part and one on the deal, a residual layer, a number.
+
+    tensors: NAME.weight and NAME.bias of `public`, `deal`, `block` and `out`; `deal` has no bias.
+    """
+
+    def __init__(self, tensors: dict[str, Array]) -> None:
+        """Raises ValueError if a tensor is missing or does not fit."""
+        try:
+            width = len(tensors["public.bias"])
+            shapes = {
+                "public.weight": (width, PUBLIC_WIDTH),
+                "deal.weight": (width, DEAL_WIDTH),
+                "block.weight": (width, width),
+                "block.bias": (width,),
+                "out.weight": (1, width),
+                "out.bias": (1,),
+            }
+            for name, shape in shapes.items():
+                if tensors[name].shape != shape:
+                    raise ValueError(f"deal network: {name} must be {shape}; got {tensors[name].shape}")
+        except KeyError as error:
+            raise ValueError(f"deal network: {error} must be among the tensors; it is not") from error
+        self.tensors = {name: np.asarray(array, np.float32) for name, array in tensors.items()}
+        kind = torch.bfloat16 if native_half() else torch.float32
+        self._public = FastLayer(self.tensors["public.weight"], self.tensors["public.bias"], False)
+        self._deal, self._block = (
+            torch.from_numpy(np.ascontiguousarray(self.tensors[f"{name}.weight"])).to(kind)
+            for name in ("deal", "block")
+        )
+        self._bias = torch.from_numpy(self.tensors["block.bias"])
+        self._out = torch.from_numpy(self.tensors["out.weight"][0])
+        self._kind = kind
+
+    def log_ratios(self, states: Array, seat: int) -> NDArray[np.float64]:
+        """Return the log ratio of each deal, up to a constant, [n] float64.
+
+        states: [n] STATE, deals of one infoset of `seat`.
+        """
+        public = _summed(self._public, public_inputs(states[:1], np.array([seat])))
+        with torch.inference_mode():
+            deals = torch.from_numpy(deal_inputs(states, seat)).to(self._kind)
+            h = (torch.nn.functional.linear(deals, self._deal).float() + public).relu_()
+            h += (torch.nn.functional.linear(h.to(self._kind), self._block).float() + self._bias).relu_()
+            found: NDArray[np.float64] = (h @ self._out).double().numpy()
+        return found
+
+
+def save_deal_network(path: str | Path, network: DealNetwork, description: dict[str, object]) -> None:
+    """Write a deal network, half precision, with its description."""
+    tensors: dict[str, Array] = {name: array.astype(np.float16) for name, array in network.tensors.items()}
+    _save(path, "deals", tensors, description)
+
+
+def load_deal_network(path: str | Path | None = None) -> DealNetwork:
+    """Return the deal network saved at `path`, by default the one in the package.
+
+    Raises CheckpointError if the file is missing, damaged or made for other features.
+    """
+    path = DEALS if path is None else path
+    tensors = _tensors(path, "deals")
+    try:
+        return DealNetwork(tensors)
+    except ValueError as error:
+        raise CheckpointError(f"deals: {path} holds no deal network ({error}); train one") from error

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.inputs import PAST_WIDTH, STATE_WIDTH, encode_past, encode_states, hidden_hands
+from blueprint.guandan.network.inputs import STATE_WIDTH, hidden_hands
 from blueprint.guandan.network.q_network import held_nats
 from blueprint.guandan.training.supervised import Progress, SoftPlay, fit, half_precision
 from blueprint.layers.bfloat import native_half
@@ -25,8 +25,8 @@ from games.guandan.rounds.belief import determinise
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.agent.evaluator import Evaluator, batched_scores
-from gs2.guandan.beliefs.belief_network import BeliefNetwork, Beliefs, steer
-from gs2.guandan.beliefs.deal_network import DEAL_WIDTH, DealNetwork, deal_inputs
+from gs2.guandan.beliefs import belief_network as bn
+from gs2.guandan.beliefs.belief_network import BeliefNetwork, Beliefs, DealNetwork, public_inputs
 
 if TYPE_CHECKING:
     import torch
@@ -96,7 +96,7 @@ def train_beliefs(
     positions = collect_positions(evaluator, config.rounds, rng, config)
     held_out = collect_positions(evaluator, max(64, config.rounds // 40), rng, config)
     model = nn.Sequential(
-        nn.Linear(STATE_WIDTH + PAST_WIDTH, config.width),
+        nn.Linear(bn.PUBLIC_WIDTH, config.width),
         nn.ReLU(),
         nn.Linear(config.width, config.width),
         nn.ReLU(),
@@ -106,9 +106,9 @@ def train_beliefs(
 
     def missed(rows: Array, forgotten: float = 0.0) -> tuple[torch.Tensor, torch.Tensor]:
         seats = rows["player"].astype(np.int64)
-        past = encode_past(rows, seats)
-        past[rng.random(len(past)) < forgotten] = 0
-        x = torch.from_numpy(np.concatenate([encode_states(rows, seats), past], axis=1))
+        seen = public_inputs(rows, seats)
+        seen[rng.random(len(seen)) < forgotten, STATE_WIDTH:] = 0
+        x = torch.from_numpy(seen)
         hands = hidden_hands(rows, seats)
         odds = model(x.bfloat16() if native_half() else x.float()).view(-1, 3, 54).float()
         left = torch.from_numpy(hands).float().sum(2, keepdim=True)
@@ -181,15 +181,15 @@ class Guesses:
         """Return the inputs of some positions, [b, public] and [b * (1 + k), DEAL_WIDTH], the truth first."""
         states = self.positions[rows]
         seats = states["player"].astype(np.int64)
-        public = np.concatenate([encode_states(states, seats), encode_past(states, seats)], axis=1)
+        public = public_inputs(states, seats)
         hands = np.concatenate([states["hand"][:, None], self.hands[rows]], axis=1)
         each = hands.shape[1]
         deals, whose = np.repeat(states, each), np.repeat(seats, each)
         deals["hand"] = hands.reshape(-1, 4, 2)
-        inputs = np.empty((len(deals), DEAL_WIDTH), np.uint8)
+        inputs = np.empty((len(deals), bn.DEAL_WIDTH), np.uint8)
         for seat in range(4):
             mine = whose == seat
-            inputs[mine] = deal_inputs(deals[mine], seat)
+            inputs[mine] = bn.deal_inputs(deals[mine], seat)
         return public, inputs
 
 
@@ -204,7 +204,7 @@ def guess_deals(positions: Array, beliefs: Beliefs, count: int, rng: np.random.G
             rows = np.flatnonzero(seats == seat)
             if len(rows):
                 dealt = determinise(np.repeat(states[rows], count), seat, rng)
-                drawn = steer(dealt, seat, odds[rows], rng)
+                drawn = bn.steer(dealt, seat, odds[rows], rng)
                 hands[low + rows] = drawn["hand"].reshape(len(rows), count, 4, 2)
     return Guesses(positions, hands)
 
@@ -234,8 +234,8 @@ def train_deals(
     each, off = config.negatives + 1, config.dropout
     parts = nn.ModuleDict(
         {
-            "public": nn.Linear(STATE_WIDTH + PAST_WIDTH, config.width),
-            "deal": nn.Linear(DEAL_WIDTH, config.width, bias=False),
+            "public": nn.Linear(bn.PUBLIC_WIDTH, config.width),
+            "deal": nn.Linear(bn.DEAL_WIDTH, config.width, bias=False),
             "block": nn.Linear(config.width, config.width),
             "out": nn.Linear(config.width, 1),
         }

@@ -39,7 +39,7 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review.recorded_rounds import RecordedRound
-from gs2.guandan.table.seat import Transfer, seen_by
+from gs2.guandan.table.seat import seen_by
 from gs2.review.review_data import JudgedMove, ReviewedCard, ReviewedDecision, verdict_of
 
 TRUST, SHARE = 0.05, 0.5
@@ -343,30 +343,21 @@ def judge_cards(played: RecordedRound, evaluator: Evaluator) -> list[ReviewedCar
 def _cards_given(played: RecordedRound) -> Iterator[tuple[CardDecisions, int]]:
     """Yield each card that was chosen as its decision, with the index of the card given."""
     hands = unpack(played.start["hand"][0]).astype(np.int64)
-    for back, given in ((False, played.tributes), (True, played.returns)):
-        for giver, taker, name in given:
+    paid, returned = (
+        {(giver, taker): CARD_NAMES.index(name) for giver, taker, name in given}
+        for given in (played.tributes, played.returns)
+    )
+    for given, answered in ((paid, returned), (returned, paid)):
+        for (giver, taker), card in given.items():
             if not played.known[giver]:
                 continue
-            card = CARD_NAMES.index(name)
-            hand = hands[giver].copy()
+            hand, other = hands[giver].copy(), answered.get((taker, giver))
             hand[card] += 1
-            received: int | None = None
-            if back:
-                received = _card(played.tributes, taker, giver)
-            else:
-                returned = _card(played.returns, taker, giver)
-                if returned is not None:
-                    hand[returned] -= 1
-            if hand.min() < 0 or hand.max() > 2 or (back and received is None):
+            if given is paid and other is not None:
+                hand[other] -= 1
+            if hand.min() < 0 or hand.max() > 2 or (given is returned and other is None):
                 continue  # what was seen of this exchange does not fit together
-            yield _card_decision(played, giver, hand, received), card
-
-
-def _card(given: tuple[Transfer, ...], giver: int, taker: int) -> int | None:
-    """Return the card that went from one seat to another, None if none did."""
-    return next(
-        (CARD_NAMES.index(name) for one, other, name in given if (one, other) == (giver, taker)), None
-    )
+            yield _card_decision(played, giver, hand, None if given is paid else other), card
 
 
 def _card_decision(

@@ -16,18 +16,16 @@ from games.game import TERMINAL
 from games.guandan.cards import as_level
 from games.guandan.matches.match_game import parse_matches
 from games.guandan.notation import action_list, parse_action
-from games.guandan.rounds.playout import legal
 from games.guandan.rounds.round import GuanDan, advance
 from games.record import RECORDS_FORMAT
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks, network_files
-from gs2.guandan.agent.evaluator import Evaluator, best_actions, evaluator_values, evaluator_worth
+from gs2.guandan.agent.evaluator import Evaluator, best_moves, evaluator_worth
 from gs2.guandan.agent.explanation import move_text
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review.judging import Judge, Judgement, choices_of, judge_cards
-from gs2.guandan.review.recorded_rounds import RecordedRound, record_rounds
-from gs2.guandan.review.wire_transcripts import transcript_rounds
+from gs2.guandan.review.recorded_rounds import RecordedRound, record_rounds, transcript_rounds
 from gs2.review.review_data import (
     VERDICTS,
     LineMove,
@@ -234,7 +232,5 @@ def better_lines(
         if not len(live):
             break
         part = np.ascontiguousarray(now[live])
-        listed = legal(part, canonical=True)
-        best = best_actions(evaluator_values(evaluator, part, listed), listed)
-        chosen = np.ascontiguousarray(listed.values[best])
+        chosen = np.ascontiguousarray(best_moves(evaluator, part))
     return lines

@@ -1,10 +1,10 @@
 """GuanDan tables: four seats, agents in them, and both wire dialects, as server and as client.
 
-Read in this order: `seat` (what an agent sees), `seated` (how it is asked), `session` (games at a table);
-then the wire: `messages`, `moves` and `dialects`; the server: `admission`, `connection`, `place`,
-`room`, `lobby`, `server`; the client: `tracker`, `client`; people: `selection` (why cards are no
-move), `screen`, `human`, and `own_table` for agents, and a person with them, in this process. Games in this
-process need nothing beyond gs2 itself; the wire needs `pip install 'gs2[table]'`.
+Read in this order: `seat` (what an agent sees, and how it is asked), `session` (games at a table), `hosts`;
+then the wire: `messages`, `moves` and `dialects`; the server: `connection`, `room`, `lobby`, `server`; the
+client: `tracker`, `client`; people: `selection` (why cards are no move), `screen`, `human`, and `own_table`
+for agents, and a person with them, in this process. Games in this process need nothing beyond gs2 itself; the
+wire needs `pip install 'gs2[table]'`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 
 if TYPE_CHECKING:
-    from gs2.guandan.table.agents import load_agent as load_agent
     from gs2.guandan.table.client.client import ClientConfig as ClientConfig
     from gs2.guandan.table.client.client import ClientError as ClientError
     from gs2.guandan.table.client.client import TableClient as TableClient
@@ -25,11 +24,12 @@ if TYPE_CHECKING:
     from gs2.guandan.table.hosts import InstantHost as InstantHost
     from gs2.guandan.table.hosts import ProcessHost as ProcessHost
     from gs2.guandan.table.hosts import ThreadHost as ThreadHost
+    from gs2.guandan.table.hosts import load_agent as load_agent
     from gs2.guandan.table.seat import AgentError as AgentError
     from gs2.guandan.table.seat import Observation as Observation
-    from gs2.guandan.table.server.place import RoomConfig as RoomConfig
-    from gs2.guandan.table.server.place import TableError as TableError
     from gs2.guandan.table.server.recording import SessionResult as SessionResult
+    from gs2.guandan.table.server.room import RoomConfig as RoomConfig
+    from gs2.guandan.table.server.room import TableError as TableError
     from gs2.guandan.table.server.server import ServerConfig as ServerConfig
     from gs2.guandan.table.server.server import TableServer as TableServer
     from gs2.guandan.table.session import Session as Session
@@ -37,14 +37,13 @@ if TYPE_CHECKING:
 _imported, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "agents": ["load_agent"],
         "client.human": ["HumanAgent", "LanguageAgent"],
         "client.own_table": ["play_games"],
         "client.tracker": ["ClientResult"],
         "client.client": ["ClientConfig", "ClientError", "TableClient"],
-        "hosts": ["InstantHost", "ProcessHost", "ThreadHost"],
+        "hosts": ["InstantHost", "ProcessHost", "ThreadHost", "load_agent"],
         "seat": ["AgentError", "Observation"],
-        "server.place": ["RoomConfig", "TableError"],
+        "server.room": ["RoomConfig", "TableError"],
         "server.recording": ["SessionResult"],
         "server.server": ["ServerConfig", "TableServer"],
         "session": ["Session"],

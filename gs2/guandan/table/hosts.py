@@ -1,4 +1,4 @@
-"""Where agents think: on the event loop, in threads, or in processes of their own.
+"""Agents for a seat by name, and where they think: on the event loop, in threads, in processes of their own.
 
 The server's loop must never wait for an agent. A trivial one answers at once; an object given by a program
 answers from a thread; agents by name live in worker processes, so that a search that holds the interpreter
@@ -13,16 +13,96 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from gs2.guandan.table.agents import INSTANT, load_agent, warm_up
-from gs2.guandan.table.seat import AgentError, Observation
-from gs2.guandan.table.seated import Seats
+import numpy as np
+
+from blueprint.protocol import PlayedMoves, UnknownAgent
+from games.guandan.rounds.playout import legal
+from gs2.guandan.table.seat import AgentError, Observation, Seated, Seats, canonical_places
+from gs2.guandan.table.session import Listener, Session
 from gs2.jobs import DIED, Jobs
+
+if TYPE_CHECKING:
+    from gs2.guandan.agent.agent import Gs2Agent
+
 
 logger = logging.getLogger("gs2.guandan.table")
 
 Progress = Callable[[int, int], None]
+
+
+class RandomSeat:
+    """Chooses evenly among all choices."""
+
+    name = "random"
+
+    def __init__(self, rng: np.random.Generator | None = None) -> None:
+        self.rng = np.random.default_rng() if rng is None else rng
+
+    def act(self, observation: Observation) -> int:
+        """Return any index."""
+        return int(self.rng.integers(len(observation.moves)))
+
+
+class FirstSeat:
+    """Plays the weakest single when it leads, and passes otherwise."""
+
+    name = "first"
+
+    def act(self, observation: Observation) -> int:
+        """Return 0: the lists begin with PASS, or else with the weakest."""
+        return 0
+
+
+INSTANT = {"random": RandomSeat, "first": FirstSeat}
+"""Agents that answer in microseconds and need no process of their own."""
+
+
+def load_agent(name: str) -> Seated:
+    """Return an agent by name.
+
+    name: `random` among all moves, `first` or `human`; else any of `gs2.guandan.agent_families`.
+    Raises AgentError if there is none, or it does not have what an agent needs.
+    """
+    if name in INSTANT:
+        return Seated(INSTANT[name]())
+    if name == "human":
+        from gs2.guandan.table.client.human import HumanAgent
+
+        return Seated(HumanAgent())
+    from gs2.guandan.agent_families import guandan_agent
+
+    try:
+        named = guandan_agent(name)
+        found, together = named.load(np.random.default_rng()), ":" in name or named.is_quick
+    except UnknownAgent as error:
+        raise AgentError(f"{error}; at a table also first and human") from error
+    return found.load() if isinstance(found, Seats) else Seated(found, name, together=together)
+
+
+def warm_up(agent: Seated) -> None:
+    """Let an agent decide about a made-up deal, so that what it loads on first use is loaded.
+
+    An agent with a `warm_up` of its own is asked for that as well.
+    """
+    getattr(agent.agent, "warm_up", lambda: None)()
+    session = Session(Listener(), seed=0)
+    session.begin()
+    (seat,) = session.pending
+    agent.answers([session.observe(seat)])
+
+
+def check_agents(names: Iterable[str]) -> None:
+    """Raise what `load_agent` would raise at these names or their files, before anything is started."""
+    from gs2.guandan.agent_families import check_agent
+
+    for name in dict.fromkeys(names):
+        if name not in (*INSTANT, "human"):
+            try:
+                check_agent(name)
+            except UnknownAgent as error:
+                raise AgentError(f"{error}; at a table also first and human") from error
 
 
 class Host(Protocol):
@@ -53,6 +133,15 @@ def checked(index: Any, observation: Observation) -> int:
     return chosen
 
 
+def chosen(agent: Seated, observation: Observation, name: str) -> int:
+    """Return an agent's choice. Raises AgentError if it fails, with this name, or chooses what is none."""
+    try:
+        (index,) = agent.answers([observation])
+    except Exception as error:
+        raise AgentError(f"agent {name} failed: {error!r}") from error
+    return checked(index, observation)
+
+
 class ThreadHost:
     """Runs agents made by `make`, one for each seat, each in a thread: programs, people, language models.
 
@@ -66,15 +155,10 @@ class ThreadHost:
     async def answer(self, key: Hashable, observation: Observation) -> int:
         """Return the agent's choice."""
         agent = self.seats.of(key)
-        try:
-            if self.pool is None:
-                (index,) = agent.answers([observation])
-            else:
-                loop = asyncio.get_running_loop()
-                (index,) = await loop.run_in_executor(self.pool, agent.answers, [observation])
-        except Exception as error:
-            raise AgentError(f"agent {agent.name} failed: {error!r}") from error
-        return checked(index, observation)
+        if self.pool is None:
+            return chosen(agent, observation, agent.name)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.pool, chosen, agent, observation, agent.name)
 
     def forget(self, key: Hashable) -> None:
         """Drop a seat's agent."""
@@ -120,11 +204,7 @@ def answer_one(name: str, key: Hashable, observation: Observation, *, progress: 
     """Return a seat's index. Raises AgentError if its agent fails or chooses what is not a choice."""
     agent = _seats(name).of(key)
     progress(1, 2)
-    try:
-        (index,) = agent.answers([observation])
-    except Exception as error:
-        raise AgentError(f"agent {name} failed: {error!r}") from error
-    return checked(index, observation)
+    return chosen(agent, observation, name)
 
 
 def load(name: str, *, progress: Progress) -> bool:
@@ -144,6 +224,42 @@ def _loaded(name: str) -> bool:
 def forget(name: str, key: Hashable, *, progress: Progress) -> None:
     """Drop the agent of a seat."""
     _seats(name).agents.pop(key, None)
+
+
+@cache
+def _agent(preset: str) -> Gs2Agent:
+    from gs2.guandan.agent.agent import make_agent
+
+    agent = make_agent(config=preset, rng=np.random.default_rng(0))
+    agent.warm_up()  # the first hint shall not compile on its own time
+    return agent
+
+
+def ready(preset: str, *, progress: Progress) -> None:
+    """Load what hints of a preset need, before anybody asks for one."""
+    _agent(preset)
+
+
+def hint(observation: Observation, preset: str, *, progress: Progress) -> dict[str, Any]:
+    """Return what search thinks of a seat's choices: its explanation, each move with its index in the list.
+
+    For a tribute or return card only the index that the network would choose.
+    """
+    progress(0, 1)
+    if observation.stage != "play":
+        return {"index": _seats("blueprint").load().answers([observation])[0], "explanation": None}
+    from gs2.guandan.agent.explanation import explain_decision
+
+    agent = _agent(preset)
+    canonical = legal(observation.state, canonical=True).values
+    places = canonical_places(canonical, observation.moves)
+    moves = observation.moves[places]
+    agent.rng = np.random.default_rng(int(observation.state["plays"][0]))
+    decision = agent.decide(observation.state, moves, PlayedMoves(observation.actors, observation.record))
+    explained = explain_decision(decision, agent.config).to_json()
+    for row in explained["moves"]:
+        row["index"] = int(places[row["place"]])
+    return {"index": int(places[decision.choice]), "explanation": explained}
 
 
 class ProcessHost:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.guandan.cards import ACTION, CARD_NAMES, pack
+from games.guandan.cards import ACTION, CARD_NAMES, PASS, pack
 from games.guandan.matches.match import (
     AntiTribute,
     Dealt,
@@ -29,7 +29,12 @@ from games.guandan.matches.match import (
 )
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules, as_rules
-from gs2.guandan.table.seat import AgentError, Observation, Transfer, seen_by
+from gs2.guandan.table.seat import AgentError, Observation, Transfer, named_transfers, seen_by
+
+
+def default_choice(due: Pending) -> int:
+    """Return what is played for a seat that does not answer: PASS if it may, else the weakest choice."""
+    return int(np.argmax(due.actions["type"] == PASS))
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,18 @@ class GameCount:
     draws: int
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """All tributes of a round are paid (stage "tribute"), or all cards returned ("back")."""
+
+    stage: str
+    transfers: tuple[Transfer, ...]
+
+
+News = Dealt | AntiTribute | Exchange | RoundResult | GameCount
+"""What all players learn beside the moves. At a deal `hand` and `rest` answer for every seat."""
+
+
 class Listener:
     """Who is told what happens. Calls come in the order of play, from within `begin` and `choose`.
 
@@ -89,26 +106,14 @@ class Listener:
     def happened(self, events: list[Event]) -> None:
         """The match's own account, for its record; the calls that follow tell the same."""
 
-    def round_begun(self) -> None:
-        """Cards are dealt: `hand` and `rest` answer for every seat."""
-
-    def anti_tribute(self, seats: Sequence[int]) -> None:
-        """These seats hold both big jokers; nobody pays."""
+    def told(self, news: News) -> None:
+        """Something that all players learn; the last game is over when its GameCount is told."""
 
     def chosen(self, seat: int, due: Pending, index: int) -> None:
-        """A seat has answered with entry `index` of what was due. Cards are secret until `exchanged`."""
-
-    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
-        """All tributes are paid ("tribute"), or all cards returned ("back")."""
+        """A seat has answered with entry `index` of what was due. Cards are secret until their Exchange."""
 
     def asked(self, seats: Sequence[int]) -> None:
         """These seats are to act now; `stage` and `choices` say what about."""
-
-    def round_over(self, result: RoundResult) -> None:
-        """The round is over."""
-
-    def game_over(self, count: GameCount) -> None:
-        """The game is over; the session too, if it was the last."""
 
 
 class Session:
@@ -256,29 +261,34 @@ class Session:
     def _tell(self, events: list[Event]) -> None:
         self.listener.happened(events)
         for event in events:
-            if isinstance(event, Played):
-                self.actors.append(event.seat)
-                # bytes, for an action would keep all the list alive that it was chosen from
-                self.record.append(event.action.tobytes())
-            elif isinstance(event, Dealt):
-                self._forget_round()
-                self.level, self.levels = event.level, event.levels
-                self.listener.round_begun()
-            elif isinstance(event, AntiTribute):
-                self.anti = event.seats
-                self.listener.anti_tribute(event.seats)
-            elif isinstance(event, Tribute | Returned):
-                transfers = tuple((a, b, CARD_NAMES[card]) for a, b, card in event.transfers)
-                if isinstance(event, Tribute):
-                    self.tributes = transfers
-                else:
-                    self.returns = transfers
-                self.listener.exchanged("tribute" if isinstance(event, Tribute) else "back", transfers)
-            elif isinstance(event, RoundOver):
-                self.listener.round_over(self._result(event))
+            news: News
+            match event:
+                case Dealt():
+                    self._forget_round()
+                    self.level, self.levels = event.level, event.levels
+                    news = event
+                case AntiTribute():
+                    self.anti = event.seats
+                    news = event
+                case Tribute() | Returned():
+                    transfers = named_transfers(event.transfers)
+                    if isinstance(event, Tribute):
+                        self.tributes, news = transfers, Exchange("tribute", transfers)
+                    else:
+                        self.returns, news = transfers, Exchange("back", transfers)
+                case RoundOver():
+                    news = self._result(event)
+                case MatchOver():
+                    news = self._count(event)
+                case _:
+                    if isinstance(event, Played):
+                        self.actors.append(event.seat)
+                        # bytes, for an action would keep all the list alive that it was chosen from
+                        self.record.append(event.action.tobytes())
+                    continue
+            self.listener.told(news)
+            if isinstance(event, RoundOver):
                 self.fails, self._drops = event.fails, event.drops
-            elif isinstance(event, MatchOver):
-                self._game_over(event)
 
     def _result(self, event: RoundOver) -> RoundResult:
         order, winner = event.order, event.order[0] & 1
@@ -299,20 +309,18 @@ class Session:
             decisions=len(self.actors),
         )
 
-    def _game_over(self, event: MatchOver) -> None:
+    def _count(self, event: MatchOver) -> GameCount:
         self.played += 1
         if event.winner is None:
             self.draws += 1
         else:
             self.wins[event.winner] += 1
-        self.listener.game_over(
-            GameCount(
-                played=self.played,
-                wanted=self.games,
-                winner=event.winner,
-                levels=self.match.levels,
-                rounds=event.rounds,
-                wins=(self.wins[0], self.wins[1]),
-                draws=self.draws,
-            )
+        return GameCount(
+            played=self.played,
+            wanted=self.games,
+            winner=event.winner,
+            levels=self.match.levels,
+            rounds=event.rounds,
+            wins=(self.wins[0], self.wins[1]),
+            draws=self.draws,
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from blueprint.guandan.rules.min_combination import min_combinations
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, pack, unpack
-from games.guandan.matches.match import Event, Match, Pending
+from games.guandan.matches.match import Dealt, Event, Match, Pending
 from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal_moves
@@ -19,8 +19,7 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import as_rules
 from games.support.array_types import Array, Row, Rows
 from gs2.guandan.table.selection import fitting, why_not, wild_words
-from gs2.guandan.table.server.place import default_choice
-from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
+from gs2.guandan.table.session import GameCount, Listener, News, RoundResult, Session, default_choice
 from gs2.web.games.agent_worker import Seated
 from gs2.web.games.card_face import fewest_moves, suggestion_order
 from gs2.web.tables.table import Call, Offer, Play, Refused
@@ -32,7 +31,7 @@ MOST_GAMES = 100
 """Games at a table."""
 HINT = "standard"
 """How deeply a hint searches."""
-HOSTS, SEARCH = "gs2.guandan.table.hosts", "gs2.guandan.table.agents"
+HOSTS = "gs2.guandan.table.hosts"
 
 
 class MatchPlay(Play, Listener):
@@ -108,12 +107,16 @@ class MatchPlay(Play, Listener):
             words = action_list(due.actions[index], self.session.level)
             self.plays.append({"seat": int(seat), "move": words, "lead": self.session.opens})
 
-    def round_begun(self) -> None:
-        """Forget the round before."""
-        self.plays = []
+    def told(self, news: News) -> None:
+        """Forget the round before, or keep how a round or a game ended."""
+        if isinstance(news, Dealt):
+            self.plays = []
+        elif isinstance(news, RoundResult):
+            self._round_over(news)
+        elif isinstance(news, GameCount):
+            self._game_over(news)
 
-    def round_over(self, result: RoundResult) -> None:
-        """Keep the result."""
+    def _round_over(self, result: RoundResult) -> None:
         told = {name: value for name, value in asdict(result).items() if name not in ("tries", "decisions")}
         trick: list[list[Any] | None] = [None] * 4
         for play in self.plays:
@@ -133,8 +136,7 @@ class MatchPlay(Play, Listener):
         self.results.append(told)
         self.waiting = self.people
 
-    def game_over(self, count: GameCount) -> None:
-        """Keep how the game ended."""
+    def _game_over(self, count: GameCount) -> None:
         levels = [RANKS[level] for level in count.levels]
         self.ended.append({"winner": count.winner, "rounds": count.rounds, "levels": levels})
         self.results[-1]["over"] = True
@@ -155,9 +157,9 @@ class MatchPlay(Play, Listener):
             case "answer":
                 return f"{HOSTS}:answer_one", agent.name, key, self.session.observe(seat)
             case "hint":  # whoever is asked
-                return f"{SEARCH}:hint", self.session.observe(seat), HINT
+                return f"{HOSTS}:hint", self.session.observe(seat), HINT
             case "ready":
-                return f"{SEARCH}:ready", HINT
+                return f"{HOSTS}:ready", HINT
             case "forget":
                 return f"{HOSTS}:forget", agent.name, key
         return f"{HOSTS}:load", agent.name

@@ -26,11 +26,9 @@ from gs2.guandan.agent_families import (
     check_agent,
     guandan_agent,
 )
-from gs2.guandan.beliefs.belief_network import DEFAULT
-from gs2.guandan.beliefs.deal_network import DEALS
-from gs2.guandan.table.agents import load_agent
-from gs2.guandan.table.seat import AgentError, Observation
-from gs2.guandan.table.seated import Seats
+from gs2.guandan.beliefs.belief_network import DEALS, DEFAULT
+from gs2.guandan.table.hosts import load_agent
+from gs2.guandan.table.seat import AgentError, Observation, Seats
 from gs2.play.arena import play_match
 from gs2.play.contests import Meeting
 
@@ -224,15 +222,6 @@ def test_ones_own_agent_meets_others_in_the_arena(own: Path, name: str) -> None:
     assert play_match(Meeting("guandan", name, "random", 1, terms={"whole": True})).complete
     own.write_text(OWN + "\n# another version\n")
     assert guandan_agent(name).fingerprint() != before
-
-
-def test_ones_own_agent_for_batches_sits_at_a_table_too(own: Path) -> None:
-    seat = load_agent("own.py:WeakestOfMany")
-    assert seat.together and seat.name == "own.py:WeakestOfMany"
-    state = duplicate_deals(np.arange(1), 0)
-    moves = legal(state).values
-    seen = Observation(int(state["player"][0]), "play", state, moves, np.zeros(0, np.uint8), moves[:0])
-    assert 0 <= seat.answers([seen])[0] < len(moves)
 
 
 def test_a_name_of_ones_own_that_cannot_be_is_refused_and_what_makes_no_agent_when_it_is_loaded(

@@ -69,21 +69,6 @@ def test_rounds_and_whole_games_are_replayed_from_their_records(
     assert again.played == 0 and np.array_equal(again.games.payoffs, whole.payoffs)
 
 
-@pytest.mark.parametrize("terms", TERMS, ids=str)
-def test_a_match_goes_on_from_its_file_as_if_it_had_never_stopped(
-    terms: dict[str, Any], tmp_path: Path
-) -> None:
-    path = tmp_path / "match.jsonl"
-    play_match(meeting("greedy", "balanced", 1, terms=terms), output=path)
-    with open(path, "a") as file:
-        file.write('{"pair": 6, "pay')  # killed while writing
-    longer = meeting("greedy", "balanced", 2, terms=terms)
-    again, whole = play_match(longer, output=path), play_match(longer)
-    assert again.complete and (again.played, whole.played) == (1, 2)
-    assert np.array_equal(again.games.payoffs, whole.games.payoffs)
-    assert (again.games.lengths is None) == (terms == {})
-
-
 def test_a_damaged_record_of_a_whole_game_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rounds.jsonl"
     play_match(meeting("greedy", "greedy", 1, terms=WHOLE), output=MatchFiles(records=path))
@@ -134,11 +119,7 @@ def test_results_of_earlier_versions_are_read_and_gone_on_with(tmp_path: Path) -
         assert two.games.payoffs[0].tolist() == [1.0, 0.0]
     assert more.played == two.played == 0
     for other in (
-        meeting("balanced", "random", 6, seed=1),
-        meeting("greedy", "balanced", 6, seed=1),
-        meeting("greedy", "random", 6, seed=2),
         meeting("greedy", "random", 6, seed=1, terms={"tribute": 0.0}),
-        meeting("greedy", "random", 6, seed=1, duplicate=False),
         meeting("greedy", "random", 6, seed=1, terms={"whole": True, "rules": "njupt"}),
         Meeting("kuhn_poker", "uniform", "uniform", 6, seed=1),
     ):

@@ -37,8 +37,14 @@ from gs2.guandan.agent.evaluator import (
     quick_file,
 )
 from gs2.guandan.agent.guandan_config import DealsConfig
-from gs2.guandan.beliefs.belief_network import DEFAULT, Beliefs, load_beliefs
-from gs2.guandan.beliefs.deal_network import DEALS, DealNetwork, load_deal_network
+from gs2.guandan.beliefs.belief_network import (
+    DEALS,
+    DEFAULT,
+    Beliefs,
+    DealNetwork,
+    load_beliefs,
+    load_deal_network,
+)
 
 LEAST = 1e-3
 """Probability that any move has at least: nobody follows the blueprint entirely."""
@@ -82,15 +88,20 @@ def replayed(state: Array, moves: PlayedMoves) -> Array:
 
     Raises GameError if the moves do not lead to the state.
     """
-    at = restarted(state)
-    out = np.repeat(at, len(moves))
-    for k in range(len(moves)):
-        out[k] = at[0]
-        advance(at, moves.actions[k : k + 1])
-    if not np.array_equal(at["hash"], state["hash"]):
+    out = states_along(restarted(state), moves.actions)
+    if not np.array_equal(out["hash"][-1:], state["hash"]):
         raise GameError(
             "guandan: the moves given must lead to the state from the start of its round; they do not"
         )
+    return out[:-1]
+
+
+def states_along(start: Array, actions: Array) -> Array:
+    """Return a round before each of some moves and after the last, [n + 1] STATE. start: [1] STATE."""
+    out = np.repeat(start, len(actions) + 1)
+    for k in range(len(actions)):
+        out[k + 1] = out[k]
+        advance(out[k + 1 : k + 2], actions[k : k + 1])
     return out
 
 

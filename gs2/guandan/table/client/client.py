@@ -47,7 +47,7 @@ FRAME = 16 * 1024 * 1024
 PASS = ["PASS", "PASS", "PASS"]
 CLOSE = 1.0
 """Seconds that a server has to answer when we leave."""
-_COMMANDS = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}
+_COMMANDS = {stage: command for command, stage in m.STAGES.items()}
 
 
 class ClientError(ValueError):

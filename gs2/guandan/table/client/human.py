@@ -18,9 +18,8 @@ from rich.text import Text
 
 from games.guandan.cards import as_level, wild_card
 from gs2.guandan.table.client.screen import CardFaces, PlayScreen
-from gs2.guandan.table.client.words import KIND_WORDS, WILD, kinds_called, named_choices
-from gs2.guandan.table.seat import AgentError, Observation
-from gs2.guandan.table.seated import Seated
+from gs2.guandan.table.seat import AgentError, Observation, Seated
+from gs2.guandan.table.selection import KIND_WORDS, WILD, kinds_called, named_choices
 
 logger = logging.getLogger("gs2.guandan.table")
 
@@ -102,7 +101,7 @@ class HumanAgent:
 
     ask: called with a prompt, returns a line; by default it asks at standard input, until `close`.
     screen: shows the situation and the choices; by default on standard output.
-    advise: returns what search thinks of an observation, as `hint` of `gs2.guandan.table.agents` does; None
+    advise: returns what search thinks of an observation, as `hint` of `gs2.guandan.table.hosts` does; None
         for no hints.
     undo: whether choices can be taken back: then `undo` raises UndoWanted.
     """

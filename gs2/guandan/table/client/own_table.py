@@ -10,17 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from games.guandan.cards import PASS, RANKS, hand_text, unpack
-from games.guandan.matches.match import Match, Pending
+from games.guandan.matches.match import AntiTribute, Dealt, Match, Pending
 from games.guandan.notation import action_list
 from games.guandan.rules import Rules
 from games.support.interruption import Noticed
 from gs2.guandan.table.client.human import SeatLeft, UndoWanted
 from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.hosts import checked
-from gs2.guandan.table.seat import AgentError, Transfer
-from gs2.guandan.table.seated import Seated
+from gs2.guandan.table.seat import AgentError, Seated
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
-from gs2.guandan.table.session import GameCount, RoundResult, Session
+from gs2.guandan.table.session import Exchange, GameCount, News, RoundResult, Session
 
 
 def play_games(
@@ -171,32 +170,26 @@ class OwnTable(RecordedGames):
             super().game_begun(number, match)
         self.screen.game_begun(number, self.session.games)
 
-    def round_begun(self) -> None:
-        """Show the deal."""
-        session, seat = self.session, self.screen.seat
-        hand = hand_text(unpack(np.array(session.hand(seat), np.uint64)), session.level).split()
-        own, other = session.levels[seat & 1], session.levels[1 - (seat & 1)]
-        self.screen.dealt(hand, RANKS[session.level], (RANKS[own], RANKS[other]))
-
-    def anti_tribute(self, seats: Sequence[int]) -> None:
-        """Show that nobody pays."""
-        self.screen.anti_tribute(seats)
-
-    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
-        """Show who paid or returned what."""
-        self.screen.exchanged(stage, transfers)
+    def told(self, news: News) -> None:
+        """Count, and show what the players learn."""
+        super().told(news)
+        session, screen = self.session, self.screen
+        match news:
+            case Dealt():
+                counts = unpack(np.array(session.hand(screen.seat), np.uint64))
+                hand = hand_text(counts, session.level).split()
+                own, other = session.levels[screen.seat & 1], session.levels[1 - (screen.seat & 1)]
+                screen.dealt(hand, RANKS[session.level], (RANKS[own], RANKS[other]))
+            case AntiTribute(seats):
+                screen.anti_tribute(seats)
+            case Exchange(stage, transfers):
+                screen.exchanged(stage, transfers)
+            case RoundResult():
+                screen.round_over(news.order, news.left, news)
+            case GameCount():
+                screen.game_over(news.winner, [RANKS[level] for level in news.levels])
 
     def chosen(self, seat: int, due: Pending, index: int) -> None:
         """Show a move."""
         if due.stage == "play":
             self.screen.moved(seat, action_list(due.actions[index], self.session.level))
-
-    def round_over(self, result: RoundResult) -> None:
-        """Count, and show how it ended."""
-        super().round_over(result)
-        self.screen.round_over(result.order, result.left, result)
-
-    def game_over(self, count: GameCount) -> None:
-        """Count, show how it ended, and close the record."""
-        super().game_over(count)
-        self.screen.game_over(count.winner, [RANKS[level] for level in count.levels])

@@ -11,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from games.guandan.cards import HAND_SIZE, RANKS, as_level
-from gs2.guandan.table.client.words import KIND_WORDS, seat_words
 from gs2.guandan.table.seat import Observation, Transfer
-from gs2.guandan.table.selection import wild_words
+from gs2.guandan.table.selection import KIND_WORDS, seat_words, wild_words
 from gs2.guandan.table.session import RoundResult
 from gs2.guandan.table.wire.moves import read_moves
 
@@ -260,7 +259,7 @@ class PlayScreen:
             self.say(f"       … and {len(actions) - len(shown)} more; any may be named by its cards")
 
     def advice(self, told: Mapping[str, Any], observation: Observation) -> None:
-        """Show what search thinks of the choices, as `gs2.guandan.table.agents.hint` tells it."""
+        """Show what search thinks of the choices, as `gs2.guandan.table.hosts.hint` tells it."""
         move = observation.actions[told["index"]]
         self._tell(Text("hint: ", "bold").append_text(self.faces.move(move, observation.level)))
         explained = told["explanation"]

@@ -107,6 +107,15 @@ def shown_by_tribute(
     return known, cap
 
 
+def level_owner(levels: Sequence[int], level: int, winners: int | None) -> int | None:
+    """Return the team whose level a round is played at; None in the first round of a game.
+
+    levels: of both teams. winners: of the last round, if it was of the same game. Where the levels differ,
+    these tell: a seat that was away may have missed how the last round ended.
+    """
+    return levels.index(level) if levels[0] != levels[1] and level in levels else winners
+
+
 class Tracker:
     """What a seat has been told. `note` everything, then `observe` a request.
 
@@ -229,24 +238,13 @@ class Tracker:
 
     def _stand(self, act: m.Act) -> tuple[list[int], int | None]:
         """Return both teams' levels, and whose the round is played at, as a request tells."""
-        owner = self._owner(act)
         levels = [as_level(act.selfRank), as_level(act.oppoRank)]
         levels = levels if self.seat % 2 == 0 else levels[::-1]
+        owner = level_owner(levels, as_level(act.curRank), self.winners)
         # a team below A has not failed since it dropped, whatever was missed
         self.fails = [fails if level == ACE else 0 for fails, level in zip(self.fails, levels, strict=True)]
         self._standing = levels, owner
         return levels, owner
-
-    def _owner(self, act: m.Act) -> int | None:
-        """Return the team whose level the round is played at; None in the first round of a game.
-
-        Where the teams' ranks differ, the request tells: a seat that was away may have missed how the last
-        round ended. Elsewhere it is the winners of the last round, if it was of the same game.
-        """
-        own = self.seat & 1
-        if act.selfRank != act.oppoRank and act.curRank in (act.selfRank, act.oppoRank):
-            return own if act.curRank == act.selfRank else 1 - own
-        return self.winners
 
     def observe(self, act: m.Act) -> tuple[Observation, list[int]]:
         """Return the request as an observation, and the index in `actionList` of each of its choices.

@@ -11,15 +11,11 @@ from typing import Any
 from msgspec import UNSET
 
 from gs2.guandan.table.seat import AgentError
-from gs2.guandan.table.server.place import Seat, TableError
-from gs2.guandan.table.server.room import Room
+from gs2.guandan.table.server.room import Room, Seat, TableError
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.dialects import Dialect, Njupt, OpenGuanDan, reply
 from gs2.guandan.table.wire.moves import find_move
-
-_ACTS = (m.PlayMove, m.GiveTribute, m.PayTribute)
-_STAGES = {m.PlayMove: "play", m.GiveTribute: "tribute", m.PayTribute: "back"}
 
 
 class Lobby(abc.ABC):
@@ -71,21 +67,21 @@ class OpenGuanDanLobby(Lobby):
     def kind(self, text: str) -> str:
         """Return the command's type, as far as it can be read."""
         try:
-            return str(m.decode_command(text).__struct_config__.tag)
+            return m.decode_command(text)[0]
         except m.MessageError:
             return "ERROR"
 
     def received(self, connection: Connection, text: str) -> None:
         """Handle a command."""
-        command = m.decode_command(text)
-        if isinstance(command, _ACTS):
-            self._act(connection, command)
-        elif isinstance(command, m.CreateRoom):
-            self._create(connection, command.data)
-        elif isinstance(command, m.JoinRoom):
-            self._join(connection, command.data)
+        kind, data = m.decode_command(text)
+        if kind in m.STAGES:
+            self._act(connection, m.STAGES[kind], data)
+        elif kind == "CREATE_ROOM":
+            self._create(connection, data)
+        elif kind == "JOIN_ROOM":
+            self._join(connection, data)
         else:
-            self._who(connection, command.data.roomId)
+            self._who(connection, data.roomId)
 
     def _create(self, connection: Connection, data: m.CreateData) -> None:
         _must_be_free(connection)
@@ -122,8 +118,7 @@ class OpenGuanDanLobby(Lobby):
             raise TableError(f"there is no room {number}; CREATE_ROOM opens one")
         return room
 
-    def _act(self, connection: Connection, command: m.PlayMove | m.GiveTribute | m.PayTribute) -> None:
-        data = command.data
+    def _act(self, connection: Connection, stage: str, data: m.ActData) -> None:
         number = data.roomID if data.roomId is UNSET else data.roomId
         if connection.seat is None:
             raise TableError("you sit nowhere; CREATE_ROOM or JOIN_ROOM first")
@@ -138,7 +133,6 @@ class OpenGuanDanLobby(Lobby):
             if self.official:
                 return
             raise room.not_now(seat)
-        stage = _STAGES[type(command)]
         if seat.due.stage != stage:
             raise TableError(f"seat {seat.index} is asked for {seat.due.stage}, not {stage}")
         text = bytes(data.act)

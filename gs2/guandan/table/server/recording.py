@@ -25,7 +25,7 @@ from typing import Any
 from games.guandan.cards import RANKS
 from games.guandan.matches.match import Event, Match
 from games.guandan.matches.match_game import MatchPieces, match_header
-from gs2.guandan.table.session import GameCount, Listener, RoundResult
+from gs2.guandan.table.session import GameCount, Listener, News, RoundResult
 
 _PER_OCTAVE = 8
 
@@ -271,14 +271,13 @@ class RecordedGames(Listener):
         if self.recorder is not None:
             self.recorder.write(events)
 
-    def round_over(self, result: RoundResult) -> None:
-        """Count."""
-        self.result.round_over(result)
-
-    def game_over(self, count: GameCount) -> None:
-        """Count, and close the record."""
-        self.result.games.append(count)
-        self.close()
+    def told(self, news: News) -> None:
+        """Count a round or a game; close the record of a game that is over."""
+        if isinstance(news, RoundResult):
+            self.result.round_over(news)
+        elif isinstance(news, GameCount):
+            self.result.games.append(news)
+            self.close()
 
     def close(self) -> None:
         """Close the record."""

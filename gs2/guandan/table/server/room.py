@@ -7,25 +7,135 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from games.guandan.cards import CARD_NAMES
-from games.guandan.matches.match import Event, Match, Pending
+from games.guandan.cards import CARD_NAMES, pack, parse_cards
+from games.guandan.matches.match import Dealt, Event, Match, Pending
+from games.guandan.rules import RULING, Rules
 from gs2.guandan.table.hosts import Host
-from gs2.guandan.table.seat import AgentError, Transfer
-from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default_choice
+from gs2.guandan.table.seat import AgentError, given_cards
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
-from gs2.guandan.table.session import GameCount, RoundResult, Session
+from gs2.guandan.table.session import GameCount, News, Session, default_choice
 from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.dialects import Dialect, Trick
 from gs2.guandan.table.wire.moves import MoveList, encode_hand, encode_moves
 
-logger = logging.getLogger("gs2.guandan.table")
 
-_PACKED = {name: (1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)) for c, name in enumerate(CARD_NAMES)}
-_CARD_OF = {packed: name for name, packed in _PACKED.items()}
+class TableError(ValueError):
+    """A client asked for what it cannot have; the message is for it to read."""
+
+
+@dataclass(frozen=True)
+class RoomConfig:
+    """How a table treats its players.
+
+    rules: of the games. decision: seconds a client may take for an answer; 0 for no limit (the competition
+    platform's rule). reconnect: seconds that the seat of a lost connection waits before others decide for it.
+    wrong: bad answers to one request until it is decided for the client. missed: requests in a row decided
+    for a silent client after which nobody waits for it, until it speaks again. delay: seconds from the fourth
+    player to the first deal (the official server: about 1). probe: seconds that a connection has to show that
+    it lives when somebody else claims its seat; above 0.
+    """
+
+    rules: Rules = RULING
+    decision: float = 60.0
+    reconnect: float = 30.0
+    wrong: int = 20
+    missed: int = 3
+    delay: float = 0.0
+    probe: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name in ("decision", "reconnect", "delay", "probe"):
+            seconds = getattr(self, name)
+            # a comparison with nan is false: the limit would be gone without a word
+            if not (math.isfinite(seconds) and seconds >= 0):
+                raise TableError(f"{name} is a number of seconds, at least 0; got {seconds:g}")
+        if self.probe == 0:
+            raise TableError("probe is a number of seconds above 0; nobody answers within none")
+        for name in ("wrong", "missed"):
+            if getattr(self, name) < 1:
+                raise TableError(f"{name} is at least 1; got {getattr(self, name)}")
+
+
+@dataclass(slots=True)
+class Seat:
+    """One seat: a client with its connection, or an agent with its host.
+
+    user: by what a client is known when it comes back; name: what the table calls whoever sits here.
+    asked: the request it has not answered, in JSON; None when it has nothing to answer.
+    since: when it was asked; deadline: when it is decided for it; wrong: bad answers since.
+    limit: when its own time is up, which begins once, when it is sent the request; None if it was away then
+    and still is.
+    missed: requests in a row that were decided for it.
+    hand: number of cards, and the cards in JSON, when they were last written during play.
+    lost: when its connection was lost, None while it is there.
+    """
+
+    index: int
+    name: str = ""
+    user: str | None = None
+    connection: Connection | None = None
+    host: Host | None = None
+    asked: bytes | None = None
+    due: Pending | None = None
+    since: float = 0.0
+    deadline: float = math.inf
+    limit: float | None = math.inf
+    wrong: int = 0
+    missed: int = 0
+    lost: float | None = None
+    thinking: bool = False
+    moves: MoveList | None = None
+    beginning: bytes = field(default=b"", repr=False)
+    hand: tuple[int, bytes] = (-1, b"")
+
+    @property
+    def taken(self) -> bool:
+        """Whether somebody sits here."""
+        return self.user is not None or self.host is not None
+
+
+def place_agents(agents: Sequence[str], client: int) -> dict[int, str]:
+    """Return who sits where beside a client in seat `client`, by seat.
+
+    One name takes the seat before the client's, two the opponents' seats, three all others. `SEAT:NAME` takes
+    that very seat.
+    Raises TableError if a seat is taken twice or no seat is left for a client.
+    """
+    placed: dict[int, str] = {}
+    rest = []
+    for agent in agents:
+        seat, name = _seat_and_name(agent)
+        if seat is None:
+            rest.append(name)
+        elif seat in placed:
+            raise TableError(f"seat {seat} is given to two agents: {', '.join(agents)}")
+        else:
+            placed[seat] = name
+    if len(placed) + len(rest) > 3:
+        raise TableError(f"a table has four seats and a client needs one; got {len(agents)} agents")
+    order = {1: (3, 1, 2), 2: (1, 3, 2), 3: (1, 2, 3)}.get(len(rest), ())
+    free = [(client + step) % 4 for step in order if (client + step) % 4 not in placed]
+    placed |= dict(zip(free, rest, strict=False))
+    return placed
+
+
+def agent_names(agents: Sequence[str]) -> list[str]:
+    """Return the names in `NAME` and `SEAT:NAME`, each once."""
+    return list(dict.fromkeys(_seat_and_name(agent)[1] for agent in agents))
+
+
+def _seat_and_name(agent: str) -> tuple[int | None, str]:
+    """Return the parts of `SEAT:NAME`; no seat if there is only a name (which may have colons itself)."""
+    seat, _, name = agent.partition(":")
+    return (int(seat), name) if name and seat in ("0", "1", "2", "3") else (None, agent)
+
+
+logger = logging.getLogger("gs2.guandan.table")
 
 
 class Room(RecordedGames):
@@ -340,10 +450,9 @@ class Room(RecordedGames):
 
     # --- what clients are told ---
 
-    def broadcast(self, payload: bytes, *, log: bool = True) -> None:
+    def broadcast(self, payload: bytes) -> None:
         """Send a message to every client at the table."""
-        if log:
-            self.log.append(payload)
+        self.log.append(payload)
         for seat in self.seats:
             connection = seat.connection
             if connection is not None:
@@ -353,7 +462,7 @@ class Room(RecordedGames):
         """Return a seat's cards in JSON. without: a card to leave out."""
         lo, hi = self.session.hand(seat)
         if without is not None:
-            less_lo, less_hi = _PACKED[without]
+            less_lo, less_hi = pack(parse_cards([without])).tolist()
             lo, hi = lo - less_lo, hi - less_hi
         return encode_hand(lo, hi, self.session.level, dialect=self.dialect.name)
 
@@ -394,8 +503,17 @@ class Room(RecordedGames):
             self.recorder.write(events, self._move)
         self._move = None
 
-    def round_begun(self) -> None:
-        """Deal to every seat."""
+    def told(self, news: News) -> None:
+        """Deal to every seat, or tell everybody; the last game ends the room."""
+        super().told(news)
+        if isinstance(news, Dealt):
+            self._deal()
+        for payload in self.dialect.words(news):
+            self.broadcast(payload)
+        if isinstance(news, GameCount) and news.played >= news.wanted:
+            self.finish("played")
+
+    def _deal(self) -> None:
         self._trick = Trick()
         self.log.clear()
         for seat in self.seats:
@@ -405,10 +523,6 @@ class Room(RecordedGames):
             seat.beginning = self.dialect.beginning(seat.index, self._hand(seat.index), self.session)
             if seat.connection is not None:
                 seat.connection.queue(seat.beginning)
-
-    def anti_tribute(self, seats: Sequence[int]) -> None:
-        """Tell everybody that no tribute is paid."""
-        self.broadcast(self.dialect.anti_tribute(seats))
 
     def chosen(self, seat: int, due: Pending, index: int) -> None:
         """Tell everybody of a move."""
@@ -437,25 +551,8 @@ class Room(RecordedGames):
             self._trick = Trick()
         self._ask(seats)
 
-    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
-        """Tell everybody who paid or returned what."""
-        self.broadcast(self.dialect.exchanged(stage, transfers))
-
-    def round_over(self, result: RoundResult) -> None:
-        """Tell everybody how the round ended."""
-        super().round_over(result)
-        self.broadcast(self.dialect.episode_over(result.order, result.level, result.left))
-
-    def game_over(self, count: GameCount) -> None:
-        """Tell everybody how the game ended; the last game ends the room."""
-        super().game_over(count)
-        for payload in self.dialect.game_over(count):
-            self.broadcast(payload)
-        if count.played >= count.wanted:
-            self.finish("played")
-
 
 def _choices(due: Pending) -> MoveList:
     """Return tribute or return cards in JSON."""
-    names = [_CARD_OF[int(action["lo"]), int(action["hi"])] for action in due.actions]
+    names = [CARD_NAMES[card] for card in given_cards(due.actions)]
     return MoveList.of([f'["{due.stage}","{due.stage}",["{name}"]]'.encode() for name in names])

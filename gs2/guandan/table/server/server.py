@@ -19,9 +19,8 @@ from gs2.admission import LOOPBACK, check_token
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
-from gs2.guandan.table.server.place import RoomConfig, TableError, agent_names, place_agents
 from gs2.guandan.table.server.recording import RecordFolder, SessionResult, Timing
-from gs2.guandan.table.server.room import Room
+from gs2.guandan.table.server.room import Room, RoomConfig, TableError, agent_names, place_agents
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.connection import Connection, WireLimits, listen
 from gs2.guandan.table.wire.moves import warm_kernels

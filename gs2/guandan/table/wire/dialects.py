@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from games.guandan.cards import RANKS
-from gs2.guandan.table.seat import Transfer
-from gs2.guandan.table.session import GameCount, Session
+from games.guandan.matches.match import AntiTribute
+from gs2.guandan.table.session import Exchange, GameCount, News, RoundResult, Session
 from gs2.guandan.table.wire.moves import PASS_JSON, MoveList
 
 _RANK_JSON = [f'"{rank}"'.encode() for rank in RANKS]
@@ -138,19 +138,19 @@ class Dialect(abc.ABC):
         """Return what a payer is sent before its request for tribute, if anything."""
         return None
 
-    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> bytes:
-        """Return the notification of tribute paid ("tribute") or cards returned ("back")."""
-        return notify(stage, result=transfers)
-
-    def anti_tribute(self, seats: Sequence[int]) -> bytes:
-        """Return the notification that these seats hold both big jokers, so that no tribute is paid."""
-        return notify("anti-tribute", antiNums=len(seats), antiPos=list(seats))
-
-    def episode_over(
-        self, order: Sequence[int], level: int, left: Sequence[tuple[int, Sequence[str]]]
-    ) -> bytes:
-        """Return the end of a round: finishing order, and the cards [seat, names] that were left."""
-        return notify("episodeOver", order=list(order), curRank=RANKS[level], restCards=left)
+    def words(self, news: News) -> list[bytes]:
+        """Return what everybody is sent of some news; each seat is dealt to by itself (`beginning`)."""
+        match news:
+            case AntiTribute(seats):
+                return [notify("anti-tribute", antiNums=len(seats), antiPos=list(seats))]
+            case Exchange(stage, transfers):
+                counted = {"count": len(transfers)} if self.official and stage == "back" else {}
+                return [notify(stage, result=transfers, **counted)]
+            case RoundResult(order=order, level=level, left=left):
+                return [notify("episodeOver", order=list(order), curRank=RANKS[level], restCards=left)]
+            case GameCount():
+                return self.game_over(news)
+        return []
 
     @abc.abstractmethod
     def error(self, message: str, kind: str = "ERROR") -> bytes:
@@ -186,9 +186,10 @@ class OpenGuanDan(Dialect):
 
     official: speak as the official server does where it departs from the paper: a notification carries the
         greatest move *before* the one it tells of; a request forgets who acted last after a pass; a list of
-        tributes repeats one suit, one of return cards every card; a bare "tribute" message precedes the
-        request to a payer; the hand in a request for a return card lacks the tribute; every game ends with a
-        gameResult, and the last with one gameOver for all of them, whose counts are of games finished.
+        tributes repeats one suit, one of return cards every card; cards returned are counted; a bare
+        "tribute" message precedes the request to a payer; the hand in a request for a return card lacks the
+        tribute; every game ends with a gameResult, and the last with one gameOver for all of them, whose
+        counts are of games finished.
     """
 
     name = "openguandan"
@@ -217,11 +218,6 @@ class OpenGuanDan(Dialect):
         if not self.official:
             return None
         return b'{"type":"tribute","code":200,"data":{"actionList":%b}}' % self._listed("tribute", cards).json
-
-    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> bytes:
-        """Return the notification of tribute paid or cards returned; the official one counts the latter."""
-        counted = {"count": len(transfers)} if self.official and stage == "back" else {}
-        return notify(stage, result=transfers, **counted)
 
     def error(self, message: str, kind: str = "ERROR") -> bytes:
         return msgspec.json.encode({"type": kind, "code": -1, "data": {"msg": message}})

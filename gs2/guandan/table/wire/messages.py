@@ -75,43 +75,22 @@ class RoomQuery(Struct):
     roomId: int
 
 
-class CreateRoom(Struct, tag="CREATE_ROOM"):
-    """Open a room and sit down in it."""
+class _Command(Struct):
+    """A client's message: its type, and what that says, not read yet."""
 
-    data: CreateData
-
-
-class JoinRoom(Struct, tag="JOIN_ROOM"):
-    """Sit down in a room, or come back to one's seat."""
-
-    data: JoinData
+    type: str
+    data: Raw = Raw(b"{}")
 
 
-class PlayMove(Struct, tag="PLAY"):
-    """Play a move."""
-
-    data: ActData
-
-
-class GiveTribute(Struct, tag="TRIBUTE"):
-    """Pay a tribute card."""
-
-    data: ActData
-
-
-class PayTribute(Struct, tag="PAYTRIBUTE"):
-    """Return a card to who paid tribute."""
-
-    data: ActData
-
-
-class GetRoomPlayer(Struct, tag="GET_ROOMPLAYER"):
-    """Ask who sits in a room (the official server is woken by it when it hangs)."""
-
-    data: RoomQuery
-
-
-Command = CreateRoom | JoinRoom | PlayMove | GiveTribute | PayTribute | GetRoomPlayer
+STAGES = {"PLAY": "play", "TRIBUTE": "tribute", "PAYTRIBUTE": "back"}
+"""The stage of a request that each command answers."""
+_DATA: dict[str, type[Struct]] = {
+    "CREATE_ROOM": CreateData,
+    "JOIN_ROOM": JoinData,
+    **dict.fromkeys(STAGES, ActData),
+    "GET_ROOMPLAYER": RoomQuery,
+}
+"""What each command says. The official server is woken by the last when it hangs."""
 
 
 class ActIndex(Struct):
@@ -252,35 +231,28 @@ _NOTICES: dict[str, msgspec.json.Decoder[ServerMessage]] = {
 _ACT = msgspec.json.Decoder(Act)
 _HEAD = msgspec.json.Decoder(_Head)
 _REPLY = msgspec.json.Decoder(Reply)
-_COMMAND: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
+_COMMAND = msgspec.json.Decoder(_Command)
+_DATA_READERS = {kind: msgspec.json.Decoder(data) for kind, data in _DATA.items()}
 _ACT_INDEX = msgspec.json.Decoder(ActIndex, strict=False)
 
 encode = msgspec.json.encode
 """Return any of the models, or plain data, as JSON bytes."""
 
 
-_COMMANDS: dict[str, type[Struct]] = {
-    str(kind.__struct_config__.tag): kind
-    for kind in (CreateRoom, JoinRoom, PlayMove, GiveTribute, PayTribute, GetRoomPlayer)
-}
-
-
 def _clean(error: Exception) -> str:
     return str(error).replace("`", "")
 
 
-def _all_wrong(error: Exception, text: str | bytes, kind: type[Struct] | None) -> str:
+def _all_wrong(error: Exception, text: str | bytes, kind: type[Struct], where: str = "") -> str:
     """Return everything that a message of a kind lacks or has wrong, where the reader names the first alone.
 
-    error: the reader's own, for what is no such message at all.
+    error: the reader's own, for what is no such message at all. where: the field that holds the message.
     """
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _clean(error)
-    if kind is None and isinstance(value, dict) and isinstance(value.get("type"), str):
-        kind = _COMMANDS.get(value["type"])
-    return "; ".join(_problems(value, kind, "")) or _clean(error) if kind is not None else _clean(error)
+    return "; ".join(_problems(value, kind, where)) or _clean(error)
 
 
 def _problems(value: Any, kind: type[Struct], where: str) -> Iterator[str]:
@@ -302,18 +274,23 @@ def _problems(value: Any, kind: type[Struct], where: str) -> Iterator[str]:
                 yield f"{name}: {_clean(error)}"
 
 
-def decode_command(text: str | bytes) -> Command:
-    """Return an OpenGuanDan client's message.
+def decode_command(text: str | bytes) -> tuple[str, Any]:
+    """Return the type of an OpenGuanDan client's message, and what it says: one of the models above.
 
     Raises MessageError that says what is wrong and where: bad JSON, unknown type, all missing and bad fields.
     """
+    data: bytes | None = None
     try:
-        command: Command = _COMMAND.decode(text)
-        return command
+        command = _COMMAND.decode(text)
+        if command.type not in _DATA:
+            raise msgspec.ValidationError(f"Invalid value {command.type!r} - at $.type")
+        data = bytes(command.data)
+        return command.type, _DATA_READERS[command.type].decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        wrong = _clean(error) if data is None else _all_wrong(error, data, _DATA[command.type], "data")
         raise MessageError(
-            f"a message is {{type, data}} with type CREATE_ROOM, JOIN_ROOM, PLAY, TRIBUTE, PAYTRIBUTE or "
-            f"GET_ROOMPLAYER: {_all_wrong(error, text, None)}"
+            "a message is {type, data} with type CREATE_ROOM, JOIN_ROOM, PLAY, TRIBUTE, PAYTRIBUTE or "
+            f"GET_ROOMPLAYER: {wrong}"
         ) from None
 
 

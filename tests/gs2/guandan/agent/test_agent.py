@@ -1,23 +1,31 @@
-"""The agent: always a legal move, whatever fails, and it says why."""
+"""The agent: always a legal move, whatever fails, and it says why; on the shipped networks, too."""
 
 from __future__ import annotations
+
+import shutil
 
 import numpy as np
 import pytest
 
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.game_lockstep import Seated, play_rounds
-from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan import SHIPPED
+from blueprint.guandan.play.selfplay import PastMoves, Scratch
 from blueprint.protocol import Decisions
 from games.game import GameError
+from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.round import GuanDan, advance, deal
-from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.agent import Gs2Agent, make_agent
 from gs2.guandan.agent.deals import dealing
-from gs2.guandan.agent.deals.dealing import DealNetworks
+from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks
 from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.decision import Decision
-from gs2.guandan.agent.guandan_config import PRESETS, GuanDanConfig, agent_preset
-from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame, random_choice
+from gs2.guandan.agent.evaluator import load_quick, quick_file
+from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
+from gs2.guandan.agent_families import guandan_agent
+from tests.gs2.guandan.beliefs.rounds import Played, some_rounds
+from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame
 from tests.gs2.guandan.test_endgame import endgames
 from tests.patience import amount
 
@@ -26,59 +34,28 @@ STYLED = QUICK.replace(method="subgame", leaf_worlds=6)
 PLIES = QUICK.replace(method="subgame", leaf="value", k=3, sample=10, subgame_depth=2, crowd_depth=2)
 
 
-def quick(config: GuanDanConfig) -> GuanDanConfig:
-    """Return a preset with little to do and much time for it."""
-    if config.method == "none":
-        return config
-    if config.compares:
-        return config.replace(worlds=4, wave=2, depth=2, deadline=600.0)
-    small = {"sample": 20, "k": 3, "room": 60, "iterations": 10, "subgame_depth": 3, "crowd_depth": 2}
-    return config.replace(leaf="value", deadline=600.0, **small)
-
-
 def is_legal(decision: Decision) -> bool:
     return bool(np.any(legal(decision.state)[0] == decision.action[0]))
 
 
-def test_whole_rounds_of_legal_moves_in_every_preset() -> None:
-    rng = np.random.default_rng(0)
-    for name in PRESETS:
-        config = quick(agent_preset(name))
-        agent = Gs2Agent(counting(), config, rng)
-        state = deal(1, rng, level=5)
-        stages = set()
-        while state["player"][0] >= 0:
-            if state["player"][0] % 2 == 0:
-                decision = agent.decide(state)
-                assert is_legal(decision), name
-                searched = decision.stage in ("rollout", "subgame", "clear")  # clear after an ending as well
-                assert searched or not decision.notes, decision.notes
-                stages.add(decision.stage)
-                move = decision.action
-            else:
-                move = random_choice(state, rng)
-            advance(state, move)
-        wanted = {"none": "blueprint", "rollout": "rollout", "subgame": "subgame"}[config.method]
-        assert wanted in stages, (name, stages)
-
-
-@pytest.mark.parametrize("fault", ["q", "nan", "values", "shape"])
+@pytest.mark.parametrize("fault", ["q", "nan", "values", "shape", "hurry"])
 @pytest.mark.parametrize("config", [QUICK, STYLED, PLIES], ids=["rollout", "styles", "plies"])
-def test_a_failing_evaluator_costs_the_search_but_not_the_move(fault: str, config: GuanDanConfig) -> None:
+def test_a_fault_or_no_time_costs_the_search_but_not_the_move(fault: str, config: GuanDanConfig) -> None:
     rng = np.random.default_rng(2)
-    noted = 0
+    config = config.replace(deadline=0.001) if fault == "hurry" else config
+    fell_back = 0
     for row in midgame(5, rng, plies=30, least=3):
-        agent = Gs2Agent(DealNetworks(Flaky(fault, rng, rate=1.0)), config, rng)
-        decision = agent.decide(np.atleast_1d(row))
+        decision = Gs2Agent(DealNetworks(Flaky(fault, rng, rate=1.0)), config, rng).decide(np.atleast_1d(row))
         assert is_legal(decision)
         if fault in ("q", "nan"):
             assert decision.stage == "first" and "blueprint failed" in decision.notes[0]
             assert decision.choice == 0
-        elif decision.notes:
-            noted += 1
+        elif decision.stage == "blueprint":
+            fell_back += 1
             assert decision.choice == decision.blueprint
+            assert "time" in decision.notes[-1] or fault != "hurry"
             assert "the blueprint's move is played" in decision.notes[-1]
-    assert noted or fault in ("q", "nan")
+    assert fell_back or fault in ("q", "nan")
 
 
 def test_what_fails_half_way_is_said_and_leaves_the_blueprints_move(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,18 +82,6 @@ def test_what_fails_half_way_is_said_and_leaves_the_blueprints_move(monkeypatch:
     states[0]["player"] = -2
     with pytest.raises(GameError, match="the round is over"):
         network.decide(states[0])
-
-
-def test_a_deadline_of_a_millisecond_still_plays() -> None:
-    rng = np.random.default_rng(5)
-    for config in (QUICK, STYLED, PLIES):
-        agent = Gs2Agent(counting(), config.replace(deadline=0.001), rng)
-        for row in midgame(5, rng, plies=40, least=3):
-            decision = agent.decide(np.atleast_1d(row))
-            assert is_legal(decision)
-            if decision.stage == "blueprint":
-                assert decision.choice == decision.blueprint
-                assert any("time" in note for note in decision.notes)
 
 
 def test_endgames_of_two_are_decided_exactly() -> None:
@@ -252,3 +217,147 @@ def test_rounds_with_faults_stay_legal_and_say_why(fault: str, monkeypatch: pyte
     assert evaluator.failed or fault == "hurry"
     if fault != "hurry":
         assert seen["searched"] > seen["decisions"] / 10
+
+
+LITTLE = {"worlds": 6, "wave": 3, "depth": 2, "pool": 12}
+CONFIGS: dict[str, GuanDanConfig] = {
+    "standard": agent_preset("standard").replace(**LITTLE, leaf_worlds=4),
+    "fast": agent_preset("fast").replace(**LITTLE, leaf_worlds=4),
+    "rollout": agent_preset("rollout").replace(**LITTLE),
+    "replay": agent_preset("rollout").replace(**LITTLE, replay=True),
+    "paper": agent_preset("paper").replace(
+        leaf="value", sample=20, k=3, room=60, subgame_depth=3, crowd_depth=2, iterations=10
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def networks() -> DealNetworks:
+    """Return the networks that the agents share."""
+    return load_networks()
+
+
+def agent_of(name: str, networks: DealNetworks, seed: int = 0) -> Gs2Agent:
+    config = CONFIGS[name].replace(deadline=600.0)
+    rng = np.random.default_rng(seed)
+    return Gs2Agent(networks, config, rng)
+
+
+def assert_told(decision: Decision, config: GuanDanConfig) -> None:
+    """Check that a decision has what its method promises."""
+    assert np.any(legal(decision.state)[0] == decision.action[0])
+    assert not decision.notes or decision.stage in ("rollout", "subgame"), decision.notes
+    if config.method == "rollout":
+        assert decision.solution is None and decision.stage != "subgame"
+    if decision.comparison is not None and decision.comparison.rollouts and config.method == "subgame":
+        contested = np.flatnonzero(~np.isnan(decision.comparison.payoffs[-1]))
+        assert (decision.solution is not None) == (len(contested) > 1)
+        assert (decision.stage == "subgame") == (decision.solution is not None)
+    if decision.solution is not None:
+        policy, moves = decision.solution.policy, decision.solution.moves
+        assert policy.sum() == pytest.approx(1) and set(moves) <= set(decision.candidates)
+        assert decision.choice == moves[np.argmax(policy)]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with moves", "without"])
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.some(2)
+def test_presets_play_a_round(name: str, known: bool, networks: DealNetworks) -> None:
+    agent = agent_of(name, networks)
+    other = Gs2Agent(networks, "blueprint")
+    state = deal(1, np.random.default_rng(1), level=4)
+    past = PastMoves(state)
+    stages = []
+    while state["player"][0] >= 0:
+        if state["player"][0] == 0:
+            decision = agent.decide(state, moves=past.of(0) if known else None)
+            assert_told(decision, agent.config)
+            stages.append(decision.stage)
+            move = decision.action
+        else:
+            move = other.decide(state).action
+        advance(state, move)
+        past.step()
+    assert ("rollout" if agent.config.method == "rollout" else "subgame") in stages, stages
+
+
+def positions(n: int, seed: int) -> list[Played]:
+    """Return n positions with a choice, and the moves of their rounds."""
+    drawn = some_rounds(12 * n, np.random.default_rng(seed), most=50)
+    return [one for one in drawn if len(legal(one.state, canonical=True).values) >= 4][:n]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with moves", "without"])
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.some(3)
+def test_hidden_cards_dealt_otherwise_change_nothing(name: str, known: bool, networks: DealNetworks) -> None:
+    rng = np.random.default_rng(7)
+    searched = 0
+    for seed, one in enumerate(positions(2, 3)):
+        state, moves = one.state, one.moves
+        dealt = determinise(state, int(state["player"][0]), rng)
+        assert np.any(dealt["hand"] != state["hand"])
+        told, blind = (
+            agent_of(name, networks, seed).decide(here, moves=moves if known else None)
+            for here in (state, dealt)
+        )
+        assert told.choice == blind.choice and told.stage == blind.stage
+        assert told.notes == blind.notes
+        if told.comparison is not None:
+            searched += 1
+            assert np.array_equal(told.comparison.payoffs, blind.comparison.payoffs, equal_nan=True)
+        if told.solution is not None:
+            searched += 1
+            assert np.array_equal(told.solution.policy, blind.solution.policy)
+    assert searched
+
+
+def test_what_was_played_changes_which_deals_are_thought_likely(networks: DealNetworks) -> None:
+    changed = 0
+    for seed, one in enumerate(positions(3, 5)):
+        state, forgotten = one.state, one.state.copy()
+        forgotten["acts"] = 0
+        known, without = (agent_of("rollout", networks, seed).decide(given) for given in (state, forgotten))
+        if known.worlds is not None and not known.worlds.exact:
+            changed += not np.array_equal(known.worlds.states["hand"], without.worlds.states["hand"])
+    assert changed >= 2
+
+
+def test_the_shipped_blueprint_has_one_and_agents_play_rollouts_by_it() -> None:
+    quick = load_quick()
+    assert quick is not None and quick_file().is_file() and not quick.sees_all
+    agent = make_agent(config="fast")
+    assert agent.rollouts.player is not agent.evaluator and agent.rollouts.evaluator is agent.evaluator
+    for config in (agent_preset("fast").replace(playing="blueprint"), agent_preset("paper")):
+        own = make_agent(config=config)
+        assert own.rollouts.player is own.evaluator
+
+
+def test_a_blueprint_without_one_plays_its_own_rollouts(tmp_path) -> None:
+    path = tmp_path / "alone.safetensors"
+    shutil.copy(SHIPPED, path)
+    assert load_quick(path) is None
+    agent, before = make_agent(path, "fast"), guandan_agent(f"gs2@{path}").fingerprint()
+    assert agent.rollouts.player is agent.evaluator
+    shutil.copy(quick_file(), quick_file(path))
+    again = make_agent(path, "fast")
+    assert again.rollouts.player is not again.evaluator
+    assert guandan_agent(f"gs2@{path}").fingerprint() != before, "results are of the quick network too"
+
+
+def test_one_that_another_network_taught_is_refused(tmp_path) -> None:
+    path = tmp_path / "other.safetensors"
+    shutil.copy(SHIPPED, path)
+    tensors, description = read_checkpoint(quick_file())
+    write_checkpoint(quick_file(path), tensors, description | {"teacher_decisions": 1})
+    with pytest.raises(CheckpointError, match="must have been taught by the network beside it"):
+        make_agent(path, "fast")
+    quick_file(path).write_bytes(b"x")
+    with pytest.raises(CheckpointError, match="damaged"):
+        make_agent(path, "fast")
+
+
+def test_an_agent_without_a_network_takes_any_evaluator_for_its_rollouts() -> None:
+    evaluator, quick = (CountEvaluator(noise=noise) for noise in (0.0, 1.0))
+    agent = Gs2Agent(DealNetworks(evaluator, quick=quick), "fast", np.random.default_rng(0))
+    assert agent.rollouts.player is quick

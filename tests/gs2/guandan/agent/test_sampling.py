@@ -1,24 +1,42 @@
-"""Deals: consistent with what a seat knows, stirred as beliefs say, drawn in parts, listed where few."""
+"""Deals: consistent with what a seat knows, stirred as beliefs say, drawn in parts, listed where few.
+
+And the blueprint's reach of what the others played, by which they are drawn.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from blueprint.guandan.network.inference import load_inference
-from blueprint.guandan.network.inputs import STATE_WIDTH, hidden_hands
+from blueprint.guandan.network.inputs import hidden_hands
+from blueprint.protocol import PlayedMoves
 from games.game import GameError
-from games.guandan.cards import DECK, pack, parse_cards, unpack
+from games.guandan.cards import ACTION, DECK, pack, parse_cards, unpack
 from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import determinise
-from games.guandan.rounds.round import GuanDan, Shown, deal, from_hands
+from games.guandan.rounds.playout import legal
+from games.guandan.rounds.round import GuanDan, Shown, advance, deal, from_hands
 from gs2.guandan.agent.agent import AT_FIRST, Gs2Agent
-from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
-from gs2.guandan.agent.deals.determinize import card_odds, count_bound, list_worlds, sample_worlds
+from gs2.guandan.agent.deals.dealing import (
+    LEAST,
+    Dealer,
+    DealNetworks,
+    SoftPolicy,
+    drawn_worlds,
+    likely_worlds,
+    log_reach,
+    moves_to_weigh,
+    replayed,
+    supported,
+)
+from gs2.guandan.agent.deals.determinize import Worlds, card_odds, count_bound, list_worlds, sample_worlds
+from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.guandan_config import DealsConfig, GuanDanConfig
-from gs2.guandan.beliefs.belief_network import DEFAULT, BeliefNetwork, load_beliefs, save_beliefs, steer
+from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs, steer
 from gs2.guandan.learning.train_beliefs import collect_positions
 from tests.gs2.guandan.agent.test_agent import PLIES
 from tests.gs2.guandan.blueprints import CountEvaluator, counting, midgame
@@ -145,23 +163,6 @@ def test_listed_deals_are_weighed_by_beliefs() -> None:
     assert share[opposite].sum() == pytest.approx(4 / 6)
 
 
-def test_a_belief_network_survives_saving(tmp_path) -> None:
-    rng = np.random.default_rng(0)
-    layers = [
-        (rng.normal(size=(16, STATE_WIDTH)).astype(np.float16).astype(np.float32), np.zeros(16, np.float32)),
-        (rng.normal(size=(162, 16)).astype(np.float16).astype(np.float32), np.ones(162, np.float32)),
-    ]
-    network = BeliefNetwork(layers)
-    save_beliefs(tmp_path / "b.safetensors", network, {"note": "test"})
-    again = load_beliefs(tmp_path / "b.safetensors")
-    states = deal(3, rng)
-    seats = np.array([0, 1, 3])
-    assert np.allclose(network.log_odds(states, seats), again.log_odds(states, seats))
-    assert network.log_odds(states, seats).shape == (3, 3, 54)
-    with pytest.raises(ValueError, match="162"):
-        BeliefNetwork([(np.zeros((10, STATE_WIDTH), np.float32), np.zeros(10, np.float32))])
-
-
 def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:
     assert DEFAULT.stat().st_size <= 4_000_000
     network = load_beliefs()
@@ -283,3 +284,124 @@ def test_with_draws_of_the_infoset_agents_that_differ_see_the_same_deals(config:
     assert deals(config.replace(draws=6)) != usual
     states["fails"] = 0  # as in a match
     assert deals(config) == usual
+
+
+TEMPERATURE = 0.1
+SOFT = SoftPolicy(CountEvaluator(), TEMPERATURE)
+
+
+def play(plies: int, seed: int) -> tuple[np.ndarray, PlayedMoves, np.ndarray]:
+    """Return (state with a choice, the moves of its round, the states before them) of greedy self-play."""
+    state = deal(1, np.random.default_rng(seed))
+    before, seats, moves = [], [], []
+    while True:
+        table = legal(state, canonical=True)
+        if len(moves) >= plies and len(table.values) > 1:
+            made = np.concatenate([np.zeros(0, ACTION), *moves])
+            return state, PlayedMoves(np.array(seats, np.uint8), made), np.concatenate([state[:0], *before])
+        q = evaluator_values(CountEvaluator(), state, table)
+        move = table.values[[int(np.argmax(q))]]
+        before.append(state.copy())
+        seats.append(int(state["player"][0]))
+        moves.append(move)
+        advance(state, move)
+        assert state["player"][0] >= 0
+
+
+def slow_log_reach(held: np.ndarray, seat: int, moves: PlayedMoves, before: np.ndarray) -> float:
+    """Return the log probability of the others' moves in one deal, one state at a time."""
+    total = 0.0
+    for k in range(len(moves)):
+        if moves.seats[k] == seat:
+            continue
+        here = before[k : k + 1].copy()
+        here["hand"] = held["hand"] + held["played"] - here["played"]
+        table = legal(here, canonical=True)
+        q = evaluator_values(CountEvaluator(), here, table) / TEMPERATURE
+        soft = np.exp(q - q.max()) / np.exp(q - q.max()).sum()
+        done = moves.actions[k]
+        like = [
+            p
+            for p, other in zip(soft, table.values, strict=True)
+            if all(other[name] == done[name] for name in ("type", "rank", "size"))
+        ]
+        total += np.log(max(LEAST, *like, 0.0))
+    return total
+
+
+def test_the_round_is_replayed_from_its_start() -> None:
+    for seed in range(3):
+        state, moves, before = play(20, seed)
+        again = replayed(state, moves)
+        assert np.array_equal(again["hash"], before["hash"])
+        assert np.array_equal(again["hand"], before["hand"])
+        short = PlayedMoves(moves.seats[:-1], moves.actions[:-1])
+        with pytest.raises(GameError, match="must lead to the state"):
+            replayed(state, short)
+
+
+def test_reach_is_the_product_of_the_soft_policys_probabilities() -> None:
+    for seed in range(3):
+        state, moves, before = play(18, seed)
+        seat = int(state["player"][0])
+        worlds = sample_worlds(state, seat, 12, np.random.default_rng(seed))
+        which = moves_to_weigh(moves, seat)
+        assert np.all(moves.seats[which] != seat) and np.all(np.diff(which) < 0)
+        logs = log_reach(worlds.states, replayed(state, moves), moves, which, SOFT)
+        slow = [slow_log_reach(worlds.states[i : i + 1], seat, moves, before) for i in range(12)]
+        assert np.allclose(logs, slow, atol=1e-4)
+        assert np.ptp(logs) > 0
+
+
+def test_greedy_reach_is_one_exactly_where_every_move_of_the_others_is_the_blueprints_best() -> None:
+    found = []
+    for seed in range(amount(4, 2)):
+        state, moves, before = play(9, seed)
+        seat = int(state["player"][0])
+        worlds = sample_worlds(state, seat, 40, np.random.default_rng(seed))
+        deals = np.concatenate([state, worlds.states])
+        slow = np.ones(len(deals), bool)
+        for i, k in itertools.product(range(len(deals)), np.flatnonzero(moves.seats != seat)):
+            here = before[k : k + 1].copy()
+            here["hand"] = deals["hand"][i] + deals["played"][i] - here["played"]
+            table = legal(here, canonical=True)
+            best = table.values[int(np.argmax(evaluator_values(CountEvaluator(), here, table)))]
+            slow[i] &= all(best[name] == moves.actions[k][name] for name in ("type", "rank", "size"))
+        assert supported(deals, state, moves, CountEvaluator()).tolist() == slow.tolist()
+        assert slow[0], "greedy play led to the true deal"
+        found += slow[1:].tolist()
+    assert 0 < np.mean(found) < 1
+
+
+def test_thinned_deals_are_likelier_than_those_they_come_from() -> None:
+    gains = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        state, moves, _ = play(24, seed)
+        seat = int(state["player"][0])
+        worlds = sample_worlds(state, seat, 64, rng)
+        found = likely_worlds(worlds, state, moves, SOFT, 8, rng)
+        assert 1 <= len(found) <= 8
+        before, which = replayed(state, moves), moves_to_weigh(moves, seat)
+        all_, kept = (log_reach(w.states, before, moves, which, SOFT) for w in (worlds, found))
+        gains.append(np.average(kept, weights=found.weights) - all_.mean())
+    assert min(gains) > 0
+
+
+def test_deals_are_drawn_in_proportion_and_listed_ones_weighed() -> None:
+    states = np.repeat(deal(3, np.random.default_rng(0)), 200)
+    logs = np.repeat(np.log([0.5, 0.25, 0.25]), 200)
+    drawn = drawn_worlds(Worlds(states, np.ones(600), False), logs, 400, np.random.default_rng(1))
+    same = [np.all(drawn.states["hand"] == one["hand"], axis=(1, 2)) for one in states[::200]]
+    shares = [drawn.weights[rows].sum() / drawn.weights.sum() for rows in same]
+    assert np.allclose(shares, [0.5, 0.25, 0.25], atol=0.005)
+    listed = Worlds(states[::200], np.array([1.0, 2.0, 1.0]), True)
+    weighed = drawn_worlds(listed, logs[::200], 2, np.random.default_rng(1))
+    assert weighed.exact and np.allclose(weighed.weights / weighed.weights.sum(), [0.4, 0.4, 0.2])
+    # without moves of the others, deals are as likely as before
+    state = deal(1, np.random.default_rng(1))
+    nothing = PlayedMoves(np.zeros(0, np.uint8), np.zeros(0, ACTION))
+    worlds = sample_worlds(state, int(state["player"][0]), 5, np.random.default_rng(1))
+    found = likely_worlds(worlds, state, nothing, SOFT, 5, np.random.default_rng(1))
+    assert sorted(map(bytes, found.states["hand"])) == sorted(map(bytes, worlds.states["hand"]))
+    assert np.all(found.weights == 1)

@@ -12,8 +12,7 @@ from games.guandan.matches.match import Match
 from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.rounds.playout import legal
 from games.guandan.views.narration import random_match
-from gs2.guandan.table.server.place import RoomConfig
-from gs2.guandan.table.server.room import Room
+from gs2.guandan.table.server.room import Room, RoomConfig
 from gs2.guandan.table.wire.dialects import Njupt, OpenGuanDan
 from tests.gs2.guandan.table.scenario import Ear
 

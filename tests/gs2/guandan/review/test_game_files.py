@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from games.guandan.cards import unpack
 from games.guandan.rounds.state import NOBODY
-from gs2.guandan.review.wire_transcripts import TranscriptError
+from gs2.guandan.review.recorded_rounds import TranscriptError
 from gs2.review.review_data import RecordedGame, ReviewError
 from gs2.review.reviewing import parse_game, read_game_text
 from tests.gs2.guandan.review.spoken import bare, heard_of, labelled, record_text

@@ -16,7 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from gs2.guandan.table.client import own_table
 from gs2.guandan.table.server import room
-from gs2.guandan.table.server.place import RoomConfig
+from gs2.guandan.table.server.room import RoomConfig
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.session import Session
 from tests.gs2.guandan.table.protocol import answer_to, heard_until

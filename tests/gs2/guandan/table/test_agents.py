@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-import re
 import time
 
 import numpy as np
 import pytest
 
-from games.guandan.cards import RANKS, unpack
+from games.guandan.cards import unpack
 from games.guandan.rounds.playout import legal
-from gs2.guandan.table.agents import FirstSeat, RandomSeat, load_agent
-from gs2.guandan.table.client.human import HumanAgent, LanguageAgent
+from gs2.guandan.table.client.human import HumanAgent
 from gs2.guandan.table.client.own_table import play_games
-from gs2.guandan.table.client.screen import CardFaces
-from gs2.guandan.table.client.words import read_choice, seat_words
-from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost, host_for
-from gs2.guandan.table.seat import AgentError, Observation
-from gs2.guandan.table.seated import Seated, canonical_places
+from gs2.guandan.table.hosts import (
+    FirstSeat,
+    InstantHost,
+    ProcessHost,
+    RandomSeat,
+    ThreadHost,
+    host_for,
+    load_agent,
+)
+from gs2.guandan.table.seat import AgentError, Observation, Seated, canonical_places
 from gs2.guandan.table.session import Listener, Session
 from tests.patience import PATIENCE
 
@@ -38,74 +41,6 @@ def observations(n: int, seed: int = 0, stages: tuple[str, ...] = ("play", "trib
                 seen.append(session.observe(seat))
             session.choose(seat, int(rng.integers(len(session.choices(seat)))))
     return seen[:n]
-
-
-def test_every_choice_is_read_by_its_index_in_words_and_as_the_screen_shows_it():
-    kinds = set()
-    for observation in [*observations(100, seed=3), *observations(10, seed=3, stages=("tribute", "back"))]:
-        level = RANKS[int(observation.state["level"][0])]
-        jokers = [index for index, move in enumerate(observation.actions) if move[1] in ("B", "R")]
-        for index in [*range(0, len(observation.actions), 7), *jokers]:
-            assert read_choice(str(index), observation) == index
-            move = observation.actions[index]
-            faces = [CardFaces(symbols=symbols).move(move, level).plain for symbols in (False, True)]
-            assert move[0] == "PASS" or all(card in faces[0] for card in move[2])
-            for shown in faces:
-                found = observation.actions[read_choice(shown, observation)]
-                assert found[:2] == move[:2] and sorted(found[2]) == sorted(move[2]), shown
-                if move[0] == "Bomb" or (move[0] in ("Single", "Pair") and move[1] in ("B", "R")):
-                    # without its cards: a count, or a joker's name
-                    kinds.add(move[0])
-                    name = shown.split("  ")[0]
-                    found = observation.actions[read_choice(name, observation)]
-                    assert found[:2] == move[:2], name
-                    assert len(found[2]) == len(move[2]), name
-        for text in ("", "99999", "-1", "Pair 1", "what?", "S1"):
-            with pytest.raises(AgentError):
-                read_choice(text, observation)
-    assert kinds == {"Bomb", "Single", "Pair"}
-
-
-def test_a_language_model_is_told_what_people_see_and_of_tribute():
-    prompt, seen = LanguageAgent(lambda prompt: "").prompt, observations(100)
-    lead = next(o for o in seen if o.greater is None)
-    assert f"your hand ({len(lead.hand)} cards)" in prompt(lead) and "you lead" in prompt(lead)
-    follow = next(o for o in seen if o.greater is not None)
-    who, move = follow.greater
-    shown = CardFaces(symbols=False).move(move, follow.level).plain
-    (beat,) = (line for line in prompt(follow).splitlines() if "<- to beat" in line)
-    assert seat_words(follow.seat)[who] in beat and f"{shown}  <- to beat" in beat
-    back = prompt(observations(1, stages=("back",))[0])
-    assert (
-        re.search(r"(pay|pays) +(you|next|partner|previous) +\w\w", back) and "return a card" in back.lower()
-    )
-    longest = max(seen, key=lambda o: len(o.actions))
-    assert len(longest.actions) > 100
-    assert len(prompt(longest).partition("Choices:")[2].split("Answer")[0].strip().splitlines()) <= 61
-
-
-def test_a_language_model_gets_the_rules_and_its_mistakes_back():
-    observation = next(o for o in observations(50) if len(o.actions) > 5)
-    prompts = []
-    answers = iter(["I would pass the salt", "Let me think.\n\nMy choice: **3**"])
-
-    def model(prompt):
-        prompts.append(prompt)
-        return next(answers)
-
-    assert LanguageAgent(model).act(observation) == 3
-    assert "GuanDan" in prompts[0] and "Choices:" in prompts[0]
-    assert "was refused" in prompts[1]
-    cards = CardFaces(symbols=False).move(observation.actions[4], observation.level).plain
-    assert LanguageAgent(lambda prompt: f"I play\n{cards}").act(observation) == 4
-
-    def broken(prompt):
-        raise TimeoutError("no model")
-
-    assert LanguageAgent(broken).act(observation) == 0
-    assert LanguageAgent(lambda prompt: "??", fallback=RandomSeat()).act(observation) < len(
-        observation.actions
-    )
 
 
 class LastMove:

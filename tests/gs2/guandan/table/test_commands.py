@@ -24,7 +24,7 @@ from games.guandan.matches.match_game import read_match
 from gs2.cli import main
 from gs2.commands.guandan.playing import play
 from gs2.commands.guandan.serving import serve
-from gs2.guandan.table.agents import check_agents
+from gs2.guandan.table.hosts import check_agents
 from gs2.review.reviewing import parse_game
 from tests.patience import PATIENCE
 

@@ -12,12 +12,11 @@ from games.guandan.cards import RANKS
 from games.guandan.notation import action_list
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rules import PRESETS, Rules
-from gs2.guandan.table.agents import FirstSeat, RandomSeat
 from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.client.tracker import ClientResult, Tracker
+from gs2.guandan.table.hosts import FirstSeat, RandomSeat
 from gs2.guandan.table.seat import AgentError
-from gs2.guandan.table.server.place import RoomConfig
-from gs2.guandan.table.server.room import Room
+from gs2.guandan.table.server.room import Room, RoomConfig
 from gs2.guandan.table.session import GameCount, Listener, Session
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.dialects import Dialect, Njupt, OpenGuanDan, notify

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from games.guandan.matches.match_game import match_events, read_match
-from gs2.guandan.table.agents import FirstSeat
 from gs2.guandan.table.client.human import SeatLeft, UndoWanted
 from gs2.guandan.table.client.own_table import OwnTable, play_games
 from gs2.guandan.table.client.screen import CardFaces, PlayScreen
+from gs2.guandan.table.hosts import FirstSeat
 from gs2.guandan.table.seat import Observation
 from tests.gs2.guandan.table.scenario import near_the_end
 from tests.patience import amount

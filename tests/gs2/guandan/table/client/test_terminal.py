@@ -1,10 +1,11 @@
-"""A person's seat: what is shown, what may be typed, and what is said of what may not."""
+"""A seat that plays by words: what a person is shown and may type, what a language model's answer means."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -17,14 +18,16 @@ from games.guandan.cards import ACTION, RANKS
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.position import parse_position
 from gs2.guandan.table.client.client import MessageWatch
-from gs2.guandan.table.client.human import HumanAgent, SeatLeft, TypedLines, UndoWanted
+from gs2.guandan.table.client.human import HumanAgent, LanguageAgent, SeatLeft, TypedLines, UndoWanted
 from gs2.guandan.table.client.screen import CardFaces, PlayScreen
-from gs2.guandan.table.client.words import KIND_WORDS
+from gs2.guandan.table.hosts import RandomSeat
 from gs2.guandan.table.seat import AgentError, Observation
-from gs2.guandan.table.session import Listener, RoundResult, Session
+from gs2.guandan.table.selection import KIND_WORDS, named_choices, seat_words
+from gs2.guandan.table.session import Listener, News, RoundResult, Session
 from gs2.guandan.table.wire import messages as m
 from tests.gs2.guandan.table.client.test_client import HAND, notify
 from tests.gs2.guandan.table.test_agents import observations
+from tests.patience import amount
 
 
 class Person:
@@ -272,10 +275,11 @@ class Told(Listener):
         self.rounds: list[tuple[RoundResult, tuple[int, int], str]] = []
         self.session = Session(self, seed=seat + 97 * owner, levels=levels, owner=owner)
 
-    def round_over(self, result: RoundResult) -> None:
-        told = len(self.person.text)
-        self.person.screen.round_over(result.order, result.left, result)
-        self.rounds.append((result, self.session.levels, self.person.text[told:]))
+    def told(self, news: News) -> None:
+        if isinstance(news, RoundResult):
+            told = len(self.person.text)
+            self.person.screen.round_over(news.order, news.left, news)
+            self.rounds.append((news, self.session.levels, self.person.text[told:]))
 
     def play(self, rounds: int) -> None:
         self.session.begin()
@@ -305,3 +309,135 @@ def test_the_levels_told_are_those_that_the_winners_went_up():
                 assert f"back to {RANKS[result.levels[result.failed]]}" in told
             seen |= {("gained", result.gain - rise), ("failed", failed), ("dropped", result.dropped)}
     assert {("gained", 0), ("gained", 1), ("gained", 2), ("failed", True), ("dropped", True)} <= seen
+
+
+AGENT = LanguageAgent(lambda prompt: "")
+RICH = lead("S6 S7 S8 S9 ST D6 D7 D8 H6 H7 C6 SB SB HR HR SA DA H5")
+
+NO_CHOICES = ["-1", "Index -1", "1.5", "the pair at 1", "pair of 6s", "two 6s", "Bomb 2", "Pair K", "9999"]
+
+
+def names_of(kind: str) -> list[str]:
+    spoken = [name for name, of in KIND_WORDS.items() if of == kind]
+    return [kind, *spoken, *(name.title() for name in spoken)]
+
+
+def test_a_type_and_rank_are_that_type_and_rank():
+    for seen in [RICH, *observations(amount(30, 6), stages=("play",))]:
+        for kind, rank, _ in seen.actions:
+            if kind == "PASS":
+                continue
+            for name in names_of(kind):
+                for answer in (f"{name} {rank}", f"I play: **{name} {rank.replace('T', '10')}**."):
+                    found = seen.actions[AGENT.read(answer, seen)]
+                    assert found[:2] == [kind, rank], answer
+
+
+def test_a_line_of_the_list_is_the_choice_on_that_line():
+    for seen in [*observations(12), *observations(6, stages=("tribute", "back"))]:
+        for line in AGENT.prompt(seen).partition("Choices:\n")[2].splitlines():
+            if line[:5].strip().isdigit():
+                index = int(line.split()[0])
+                assert AGENT.read(line, seen) == index
+                assert (
+                    seen.actions[AGENT.read(line.split(maxsplit=1)[1], seen)][:2] == seen.actions[index][:2]
+                )
+                assert AGENT.read(f"`{index}`", seen) == AGENT.read(f"So I choose {index}.", seen) == index
+
+
+def test_an_index_and_another_move_are_refused():
+    for seen in observations(10, stages=("play",)):
+        words = [f"{move[0]} {move[1]}" for move in seen.actions]
+        shown = CardFaces(symbols=False)
+        for index in range(0, len(words), 7):
+            other = next((k for k, word in enumerate(words) if word != words[index]), None)
+            if other is not None:
+                for answer in (
+                    f"{index}  {shown.move(seen.actions[other], seen.level).plain}",
+                    f"{index} or {other}",
+                ):
+                    with pytest.raises(AgentError, match="more than one choice"):
+                        AGENT.read(answer, seen)
+
+
+def test_what_is_no_choice_is_never_taken_for_one():
+    for answer in (*NO_CHOICES, ""):
+        with pytest.raises(AgentError):
+            AGENT.read(answer, RICH)
+
+
+def test_a_pass_is_said_alone_or_in_capitals():
+    seen = next(o for o in observations(50) if o.actions[0][0] == "PASS" and len(o.actions) > 3)
+    for answer in ("PASS", "pass", "I would rather PASS", '["PASS", "PASS", "PASS"]', "0  PASS"):
+        assert AGENT.read(answer, seen) == 0
+    for answer in ("I would pass the salt", "3  PASS"):
+        with pytest.raises(AgentError):
+            AGENT.read(answer, seen)
+
+
+def test_every_choice_is_read_by_its_index_in_words_and_as_the_screen_shows_it():
+    kinds = set()
+    for observation in [*observations(100, seed=3), *observations(10, seed=3, stages=("tribute", "back"))]:
+        level = RANKS[int(observation.state["level"][0])]
+        jokers = [index for index, move in enumerate(observation.actions) if move[1] in ("B", "R")]
+        for index in [*range(0, len(observation.actions), 7), *jokers]:
+            assert named_choices(str(index), observation) == [index]
+            move = observation.actions[index]
+            faces = [CardFaces(symbols=symbols).move(move, level).plain for symbols in (False, True)]
+            assert move[0] == "PASS" or all(card in faces[0] for card in move[2])
+            for shown in faces:
+                found = observation.actions[named_choices(shown, observation)[0]]
+                assert found[:2] == move[:2] and sorted(found[2]) == sorted(move[2]), shown
+                if move[0] == "Bomb" or (move[0] in ("Single", "Pair") and move[1] in ("B", "R")):
+                    # without its cards: a count, or a joker's name
+                    kinds.add(move[0])
+                    name = shown.split("  ")[0]
+                    found = observation.actions[named_choices(name, observation)[0]]
+                    assert found[:2] == move[:2], name
+                    assert len(found[2]) == len(move[2]), name
+        for text in ("", "99999", "-1", "Pair 1", "what?", "S1"):
+            with pytest.raises(AgentError):
+                named_choices(text, observation)
+    assert kinds == {"Bomb", "Single", "Pair"}
+
+
+def test_a_language_model_is_told_what_people_see_and_of_tribute():
+    prompt, seen = LanguageAgent(lambda prompt: "").prompt, observations(100)
+    lead = next(o for o in seen if o.greater is None)
+    assert f"your hand ({len(lead.hand)} cards)" in prompt(lead) and "you lead" in prompt(lead)
+    follow = next(o for o in seen if o.greater is not None)
+    who, move = follow.greater
+    shown = CardFaces(symbols=False).move(move, follow.level).plain
+    (beat,) = (line for line in prompt(follow).splitlines() if "<- to beat" in line)
+    assert seat_words(follow.seat)[who] in beat and f"{shown}  <- to beat" in beat
+    back = prompt(observations(1, stages=("back",))[0])
+    assert (
+        re.search(r"(pay|pays) +(you|next|partner|previous) +\w\w", back) and "return a card" in back.lower()
+    )
+    longest = max(seen, key=lambda o: len(o.actions))
+    assert len(longest.actions) > 100
+    assert len(prompt(longest).partition("Choices:")[2].split("Answer")[0].strip().splitlines()) <= 61
+
+
+def test_a_language_model_gets_the_rules_and_its_mistakes_back():
+    observation = next(o for o in observations(50) if len(o.actions) > 5)
+    prompts = []
+    answers = iter(["I would pass the salt", "Let me think.\n\nMy choice: **3**"])
+
+    def model(prompt):
+        prompts.append(prompt)
+        return next(answers)
+
+    assert LanguageAgent(model).act(observation) == 3
+    assert "GuanDan" in prompts[0] and "Choices:" in prompts[0]
+    assert "was refused" in prompts[1]
+    cards = CardFaces(symbols=False).move(observation.actions[4], observation.level).plain
+    assert LanguageAgent(lambda prompt: f"I play\n{cards}").act(observation) == 4
+
+    def broken(prompt):
+        raise TimeoutError("no model")
+
+    assert LanguageAgent(broken).act(observation) == 0
+    assert LanguageAgent(lambda prompt: "??", fallback=RandomSeat()).act(observation) < len(
+        observation.actions
+    )

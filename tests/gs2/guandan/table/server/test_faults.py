@@ -13,9 +13,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from games.guandan.matches.match_game import match_events, read_match
-from gs2.guandan.table.agents import RandomSeat
-from gs2.guandan.table.hosts import InstantHost, ThreadHost
-from gs2.guandan.table.server.place import RoomConfig, TableError, place_agents
+from gs2.guandan.table.hosts import InstantHost, RandomSeat, ThreadHost
+from gs2.guandan.table.server.room import RoomConfig, TableError, place_agents
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
 from tests.gs2.guandan.table.protocol import heard_until, njupt_client, openguandan_client, until

@@ -16,7 +16,7 @@ from gs2.cli import main
 from gs2.commands.guandan.playing import play
 from gs2.commands.guandan.serving import serve
 from gs2.guandan.table.client.client import ClientConfig, ClientError
-from gs2.guandan.table.server.place import RoomConfig, TableError
+from gs2.guandan.table.server.room import RoomConfig, TableError
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
 from tests.gs2.guandan.table.scenario import with_a_limit

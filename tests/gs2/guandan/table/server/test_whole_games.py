@@ -1,24 +1,36 @@
-"""Whole games over the socket, between strangers, our clients and our agents, and what their records say."""
+"""Whole games over the socket, between strangers, our clients and our agents, and what their records say.
+
+Servers share folders of records, one after the other, at once, and killed; nothing is ever lost.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
+import os
+import random
+import signal
 from collections import Counter
+from io import FileIO
 from pathlib import Path
+from typing import Any
 
 import pytest
+from websockets.asyncio.client import connect
 
 from experiments.bench.guandan.table import measure_latency
-from games.guandan.matches.match import MatchOver, Played
+from games.guandan.matches.match import Match, MatchOver, Played
 from games.guandan.matches.match_game import match_events, read_match
-from gs2.guandan.table.agents import RandomSeat
 from gs2.guandan.table.client.client import ClientConfig, TableClient
-from gs2.guandan.table.hosts import InstantHost
+from gs2.guandan.table.client.own_table import play_games
+from gs2.guandan.table.hosts import InstantHost, RandomSeat
+from gs2.guandan.table.server import recording
+from gs2.guandan.table.server.recording import RecordFolder, RecordFolderError, SessionResult
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import Heard, check_message, njupt_client, openguandan_client
 from tests.gs2.guandan.table.scenario import near_the_end
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, amount
 
 
 @pytest.fixture(autouse=True)
@@ -136,3 +148,191 @@ def test_two_hundred_tables_at_once_all_end_and_nobody_misses_a_move(dialect, tm
     load = measure_latency(dialect=dialect, tables=200, games=2, record=str(tmp_path))
     assert (load.finished, load.lost) == (200, 0)
     check_folder(tmp_path, 400)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def read_results(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows of a results file, and the number of unreadable lines, left by killed servers."""
+    rows, damaged = [], 0
+    for line in path.read_bytes().splitlines():
+        try:
+            rows.append(dict(json.loads(line)))
+        except (TypeError, ValueError):
+            damaged += bool(line.strip())
+    return rows, damaged
+
+
+def check_kept(before: dict[str, bytes], folder: Path) -> None:
+    """Fail unless every file is still there, with all that was in it, and only results have grown."""
+    after = contents(folder)
+    for name, data in before.items():
+        assert after[name][: len(data)] == data
+        assert after[name] == data or name == "results.jsonl"
+
+
+async def session(server: TableServer) -> None:
+    url = server.url.removesuffix("/game/{name}")
+    await njupt_client(url, "bot")
+
+
+def a_server(folder: Path) -> TableServer:
+    config = ServerConfig(dialect="njupt", port=0, seed=1, record=folder, agents=("random",) * 3, games=1)
+    return TableServer(config, {"random": InstantHost(RandomSeat)})
+
+
+def test_two_servers_at_once_and_a_third_after_them_leave_each_other_their_records(tmp_path, monkeypatch):
+    # even started in the same second, with the same word
+    monkeypatch.setattr(recording.secrets, "token_hex", lambda size: "abcdef")
+    monkeypatch.setattr(recording.time, "strftime", lambda form, moment: "20200101T000000Z")
+
+    async def scenario() -> None:
+        async with a_server(tmp_path) as one, a_server(tmp_path) as two:
+            await asyncio.gather(*[session(server) for server in (one, two)])
+        before = contents(tmp_path)
+        async with a_server(tmp_path) as three:
+            await session(three)
+        check_kept(before, tmp_path)
+
+    asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
+    records = [read_match(path) for path in tmp_path.glob("*-room*-game*.jsonl")]
+    assert len(records) == 3 and all(record.complete for record in records)
+    assert all(len(list(match_events(record))) > 0 for record in records)
+    rows, damaged = read_results(tmp_path / "results.jsonl")
+    assert (len(rows), damaged) == (3, 0)
+    assert len({row["run"] for row in rows}) == 1
+
+
+def test_the_runner_leaves_earlier_records_alone(tmp_path):
+    for games in (1, 2):
+        before = contents(tmp_path)
+        result = play_games([RandomSeat()] * 4, games=games, seed=1, record=tmp_path)
+        check_kept(before, tmp_path)
+        records = [read_match(path) for path in sorted(tmp_path.glob("*.jsonl")) if path.name not in before]
+        assert [record.complete for record in records] == [True] * games
+        winners = [list(match_events(record))[-1][0].winner for record in records]
+        assert [game.winner for game in result.games] == winners
+    assert len(contents(tmp_path)) == 3
+
+
+def test_a_file_of_the_same_name_is_never_opened_again(tmp_path):
+    path, link = tmp_path / "a.jsonl", tmp_path / "link.jsonl"
+    path.write_text("mine")
+    link.symlink_to(tmp_path / "elsewhere")
+    for taken in (path, link):
+        with pytest.raises(FileExistsError):
+            recording.GameRecorder(taken, Match(1), ["a", "b", "c", "d"])
+    assert path.read_text() == "mine" and not (tmp_path / "elsewhere").exists()
+
+
+def test_a_folder_that_cannot_hold_records_is_refused_before_anybody_plays(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "dir" / "results.jsonl").mkdir(parents=True)
+    for wrong in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "dir", tmp_path / ("x" * 300)):
+        with pytest.raises(RecordFolderError):
+            asyncio.run(a_server(wrong).start())
+
+
+def test_a_result_cut_short_spoils_no_other(tmp_path):
+    folder = RecordFolder(tmp_path)
+    results = tmp_path / "results.jsonl"
+    folder.add_result(SessionResult("abcd"), room=1)
+    whole = results.read_bytes()
+    for cut in range(0, len(whole), 7):
+        results.write_bytes(whole + whole[:cut])
+        folder.add_result(SessionResult("abcd"), room=2)
+        rows, damaged = read_results(results)
+        assert [row["room"] for row in rows] == [1, 2]
+        assert damaged == (cut > 0)
+
+
+def test_a_full_disk_ends_the_record_and_not_the_game(tmp_path, monkeypatch, caplog):
+    class Slow(FileIO):
+        """Takes a part of what is written, and in the end nothing."""
+
+        room = 2000
+
+        def write(self, data: Any) -> int:
+            if self.tell() > self.room:
+                raise OSError(28, "No space left on device")
+            return super().write(bytes(data)[:7])
+
+    monkeypatch.setattr(recording, "FileIO", Slow)
+    result = play_games([RandomSeat()] * 4, seed=1, record=tmp_path)
+    assert len(result.games) == 1
+    assert [record.message.count("No space left") for record in caplog.records] == [1]
+    (path,) = tmp_path.glob("*.jsonl")
+    record = read_match(path, repair=True)
+    assert len(list(match_events(record))) > 0
+    # with room enough, writes that take only a part are gone on with
+    monkeypatch.setattr(Slow, "room", 10**9)
+    play_games([RandomSeat()] * 4, seed=1, record=tmp_path / "roomy")
+    (path,) = (tmp_path / "roomy").glob("*.jsonl")
+    assert read_match(path).complete
+
+
+def _serve_until_killed(folder: str, pipe: Any) -> None:
+    async def forever() -> None:
+        async with a_server(Path(folder)) as server:
+            pipe.send(server.port)
+            await asyncio.Event().wait()
+
+    asyncio.run(forever())
+
+
+def test_servers_killed_one_after_the_other_leave_whole_lines_and_lose_nothing(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    rng = random.Random(3)
+
+    async def play_until_killed(port: int, process: Any) -> list[Any]:
+        seen: list[Any] = []
+        left = rng.randrange(1, 900)
+        while True:
+            try:
+                async with connect(f"ws://127.0.0.1:{port}/game/bot", max_size=None) as socket:
+                    async for text in socket:
+                        message = json.loads(text)
+                        if message["type"] == "act":
+                            index = rng.randint(0, message["indexRange"])
+                            await socket.send(json.dumps({"actIndex": index}))
+                        elif message.get("stage") == "play":
+                            seen.append([message["curPos"], message["curAction"]])
+                            if len(seen) == left:
+                                os.kill(process.pid, signal.SIGKILL)
+            except Exception:
+                if len(seen) >= left:
+                    return seen
+                raise
+
+    # what a server that was killed before them may have left
+    play_games([RandomSeat()] * 4, seed=1, record=tmp_path)
+    (path,) = tmp_path.glob("*.jsonl")
+    path.write_bytes(path.read_bytes()[:-200])
+
+    for _ in range(amount(10, 1)):
+        before = contents(tmp_path)
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve_until_killed, args=(str(tmp_path), theirs), daemon=True)
+        process.start()
+        try:
+            assert ours.poll(300), "the server did not start"
+            seen = asyncio.run(asyncio.wait_for(play_until_killed(ours.recv(), process), PATIENCE))
+        finally:
+            process.kill()
+            process.join(PATIENCE)
+        check_kept(before, tmp_path)
+        plays = []
+        for path in sorted(path for path in tmp_path.glob("*-room*.jsonl") if path.name not in before):
+            record = read_match(path, repair=True)
+            assert sum(1 for _ in match_events(record)) > 0
+            text = path.read_text().rpartition("\n")[0]
+            lines = [json.loads(line) for line in text.splitlines()]
+            words = [word for line in lines for word in line.get("play", ()) if word[3] == "["]
+            plays += [[int(word[1]), json.loads(word[3:])] for word in words]
+        assert seen == plays[: len(seen)]
+    results = tmp_path / "results.jsonl"
+    if results.exists():
+        rows, damaged = read_results(results)
+        assert len(rows) > 0 and damaged == 0

@@ -12,9 +12,14 @@ from games.guandan.rounds.playout import legal
 from games.guandan.rounds.position import parse_position
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.explanation import explain_decision, move_text
+from gs2.guandan.agent.explanation import (
+    example_positions,
+    explain_decision,
+    move_text,
+    read_position,
+    solve_position,
+)
 from gs2.guandan.agent.guandan_config import agent_preset
-from gs2.guandan.position_solver import example_positions, read_position, solve_position
 from tests.commands.runner import ran, refused
 from tests.gs2.guandan.blueprints import counting
 

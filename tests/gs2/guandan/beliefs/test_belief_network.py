@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.network.inference import load_inference
+from blueprint.guandan.network.input_layout import STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_past, encode_states
 from games.guandan.cards import unpack
+from games.guandan.rounds.round import deal
 from gs2.guandan.agent.deals.determinize import card_odds, sample_worlds
-from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
-from gs2.guandan.beliefs.deal_network import (
+from gs2.guandan.beliefs.belief_network import (
     DEAL_WIDTH,
+    DEFAULT,
     PUBLIC_WIDTH,
+    BeliefNetwork,
     DealNetwork,
     deal_inputs,
+    load_beliefs,
     load_deal_network,
+    save_beliefs,
     save_deal_network,
 )
 from gs2.guandan.learning.train_beliefs import DealConfig, collect_positions, guess_deals, train_deals
@@ -86,8 +93,21 @@ def test_log_ratios_are_the_slow_ones_up_to_a_constant() -> None:
         assert np.allclose(network.log_ratios(worlds.states[::-1], seat), found[::-1], atol=1e-4)
 
 
-def test_a_network_survives_saving_and_what_is_none_is_refused(tmp_path) -> None:
-    tensors = random_tensors(np.random.default_rng(3))
+def test_networks_survive_saving_and_what_is_none_is_refused(tmp_path) -> None:
+    rng = np.random.default_rng(3)
+    widths = (STATE_WIDTH, 16, 162)
+    layers = [
+        (rng.normal(size=(out, given)).astype(np.float16).astype(np.float32), np.ones(out, np.float32))
+        for given, out in itertools.pairwise(widths)
+    ]
+    beliefs, states, seats = BeliefNetwork(layers), deal(3, rng), np.array([0, 1, 3])
+    save_beliefs(tmp_path / "b.safetensors", beliefs, {"note": "test"})
+    odds = beliefs.log_odds(states, seats)
+    assert odds.shape == (3, 3, 54)
+    assert np.allclose(load_beliefs(tmp_path / "b.safetensors").log_odds(states, seats), odds)
+    with pytest.raises(ValueError, match="162"):
+        BeliefNetwork(layers[:1])
+    tensors = random_tensors(rng)
     network = DealNetwork(tensors)
     save_deal_network(tmp_path / "d.safetensors", network, {"note": "test"})
     again = load_deal_network(tmp_path / "d.safetensors")
