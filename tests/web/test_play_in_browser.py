@@ -170,8 +170,10 @@ def test_cards_are_drawn_over_and_say_why_they_cannot_be_played_and_where_a_wild
     assert words.removeprefix("Play ") in page.locator(".log-move").first.text_content()
 
 
-def test_two_people_play_at_one_table_each_with_a_hand_of_their_own(server: Server, people: People) -> None:
-    ann, bob = people(), people(width=390, height=844)
+def test_two_people_play_at_one_table_each_with_a_hand_of_their_own_while_a_third_watches(
+    server: Server, people: People
+) -> None:
+    ann, bob, eve = people(), people(width=390, height=844), people()
     ann.get_by_label("Your name").fill("Ann")
     ann.get_by_text("More settings").click()
     ann.get_by_label("Seconds between the moves of agents").fill("0")
@@ -192,6 +194,8 @@ def test_two_people_play_at_one_table_each_with_a_hand_of_their_own(server: Serv
     assert ann.locator(".felt img[src=x]").count() == 0
     ann.locator(".avatar", has_text="🐉").wait_for()
     assert "Waiting" not in ann.locator(".request").inner_text()
+    eve.goto(ann.url)
+    eve.get_by_text("You are watching").wait_for()
     tables = {page: TablePage(page) for page in (ann, bob)}
     assert Counter(tables[ann].hand) != Counter(tables[bob].hand)
     turns = 0
@@ -203,6 +207,9 @@ def test_two_people_play_at_one_table_each_with_a_hand_of_their_own(server: Serv
             turns += 1
     bob.wait_for_function(f"() => document.querySelectorAll('.log-move').length >= {tables[ann].moves}")
     picture(bob, "two-people")
+    assert bob.get_by_role("button", name="Undo").is_disabled()
+    eve.locator(".log-move").nth(1).wait_for()
+    assert eve.locator(".hand-card, .open-hand").count() == 0 and eve.locator(".played .card").count() > 0
 
 
 @pytest.mark.long
