@@ -82,10 +82,10 @@ def test_a_blueprint_goes_on_where_its_file_stopped(tmp_path: Path) -> None:
 def test_an_interrupted_blueprint_leaves_a_file_that_resumes(number: int, tmp_path: Path) -> None:
     file = tmp_path / "dice.npz"
     words = ("blueprint", "leduc_poker", "--seconds", "3000", "-o", file, "--json")
-    child = started(*words, code="import gs2.commands.progress\ngs2.commands.progress.EVERY = 0.0")
+    child = started(*words, code="import gs2.commands.progress\ngs2.commands.progress.EVERY = 0.05")
     assert child.stderr is not None
     line = child.stderr.readline()
-    while "iteration" not in line:  # it says so once it is under way, however slow the machine
+    while "exploitability" not in line:  # it says so once it is under way, however slow the machine
         assert line, child.communicate()
         line = child.stderr.readline()
     child.send_signal(number)
