@@ -313,23 +313,17 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
             for bits, count in each_in
         )
     _print_row(row, as_json)
-    if public is not None and tree * size.histories.mean > limit and public.float32_bytes.mean <= limit:
-        stdout().print(
-            f"\nIts tree does not fit, its public tree does: gs2 blueprint '{game.name}' -o FILE solves that",
-            soft_wrap=True,
-        )
-    elif tree * size.histories.mean > limit and isinstance(game, PrivateMovesGame):
-        stdout().print(
-            f"\nIts tree does not fit, its private moves do: gs2 blueprint '{game.name}' -o FILE",
-            soft_wrap=True,
-        )
-    elif tree * size.histories.mean > limit:
-        name = f"'{game.name}'" if "(" in game.name else game.name
-        stdout().print(
-            f"\nIts tree does not fit: train a network with gs2 train {name} -o FILE, and let agents meet "
-            f"with gs2 match --game {name} FILE uniform",
-            soft_wrap=True,
-        )
+    if tree * size.histories.mean <= limit:
+        return
+    name = f"'{game.name}'" if "(" in game.name else game.name
+    if public is not None and public.float32_bytes.mean <= limit:
+        way = f", its public tree does: gs2 blueprint '{game.name}' -o FILE solves that"
+    elif isinstance(game, PrivateMovesGame):
+        way = f", its private moves do: gs2 blueprint '{game.name}' -o FILE"
+    else:
+        way = f": train a network with gs2 train {name} -o FILE, and let agents meet with gs2 match "
+        way += f"--game {name} FILE uniform"
+    stdout().print(f"\nIts tree does not fit{way}", soft_wrap=True)
 
 
 def _print_large(game: Game, size: GameSize, as_json: bool) -> None:

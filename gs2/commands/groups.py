@@ -43,11 +43,13 @@ class Boundary(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Return the context of a command line; from here on anything can be printed on any terminal."""
-        if parent is None:
-            from gs2.startup.plain import spell_on_every_terminal
+        if parent is not None:
+            return super().make_context(info_name, args, parent, **extra)
+        from gs2.startup.plain import spell_on_every_terminal
 
-            spell_on_every_terminal()
-        return super().make_context(info_name, args, parent, **extra)
+        spell_on_every_terminal()
+        with refusals():
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what goes wrong outside of our code becomes a one-line error."""
@@ -159,29 +161,6 @@ class LazyGroup(Boundary, click.Group):
         )
 
 
-class _Alone(Boundary):
-    """Another command behind the boundary, for a module that is run by itself."""
-
-    def __init__(self, command: click.Command) -> None:
-        super().__init__(command.name)
-        self.command = command
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Return the command's own context, a word that it refuses told in one line."""
-        from gs2.startup.plain import spell_on_every_terminal
-
-        spell_on_every_terminal()
-        with refusals():
-            return self.command.make_context(info_name, args, parent, **extra)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        with refusals(), compiling_is_said():
-            return self.command.invoke(ctx)
-
-
 def run_alone(command: click.Command) -> None:
     """Run a command as the program `python -m MODULE`, with the boundary that `gs2` has."""
-    _Alone(command).main()
+    Boundary(command.name, callback=command.callback, params=command.params, help=command.help).main()

@@ -23,7 +23,7 @@ from gs2.commands.common import (
     stderr,
     stdout,
 )
-from gs2.commands.progress import Lines, working
+from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from cfr.public.policies.public_policy import PublicPolicy
@@ -234,15 +234,11 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
 
 def _advance(run: SolverRun[Any], name: str, limits: Limits, asked: Interruption) -> str:
     """Take a run to its first limit, with a live line and regular saves; return what stopped it."""
-    from rich.live import Live
-    from rich.text import Text
-
     last, target, seconds = limits.iterations, limits.target, limits.seconds
     began = saved = time.perf_counter()
-    line = Lines()
     pause = SAVE_EVERY
     pace = 0.0
-    with Live(console=stderr(), transient=True, refresh_per_second=8) as live:
+    with working(f"{name}: the first iterations …") as tell:
         while last is None or run.iteration < last:
             look = run.iteration + max(10, run.iteration // 20)
             look = look if last is None else min(look, last)
@@ -261,13 +257,8 @@ def _advance(run: SolverRun[Any], name: str, limits: Limits, asked: Interruption
                 return "interruption"
             exploitability = run.exploitability()
             now = time.perf_counter()
-            told = (
-                f"{name}  iteration {run.iteration:,}"
-                f"  exploitability {number(exploitability, 6)}  {now - began:.1f} s"
-            )
-            live.update(Text(told))
-            if not live.console.is_terminal:
-                line(told)
+            found = f"iteration {run.iteration:,}  exploitability {number(exploitability, 6)}"
+            tell(f"{name}  {found}  {now - began:.1f} s")
             if target is not None and exploitability <= target:
                 return "target"
             if seconds is not None and now - began >= seconds:

@@ -17,20 +17,6 @@ EVERY = 10.0
 """Seconds between plain lines."""
 
 
-class Lines:
-    """Prints a line now and then, where nobody watches a terminal."""
-
-    def __init__(self) -> None:
-        self.last = time.monotonic() + min(FIRST, EVERY) - EVERY
-
-    def __call__(self, text: str) -> None:
-        """Print the text unless a line was printed a moment ago."""
-        now = time.monotonic()
-        if now - self.last >= EVERY:
-            self.last = now
-            click.echo(text, err=True)
-
-
 @contextmanager
 def working(text: str) -> Iterator[Callable[[str], None]]:
     """Show that work is under way in the block; the yielded function changes what is said of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 EXAMPLE_GAME = "leduc_poker"
 EXAMPLE_INFOSET = "P1 holds Ks | raise"
 MANY_ROWS = 1_000_000
+WHOLE_GAME = ("opponent_best_response", "replaced")
+"""What is told of the whole game, where it is listed."""
 LOOKED_AT = 100_000
 """Histories among which the first infoset is looked for before one is drawn."""
 
@@ -104,8 +106,8 @@ class Asked:
 )
 @click.option(
     "--method",
-    help="Search method, NAME or NAME:FIELD=VALUE,…; --methods lists the names.  [default: gs2+, or the "
-    "game's own; where histories must be drawn and --depth is not set, gs2, over a shipped network rollout]",
+    help="Search method, NAME or NAME:FIELD=VALUE,…; --methods lists the names.  [default: gs2+; a faster "
+    "one in large games]",
 )
 @click.option("--methods", is_flag=True, help="List the game's methods and exit.")
 @click.option("--position", hidden=True)
@@ -187,10 +189,11 @@ def solve(
     With no options: player 1 of Leduc poker holds a king and faces a raise, the blueprint is CFR after 100
     iterations, and generative subgame solving (GS2+) refines it.
 
-    A game may have methods and example infosets of its own: see --methods and --positions.
+    A game may have methods and example infosets of its own: see --methods and --positions. Its first
+    method is then the default.
 
-    If a game is too large to list, the search draws histories of the infoset, by method gs2 unless another is
-    named or --depth is set, which keeps the subgame of gs2+ small. The blueprint must then be a file, but not
+    If a game is too large to list, the search draws histories of the infoset. The method is then gs2 by
+    default, or rollout with the shipped network; --depth keeps gs2+. The blueprint must be a file, but not
     JSON, the game's shipped network, or uniform.
     A policy on a public tree (`gs2 blueprint --form public`) is searched on that tree, unless --source or
     --output is given. So is a named blueprint such as cfr:100 if only the public tree fits.
@@ -266,6 +269,7 @@ def solve(
             shipped = asked_spec == "network" and shipped_file(game.name) is not None
             config = named_search("rollout" if shipped else "gs2", label="method", **given)
     spec = asked_spec
+    searched = None
     if context is None:
         if output is not None:
             raise ConfigError(
@@ -280,46 +284,38 @@ def solve(
             config = config.replace(source="sampled") if game.num_players == 2 else config
         with working(f"solving by {config.name}{where} …"):
             result = solve_infoset(game, asked, infoset, config, np.random.default_rng(seed), options)
-        if page is not None:
-            picture = solve_picture(result, None, blueprint_spec=spec, seed=seed)
-            write_explore_page(page, picture, f"{picture['infoset']} · {picture['game']}")
-        if as_json:
-            print_json({**result.to_json(), "blueprint_spec": spec, "seed": seed})
-        else:
-            print_result(result, None, 0, rows)
-        return
-    if output is not None:
-        held_new(output)
-    drawn = [name for name in ("samples", "companions") if changes[name] is not None]
-    if drawn:
-        raise ConfigError(
-            f"{drawn[0]} needs drawn histories, but {game.name} lists all of them; "
-            "add --source sampled, or leave it out"
-        )
-    infoset_number = context.infoset_number(infoset)  # before anything that takes long
-    with working(f"computing the blueprint {spec} …"):
-        prepared = PreparedGame(game, context, sequence_form(context.tree, game))
-        strategy = prepared.strategy(spec)
-    with working(f"solving by {config.name} …"):
-        rng = np.random.default_rng(seed)
-        searched = search_game(prepared, strategy, infoset_number, config, rng, options)
-    result, refined = searched.result, searched.refined
-    if output is not None:
-        note = f"{spec} refined by {config.name} at {result.infoset}"
-        if fixed is None:
-            _write(output, game, context.tree, refined, note)
-        else:
-            locked = LockedTree(grow(original), fixed)
-            _write(output, original, locked.original, locked.whole(refined), note)
+    else:
+        if output is not None:
+            held_new(output)
+        drawn = [name for name in ("samples", "companions") if changes[name] is not None]
+        if drawn:
+            raise ConfigError(
+                f"{drawn[0]} needs drawn histories, but {game.name} lists all of them; "
+                "add --source sampled, or leave it out"
+            )
+        infoset_number = context.infoset_number(infoset)  # before anything that takes long
+        with working(f"computing the blueprint {spec} …"):
+            prepared = PreparedGame(game, context, sequence_form(context.tree, game))
+            strategy = prepared.strategy(spec)
+        with working(f"solving by {config.name} …"):
+            rng = np.random.default_rng(seed)
+            searched = search_game(prepared, strategy, infoset_number, config, rng, options)
+        result = searched.result
+        if output is not None:
+            note = f"{spec} refined by {config.name} at {result.infoset}"
+            if fixed is None:
+                _write(output, game, context.tree, searched.refined, note)
+            else:
+                locked = LockedTree(grow(original), fixed)
+                _write(output, original, locked.original, locked.whole(searched.refined), note)
     if page is not None:
         picture = solve_picture(result, searched, blueprint_spec=spec, seed=seed)
         write_explore_page(page, picture, f"{picture['infoset']} · {picture['game']}")
-    best, replaced = (searched.whole_game[name] for name in ("opponent_best_response", "replaced"))
+    whole = {} if searched is None else {name: searched.whole_game[name] for name in WHOLE_GAME}
     if as_json:
-        extra = {"blueprint_spec": spec, "seed": seed, "opponent_best_response": best, "replaced": replaced}
-        print_json({**result.to_json(), **extra})
-        return
-    print_result(result, (best[0], best[1]), replaced, rows)
+        print_json({**result.to_json(), "blueprint_spec": spec, "seed": seed, **whole})
+    else:
+        print_result(result, whole.get("opponent_best_response"), whole.get("replaced", 0), rows)
 
 
 def _is_public(config: SearchConfig) -> bool:
@@ -450,7 +446,7 @@ ROUNDING = 1e-9
 
 
 def print_result(
-    result: SearchResult, best: tuple[float, float] | None, replaced: int, limit: int | None
+    result: SearchResult, best: Sequence[float] | None, replaced: int, limit: int | None
 ) -> None:
     """Print a search result as tables.
 
@@ -578,7 +574,7 @@ def _print_sample(size: SampleSize, config: SearchConfig) -> None:
     stdout().print(f"[bold]Sample[/bold]: {drawn}; {words}", soft_wrap=True)
 
 
-def _print_whole_game(best: tuple[float, float], replaced: int) -> None:
+def _print_whole_game(best: Sequence[float], replaced: int) -> None:
     """Say what the opponent's best response in the whole game wins."""
     covers = "this infoset" if replaced == 1 else f"the {replaced} infosets that this search covers"
     stdout().print(

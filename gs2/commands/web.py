@@ -15,14 +15,8 @@ from urllib.parse import quote
 import click
 
 from games.support.interruption import INTERRUPTED
-from gs2.commands.common import print_json, stderr
-from gs2.commands.guandan.options import (
-    FILLED,
-    RECORDS,
-    token_option,
-    verbose_option,
-    workers_option,
-)
+from gs2.commands.common import OUTPUT_FOLDER, print_json, stderr
+from gs2.commands.guandan.options import FILLED, token_option, verbose_option, workers_option
 
 PORT = 8642
 
@@ -41,7 +35,7 @@ PORT = 8642
 @click.option(
     "--data",
     "folder",
-    type=RECORDS,
+    type=OUTPUT_FOLDER,
     help="Folder that keeps tables, to continue later.  [default: gs2/web in the user's data]",
 )
 @click.option(

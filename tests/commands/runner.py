@@ -1,8 +1,12 @@
-"""Commands run in this process, as a person types them."""
+"""Commands run in this process, as a person types them, and in one of their own."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
@@ -47,3 +51,16 @@ def one_line(*words: object) -> str:
 def as_json(*words: object) -> Any:
     """Return what a command that must succeed prints as JSON."""
     return json.loads(ran(*words, "--json").stdout)
+
+
+def started(*words: object, code: str = "", cwd: Path | None = None) -> subprocess.Popen[str]:
+    """Return `gs2 WORDS…` in a process of its own, which leads its group. code: what is run before."""
+    return subprocess.Popen(
+        [sys.executable, "-c", f"{code}\nfrom gs2.cli import main\nmain()", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        start_new_session=True,
+    )

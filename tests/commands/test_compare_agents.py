@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -16,7 +14,7 @@ import pytest
 
 from gs2.commands.compare_agents import verdict
 from gs2.play import ladder
-from tests.commands.runner import as_json, gs2, ran, refused
+from tests.commands.runner import as_json, gs2, ran, refused, started
 from tests.patience import PATIENCE
 
 ONE = ("--processes", "1")
@@ -103,16 +101,13 @@ def test_a_ladder_of_whole_games_has_what_their_match_has(monkeypatch: pytest.Mo
 
 def test_an_interrupted_match_keeps_its_deals_and_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
-    words = [sys.executable, "-m", "gs2.cli", "match", "greedy", "random", "--pairs", "100000"]
-    process = subprocess.Popen(
-        [*words, "-o", str(path), *ONE], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    process = started("match", "greedy", "random", "--pairs", "100000", "-o", path, *ONE)
     while process.poll() is None and (not path.exists() or len(path.read_bytes().splitlines()) < 2):
         time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
-    assert b"interrupted" in err and b"levels a round" in out
+    assert "interrupted" in err and "levels a round" in out
     done = len(path.read_bytes().splitlines()) - 1
     result = as_json("match", "greedy", "random", "--pairs", str(done), "-o", str(path), *ONE)
     assert result["pairs"] == done and result["complete"]

@@ -66,7 +66,7 @@ def test_long_work_prints_a_line_now_and_then_without_a_terminal(
     [
         (("solve", "--blueprint", "cfr:10000", "--iterations", "3"), "computing the blueprint cfr:10000"),
         (("exploitability", "leduc_poker", "cfr:200000"), "computing cfr:200000"),
-        (("blueprint", "leduc_poker", "--seconds", "1"), "iteration"),
+        (("blueprint", "leduc_poker", "--seconds", "1"), "exploitability"),
         (("match", "greedy", "random", "--pairs", "1100", "--processes", "1"), "of 1,100"),
     ],
 )

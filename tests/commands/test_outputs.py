@@ -6,8 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -20,7 +18,7 @@ from cfr.policies.policy import load_policy, load_state
 from experiments.refinement.rows import read_rows
 from games.support.locks import hold
 from gs2.commands.common import SEED, FiniteRange, NewFileType
-from tests.commands.runner import TINY, gs2, one_line, ran, refused
+from tests.commands.runner import TINY, gs2, one_line, ran, refused, started
 from tests.commands.tree import COMMANDS
 from tests.patience import amount
 
@@ -165,18 +163,6 @@ def test_a_second_writer_is_told_who_writes(command: str, tmp_path: Path) -> Non
         assert f"process {os.getpid()}" in told and "only one process at a time" in told
 
 
-def started(words: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "gs2.cli", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parent.parent.parent,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(folder)},
-        start_new_session=True,
-    )
-
-
 WRITERS = {
     "blueprint": ("blueprint", "kuhn_poker", "--iterations", "4000", "-o"),
     "match": ("match", "greedy", "random", "--pairs", "1100", *ONE, "-o"),
@@ -211,8 +197,7 @@ def test_two_writers_at_once_lose_and_double_nothing(command: str, tmp_path: Pat
     for repetition in range(amount(20, few=1)):
         place = tmp_path / str(repetition) / "out"
         place.parent.mkdir()
-        words = (*WRITERS[command], str(place))
-        both = [started(words, tmp_path) for _ in range(2)]
+        both = [started(*WRITERS[command], place) for _ in range(2)]
         ends = [(*process.communicate(timeout=HANGS), process.returncode) for process in both]
         codes = sorted(code for _, _, code in ends)
         assert codes[0] == 0 and codes[1] in (0, 2), ends
@@ -295,15 +280,11 @@ def test_a_killed_blueprint_loses_no_more_than_the_pause_between_saves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "p.npz"
-    code = (
-        "import sys; from gs2.commands import policies; policies.SAVE_EVERY = 0.2\n"
-        "from gs2.cli import main; main(sys.argv[1:])"
-    )
-    words = ["blueprint", "leduc_poker", "--seconds", str(HANGS), "-o", str(path)]
+    words = ("blueprint", "leduc_poker", "--seconds", HANGS, "-o", path)
     rng = random.Random(0)
     saved = -1
     for _ in range(amount(12, few=3)):
-        with subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE, text=True) as run:
+        with started(*words, code="from gs2.commands import policies\npolicies.SAVE_EVERY = 0.2") as run:
             seen: list[int] = []
             while len(seen) < 3:  # it saves again and again
                 assert run.poll() is None
@@ -335,8 +316,6 @@ def told(command, context):
     return invoke(command, context)
 
 click.Command.invoke = told
-from gs2.cli import main
-main()
 """
 LONG = {
     "blueprint": (("blueprint", "leduc_poker", "--iterations", "100000000"), 2.0),
@@ -363,14 +342,7 @@ QUICK = ("exploitability dmc", "match, processes", "blueprint")
 @pytest.mark.some(1)
 def test_ctrl_c_ends_a_command_with_130_and_a_word(command: str, tmp_path: Path) -> None:
     words, wait = LONG[command]
-    process = subprocess.Popen(
-        [sys.executable, "-c", UNDER_WAY, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        start_new_session=True,
-    )
+    process = started(*words, code=UNDER_WAY, cwd=tmp_path)
     assert process.stderr is not None
     assert process.stderr.readline() == "under way\n", process.communicate(timeout=HANGS)
     time.sleep(wait)

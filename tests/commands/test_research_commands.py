@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.commands.runner import as_json, gs2, one_line, ran
+from tests.commands.runner import as_json, gs2, one_line, ran, started
 from tests.patience import PATIENCE
 
 
@@ -80,29 +77,15 @@ def test_a_blueprint_goes_on_where_its_file_stopped(tmp_path: Path) -> None:
     assert measured["exploitability"] == pytest.approx(one["exploitability"], abs=1e-12)
 
 
-TELLS_AT_ONCE = """
-import gs2.commands.progress
-gs2.commands.progress.EVERY = 0.0
-from gs2.cli import main
-main()
-"""
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.some(1)
 def test_an_interrupted_blueprint_leaves_a_file_that_resumes(number: int, tmp_path: Path) -> None:
     file = tmp_path / "dice.npz"
-    words = ["blueprint", "leduc_poker", "--seconds", "3000", "-o", str(file), "--json"]
-    child = subprocess.Popen(
-        [sys.executable, "-c", TELLS_AT_ONCE, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ,
-    )
+    words = ("blueprint", "leduc_poker", "--seconds", "3000", "-o", file, "--json")
+    child = started(*words, code="import gs2.commands.progress\ngs2.commands.progress.EVERY = 0.05")
     assert child.stderr is not None
     line = child.stderr.readline()
-    while "iteration" not in line:  # it says so once it is under way, however slow the machine
+    while "exploitability" not in line:  # it says so once it is under way, however slow the machine
         assert line, child.communicate()
         line = child.stderr.readline()
     child.send_signal(number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -150,7 +151,7 @@ class Seat:
 
     def my_turn(self) -> State:
         """Return the state in which this seat is to act or to go on, or the session is over."""
-        return self.until(lambda s: s["turn"]["you"] or s["waiting"] or s.get("match", {}).get("over"))
+        return self.until(lambda s: s["turn"]["you"] or s["waiting"] or s["round"]["over"])
 
     def my_turn_alone(self) -> State:
         """Return the state in which only this seat is to act, or go on, or the session is over.
@@ -158,7 +159,7 @@ class Seat:
         In a tribute others may act meanwhile; what is compared later must not change by that.
         """
         return self.until(
-            lambda s: s["turn"]["seats"] == [s["table"]["you"]] or s["waiting"] or s["match"]["over"]
+            lambda s: s["turn"]["seats"] == [s["table"]["you"]] or s["waiting"] or s["round"]["over"]
         )
 
     def play(self, index: int = 0, cards: Sequence[str] = ()) -> State:
@@ -166,6 +167,20 @@ class Seat:
         asked = self.state["since"]
         self.say(type="play", index=index, version=self.state["version"], cards=list(cards))
         return self._granted(lambda state: state["since"] != asked)
+
+    def play_on(self, rng: random.Random, moves: int | None = None) -> State:
+        """Return the state after so many random choices, or at the end of the match or of a game's round.
+
+        After each round of a match it goes on.
+        """
+        made = 0
+        while made != moves and not self.my_turn()["round"]["over"]:
+            if self.state["waiting"]:
+                self.next()
+                continue
+            self.play(rng.randrange(self.state["turn"]["you"]["count"]))
+            made += 1
+        return self.state
 
     def close(self) -> None:
         """Hang up."""

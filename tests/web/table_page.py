@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.web.modules.page_words import page_words
 
 SCREENSHOTS = "GS2_SCREENSHOTS"
 """Names a folder where pictures of the pages are put."""
-READY = ".own.turn, dialog[open]"
+READY = ".own.turn, .felt.over, dialog[open]"
 
 
 TEXTS = """() => {
@@ -72,6 +73,14 @@ def check_hand(page: Any) -> None:
 
 POLLING = 50
 """Milliseconds between two looks at a page; to look at each frame, a browser draws 60 of them a second."""
+
+
+def check_screen(page: Any) -> None:
+    """Assert that a page fits its screen, with nothing to scroll, and is in one language."""
+    over = "({scrollWidth: w, scrollHeight: h}) => [w - innerWidth, h - innerHeight]"
+    wide, high = page.evaluate(f"({over})(document.documentElement)")
+    assert wide <= 0 and high <= 0, (wide, high)
+    assert left_behind(page) == []
 
 
 def picture(page: Any, name: str) -> None:
@@ -143,26 +152,54 @@ class TablePage:
                 self.click(name, copy + 1)
 
     def until_turn(self) -> bool:
-        """Wait for the own turn; return whether a dialog opened instead: round or match is over."""
+        """Wait for the own turn; return whether a round or the match is over instead."""
         self.page.locator(READY).first.wait_for()
-        return self.page.locator("dialog[open]").count() > 0
+        return self.page.locator(".felt.over, dialog[open]").count() > 0
 
-    def take_turn(self) -> None:
-        """Play what the page suggests first, or pass, by clicking; return when the server has taken it.
+    def act(self, do: Callable[[], Any], counted: str = "version") -> None:
+        """Do something that the server answers with a new state."""
+        before = self.page.locator("main").get_attribute(f"data-{counted}")
+        do()
+        self.page.wait_for_function(
+            "([name, before]) => document.querySelector('main').dataset[name] !== before",
+            arg=[counted, before],
+            polling=POLLING,
+        )
 
-        What others do meanwhile, as in a tribute, changes the version, and not since when one is asked.
+    def take_turn(self, *, keys: bool = False) -> None:
+        """Play what the page suggests first, or pass; say a word where that is asked; by clicks or by keys.
+
+        Return when the server has taken it. What others do meanwhile, as in a tribute, changes the version,
+        and not since when one is asked.
         """
         page = self.page
-        asked = page.locator("main").get_attribute("data-since")
-        page.get_by_role("button", name="Suggest").click()
-        page.locator(".play[aria-disabled=false], .nothing").first.wait_for()
-        if page.locator(".play[aria-disabled=false]").count():
-            page.locator(".play").click()
-        else:
-            page.locator(".pass-button").click()
-        page.wait_for_function(
-            "asked => document.querySelector('main').dataset.since !== asked", arg=asked, polling=POLLING
+        self.act(
+            lambda: self._choose(keys) if page.locator(".word-move").count() else self._play(keys), "since"
         )
+
+    def _choose(self, keys: bool) -> None:
+        if keys:
+            self.page.keyboard.press("ArrowRight")
+            self.page.keyboard.press("Enter")
+        else:
+            self.page.locator(".word-move").last.click()
+
+    def _play(self, keys: bool) -> None:
+        page, playable = self.page, self.page.locator(".play[aria-disabled=false]")
+        page.keyboard.press("s") if keys else page.get_by_role("button", name="Suggest").click()
+        page.locator(".play[aria-disabled=false], .nothing").first.wait_for()
+        if keys:
+            page.keyboard.press("Enter" if playable.count() else "p")
+        else:
+            page.locator(".play" if playable.count() else ".pass-button").click()
+
+    def play_to_the_end(self, *, keys: bool = False, turns: int = 60) -> None:
+        """Play until a game's round is over."""
+        for _ in range(turns):
+            if self.until_turn():
+                return
+            self.take_turn(keys=keys)
+        raise AssertionError("the round goes on and on")
 
     def play_turns(self, turns: int) -> None:
         """Play so many turns, going on after each round."""

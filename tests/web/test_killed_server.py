@@ -15,10 +15,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from tests.patience import PATIENCE
-from tests.web.games.playing import play_round
 from tests.web.serving import Server
 from tests.web.table_page import TablePage
-from tests.web.tables.test_tables import play_on
 from tests.web.test_security import PATHS
 
 TOKEN = "abc_-+x%7"
@@ -82,7 +80,7 @@ def test_a_cut_line_and_a_killed_server_lose_nothing(own_server: Server) -> None
     server, rng = own_server, random.Random(0)
     match = server.table(SEATS, seed=0, games=2)
     seat = server.seat(*match)
-    play_on(seat, rng, 30)
+    seat.play_on(rng, 30)
     before = seat.my_turn_alone()
 
     def as_it_was() -> None:
@@ -103,9 +101,9 @@ def test_a_cut_line_and_a_killed_server_lose_nothing(own_server: Server) -> None
     for game, players in (("doudizhu", ["person", "rules", "random"]), ("leduc_poker", ["random", "person"])):
         table = server.table(players, game=game, seed=5, rotate=True)
         one = server.seat(*table)
-        play_round(one, rng)
+        one.play_on(rng)
         one.go(type="next")
-        play_round(one, rng, 2)
+        one.play_on(rng, 2)
         games.append((table, one.my_turn()))
         assert server.seat(*table).my_turn() == one.state, "a reload keeps it"
     workers = children(server)
@@ -130,7 +128,7 @@ def test_a_cut_line_and_a_killed_server_lose_nothing(own_server: Server) -> None
     for table, state in games:
         after = server.seat(*table)
         assert after.my_turn() | dict.fromkeys(COUNTED, 0) == state | dict.fromkeys(COUNTED, 0)
-        assert play_round(after, rng)["rounds"] == 2
+        assert after.play_on(rng)["rounds"] == 2
 
 
 def test_the_page_waits_for_a_killed_server_and_goes_on(

@@ -1,4 +1,4 @@
-"""People at the page of a table, in a real Chromium: every step is a click or a key."""
+"""People at the page of a table, in a real Chromium: every step is a click or a key, and all can be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gs2.guandan.table.session import Listener, Session
 from tests.patience import PATIENCE
 from tests.web.axe import COLOURS, DIALOG, LIGHT, THEMES, faults
 from tests.web.serving import Server
-from tests.web.table_page import TablePage, check_places_and_levels, picture
+from tests.web.table_page import TablePage, check_hand, check_places_and_levels, check_screen, picture
 
 People = Callable[..., Any]
 SWIFT = ["person", "random", "greedy", "random"]
@@ -170,8 +170,10 @@ def test_cards_are_drawn_over_and_say_why_they_cannot_be_played_and_where_a_wild
     assert words.removeprefix("Play ") in page.locator(".log-move").first.text_content()
 
 
-def test_two_people_play_at_one_table_each_with_a_hand_of_their_own(server: Server, people: People) -> None:
-    ann, bob = people(), people(width=390, height=844)
+def test_two_people_play_at_one_table_each_with_a_hand_of_their_own_while_a_third_watches(
+    server: Server, people: People
+) -> None:
+    ann, bob, eve = people(), people(width=390, height=844), people()
     ann.get_by_label("Your name").fill("Ann")
     ann.get_by_text("More settings").click()
     ann.get_by_label("Seconds between the moves of agents").fill("0")
@@ -192,6 +194,8 @@ def test_two_people_play_at_one_table_each_with_a_hand_of_their_own(server: Serv
     assert ann.locator(".felt img[src=x]").count() == 0
     ann.locator(".avatar", has_text="🐉").wait_for()
     assert "Waiting" not in ann.locator(".request").inner_text()
+    eve.goto(ann.url)
+    eve.get_by_text("You are watching").wait_for()
     tables = {page: TablePage(page) for page in (ann, bob)}
     assert Counter(tables[ann].hand) != Counter(tables[bob].hand)
     turns = 0
@@ -203,6 +207,9 @@ def test_two_people_play_at_one_table_each_with_a_hand_of_their_own(server: Serv
             turns += 1
     bob.wait_for_function(f"() => document.querySelectorAll('.log-move').length >= {tables[ann].moves}")
     picture(bob, "two-people")
+    assert bob.get_by_role("button", name="Undo").is_disabled()
+    eve.locator(".log-move").nth(1).wait_for()
+    assert eve.locator(".hand-card, .open-hand").count() == 0 and eve.locator(".played .card").count() > 0
 
 
 @pytest.mark.long
@@ -291,3 +298,89 @@ def test_an_address_of_no_table_says_so(server: Server, people: People) -> None:
     ):
         page.goto(f"{server.url}/#/{address}")
         page.get_by_role("heading", name=told).wait_for()
+
+
+@pytest.mark.parametrize("width", [390, pytest.param(1440, marks=pytest.mark.long)])
+def test_a_table_fits_its_screen_in_both_languages_and_themes_and_a_phone_held_sideways(
+    server: Server, people: People, width: int
+) -> None:
+    phone = width < 600
+    page = people(width=width, height=844 if phone else 900, has_touch=phone, is_mobile=phone)
+    table = TablePage.sit(page, *server.table(["person", "greedy", "random", "greedy"], seed=6))
+    for language in ("中文", "English"):
+        page.get_by_role("button", name=language).click()
+        table.until_turn()
+        for theme in ("light", "dark", "auto"):
+            page.locator(".app-bar .theme").click()
+            picture(page, f"table-{'zh' if language == '中文' else 'en'}-{theme}")
+            check_screen(page)
+    for order in ("sets", "suit", "moves", "rank"):
+        page.keyboard.press("o")
+        page.locator(".hand.moves" if order == "moves" else ".hand:not(.moves)").wait_for()
+        page.locator(".hand-card").nth(10).click(position={"x": 8, "y": 8})  # a chosen card covers no other
+        check_hand(page)
+    if phone:
+        page.keyboard.press("Escape")
+        card = page.locator(".hand-card").first
+        card.tap(position={"x": 6, "y": 6})
+        assert table.chosen == [card.get_attribute("data-key").split("#")[0]]
+        card.tap(position={"x": 6, "y": 6})
+        assert table.chosen == []
+    page.get_by_role("button", name="中文").click()
+    page.reload()
+    page.get_by_role("button", name="提示").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "zh-Hans"
+    if phone:
+        check_sideways(page, 844, 390)
+
+
+def check_sideways(page: Any, width: int, height: int) -> None:
+    """Assert that a phone held sideways shows felt and hand at once."""
+    page.set_viewport_size({"width": width, "height": height})
+    root = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+    assert root[0] <= width and root[1] <= height
+    boxes = [card.bounding_box() for card in page.locator(".hand-card").all()]
+    assert len(boxes) == 27
+    assert all(box["y"] > 0 and box["y"] + 0.3 * box["height"] < height for box in boxes)
+    assert page.locator(".play").bounding_box()["y"] < min(box["y"] for box in boxes)
+    felt = page.locator(".felt").bounding_box()
+    assert felt["height"] > 0.6 * height and felt["x"] + felt["width"] <= min(box["x"] for box in boxes)
+
+
+def test_who_is_quicker_than_the_agents_keeps_what_was_typed_and_is_told_what_is_waited_for(
+    people: People,
+) -> None:
+    page, held = people("/#/review"), []
+
+    def hold(route: Any) -> None:
+        if route.request.url.endswith("/api/offers") or route.request.method == "POST":
+            held.append(route)
+        else:
+            route.continue_()
+
+    def let_one_go() -> None:
+        while not held:
+            page.wait_for_timeout(20)
+        held.pop().continue_()
+
+    page.route("**/api/**", hold)
+    page.get_by_role("link", name="Table").first.click()
+    start = page.locator("button[type=submit]")
+    start.wait_for()
+    page.locator("summary").first.click()
+    page.get_by_label("Your name").fill("Zoe")
+    for label, typed in (("Your name", " B"), ("Seed", "12")):
+        page.get_by_label(label).press("End")
+        page.keyboard.type(typed)
+        page.keyboard.press("Enter")  # there is nobody to play with yet
+    assert start.is_disabled() and page.locator(".error").inner_text() == ""
+    let_one_go()
+    page.locator("button[type=submit]:enabled").wait_for()
+    page.keyboard.type("3")
+    assert page.get_by_label("Your name").input_value() == "Zoe B"
+    assert page.get_by_label("Seed").input_value() == "123"
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="The agents take their seats").wait_for()
+    assert start.is_disabled()
+    let_one_go()
+    page.locator(".felt").wait_for()

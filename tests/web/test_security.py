@@ -137,16 +137,6 @@ def test_cookies_of_others_neither_let_in_nor_lock_out(
     asyncio.run(visit())
 
 
-def test_a_server_that_others_can_reach_wants_a_token() -> None:
-    from click.testing import CliRunner
-
-    from gs2.cli import main
-
-    for arguments in (["--host", "0.0.0.0"], ["--host", "::"], ["--token", " "]):
-        answer = CliRunner().invoke(main, ["web", "--no-open", *arguments])
-        assert answer.exit_code == 2 and "token" in answer.output, answer.output
-
-
 def test_paths_lead_nowhere_else(server: Server) -> None:
     host = "127.0.0.1"
     for path in (

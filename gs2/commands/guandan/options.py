@@ -52,21 +52,8 @@ class Names(click.ParamType):  # type: ignore[type-arg]
         return names
 
 
-class Folder(click.Path):
-    """A folder, existing or to be made; an empty name would mean the current one."""
-
-    def __init__(self) -> None:
-        super().__init__(file_okay=False, path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path."""
-        FILLED.convert(value, param, ctx)
-        return Path(os.fsdecode(super().convert(value, param, ctx)))
-
-
 FILLED = Filled()
 NAMES = Names()
-RECORDS = Folder()
 
 
 def dialect_option(words: str) -> Decorator:

@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from games.support.interruption import INTERRUPTED
-from gs2.commands.common import COUNT, SEED, CountType, number_table, print_json, stderr, stdout
+from gs2.commands.common import (
+    COUNT,
+    OUTPUT_FOLDER,
+    SEED,
+    CountType,
+    number_table,
+    print_json,
+    stderr,
+    stdout,
+)
 from gs2.commands.guandan.options import (
     FILLED,
     NAMES,
-    RECORDS,
     Asked,
     dialect_option,
     need_extra,
@@ -101,7 +109,7 @@ HINTS = "standard"
 )
 @click.option(
     "--record",
-    type=RECORDS,
+    type=OUTPUT_FOLDER,
     help="Folder for the records of your own table, or for what a server said, as a transcript that `gs2 "
     "review` reads; nothing in it is overwritten.",
 )

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from games.support.interruption import INTERRUPTED
-from gs2.commands.common import COUNT, NOT_NEGATIVE, SEED, stderr
+from gs2.commands.common import COUNT, NOT_NEGATIVE, OUTPUT_FOLDER, SEED, stderr
 from gs2.commands.guandan.options import (
     FILLED,
     NAMES,
-    RECORDS,
     dialect_option,
     need_extra,
     token_option,
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--record",
-    type=RECORDS,
+    type=OUTPUT_FOLDER,
     help="Folder for a record of each game and for results.jsonl; nothing in it is overwritten.",
 )
 @click.option("--rooms", type=COUNT, default=4096, show_default=True, help="Most tables at once.")

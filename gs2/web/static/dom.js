@@ -52,3 +52,10 @@ export function clear(element, ...children) {
   element.replaceChildren();
   return append(element, children);
 }
+
+/** Return the head of a table. heads: words of each column, null for none. words: places of columns that hold no numbers. */
+export function tableHead(heads, words = [0]) {
+  return h("thead", {}, h("tr", {}, heads.map((head, k) => (head === null
+    ? h("th", { "aria-hidden": "true" })
+    : h("th", { scope: "col", class: words.includes(k) ? null : "number" }, head)))));
+}

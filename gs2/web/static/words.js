@@ -1,6 +1,7 @@
 // What the page says, in English and Chinese.
 
-const WORDS = { en: {}, zh: {} };
+/** @type {Object<string, [string | null, string]>} each text in both languages; null where English is the server's */
+const WORDS = {};
 
 function stored(name) {
   try {
@@ -13,9 +14,9 @@ function stored(name) {
 let chosen = stored("gs2-language") || ((navigator.language || "en").startsWith("zh") ? "zh" : "en");
 document.documentElement.lang = chosen === "zh" ? "zh-Hans" : "en";
 
-/** Add texts: {en: {key: "with {name}"}, zh: {…}}. */
+/** Add texts: {key: ["with {name}", "有{name}"]}. */
 export function addWords(words) {
-  for (const [name, texts] of Object.entries(words)) Object.assign(WORDS[name], texts);
+  Object.assign(WORDS, words);
 }
 
 /** Return the language in use, "en" or "zh". */
@@ -25,7 +26,7 @@ export function language() {
 
 /** Choose a language; whoever listens to "gs2-language" on the window draws anew. */
 export function setLanguage(name) {
-  chosen = name in WORDS ? name : "en";
+  chosen = name === "zh" ? "zh" : "en";
   document.documentElement.lang = chosen === "zh" ? "zh-Hans" : "en";
   try {
     localStorage.setItem("gs2-language", chosen);
@@ -37,7 +38,8 @@ export function setLanguage(name) {
 
 /** Return a text in the chosen language, filled in from `params`: {name}, and {name:card|cards} for one and for other numbers. */
 export function say(key, params = {}) {
-  const text = WORDS[chosen][key] ?? WORDS.en[key] ?? key;
+  const [english, chinese] = WORDS[key] ?? [];
+  const text = (chosen === "zh" ? chinese : null) ?? english ?? key;
   return text.replace(/\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g, (whole, name, one, other) => {
     if (!(name in params)) return whole;
     const value = String(params[name]);

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gs2.web.games.game_play import GamePlay
+from gs2.web.games.game_tables import play_of
 from gs2.web.games.offers import game_titled
 from gs2.web.guandan.match_play import MatchPlay
-from gs2.web.tables.table import Play, Table
+from gs2.web.tables.table import Agents, Play, Table
 from gs2.web.tables.table_log import TableLog, TableSetup, read_table
 
 PEOPLE = ("Ann", "Bob", "Cy", "Dee")
@@ -23,12 +23,9 @@ def stored_table_of_people(
 ) -> tuple[Table[MatchPlay], list[str]]:
     """Return a table that was played at random until something, and the keys of its seats; it is closed."""
     options = {"id": secrets.token_urlsafe(9), "seed": secrets.randbits(60), **setup}
-    made = TableSetup(seats=("person",) * 4, **options)
-    folder.mkdir(parents=True, exist_ok=True)
-    log = TableLog(folder / f"{made.id}.jsonl", made, new=True)
-    table = Table(log, MatchPlay(made, game_titled("guandan")), Nobody())
+    table = game_table(folder, "guandan", ("person",) * 4, **options)
     keys = [table.sit(name)[1] for name in PEOPLE]
-    rng = np.random.default_rng(made.seed)
+    rng = np.random.default_rng(table.setup.seed)
     while not until(table):
         if table.play.waiting:
             table.enter("next", 1)
@@ -81,9 +78,11 @@ class Nobody:
         """Have nothing to drop."""
 
 
-def game_table(folder: Path, game: str, seats: tuple[str, ...], **setup: Any) -> Table[GamePlay]:
-    """Return a table of a game in its first round, at which nobody looks."""
+def game_table(
+    folder: Path, game: str, seats: tuple[str, ...], agents: Agents | None = None, **setup: Any
+) -> Table[Any]:
+    """Return a new table at which nobody looks. agents: None for those that are never asked."""
     made = TableSetup(**{"id": "abcdefgh", "game": game, "seats": seats, "seed": 3, **setup})
     folder.mkdir(parents=True, exist_ok=True)
     log = TableLog(folder / f"{made.id}.jsonl", made, new=True)
-    return Table(log, GamePlay(made, game_titled(game)), Nobody())
+    return Table(log, play_of(game)(made, game_titled(game)), agents or Nobody())

@@ -1,5 +1,5 @@
 // A GuanDan decision: its moves with bars, and the deals that matter most.
-import { h } from "gs2/dom.js";
+import { h, tableHead } from "gs2/dom.js";
 import { say } from "gs2/words.js";
 import { count, percent, signed } from "gs2/explore-words.js";
 import { interval, legend, pair } from "gs2/explore-plots.js";
@@ -28,7 +28,7 @@ function moves(told) {
   return panel(
     say("d.moves"), h("p", { class: "quiet" }, say("d.movesNote")), legend(),
     h("table", { class: "x-table x-moves" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("d.move")), h("th", { "aria-hidden": "true" }), h("th", { scope: "col", class: "number" }, say("x.blueprint")), h("th", { scope: "col", class: "number" }, say("x.refined")), h("th", { scope: "col", class: "number" }, say("d.gain")), h("th", { "aria-hidden": "true" }))),
+      tableHead([say("d.move"), null, say("x.blueprint"), say("x.refined"), say("d.gain"), null]),
       h("tbody", {}, told.moves.map((row) => h("tr", { class: row.move === told.play ? "x-chosen" : null },
         h("th", { scope: "row", lang: "en" }, cards(row.move), row.note ? h("small", { class: "quiet" }, ` ${row.note}`) : null),
         h("td", { class: "x-cell" }, pair(row.policy, row.refined)),

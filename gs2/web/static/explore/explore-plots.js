@@ -1,5 +1,5 @@
 // Small plots in SVG, drawn at the width they have.
-import { clear, h, svg } from "gs2/dom.js";
+import { clear, h, svg, tableHead } from "gs2/dom.js";
 import { say } from "gs2/words.js";
 import { plain, signed } from "gs2/explore-words.js";
 
@@ -118,8 +118,7 @@ export function diverging(rows) {
   const span = high - low || 1;
   return h(
     "table", { class: "x-table x-diverging" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("x.infoset")), h("th", { scope: "col", class: "number" }, say("x.alternative")),
-      h("th", { scope: "col", class: "number" }, say("x.solved")), h("th", { scope: "col", class: "number" }, say("x.margin")), h("th", { "aria-hidden": "true" }))),
+    tableHead([say("x.infoset"), say("x.alternative"), say("x.solved"), say("x.margin"), null]),
     h("tbody", {}, rows.map((row) => h(
       "tr", {},
       h("th", { scope: "row", lang: "en" }, row.label),

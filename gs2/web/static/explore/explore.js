@@ -1,5 +1,5 @@
 // What a search of a research game saw: strategy, histories, margins, the game's tree; and searching again.
-import { clear, h } from "gs2/dom.js";
+import { clear, h, tableHead } from "gs2/dom.js";
 import { language, say, setLanguage } from "gs2/words.js";
 import { count, percent, plain, signed } from "gs2/explore-words.js";
 import { diverging, dotLegend, dots, dumbbells, legend, pair, stages } from "gs2/explore-plots.js";
@@ -54,7 +54,7 @@ function strategy(solved) {
   return panel(
     say("x.strategy"), h("p", { class: "quiet" }, say("x.strategyNote")), legend(),
     h("table", { class: "x-table x-actions" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("x.action")), h("th", { "aria-hidden": "true" }), h("th", { scope: "col", class: "number" }, say("x.blueprint")), h("th", { scope: "col", class: "number" }, say("x.refined")), h("th", { scope: "col", class: "number" }, say("x.value")))),
+      tableHead([say("x.action"), null, say("x.blueprint"), say("x.refined"), say("x.value")]),
       h("tbody", {}, solved.actions.map((row) => h("tr", {},
         h("th", { scope: "row", lang: "en" }, row.action),
         h("td", { class: "x-cell" }, pair(row.blueprint, row.refined)),
@@ -65,13 +65,12 @@ function strategy(solved) {
   );
 }
 
-/** Return the rows of a table, few at first; `make(row, index)` makes one. */
-function folded(rows, make, few = FEW) {
-  const body = h("tbody");
-  let all = rows.length <= few + 3;
+/** Return an element that shows rows, few at first, and the button for all of them; `show(rows)` makes what it holds. */
+function folded(body, rows, show) {
+  let all = rows.length <= FEW + 3;
   const button = h("button", { type: "button", class: "x-fold", on: { click: () => { all = !all; fill(); } } });
   function fill() {
-    clear(body, (all ? rows : rows.slice(0, few)).map(make));
+    clear(body, show(all ? rows : rows.slice(0, FEW)));
     button.textContent = all ? say("x.fewRows") : say("x.allRows", { n: count(rows.length) });
     button.setAttribute("aria-expanded", String(all));
   }
@@ -93,12 +92,13 @@ function histories(solved) {
   const counts = { considered: count(solved.histories_considered), generated: count(solved.histories_generated), kept: count(solved.histories_kept) };
   const shown = h("p", { class: "x-pointed", role: "status", lang: "en" }, "\u00a0");
   const widest = Math.max(...rows.map((row) => row.reach), 1e-12);
-  const table = folded(rows, (row) => h("tr", { class: row.kept ? null : "x-left-out" },
+  const line = (row) => h("tr", { class: row.kept ? null : "x-left-out" },
     h("th", { scope: "row", lang: "en" }, row.history),
     h("td", { class: "number", "data-label": say("x.reach") }, h("span", { class: "x-bar x-after x-inlinebar", "aria-hidden": "true" }, h("i", { style: { width: `${(100 * row.reach) / widest}%` } })), percent(row.reach)),
     h("td", { class: "number", "data-label": say("x.theirs") }, plain(row.opponent_reach)),
     h("td", { class: "number", "data-label": say("x.alternative") }, signed(row.alternative)),
-    h("td", { "data-label": say("x.mark") }, h("span", { class: row.kept ? "x-tag x-tag-in" : "x-tag" }, mark(row)))));
+    h("td", { "data-label": say("x.mark") }, h("span", { class: row.kept ? "x-tag x-tag-in" : "x-tag" }, mark(row))));
+  const table = folded(h("tbody"), rows, (shown) => shown.map(line));
   return panel(
     say("x.histories"),
     h("p", {}, say("x.historiesCount", counts), rows.length < solved.histories_considered ? ` ${say("x.listed", { n: count(rows.length), of: counts.considered })}` : null),
@@ -109,7 +109,7 @@ function histories(solved) {
     }),
     shown,
     h("div", { class: "x-scroll" }, h("table", { class: "x-table x-histories" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("x.history")), h("th", { scope: "col", class: "number" }, say("x.reach")), h("th", { scope: "col", class: "number" }, say("x.theirs")), h("th", { scope: "col", class: "number" }, say("x.alternative")), h("th", { scope: "col" }, say("x.mark")))),
+      tableHead([say("x.history"), say("x.reach"), say("x.theirs"), say("x.alternative"), say("x.mark")], [0, 4]),
       table.body)),
     table.button,
   );
@@ -119,18 +119,9 @@ function margins(solved) {
   const rows = [...solved.opponents].sort((a, b) => Number(a.margin === null) - Number(b.margin === null) || (a.margin ?? 0) - (b.margin ?? 0));
   if (!rows.length) return null;
   const there = rows.filter((row) => row.margin !== null);
-  const box = h("div");
-  let all = rows.length <= FEW + 3;
-  const button = all ? null : h("button", { type: "button", class: "x-fold", on: { click: () => { all = !all; fill(); } } });
-  function fill() {
-    clear(box, diverging((all ? rows : rows.slice(0, FEW)).map((row) => ({ label: row.infoset, alternative: row.alternative, solved: row.solved, value: row.margin ?? 0 }))));
-    if (button) {
-      button.textContent = all ? say("x.fewRows") : say("x.allRows", { n: count(rows.length) });
-      button.setAttribute("aria-expanded", String(all));
-    }
-  }
-  fill();
-  return panel(say("x.margins"), h("p", { class: "quiet" }, say("x.marginsNote")), there.length ? h("p", {}, say("x.least", { value: signed(Math.min(...there.map((row) => row.margin))) })) : null, box, button);
+  const line = (row) => ({ label: row.infoset, alternative: row.alternative, solved: row.solved, value: row.margin ?? 0 });
+  const { body, button } = folded(h("div"), rows, (shown) => diverging(shown.map(line)));
+  return panel(say("x.margins"), h("p", { class: "quiet" }, say("x.marginsNote")), there.length ? h("p", {}, say("x.least", { value: signed(Math.min(...there.map((row) => row.margin))) })) : null, body, button);
 }
 
 function wholeGame(solved) {

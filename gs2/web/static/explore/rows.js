@@ -10,24 +10,20 @@ const DASHES = [[1, 0], [6, 3], [2, 2]];
 const LEAST = 1e-6;
 
 addWords({
-  en: {
-    "r.unreadable": "This page cannot read the data: it must be “{format}”, version {version}.",
-    "r.title": "Refinement of blueprints", "r.about": "Exploitability after every infoset of both players was searched, over the blueprint's: below 1 the search made the strategy better. Bars are 95 % bootstrap intervals over seeds.",
-    "r.game": "Game", "r.all": "all", "r.blueprint": "Blueprint", "r.limit": "Limit of a search", "r.mode": "Mode", "r.x": "Against", "r.y": "Shown", "r.methods": "Methods",
-    "r.k": "histories kept, k", "r.strength": "the blueprint's exploitability", "r.time": "limit, s for each infoset", "r.method": "method",
-    "r.ratio": "exploitability over the blueprint's", "r.exploitability": "exploitability (NashConv / 2)", "r.log": "logarithmic",
-    "r.seeds": "{n} {n:seed|seeds}", "r.interval": "95 %: {low} to {high}", "r.ms": "{ms} ms a search", "r.nodes": "{n} {n:node|nodes}",
-    "r.point": "Point at a dot to read it.", "r.none": "No row fits these choices.", "r.table": "The numbers", "r.count": "{n} of {of} {of:cell|cells}", "r.save": "Save as SVG", "r.every": "All", "r.noMethod": "None", "r.language": "中文",
-  },
-  zh: {
-    "r.unreadable": "无法读取数据：应为“{format}”，版本 {version}。",
-    "r.title": "蓝图的精化", "r.about": "双方每个信息集都搜索之后的可利用度与蓝图之比：小于 1 表示搜索改进了策略。竖线是各种子的 95 % 自助法区间。",
-    "r.game": "博弈", "r.all": "全部", "r.blueprint": "蓝图", "r.limit": "每次搜索的限制", "r.mode": "方式", "r.x": "横轴", "r.y": "纵轴", "r.methods": "方法",
-    "r.k": "保留的历史数 k", "r.strength": "蓝图的可利用度", "r.time": "每个信息集的时间限制（秒）", "r.method": "方法",
-    "r.ratio": "可利用度与蓝图之比", "r.exploitability": "可利用度（NashConv / 2）", "r.log": "对数轴",
-    "r.seeds": "{n} 个种子", "r.interval": "95 %：{low} 至 {high}", "r.ms": "每次搜索 {ms} 毫秒", "r.nodes": "{n} 个节点",
-    "r.point": "指向一点即可读数。", "r.none": "没有符合选择的行。", "r.table": "数据", "r.count": "{of} 格中的 {n} 格", "r.save": "保存为 SVG", "r.every": "全选", "r.noMethod": "清空", "r.language": "English",
-  },
+  "r.unreadable": ["This page cannot read the data: it must be “{format}”, version {version}.", "无法读取数据：应为“{format}”，版本 {version}。"],
+  "r.title": ["Refinement of blueprints", "蓝图的精化"],
+  "r.about": ["Exploitability after every infoset of both players was searched, over the blueprint's: below 1 the search made the strategy better. Bars are 95 % bootstrap intervals over seeds.", "双方每个信息集都搜索之后的可利用度与蓝图之比：小于 1 表示搜索改进了策略。竖线是各种子的 95 % 自助法区间。"],
+  "r.game": ["Game", "博弈"], "r.all": ["all", "全部"], "r.blueprint": ["Blueprint", "蓝图"], "r.limit": ["Limit of a search", "每次搜索的限制"],
+  "r.mode": ["Mode", "方式"], "r.x": ["Against", "横轴"], "r.y": ["Shown", "纵轴"], "r.methods": ["Methods", "方法"],
+  "r.k": ["histories kept, k", "保留的历史数 k"], "r.strength": ["the blueprint's exploitability", "蓝图的可利用度"],
+  "r.time": ["limit, s for each infoset", "每个信息集的时间限制（秒）"], "r.method": ["method", "方法"],
+  "r.ratio": ["exploitability over the blueprint's", "可利用度与蓝图之比"],
+  "r.exploitability": ["exploitability (NashConv / 2)", "可利用度（NashConv / 2）"], "r.log": ["logarithmic", "对数轴"],
+  "r.seeds": ["{n} {n:seed|seeds}", "{n} 个种子"], "r.interval": ["95 %: {low} to {high}", "95 %：{low} 至 {high}"],
+  "r.ms": ["{ms} ms a search", "每次搜索 {ms} 毫秒"], "r.nodes": ["{n} {n:node|nodes}", "{n} 个节点"],
+  "r.point": ["Point at a dot to read it.", "指向一点即可读数。"], "r.none": ["No row fits these choices.", "没有符合选择的行。"],
+  "r.table": ["The numbers", "数据"], "r.count": ["{n} of {of} {of:cell|cells}", "{of} 格中的 {n} 格"], "r.save": ["Save as SVG", "保存为 SVG"],
+  "r.every": ["All", "全选"], "r.noMethod": ["None", "清空"], "r.language": ["中文", "English"],
 });
 
 const AXES = {

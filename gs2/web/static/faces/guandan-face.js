@@ -1,7 +1,7 @@
 // How GuanDan looks and what it says: levels and teams, tribute, wild cards, and the results of rounds and matches.
 
 import { cardFace, cardText, cardWords, isCard, isWild, kindWords, moveWords, RANKS } from "gs2/cards.js";
-import { h } from "gs2/dom.js";
+import { h, tableHead } from "gs2/dom.js";
 import { passes, seatName, seatNames, signed } from "gs2/felt.js";
 import { dialog } from "gs2/side.js";
 import { say } from "gs2/words.js";
@@ -266,7 +266,7 @@ function matchDialog(state, act) {
     roundTable(state, result),
     h("div", { class: "scroll" }, h("table", {},
       h("caption", { class: "visually-hidden" }, say("result.rounds")),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "number" }, say("result.rounds.number")), h("th", { scope: "col" }, say("result.order")), h("th", { scope: "col", class: "number" }, say("result.rounds.gain")), h("th", { scope: "col" }, `${teamName(state, side)} : ${teamName(state, 1 - side)}`))),
+      tableHead([say("result.rounds.number"), say("result.order"), say("result.rounds.gain"), `${teamName(state, side)} : ${teamName(state, 1 - side)}`], [1, 3]),
       h("tbody", {}, rounds.map((one) => h("tr", {},
         h("td", { class: "number" }, one.round),
         h("td", {}, seatNames(state, one.order)),

@@ -5,22 +5,19 @@ import { addWords, language, say } from "gs2/words.js";
 const SUITS = { s: "♠", h: "♥", d: "♦", c: "♣" };
 
 addWords({
-  en: { "games.word.holds.you": "You hold" },
-  zh: {
-    "games.word.holds.you": "你持有",
-    "games.word.holds": "持有",
-    "games.word.board": "公共牌",
-    "games.word.prize": "奖分",
-    "games.word.bid": "出价",
-    "games.word.points": "得分",
-    "games.word.fold": "弃牌",
-    "games.word.call": "跟注",
-    "games.word.check": "过牌",
-    "games.word.raise": "加注",
-    "games.word.bet": "下注",
-    "games.word.pass": "不下注",
-    "games.word.liar": "质疑",
-  },
+  "games.word.holds.you": ["You hold", "你持有"],
+  "games.word.holds": [null, "持有"],
+  "games.word.board": [null, "公共牌"],
+  "games.word.prize": [null, "奖分"],
+  "games.word.bid": [null, "出价"],
+  "games.word.points": [null, "得分"],
+  "games.word.fold": [null, "弃牌"],
+  "games.word.call": [null, "跟注"],
+  "games.word.check": [null, "过牌"],
+  "games.word.raise": [null, "加注"],
+  "games.word.bet": [null, "下注"],
+  "games.word.pass": [null, "不下注"],
+  "games.word.liar": [null, "质疑"],
 });
 
 /** Return one word of a game in the chosen language; as it is where it has no other. */

@@ -1,7 +1,7 @@
 // A review: a game walked through move by move, every decision with what the search says of it.
 
 import { cardFace, cardText, isWild, moveWords } from "gs2/cards.js";
-import { clear, h } from "gs2/dom.js";
+import { clear, h, tableHead } from "gs2/dom.js";
 import "gs2/games-words.js";
 import { curveView } from "gs2/review-curve.js";
 import "gs2/review-words.js";
@@ -413,7 +413,7 @@ class ReviewPage {
         "table",
         { class: "review-candidates" },
         h("caption", { class: "visually-hidden" }, say("reviewed.candidates")),
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("reviewed.candidates")), h("th", {}, ""), h("th", { scope: "col", class: "number" }, say("reviewed.gain")), h("th", { scope: "col", class: "number" }, say("reviewed.value")))),
+        tableHead([say("reviewed.candidates"), null, say("reviewed.gain"), say("reviewed.value")]),
         h("tbody", {}, rows),
       ),
     );
@@ -454,7 +454,7 @@ class ReviewPage {
   }
 
   players() {
-    const heads = ["player", "judged", "good"].map((key) => say(`reviewed.${key}`));
+    const heads = ["player", "judged", "good", ...WRONG.map((verdict) => `verdict.${verdict}`), "lost", "aRound", "asItLay"];
     const rows = this.review.players.map((player) =>
       h(
         "tr",
@@ -479,18 +479,7 @@ class ReviewPage {
         h(
           "table",
           {},
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              heads.map((text, k) => h("th", { scope: "col", class: k ? "number" : "" }, text)),
-              WRONG.map((verdict) => h("th", { scope: "col", class: "number" }, say(`reviewed.verdict.${verdict}`))),
-              ["lost", "aRound", "asItLay"].map((key) => h("th", { scope: "col", class: "number" }, this.say(`reviewed.${key}`))),
-              h("th", {}, ""),
-            ),
-          ),
+          tableHead([...heads.map((key) => this.say(`reviewed.${key}`)), null]),
           h("tbody", {}, rows),
         ),
       ),

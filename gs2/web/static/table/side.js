@@ -1,10 +1,13 @@
-// Beside the table: the round's moves, and dialogs of any table.
+// Beside the table: the round's moves, what has gone, how fast agents play, and dialogs.
 
-import { cardFace, moveWords } from "gs2/cards.js";
+import { cardFace, letterOf, moveWords, rankText } from "gs2/cards.js";
 import { h } from "gs2/dom.js";
 import { passes, seatName, tricks } from "gs2/felt.js";
 import { seatLabel } from "gs2/game-faces.js";
 import { say } from "gs2/words.js";
+
+/** Seconds between two moves at most, on the slider. */
+const SLOWEST = 3;
 
 function logLine(state, { seat, move }, face, cards) {
   const side = face.plate(state, seat).side ?? "";
@@ -22,6 +25,69 @@ export function moveLog(state, face) {
     h("span", { class: "visually-hidden" }, moveWords(play.move)),
     h("span", { class: "log-cards", "aria-hidden": "true" }, cards)]);
   return h("ol", { class: "log" }, head, tricks(plays).map((trick) => h("li", { class: "log-trick" }, h("ol", { "aria-label": say("table.log.trick") }, trick.map(line)))));
+}
+
+/**
+ * Return how many cards of each rank are neither held nor played.
+ * @param {Object<string, number>} deck cards of each rank
+ * @param {string[]} seen cards of the own hand, and played
+ * @returns {[string, number][]}
+ */
+export function unseen(deck, seen) {
+  const left = new Map(Object.entries(deck));
+  for (const card of seen) left.set(letterOf(card), left.get(letterOf(card)) - 1);
+  const order = [..."RB2AKQJT9876543"].filter((rank) => left.has(rank));
+  return order.map((rank) => [rank, left.get(rank)]);
+}
+
+/** Return the counter: a rank over its number; what has gone is faint. */
+export function counterView(deck, seen) {
+  const joker = (name, star) => h("b", { title: say(name) }, star);
+  const head = (rank) => (rank === "R" ? joker("card.HR", "★") : rank === "B" ? joker("card.SB", "☆") : h("b", {}, rankText(rank)));
+  return h("div", { class: "counter", role: "group", "aria-label": say("table.counter") }, unseen(deck, seen).map(([rank, n]) =>
+    h("span", { class: n === 0 ? "none" : null }, head(rank), h("span", {}, String(n)))));
+}
+
+/**
+ * Return pause, step and pace.
+ * @param {any} table of a state
+ * @param {(message: any) => void} send
+ */
+export function paceTools(table, send) {
+  const text = (seconds) => say("table.pace.value", { s: Number(seconds).toFixed(1) });
+  const value = h("output", {}, text(table.pace));
+  const slider = h("input", {
+    type: "range", min: "0", max: String(SLOWEST), step: "0.1", value: String(table.pace), "aria-label": say("table.pace"),
+    on: {
+      input: () => { value.textContent = text(slider.value); },
+      change: () => send({ type: "pace", pace: Number(slider.value), paused: table.paused }),
+    },
+  });
+  const button = (key, act) => h("button", { type: "button", on: { click: act } }, say(key));
+  return h("div", { class: "row" },
+    button(table.paused ? "table.resume" : "table.pause", () => send({ type: "pace", pace: table.pace, paused: !table.paused })),
+    table.paused && button("table.step", () => send({ type: "step" })),
+    h("label", { class: "pace" }, slider, value));
+}
+
+/**
+ * Return what a watcher may do at a table.
+ * @param {any} state
+ * @param {{send: (message: any) => void, next: () => void, record: string}} act record: its address
+ */
+export function watcherTools(state, { send, next, record }) {
+  const { table, waiting } = state;
+  if (table.you !== null) return [];
+  const badge = h("span", { class: "badge" }, say("table.watching"));
+  if (table.people) return [badge];
+  const hands = say(table.open ? "table.hands.closed" : "table.hands.open");
+  return [
+    badge,
+    waiting !== null && h("button", { type: "button", class: "primary", on: { click: next } }, say("result.next")),
+    waiting === null && !state.round.over && paceTools(table, send),
+    h("button", { type: "button", on: { click: () => send({ type: "open", open: !table.open }) } }, hands),
+    h("a", { class: "button", href: record, download: "" }, say("table.record")),
+  ];
 }
 
 /**

@@ -1,16 +1,17 @@
 // A table: what the server says of it becomes the page, what a person does goes to the server.
 
 import { moveWords } from "gs2/cards.js";
+import { Channel } from "gs2/channel.js";
 import { clear, h } from "gs2/dom.js";
 import { between, felt, passes, request, seatName } from "gs2/felt.js";
 import { CARDS, WORDS } from "gs2/game-faces.js";
 import { GUANDAN } from "gs2/guandan-face.js";
 import { adviceView, hintView } from "gs2/hint.js";
 import { OwnSeat } from "gs2/own-seat.js";
-import { helpDialog, lastTrickDialog, moveLog, nameDialog, seatDialog, shareDialog } from "gs2/side.js";
+import { counterView, dialog, helpDialog, lastTrickDialog, moveLog, nameDialog, paceTools, seatDialog, shareDialog, watcherTools } from "gs2/side.js";
+import { setSounds, sound, soundsOn } from "gs2/sounds.js";
 import { ask, keep, kept, problemWords } from "gs2/store.js";
-import { TablePage } from "gs2/table-page.js";
-import { paceTools, watcherTools } from "gs2/watching.js";
+import { LIMITS, TurnClock } from "gs2/turn-clock.js";
 import { say } from "gs2/words.js";
 import "gs2/table-words.js";
 
@@ -18,36 +19,93 @@ import "gs2/table-words.js";
 const FACES = { guandan: GUANDAN, cards: CARDS, words: WORDS };
 /** Moves that are read out at once; more are left to the log. */
 const MOST_SAID = 4;
+/** Milliseconds that a complaint stays. */
+const COMPLAINT = 6000;
 
-/** One table on the page. */
-export class Table extends TablePage {
+/** One table on the page. `state` is what the server said last, null before. */
+export class Table {
   /**
    * @param {HTMLElement} root
    * @param {string} id
    * @param {{go: (hash: string) => void}} app
    */
   constructor(root, id, app) {
-    super(root, id);
-    Object.assign(this, { app, face: GUANDAN, frozen: null, boxName: "", dismissed: "" });
+    if (kept(`seat-${id}`) === "" && kept(`game-${id}`) !== "") keep(`seat-${id}`, kept(`game-${id}`)); // of an earlier version
+    Object.assign(this, {
+      root, id, app, seatKey: `seat-${id}`, state: null, status: "connecting", face: GUANDAN, frozen: null,
+      hint: null, box: null, boxName: "", dismissed: "", playsShown: 0, missing: false,
+    });
+    this.clock = new TurnClock({ act: () => this.own.takeOver(), tick: (left) => this.tick(left) });
+    this.address = `/api/tables/${encodeURIComponent(id)}`;
     this.own = new OwnSeat({
       send: (message, how) => this.send(message, how),
       complain: (text) => this.complain(text),
       hint: () => this.askHint(),
       next: () => this.next(),
     });
-    this.open();
+    this.keys = (event) => this.key(event);
+    document.addEventListener("keydown", this.keys);
+    this.build();
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    const query = () => (kept(this.seatKey) ? `?key=${encodeURIComponent(kept(this.seatKey))}` : "");
+    this.channel = new Channel(() => `${scheme}//${location.host}/ws/tables/${encodeURIComponent(id)}${query()}`, {
+      message: (data) => this.hear(data),
+      status: (status) => this.reconnected(status),
+    });
   }
 
+  /** Leave the table. */
+  stop() {
+    this.clock.stop();
+    this.channel.close();
+    document.removeEventListener("keydown", this.keys);
+    this.box?.close();
+  }
+
+  /** Draw everything anew, in the language now chosen. */
   redraw() {
     this.own.build();
-    super.redraw();
+    if (this.missing) {
+      this.drawGone();
+      return;
+    }
+    this.build();
+    this.connection(this.status);
+    if (this.state) this.show();
+    this.tick(this.clock.left);
   }
 
   // --- the page ---
 
+  /** Return a button. name: of its words. */
+  button(name, act, more = {}) {
+    return h("button", { type: "button", ...more, on: { click: act } }, say(name));
+  }
+
+  /** Draw a part anew if what it shows has changed. */
+  part(name, shown, draw) {
+    const text = JSON.stringify([shown, document.documentElement.lang]);
+    if (this.drawn[name] === text) return;
+    this.drawn[name] = text;
+    clear(this.parts[name], draw());
+  }
+
+  /** Show what is beside the table, where there is no room for it all the time. */
+  openSide(open) {
+    this.parts.side.classList.toggle("open", open);
+  }
+
   build() {
     const p = (this.parts = {
-      ...this.common(),
+      banner: h("p", { class: "banner", role: "status", hidden: true }),
+      felt: h("div", { class: "felt-place" }),
+      said: h("p", { class: "visually-hidden", "aria-live": "polite" }),
+      error: h("p", { class: "toast", role: "alert" }),
+      log: h("div", { class: "log-place", role: "region", tabIndex: 0, "aria-label": say("table.log") }),
+      hint: h("div", { class: "hint-place" }),
+      counter: h("div", { class: "counter-place" }),
+      clock: h("div", { class: "clock", role: "timer" }),
+      side: h("aside", { class: "side", id: "table-side", "aria-label": say("table.side") }),
       standing: h("div", { class: "standing" }),
       watch: h("div", { class: "watch row" }),
       score: h("div", { class: "score-place" }),
@@ -62,9 +120,9 @@ export class Table extends TablePage {
       h("h2", { class: "log-title" }, say("table.log")), p.log);
     const tools = h("div", { class: "tools" },
       this.button("table.last", () => this.showBox(lastTrickDialog(this.seen(), this.face)), { class: "last-trick" }),
-      this.sideButton("table.log"),
+      this.button("table.log", () => this.openSide(!p.side.classList.contains("open")), { class: "side-open", "aria-controls": "table-side" }),
       p.seats,
-      this.button("table.options", () => this.optionsBox(this.paceTools()), { class: "for-player" }),
+      this.button("table.options", () => this.optionsBox(), { class: "for-player" }),
       p.review, p.record,
       this.button("table.share", () => this.share()),
       this.button("table.help", () => this.showBox(helpDialog()), { class: "for-keyboard" }));
@@ -78,6 +136,47 @@ export class Table extends TablePage {
   }
 
   // --- what the server says ---
+
+  /** Send a message; without a connection say so, and return false. */
+  send(message, { quietly = false } = {}) {
+    const sent = this.channel.send(message);
+    if (!sent && !quietly) this.complain(say("error.offline"));
+    return sent;
+  }
+
+  /** Hear of the connection. A hint belongs to one: the server gives it up with it, and may have begun anew since. */
+  reconnected(status) {
+    if (this.hint !== null) {
+      this.hint = null;
+      this.drawHint();
+    }
+    this.connection(status);
+    if (status === "open") this.clock.start(); // what was done for the person may have been lost
+  }
+
+  connection(status) {
+    this.status = status;
+    const { banner } = this.parts;
+    const waits = status === "lost" || (status !== "open" && this.state === null);
+    banner.hidden = !waits;
+    banner.textContent = waits ? say(status === "lost" ? "table.lost" : "table.connecting") : "";
+    this.root.classList.toggle("cut", status === "lost");
+    if (status === "lost" && this.state === null) this.look();
+  }
+
+  /** Say so if the server does not know the table. */
+  async look() {
+    const response = await fetch(`${this.address}/record`, { method: "HEAD" }).catch(() => null);
+    if (response?.status !== 404 || this.channel.closed) return;
+    this.channel.close();
+    keep(this.seatKey, null);
+    this.missing = true;
+    this.drawGone();
+  }
+
+  drawGone() {
+    clear(this.root, h("div", { class: "page" }, h("h1", {}, say("table.gone")), h("p", {}, h("a", { href: "#/" }, say("table.gone.back")))));
+  }
 
   hear(data) {
     if (data.type === "state") this.update(data);
@@ -125,7 +224,8 @@ export class Table extends TablePage {
     this.own.show(state, face, this.frozen !== null);
     this.clock.ask(this.own.turn === null ? null : state.since);
     const deck = face.deck?.(seen) ?? null;
-    this.count(deck, [...(round.hands?.[you] ?? []), ...round.plays.flatMap(({ move }) => (passes(move) ? [] : move[2]))]);
+    const known = [...(round.hands?.[you] ?? []), ...round.plays.flatMap(({ move }) => (passes(move) ? [] : move[2]))];
+    this.part("counter", [deck, known], () => deck && [h("h2", {}, say("table.counter")), counterView(deck, known)]);
     this.part("watch", [state.table, state.waiting, state.round.over], () => watcherTools(state, { send: (message) => this.send(message), next: () => this.next(), record: `${this.address}/record` }));
     // where people play, hands are shown of rounds that are over
     parts.review.hidden = (state.results ?? state.finished).length === 0 && (state.table.people > 0 || face.matches !== true);
@@ -137,13 +237,39 @@ export class Table extends TablePage {
     document.title = `${request(state, face) || face.outcomeWords?.(state) || say("table.menu")} – gs2`;
   }
 
+  /** Return the seat whose move the felt has not shown yet. */
+  fresh(plays) {
+    const grown = plays.length === this.playsShown + 1;
+    this.playsShown = plays.length;
+    return grown ? plays.at(-1).seat : null;
+  }
+
+  /** Show the seconds that are left of the person's turn, or that it is played for the person. */
+  tick(left) {
+    const { clock: place } = this.parts ?? {};
+    if (!place) return;
+    place.classList.toggle("short", left > 0 && left <= 5);
+    if (left > 0 && left <= 3) sound("late");
+    if (this.clock.auto) clear(place, this.button("table.auto.stop", () => this.clock.set({ auto: false }), { class: "auto-stop" }));
+    else place.textContent = left > 0 ? say("table.clock", { s: left }) : "";
+  }
+
+  complain(text) {
+    this.parts.error.textContent = text;
+    clearTimeout(this.fading);
+    this.fading = setTimeout(() => { this.parts.error.textContent = ""; }, COMPLAINT);
+  }
+
   announce(before, state) {
     const { face } = this;
     const same = before.round.number === state.round.number;
     const news = same ? state.round.plays.slice(before.round.plays.length) : [];
     const last = news.at(-1)?.move;
-    const turn = state.turn.you !== null && state.since !== before.since;
-    this.ring(last ? { passed: passes(last), bomb: face.bombs.includes(last[0]) } : null, turn, face.won(before, state));
+    const sounds = last ? [passes(last) ? "pass" : face.bombs.includes(last[0]) ? "bomb" : "card"] : [];
+    const won = face.won(before, state);
+    if (won !== null) sounds.push(won ? "won" : "lost");
+    else if (state.turn.you !== null && state.since !== before.since) sounds.push("turn");
+    sound(...sounds);
     const texts = news.slice(-MOST_SAID).map(({ seat, move }) => say("table.said", { name: seatName(state, seat), move: moveWords(move) }));
     texts.push(...(same ? (face.said?.(before, state) ?? []) : []));
     const outcome = face.outcomeWords?.(state);
@@ -176,14 +302,35 @@ export class Table extends TablePage {
     this.showBox(seatDialog(this.state, (seat) => this.send({ type: "next", seat, version })));
   }
 
-  paceTools() {
+  /** Let the person set the pace, a clock for the own turn, automatic play and sounds. */
+  optionsBox() {
+    const { clock } = this;
     this.pacePlace = h("div", {});
     this.drawPace();
-    return this.pacePlace;
+    const limit = h("select", { on: { change: () => clock.set({ limit: Number(limit.value) }) } },
+      LIMITS.map((s) => h("option", { value: String(s), selected: s === clock.limit }, say(s ? "table.limit.value" : "table.limit.none", { s }))));
+    const check = (name, checked, set) => {
+      const box = h("input", { type: "checkbox", checked, on: { change: () => set(box.checked) } });
+      return h("label", { class: "check" }, box, " ", say(name));
+    };
+    this.showBox(dialog(say("table.options"), (close) => h("div", { class: "stack options" },
+      h("div", {}, say("table.pace"), this.pacePlace),
+      h("label", { class: "field" }, h("span", {}, say("table.limit")), limit),
+      check("table.auto", clock.auto, (auto) => clock.set({ auto })),
+      check("table.sounds", soundsOn(), setSounds),
+      h("p", { class: "quiet" }, say("table.auto.about")),
+      h("div", {}, h("button", { type: "button", class: "primary", on: { click: close } }, say("table.close"))))));
   }
 
   drawPace() {
     clear(this.pacePlace, paceTools(this.state.table, (message) => this.send(message)));
+  }
+
+  /** Take a dialog that was just opened as the one there is. */
+  showBox(box) {
+    if (this.box !== box) this.box?.close();
+    this.box = box;
+    return box;
   }
 
   // --- hints ---
@@ -201,7 +348,9 @@ export class Table extends TablePage {
   }
 
   hinted(data) {
-    if (!this.takeHint(data)) return;
+    const mine = data.status === "thinking" || (data.since === this.hint?.since && data.agent === this.hint?.agent);
+    if (!mine) return; // another was asked for since
+    this.hint = data;
     if (data.status === "done" && data.since === this.state.since) {
       // a card to pay or return is chosen at once: there is nothing else to show
       if (data.choice && !data.explanation) this.own.hand.choose(data.choice[2]);
@@ -283,6 +432,19 @@ export class Table extends TablePage {
     } catch (error) {
       this.complain(error.message);
     }
+  }
+
+  /**
+   * Return whether a key is meant for the page, not for a field, a dialog or the browser. One that is held counts
+   * once, but for arrows, and presses no button that has come under the keyboard meanwhile.
+   */
+  takes(event) {
+    if (event.repeat && !event.key.startsWith("Arrow")) {
+      if (event.key === "Enter") event.preventDefault();
+      return false;
+    }
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return false;
+    return !event.target.matches?.("input, select, textarea") && this.state !== null;
   }
 
   /** Keys that work all over the page. */

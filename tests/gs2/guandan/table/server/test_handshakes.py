@@ -100,7 +100,6 @@ def test_no_option_is_switched_off_by_an_empty_or_impossible_value():
         (serve, "--host", ("", " ")),
         (serve, "--agents", ("", "random,,random")),
         (serve, "--rules", ("",)),
-        (serve, "--record", ("",)),
         (serve, "--fallback", ("",)),
         (serve, "--decision", ("nan", "inf")),
         (serve, "--reconnect", ("nan",)),
