@@ -9,8 +9,7 @@ import pytest
 
 from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.network.inference import load_inference
-from blueprint.guandan.network.inputs import STATE_WIDTH
-from blueprint.guandan.network.inputs import encode_past, encode_states
+from blueprint.guandan.network.inputs import STATE_WIDTH, encode_past, encode_states
 from games.guandan.cards import unpack
 from games.guandan.rounds.round import deal
 from gs2.guandan.agent.deals.determinize import card_odds, sample_worlds
