@@ -28,6 +28,7 @@ from games.game import CHANCE, TERMINAL, Game, GameError
 from games.infosets import infoset_at
 from games.infosets.factored import FactoredGame, check_factored
 from games.infosets.histories import follow_lines
+from games.infosets.naming import random_line
 from games.infosets.private_moves import PrivateMovesGame, check_private_moves
 from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, Watcher
@@ -445,22 +446,13 @@ def _met(game: Game, rng: np.random.Generator) -> Iterator[Trail]:
     found = 0
     while found < INFOSETS:
         watchers = [Watcher(game, player) for player in range(game.num_players)]
-        state = game.root()
         trails: list[list[Trail]] = []
-        while True:
+        for state, who, _, taken in random_line(game, rng):
             for watcher in watchers:
                 watcher.see(state)
-            who = int(game.player(state)[0])
-            if who == TERMINAL:
-                break
             if who >= 0:
                 trails.append([watcher.trail for watcher in watchers])
-            actions = game.actions(state)
-            share = game.chance_probs(state, actions) if who == CHANCE else np.ones(len(actions.values))
-            taken = rng.choice(len(share), p=share / share.sum())
-            if who >= 0:
-                watchers[who].act(actions.values[taken])
-            state = game.step(state, np.zeros(1, np.int64), actions.values[taken : taken + 1])
+                watchers[who].act(taken)
         if not trails:
             return
         yield from trails[int(rng.integers(len(trails)))]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
-from games.game import CHANCE, Game, GameError, Infoset
+from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
+from games.ragged import Ragged
 from games.size import infosets_met
 from games.support.near import nearest
 
@@ -75,20 +77,30 @@ def decision_infosets(
         states = game.step(states, actions.rows, actions.values)
 
 
+def random_line(game: Game, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, int, Ragged, Any]]:
+    """Yield the states of a random play, one row each: with who acts, the actions and the one that is taken.
+
+    At the end, which is yielded last, no action is taken.
+    """
+    states = game.root()
+    while (who := int(game.player(states)[0])) != TERMINAL:
+        actions = game.actions(states)
+        probs = game.chance_probs(states, actions)
+        taken = actions.values[rng.choice(len(probs), p=probs / probs.sum())]
+        yield states, who, actions, taken
+        states = game.step(states, np.zeros(1, np.int64), taken[None])
+    yield states, TERMINAL, game.actions(states), None
+
+
 def drawn_infoset(game: Game, rng: np.random.Generator) -> Infoset:
     """Return the first infoset at which someone decides in a game played at random.
 
     Raises GameError if nobody decides in some plays.
     """
     for _ in range(TRIES):
-        state = game.root()
-        while (player := int(game.player(state)[0])) == CHANCE:
-            actions = game.actions(state)
-            prob = game.chance_probs(state, actions)
-            pick = int(rng.choice(len(prob), p=prob / prob.sum()))
-            state = game.step(state, np.zeros(1, np.int64), actions.values[pick : pick + 1])
-        if player >= 0:
-            return infoset_at(game, state, player)
+        for state, player, _, _ in random_line(game, rng):
+            if player >= 0:
+                return infoset_at(game, state, player)
     raise GameError(f"{game.name}: at least one player must decide; none did in {TRIES} plays at random")
 
 

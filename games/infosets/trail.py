@@ -7,22 +7,26 @@ may differ: it need not notice that somebody else moved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
+from games.game import TERMINAL, Game, GameError, Infoset
 from games.infosets.naming import normal_text
 from games.ragged import Ragged
 from games.support.array_types import Array
 
 MAX_SEARCHED = 200_000
 """Histories that a search for one of an infoset looks at before it gives up."""
-BEAM = 2_000
+FOLLOWED = 2_000
 """Histories that it follows at once."""
+BEAM = 60
+"""Infosets of the player that it follows at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +199,7 @@ def find_trail(game: Game, infoset: Infoset, rng: np.random.Generator) -> Trail:
     if sampler is not None:
         lines = sampler(infoset, 1, rng)
         return trails_along(game, lines, infoset.player)[0]
-    line = _guided(game, infoset, rng)
+    line = named_line(game, infoset.player, infoset.text, followed=FOLLOWED, most=MAX_SEARCHED)
     if line is None:
         raise GameError(
             f"{game.name}: a history of the infoset must be found; none of {MAX_SEARCHED:,} looked at is one "
@@ -204,47 +208,50 @@ def find_trail(game: Game, infoset: Infoset, rng: np.random.Generator) -> Trail:
     return trails_along(game, Ragged.from_counts(np.array([len(line)]), line), infoset.player)[0]
 
 
-def _guided(game: Game, infoset: Infoset, rng: np.random.Generator) -> Array | None:
-    """Return the actions that lead to one history of an infoset, or None if it is not found."""
-    wanted = np.array(infoset.key, np.uint64)
-    words = normal_text(infoset.text).split()
-    states = game.root()
+def named_line(game: Game, player: int, text: str, *, followed: int, most: float = np.inf) -> Array | None:
+    """Return the actions that lead to one history of the infoset that a text names; None if none is found.
+
+    Histories that the player cannot tell apart are followed together, those first whose words are most like
+    the beginning of the text.
+    followed: histories followed at once, evenly from BEAM infosets at most. most: histories looked at.
+    """
+    wanted = normal_text(text)
+    words = _tokens(wanted)
+    states, looked = game.root(), 0
     lines: list[list[Any]] = [[]]
-    looked = 0
-    while len(states) and looked < MAX_SEARCHED:
-        who = game.player(states)
-        key = game.infoset_key(states, infoset.player)
-        there = np.flatnonzero((who == infoset.player) & np.all(key == wanted, axis=1))
-        if len(there):
-            return np.array(lines[there[0]], game.actions(states).values.dtype)
-        going = np.flatnonzero(who >= CHANCE)
-        actions = game.actions(states[going])
-        looked += len(actions.values)
-        rows = going[actions.rows]
-        children = game.step(states, rows, actions.values)
-        # Histories that the player cannot tell apart promise the same: a few of each are followed.
-        keys = game.infoset_key(children, infoset.player)
+    while len(states) and looked < most:
+        keys = game.infoset_key(states, player)
         _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        promise = np.array([_promise(game.infoset_text(children[at], infoset.player), words) for at in first])
-        rank = promise[group.reshape(-1)] + rng.random(len(children)) * 1e-3
-        kept = np.sort(np.argsort(-rank, kind="stable")[:BEAM])
-        lines = [[*lines[rows[at]], actions.values[at]] for at in kept.tolist()]
-        states = children[kept]
+        texts = [normal_text(game.infoset_text(states[at], player)) for at in first.tolist()]
+        if wanted in texts:
+            return np.array(lines[first[texts.index(wanted)]], game.actions(states).values.dtype)
+        likeness = [_likeness(_tokens(text), words) for text in texts]
+        likely = sorted(range(len(first)), key=lambda one: (-likeness[one], first[one]))[:BEAM]
+        each = max(1, followed // len(likely))
+        alike = [np.flatnonzero(group.reshape(-1) == one) for one in likely]
+        kept = np.concatenate([_spread(rows, each) for rows in alike])
+        actions = game.actions(states[kept])
+        looked += len(actions.values)
+        rows = kept[actions.rows]
+        lines = [[*lines[row], action] for row, action in zip(rows.tolist(), actions.values, strict=True)]
+        states = game.step(states, rows, actions.values)
     return None
 
 
-def _promise(text: str, wanted: list[str]) -> float:
-    """Return how much of an infoset's words a text has already, in [0, 1]; other words count against it."""
-    words = normal_text(text).split()
-    common = 0
-    left = list(wanted)
-    for word in words:
-        if word in left:
-            left.remove(word)
-            common += 1
-    alike = 0
-    for one, other in zip(words, wanted, strict=False):
-        if one != other:
-            break
-        alike += 1
-    return (2 * common - len(words) + alike) / max(1, len(wanted))
+def _tokens(text: str) -> list[str]:
+    return re.findall(r"[\w,.]+|[^\w\s,.]", text)
+
+
+def _likeness(words: list[str], wanted: list[str]) -> float:
+    """Return how well a text can be the beginning of another: runs of words that both have, long ones first.
+
+    Words that the other does not have count against it.
+    """
+    blocks = SequenceMatcher(None, words, wanted, autojunk=False).get_matching_blocks()
+    return sum(block.size**2 for block in blocks) - len(words) + sum(block.size for block in blocks)
+
+
+def _spread(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Return up to `most` rows, evenly from first to last."""
+    count = min(most, len(rows))
+    return rows[np.arange(count) * len(rows) // count]

@@ -11,9 +11,7 @@ perfect recall when it is loaded (`games.check`).
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from hashlib import blake2b
 from typing import Any
 
@@ -25,6 +23,7 @@ from games.check import check_game
 from games.game import TERMINAL, Game, GameError, Infoset, not_zero_sum
 from games.infosets import normal_text, unknown_infoset
 from games.infosets.naming import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines
+from games.infosets.trail import named_line
 from games.openspiel.expansion import OpenSpielGame, TooManyHistories, load_openspiel
 from games.openspiel.poker_form import NotPoker
 from games.openspiel.poker_game import POKER, OpenSpielPoker
@@ -48,10 +47,8 @@ CHECKED_WIDTH, CHECKED = 64, 1_000
 """Histories of each level at which a game is checked when it is loaded, and about how many in all."""
 CHECKED_OBSERVED = 2
 """The same for infosets by observations, which remember by construction; their words grow with the game."""
-BEAM = 60
-"""Infosets of a player that a search for one of them follows at once."""
 FOLLOWED = 6000
-"""Histories followed at once, evenly from all of these infosets."""
+"""Histories that a search for an infoset by its words follows at once."""
 LISTED = 20_000
 """Histories looked at for near matches of a text that names no infoset."""
 
@@ -201,7 +198,9 @@ class DirectOpenSpielGame(LineGame[_Place]):
         """
         wanted = normal_text(text)
         for player in range(self.num_players):
-            if wanted.startswith(f"p{player}") and (wanted in self._named or self._found(wanted, player)):
+            if not wanted.startswith(f"p{player}"):
+                continue
+            if wanted in self._named or named_line(self, player, text, followed=FOLLOWED) is not None:
                 found: Infoset = self._named[wanted]
                 return found
         raise unknown_infoset(self, text, max_states=LISTED)
@@ -241,26 +240,6 @@ class DirectOpenSpielGame(LineGame[_Place]):
         """Return OpenSpiel's own game, in which players move one after the other."""
         return self._game
 
-    def _found(self, wanted: str, player: int) -> bool:
-        """Return whether the player's infoset of these words was come across; then it has its name."""
-        states = self.root()
-        words = _tokens(wanted)
-        for _ in range(self._dtype["moves"].shape[0] + 1):
-            texts = [normal_text(self.infoset_text(state, player)) for state in states]
-            if wanted in texts:
-                return True
-            groups: dict[str, list[int]] = {}
-            for row, text in enumerate(texts):
-                groups.setdefault(text, []).append(row)
-            best = sorted(groups, key=lambda text: -_likeness(_tokens(text), words))[:BEAM]
-            each = max(1, FOLLOWED // len(best))
-            states = states[[row for text in best for row in _spread(groups[text], each)]]
-            actions = self.actions(states)
-            if len(actions.values) == 0:
-                return False
-            states = self.step(states, actions.rows, actions.values)
-        return False
-
 
 def load_any_openspiel(text: str, *, general_sum: bool = False) -> TwoPlayerGame:
     """Return OpenSpiel's game: poker in factored form, others expanded, or step by step if that is too large.
@@ -297,25 +276,6 @@ def _hashed(known: list[tuple[int, Told]]) -> NDArray[np.uint64]:
         for role, told in known
     )
     return np.frombuffer(out, "<u8").reshape(-1, 2).astype(np.uint64)
-
-
-def _tokens(text: str) -> list[str]:
-    return re.findall(r"[\w,.]+|[^\w\s,.]", text)
-
-
-def _likeness(words: list[str], wanted: list[str]) -> float:
-    """Return how well a text can be the beginning of another: runs of words that both have, long ones first.
-
-    Words that the other does not have count against it.
-    """
-    blocks = SequenceMatcher(None, words, wanted, autojunk=False).get_matching_blocks()
-    return sum(block.size**2 for block in blocks) - len(words) + sum(block.size for block in blocks)
-
-
-def _spread(rows: list[int], most: int) -> list[int]:
-    """Return up to `most` rows, evenly from first to last."""
-    count = min(most, len(rows))
-    return [rows[k * len(rows) // count] for k in range(count)]
 
 
 def openspiel_game(game: Game, *, by_strings: bool = False) -> Any:

@@ -12,6 +12,7 @@ import pytest
 
 from games import load_game
 from games.game import CHANCE, Game
+from games.infosets.naming import random_line
 from games.record import (
     RECORDS_FORMAT,
     RoundNotes,
@@ -27,7 +28,6 @@ from games.support.array_types import Array
 from gs2.play.game_pairs import play_numbered
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from tests.games.random_games import RandomGame
-from tests.games.trees import random_line
 from tests.patience import amount
 
 GAMES = (

@@ -32,21 +32,6 @@ def levels(game: Game) -> Iterator[Level]:
         states = game.step(states, actions.rows, actions.values)
 
 
-def random_line(game: Game, rng: np.random.Generator) -> Iterator[tuple[NDArray, int, Ragged, Any]]:
-    """Yield the states of a random play, one row each: with who acts, the actions and the one that is taken.
-
-    At the end, which is yielded last, no action is taken.
-    """
-    states = game.root()
-    while (who := int(game.player(states)[0])) != TERMINAL:
-        actions = game.actions(states)
-        probs = game.chance_probs(states, actions)
-        taken = actions.values[rng.choice(len(probs), p=probs / probs.sum())]
-        yield states, who, actions, taken
-        states = game.step(states, np.zeros(1, np.int64), taken[None])
-    yield states, TERMINAL, game.actions(states), None
-
-
 def watched(
     game: Game, rng: np.random.Generator, until: Callable[[NDArray, int], bool], first: int | None = None
 ) -> tuple[Trail, NDArray]:

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from games import CHANCE, TERMINAL, Game, GameError, decision_infosets, load_game
+from games.infosets.naming import random_line
 from games.openspiel.direct import DirectOpenSpielGame
 from games.openspiel.expansion import OpenSpielGame
 from games.size import RUNS, SLOW_WIDTH, estimate_size
 from games.support.array_types import Array
 from tests.games.random_games import check_quickly
-from tests.games.trees import levels, random_line, sizes
+from tests.games.trees import levels, sizes
 from tests.patience import amount
 
 pyspiel = pytest.importorskip("pyspiel")

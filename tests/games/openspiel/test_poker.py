@@ -20,12 +20,12 @@ from games import CHANCE, TERMINAL, load_game
 from games.infosets.factored import FactoredGame, check_factored
 from gs2.policies.tabulate import policy_of
 from tests.games.random_games import check_quickly
-from tests.games.trees import levels, random_line
+from tests.games.trees import levels
 from tests.patience import amount
 
 pyspiel = pytest.importorskip("pyspiel")
 
-from games.infosets.naming import ACTS, infoset_line  # noqa: E402
+from games.infosets.naming import ACTS, infoset_line, random_line  # noqa: E402
 from games.openspiel import poker_form as forms  # noqa: E402
 from games.openspiel.direct import openspiel_actions, openspiel_game  # noqa: E402
 from games.openspiel.expansion import OpenSpielGame  # noqa: E402

@@ -13,7 +13,7 @@ from cfr.tree_cfr import TreeSolver
 from games import TERMINAL, GameError, Infoset
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.card_masks import ASIDE
-from games.climbing.big2.combinations import NO_PLAY, PLAY_KINDS, play_kinds
+from games.climbing.big2.combinations import NO_PLAY, PLAY_KINDS, play_head, play_kinds
 from games.climbing.big2.table_rows import dealt_rounds
 from games.infosets import infoset_at
 from games.infosets.histories import follow_lines
@@ -155,6 +155,7 @@ def test_any_cards_are_what_the_slow_twin_takes_them_for(number: int) -> None:
         masks.append(sum(1 << int(card) for card in some[: rng.integers(1, 7)]))
     codes = play_kinds(np.array(masks, np.uint64), game._book)
     sizes = {1: "single", 2: "pair", 3: "triple"}
+    heights: dict[int, list[tuple[int, Any]]] = {}
     for mask, code in zip(masks, codes, strict=True):
         cards = as_names(game, mask)
         worth = table.worth(cards)
@@ -162,6 +163,10 @@ def test_any_cards_are_what_the_slow_twin_takes_them_for(number: int) -> None:
             assert code == (NO_PLAY if cards else 0)
         else:
             assert PLAY_KINDS[code] == (KINDS[worth[0]] if len(cards) == 5 else sizes[len(cards)])
+            heights.setdefault(len(cards), []).append((int(play_head(mask, game._book)), worth))
+    for plays in heights.values():
+        heads, worths = zip(*sorted(plays), strict=True)
+        assert list(worths) == sorted(worths) and len(set(heads)) == len(set(worths))
 
 
 def with_cards(game: Big2, mask: int) -> np.ndarray:
@@ -169,12 +174,6 @@ def with_cards(game: Big2, mask: int) -> np.ndarray:
     states = game.sample_deals(1, np.random.default_rng(0))
     states["hand"][0, 0] = mask
     return states
-
-
-def height(game: Big2, cards: str) -> int:
-    """Return how high cards stand once they were played."""
-    play = np.array([game.read_play(cards)], np.uint64)
-    return int(game.step(with_cards(game, int(play[0])), np.zeros(1, np.int64), play)["head"][0])
 
 
 def test_the_whole_deck_has_the_published_number_of_plays() -> None:
@@ -196,52 +195,6 @@ def test_the_whole_deck_has_the_published_number_of_plays() -> None:
         "deal": 0,
     }
     assert len(np.unique(plays)) == len(plays)
-
-
-@pytest.mark.parametrize(
-    ("straights", "rising"),
-    [
-        ("poker", "A2345 23456 34567 9TJQK TJQKA"),
-        ("twos", "34567 9TJQK TJQKA 23456 A2345"),
-        ("plain", "34567 9TJQK TJQKA"),
-        ("ladder", "34567 9TJQK TJQKA JQKA2"),
-    ],
-)
-def test_straights_rise_as_the_rules_say(straights: str, rising: str) -> None:
-    game = Big2(straights=straights, opening="first")
-    rows = rising.split()
-    heights = []
-    for ranks in rows:
-        decider = "2" if straights == "twos" and "2" in ranks else ranks[-1]
-        for suit, others in (("D", "S"), ("S", "D")):  # its suit decides between straights of one rank
-            cards = " ".join((suit if rank == decider else others) + rank for rank in ranks)
-            heights.append(height(game, cards))
-    assert sorted(heights) == heights and len(set(heights)) == 2 * len(rows)
-    for ranks in {"A2345", "23456", "JQKA2"} - set(rows):
-        with pytest.raises(GameError, match="is not an action of seat 0"):
-            height(game, " ".join(suit + rank for suit, rank in zip("DCHSD", ranks, strict=True)))
-
-
-def test_kinds_of_five_cards_rise_and_flushes_go_by_rank_or_suit() -> None:
-    plays = ["S9 DT SJ SQ SK", "D3 D5 D7 D9 DJ", "D3 C3 H3 D4 C4", "D3 C3 H3 S3 D4", "D3 D4 D5 D6 D7"]
-    for flushes in ("rank", "suit"):
-        game = Big2(flushes=flushes, opening="first")
-        heights = [height(game, cards) for cards in plays]
-        assert sorted(heights) == heights and len(set(heights)) == 5
-        high_diamonds, low_spades = height(game, "D4 D5 D7 D9 DA"), height(game, "S4 S5 S7 S9 SJ")
-        assert (high_diamonds > low_spades) == (flushes == "rank")
-
-
-def test_the_smallest_and_largest_payoffs_of_three_and_four_seats_are_met() -> None:
-    for options in (
-        {"players": 3, "ranks": 6, "suits": 1, "settling": "pairs", "triple_from": 2, "stays_out": True},
-        {"players": 3, "ranks": 4, "suits": 2, "cards": 2, "settling": "pairs"},
-        {"players": 4, "ranks": 4, "suits": 1, "cards": 1},
-    ):
-        game = Big2(**options)
-        returns = grow(game, keep_states=False).returns
-        assert (returns.min(), returns.max()) == game.payoff_range
-        assert np.abs(returns.sum(1)).max() == 0
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from games import CHANCE, GameError
+from games import GameError
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text, count_ranks, read_multiset
 from games.climbing.doudizhu.round_state import CALLS
-from tests.patience import amount
 
 
 def test_multisets_are_packed_and_written_and_read_back() -> None:
@@ -34,23 +33,6 @@ def test_a_deal_and_an_auction_in_words() -> None:
     assert game.infoset_text(state[0], 2) == "P2 dealt 3 | bottom 333 | calls pass 2 pass pass"
     assert game.infoset_text(state, 1) == "P1 dealt B | bottom 333 | calls pass 2 pass pass"
     assert game.action_text(game.root(), np.int64(CALLS + 1)) == "call 1"
-
-
-def test_both_ways_to_deal_a_whole_deck_agree() -> None:
-    game, n = DouDizhu(), amount(4000, 1500)
-    rng = np.random.default_rng(1)
-    walk, deck = np.repeat(game.root(), n), game.sample_deals(n, rng)
-    while (game.player(walk) == CHANCE).any():
-        actions = game.actions(walk)
-        total = np.cumsum(game.chance_probs(walk, actions))
-        picked = np.searchsorted(total, np.arange(n) + rng.random(n))
-        walk = game.step(walk, np.arange(n), actions.values[picked])
-    # five standard deviations of the difference of two means, and more
-    for field in ("hand", "bottom"):
-        means = [count_ranks(states[field]).mean(0) for states in (walk, deck)]
-        assert np.abs(means[0] - means[1]).max() < 7.5 / np.sqrt(n)
-    fours = [(count_ranks(states["hand"][:, 1]) == 4).mean() for states in (walk, deck)]
-    assert abs(fours[0] - fours[1]) < 0.16 / np.sqrt(n)
 
 
 def test_bottom_cards_are_hidden_until_there_is_a_landlord() -> None:
