@@ -36,6 +36,13 @@ class Parameter:
 
     def parse(self, game: str, text: str) -> Any:
         """Return the value that a game string spells; raise GameError if there is none."""
+        value = self._read(text)
+        if value is None:
+            raise self.error(game, text)
+        return self.check(game, value)
+
+    def _read(self, text: str) -> Any:
+        """Return the value that the text spells, to be checked; None if it spells none of this kind."""
         raise NotImplementedError
 
     def format(self, value: Any) -> str:
@@ -64,11 +71,8 @@ class Int(Parameter):
             raise self.error(game, value)
         return number
 
-    def parse(self, game: str, text: str) -> int:
-        number = _int_in(text)
-        if number is None:
-            raise self.error(game, text)
-        return self.check(game, number)
+    def _read(self, text: str) -> int | None:
+        return _int_in(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,11 +99,9 @@ class Ints(Parameter):
             raise self.error(game, value)
         return kept
 
-    def parse(self, game: str, text: str) -> tuple[int, ...]:
+    def _read(self, text: str) -> list[int | None] | None:
         numbers = [_int_in(word) for word in text.split("/")]
-        if None in numbers:
-            raise self.error(game, text)
-        return self.check(game, numbers)
+        return None if None in numbers else numbers
 
     def format(self, value: Any) -> str:
         return "/".join(str(number) for number in value)
@@ -118,11 +120,8 @@ class Bool(Parameter):
             return bool(value)
         raise self.error(game, value)
 
-    def parse(self, game: str, text: str) -> bool:
-        word = text.strip().lower()
-        if word not in ("true", "false"):
-            raise self.error(game, text)
-        return word == "true"
+    def _read(self, text: str) -> bool | None:
+        return {"true": True, "false": False}.get(text.strip().lower())
 
     def format(self, value: Any) -> str:
         return "true" if value else "false"
@@ -143,8 +142,8 @@ class OneOf(Parameter):
             raise self.error(game, value)
         return str(value)
 
-    def parse(self, game: str, text: str) -> str:
-        return self.check(game, text.strip().lower())
+    def _read(self, text: str) -> str:
+        return text.strip().lower()
 
 
 def named(game: str, parameters: tuple[Parameter, ...], given: Iterable[Any]) -> tuple[str, list[Any]]:

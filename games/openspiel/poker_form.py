@@ -18,14 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.base import actions_to
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.naming import ACTS, OTHER_ACTS, OVER
 from games.openspiel.expansion import has_more_below
 from games.openspiel.telling import mover
+from games.research.poker import CARDS, DEAL_0, DEAL_1, FIRST, Betting
 
-CARDS = -1
-"""The action of a way past the board."""
 MOST_NODES = 1_000_000
 """Betting nodes; so many take half a minute to walk."""
 TOLERANCE = 1e-9
@@ -43,30 +41,14 @@ class NotPoker(GameError):
 
 
 @dataclass(frozen=True, eq=False)
-class BettingTree:
-    """What can be bet, whatever the cards; parents come before their children.
+class BettingTree(Betting):
+    """What can be bet by a player, with OpenSpiel's actions.
 
-    player: [n] int8, a seat, CHANCE where the board is shown, or TERMINAL. parent: [n] int32, -1 at the root.
-    action: [n] int64, OpenSpiel's action that leads to the node, CARDS for the board.
-    stage: [n] int8, 0 before the board and 1 after it. fought: [n] bool, a showdown.
-    stake: [n] float64, what player 0 is paid where there is no showdown, else what the winner is paid.
-    shown: cards of a board.
+    stage: [n] int8, 0 before the board and 1 after it, -1 where hands are dealt. shown: cards of a board.
     """
 
-    player: NDArray[np.int8]
-    parent: NDArray[np.int32]
-    action: NDArray[np.int64]
     stage: NDArray[np.int8]
-    fought: NDArray[np.bool_]
-    stake: NDArray[np.float64]
     shown: int
-
-    def __len__(self) -> int:
-        return len(self.player)
-
-    def way(self, node: int) -> list[int]:
-        """Return the actions from the root to a node."""
-        return actions_to(node, self.parent, self.action)
 
     def showdown(self, stage: int) -> int | None:
         """Return a showdown for something in a stage, one that few actions lead to; None if there is none."""
@@ -75,7 +57,7 @@ class BettingTree:
 
     def first_chance(self) -> int | None:
         """Return the first node at which the board is shown; None if there is none."""
-        found = np.flatnonzero(self.player == CHANCE)
+        found = np.flatnonzero(self.player == CHANCE)[FIRST:]
         return int(found[0]) if len(found) else None
 
 
@@ -88,14 +70,14 @@ def walk_betting(probes: list[Any], name: str) -> BettingTree:
     if has_more_below(probes[0], name, MOST_NODES):
         raise NotPoker(name, f"must have at most {MOST_NODES:,} ways to bet; it has more")
     rng = np.random.default_rng(0)
-    rows: list[tuple[int, int, int, int, bool, float]] = []
+    rows = [(CHANCE, parent, CARDS, -1, False, 0.0) for parent in (-1, DEAL_0)]
     shown = 0
     seen: tuple[dict[tuple[int, str], int], dict[tuple[int, str], int]] = ({}, {})
-    stack: list[tuple[list[Any], int, int, int]] = [(probes, -1, 0, 0)]
+    stack: list[tuple[list[Any], int, int, int]] = [(probes, DEAL_1, CARDS, 0)]
     while stack:
         states, parent, action, stage = stack.pop()
         node = len(rows)
-        if node >= MOST_NODES:
+        if node >= MOST_NODES + FIRST:
             raise NotPoker(name, f"must have at most {MOST_NODES:,} ways to bet; it has more")
         who = _one(name, [mover(state) for state in states], "must let the same player act")
         _recalled(name, states[0], who, node, seen)
@@ -125,7 +107,7 @@ def walk_betting(probes: list[Any], name: str) -> BettingTree:
     player, parent_of, action_of, stage_of, fought_at, stake_at = zip(*rows, strict=True)
     return BettingTree(
         player=np.array(player, np.int8),
-        parent=np.array(parent_of, np.int32),
+        parent=np.array(parent_of, np.int64),
         action=np.array(action_of, np.int64),
         stage=np.array(stage_of, np.int8),
         fought=np.array(fought_at, np.bool_),
@@ -414,7 +396,7 @@ def check_form(game: Any, form: PokerForm, name: str, rng: np.random.Generator) 
     """
     betting = form.betting
     children: list[dict[int, int]] = [{} for _ in range(len(betting))]
-    for node in range(1, len(betting)):
+    for node in range(FIRST, len(betting)):
         children[int(betting.parent[node])][int(betting.action[node])] = node
     place = [{text: at for at, text in enumerate(told)} for told in form.hands.told]
     number = {board: at for at, board in enumerate(form.boards)}
@@ -425,7 +407,7 @@ def check_form(game: Any, form: PokerForm, name: str, rng: np.random.Generator) 
             _any_outcome(state, rng)
         held = [place[seat].get(str(state.information_state_string(seat)), -1) for seat in (0, 1)]
         _require(name, min(held) >= 0 and form.hands.prior[held[0], held[1]] > 0, "hands")
-        node, board = 0, -1
+        node, board = FIRST, -1
         while True:
             who = int(betting.player[node])
             _require(name, who == mover(state), "who acts")

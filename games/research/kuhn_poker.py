@@ -9,29 +9,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import CHANCE, TERMINAL
+from games.game import TERMINAL
 from games.parameters import Int, named
-from games.research.poker import CardPoker, PublicTree
+from games.research.poker import CARDS, DEAL_1, FIRST, CardPoker, PublicTree
 from games.support.array_types import Array
 
 PASS, BET = 0, 1
 
-CARDS = Int(name="cards", default=3, low=2, high=13, doc="cards in the deck, all of different rank")
-
 LINES = ("", "p", "b", "pp", "pb", "bp", "bb", "pbp", "pbb")
 """Everything that can be said, one letter an action; line i is node 2 + i, after the two deals."""
-BETTING = 2
+BETTING = FIRST
 
 
 def _tree() -> PublicTree:
-    tree = PublicTree([CHANCE] * 2, [[1, -1], [BETTING, -1]], [(1, 1)] * 2, [-1] * 2, [("", "")] * 2)
+    tree = PublicTree()
     for line in LINES:
-        longer = [line + letter for letter in "pb"]
-        tree.player.append(len(line) % 2 if longer[0] in LINES else TERMINAL)
-        tree.child.append([BETTING + LINES.index(after) if after in LINES else -1 for after in longer])
-        tree.chips.append((1 + line[::2].count("b"), 1 + line[1::2].count("b")))
-        tree.folded.append((len(line) - 1) % 2 if line.endswith("bp") else -1)
-        tree.words.append((" ".join("bet" if letter == "b" else "pass" for letter in line), ""))
+        ends = line + "p" not in LINES
+        parent, action = (BETTING + LINES.index(line[:-1]), "pb".index(line[-1])) if line else (DEAL_1, CARDS)
+        chips = 1 + line[::2].count("b"), 1 + line[1::2].count("b")
+        words = " ".join("bet" if letter == "b" else "pass" for letter in line), ""
+        folded = (len(line) - 1) % 2 if line.endswith("bp") else -1
+        tree.add(TERMINAL if ends else len(line) % 2, parent, action, chips, words, folded)
     return tree
 
 
@@ -39,7 +37,9 @@ class KuhnPoker(CardPoker):
     """Kuhn poker with `cards` ranks. Chance deals player 0's card, then player 1's."""
 
     summary = "one card each, one bet: the smallest game with bluffing"
-    parameters = (CARDS,)
+    parameters = (
+        Int(name="cards", default=3, low=2, high=13, doc="cards in the deck, each of its own rank"),
+    )
     payoff_range = (-2.0, 2.0)
     key_bits = 4
 

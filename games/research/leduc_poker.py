@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, GameError
 from games.parameters import Bool, Int, Ints, named
-from games.research.poker import DEAL_0, DEAL_1, CardPoker, PublicTree
+from games.research.poker import CARDS, DEAL_0, DEAL_1, CardPoker, PublicTree
 from games.support.array_types import Array
 
 FOLD, CALL, RAISE = 0, 1, 2
@@ -30,31 +30,22 @@ class LimitTree(PublicTree):
     raise_caps: tuple[int, int]
 
     def __post_init__(self) -> None:
-        for deal in (DEAL_0, DEAL_1):
-            self._add(CHANCE, (ANTE, ANTE), ("", ""))
-            self.child[deal][FOLD] = deal + 1
-        self._bet(0, (ANTE, ANTE), ("", ""), to_act=0, raises=0, acted=0)
-
-    def _add(self, player: int, chips: tuple[int, int], words: tuple[str, str], folded: int = -1) -> int:
-        self.player.append(player)
-        self.child.append([-1, -1, -1])
-        self.chips.append(chips)
-        self.words.append(words)
-        self.folded.append(folded)
-        return len(self.player) - 1
+        self._bet(0, DEAL_1, CARDS, (ANTE, ANTE), ("", ""), to_act=0, raises=0, acted=0)
 
     def _bet(
         self,
         stage: int,
+        parent: int,
+        action: int,
         chips: tuple[int, int],
         words: tuple[str, str],
         *,
         to_act: int,
         raises: int,
         acted: int,
-    ) -> int:
-        """Add the decision of `to_act` in betting round `stage` and all that follows; return its row."""
-        node = self._add(to_act, chips, words)
+    ) -> None:
+        """Add the decision of `to_act` in betting round `stage` and all that follows."""
+        node = self.add(to_act, parent, action, chips, words)
         other = 1 - to_act
         facing = chips[other] > chips[to_act]
 
@@ -66,26 +57,20 @@ class LimitTree(PublicTree):
             return (chips[other] + amount, chips[1]) if to_act == 0 else (chips[0], chips[other] + amount)
 
         if facing:
-            self.child[node][FOLD] = self._add(TERMINAL, chips, said("fold"), folded=to_act)
+            self.add(TERMINAL, node, FOLD, chips, said("fold"), folded=to_act)
         called = said("call" if facing else "check")
         if not facing and acted == 0:
-            after = self._bet(stage, chips, called, to_act=other, raises=raises, acted=1)
+            self._bet(stage, node, CALL, chips, called, to_act=other, raises=raises, acted=1)
         elif stage == 0:
-            after = self._add(CHANCE, paid(0), called)
-            self.child[after][FOLD] = self._bet(1, paid(0), called, to_act=0, raises=0, acted=0)
+            board = self.add(CHANCE, node, CALL, paid(0), called)
+            self._bet(1, board, CARDS, paid(0), called, to_act=0, raises=0, acted=0)
         else:
-            after = self._add(TERMINAL, paid(0), called)
-        self.child[node][CALL] = after
+            self.add(TERMINAL, node, CALL, paid(0), called)
         if raises < self.raise_caps[stage]:
-            self.child[node][RAISE] = self._bet(
-                stage,
-                paid(self.raise_sizes[stage]),
-                said("raise"),
-                to_act=other,
-                raises=raises + 1,
-                acted=acted + 1,
+            more = paid(self.raise_sizes[stage])
+            self._bet(
+                stage, node, RAISE, more, said("raise"), to_act=other, raises=raises + 1, acted=acted + 1
             )
-        return node
 
 
 class LeducPoker(CardPoker):
@@ -121,7 +106,7 @@ class LeducPoker(CardPoker):
             raise GameError(f"leduc_poker: ranks times suits must be at least 3; got {ranks} times {suits}")
         tree = LimitTree(raise_sizes=self.raise_sizes, raise_caps=self.raise_caps)
         super().__init__(name, tree, ranks, suits, same=suit_isomorphism)
-        most = float(self._chips[self._player == TERMINAL].max())
+        most = float(self._chips[self._betting.player == TERMINAL].max())
         self.payoff_range = (-most, most)
 
     def features(self, states: Array, player: int) -> NDArray[np.uint8]:
@@ -130,7 +115,7 @@ class LeducPoker(CardPoker):
         [n, width] uint8 of 0 and 1: what was said, word by word in each round, and the chips in unary.
         """
         own, board = (states[card].astype(np.int64) - 1 for card in (f"card{player}", "board"))
-        parts = [self._betting[states["node"]]]
+        parts = [self._bets[states["node"]]]
         for card in (own, board):
             rank = np.where(card < 0, -1, self._rank_of[card])
             parts.append(rank[:, None] == np.arange(self.ranks))
@@ -140,7 +125,7 @@ class LeducPoker(CardPoker):
         return np.concatenate([part.astype(np.uint8) for part in (*parts, pair[:, None])], axis=1)
 
     @cached_property
-    def _betting(self) -> NDArray[np.uint8]:
+    def _bets(self) -> NDArray[np.uint8]:
         """The betting at each row of the public tree, [rows, width] uint8 of 0 and 1."""
         said = [[word for line in words for word in (*line.split(), "|")] for words in self._words]
         places = max(len(line) for line in said)
@@ -156,7 +141,7 @@ class LeducPoker(CardPoker):
 
     def action_text(self, state: Array, action: Array) -> str:
         node = int(state["node"])
-        if self._player[node] == CHANCE:
+        if self._betting.player[node] == CHANCE:
             return f"deal {self._card_names[int(action)]}"
         if action == CALL and self._chips[node, 0] == self._chips[node, 1]:
             return "check"

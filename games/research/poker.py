@@ -1,35 +1,90 @@
-"""Poker of two hands: what all of it here shares, and Kuhn's and Leduc poker, their betting laid out as rows.
+"""Poker of two hands: what all of it here shares, and Kuhn's and Leduc poker.
 
 Chance deals a hand to either player, then both bet in sight of each other; after the first round of betting
-a board may be shown. Kuhn's and Leduc poker have one card in a hand. A pair with the board wins, then the
-higher rank.
+a board may be shown. The betting is laid out as rows, OpenSpiel's too (`games.openspiel.poker_form`). Kuhn's
+and Leduc poker have one card in a hand. A pair with the board wins, then the higher rank.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from games.base import TwoPlayerGame
-from games.game import CHANCE, Infoset
+from games.base import TwoPlayerGame, actions_to
+from games.game import CHANCE, TERMINAL, Infoset
 from games.infosets.payoff_forms import FormBuilder, PayoffForms
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-DEAL_0, DEAL_1 = 0, 1
+DEAL_0, DEAL_1, FIRST = 0, 1, 2
+"""The nodes at which the hands are dealt, and the first of the betting."""
+CARDS = -1
+"""The action of a way past cards that chance deals."""
 SUITS = "shdc"
 
 STATE = np.dtype([("node", np.uint32), ("card0", "u1"), ("card1", "u1"), ("board", "u1"), ("unused", "u1")])
 """node: where the public history stands, a row of PublicTree. Cards: 1 + index in the deck, 0 until dealt."""
 
 
+@dataclass(frozen=True, eq=False)
+class Betting:
+    """What can be bet, whatever the cards; parents come before their children.
+
+    player: [n] int8, a seat, CHANCE where cards are dealt, or TERMINAL; nodes 0 and 1 deal the hands.
+    parent: [n] int64, -1 at the root. action: [n] int64, what leads to the node, CARDS past a deal.
+    fought: [n] bool, a showdown. stake: [n] float64, what player 0 is paid where there is no showdown, else
+    what the winner is paid.
+    """
+
+    player: NDArray[np.int8]
+    parent: NDArray[np.int64]
+    action: NDArray[np.int64]
+    fought: NDArray[np.bool_]
+    stake: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.player)
+
+    def way(self, node: int) -> list[int]:
+        """Return the actions that lead to a node once the hands are dealt."""
+        return actions_to(node, self.parent, self.action)[FIRST:]
+
+    @cached_property
+    def _moves(self) -> NDArray[np.int64]:
+        """The nodes that an action leads to, by the node before them and the action."""
+        moves = np.flatnonzero(self.action[1:] != CARDS) + 1
+        return moves[np.lexsort((self.action[moves], self.parent[moves]))]
+
+    @cached_property
+    def legal(self) -> Ragged:
+        """The actions of each node; none where chance acts."""
+        counts = np.bincount(self.parent[self._moves], minlength=len(self))
+        return Ragged.from_counts(counts, self.action[self._moves])
+
+    @cached_property
+    def _edges(self) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Return (span, edges [m], what follows each deal [n]); an edge is `node * span + action`, sorted."""
+        span, dealt = int(self.action.max(initial=0)) + 1, np.zeros(len(self), np.int64)
+        shown = np.flatnonzero(self.action[1:] == CARDS) + 1
+        dealt[self.parent[shown]] = shown
+        return span, self.parent[self._moves] * span + self.action[self._moves], dealt
+
+    def follow(self, nodes: NDArray[np.int64], actions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the nodes after actions, [n]; at chance nodes whatever is dealt."""
+        span, edges, dealt = self._edges
+        at = np.searchsorted(edges, nodes * span + actions)
+        moved = self._moves[np.minimum(at, len(edges) - 1)]
+        return np.where(self.player[nodes] == CHANCE, dealt[nodes], moved)
+
+
 class TwoHands(TwoPlayerGame):
     """A game of two hands dealt first, one after the other, and of at most one board, shown between bets.
 
-    A subclass says in `_player`, [n] int8, who acts at each node of the betting; nodes 0, 1 deal the hands.
+    A subclass gives the betting, `_betting`, what chance deals (`_odds`) and who wins a showdown (`_won`).
     state: dtype of a history: node, card0, card1 and board, the latter counted from 1; 0 is none.
     key_bits: of a hand and of a board in an infoset key. has_board: whether there may be one.
     """
@@ -37,14 +92,62 @@ class TwoHands(TwoPlayerGame):
     state = STATE
     key_bits = 8
     has_board = True
-    _player: NDArray[np.int8]
+    _betting: Betting
+
+    def _odds(self, states: Array) -> NDArray[np.float64]:
+        """Return how likely chance deals each outcome where it acts, [n, outcomes]; 0 for what it cannot."""
+        raise NotImplementedError
+
+    def _won(self, states: Array) -> NDArray[np.float64]:
+        """Return who wins with the cards of finished games, [n]: 1 player 0, -1 player 1, 0 neither."""
+        raise NotImplementedError
 
     def root(self) -> Array:
         return np.zeros(1, self.state)
 
     def player(self, states: Array) -> NDArray[np.int8]:
-        acting: NDArray[np.int8] = self._player[states["node"]]
+        acting: NDArray[np.int8] = self._betting.player[states["node"]]
         return acting
+
+    def actions(self, states: Array) -> Ragged:
+        node, chance, legal = states["node"], self.player(states) == CHANCE, self._betting.legal
+        if not chance.any():
+            return legal.take(node)
+        possible = self._odds(states[chance]) > 0
+        counts = legal.counts[node]
+        counts[chance] = possible.sum(axis=1)
+        values = np.empty(counts.sum(), np.int64)
+        dealing = np.repeat(chance, counts)
+        values[dealing] = np.nonzero(possible)[1]
+        values[~dealing] = legal.take(node).values
+        return Ragged.from_counts(counts, values)
+
+    def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
+        probs, chance = np.ones(len(actions.values)), self.player(states) == CHANCE
+        if chance.any():
+            row = (np.cumsum(chance) - 1)[actions.rows]
+            dealing = np.repeat(chance, actions.counts)
+            probs[dealing] = self._odds(states[chance])[row[dealing], actions.values[dealing]]
+        return probs
+
+    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
+        after, taken = states[rows], np.asarray(actions, np.int64)
+        node = after["node"].astype(np.int64)
+        chance = self._betting.player[node] == CHANCE
+        if chance.any():
+            for card, dealt in (
+                ("card0", node == DEAL_0),
+                ("card1", node == DEAL_1),
+                ("board", chance & (node >= FIRST)),
+            ):
+                after[card][dealt] = taken[dealt] + 1
+        after["node"] = self._betting.follow(node, taken)
+        return after
+
+    def returns(self, states: Array) -> NDArray[np.float64]:
+        node = states["node"]
+        paid = np.where(self._betting.fought[node], self._won(states), 1.0) * self._betting.stake[node]
+        return np.stack([paid, -paid], axis=1)
 
     def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
         key = states["node"].astype(np.uint64)
@@ -60,7 +163,8 @@ class TwoHands(TwoPlayerGame):
         node, own = key >> self.key_bits, (key & mask) - 1
         other, mine = self._others(infoset.player, own, board, n, rng), np.full(n, own)
         columns = np.stack([mine, other] if infoset.player == 0 else [other, mine], axis=1)[:, :node]
-        line = np.array(self._way(node, board) if node > DEAL_1 else [], np.int64)
+        way = [board if action == CARDS else action for action in self._betting.way(node)]
+        line = np.array(way, np.int64)
         table = np.concatenate([columns, np.tile(line, (n, 1))], axis=1)
         return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
 
@@ -68,13 +172,9 @@ class TwoHands(TwoPlayerGame):
         """Return n hands of the other player, drawn as chance deals them; own, board: -1 for none."""
         raise NotImplementedError
 
-    def _way(self, node: int, board: int) -> list[int]:
-        """Return the actions, that of the board among them, that lead to a node of the betting."""
-        raise NotImplementedError
-
     def public_root(self) -> Array:
         root = self.root()
-        root["node"] = DEAL_1 + 1
+        root["node"] = FIRST
         return root
 
     def deal(self, states: Array, private0: NDArray[np.int64], private1: NDArray[np.int64]) -> Array:
@@ -90,18 +190,43 @@ class TwoHands(TwoPlayerGame):
 
 @dataclass
 class PublicTree:
-    """Everything that both players see except the board card: deals and betting, as rows of arrays.
+    """Everything that both players see except the board card: deals and betting, as rows of lists.
 
-    player: who acts: a seat, CHANCE or TERMINAL. child: row after each action, -1 where it is illegal; after
-    a deal it stands under action 0. chips: what each player has put in. folded: who gave up, -1 if nobody.
-    words: what was said in each round. Rows 0 and 1 deal the private cards; parents come first.
+    player, parent, action: as of `Betting`. chips: what each player has put in. folded: who gave up, -1 if
+    nobody. words: what was said in each round. Rows 0 and 1 deal the private cards.
     """
 
-    player: list[int] = field(default_factory=list)
-    child: list[list[int]] = field(default_factory=list)
-    chips: list[tuple[int, int]] = field(default_factory=list)
-    folded: list[int] = field(default_factory=list)
-    words: list[tuple[str, str]] = field(default_factory=list)
+    player: list[int] = field(default_factory=lambda: [CHANCE, CHANCE])
+    parent: list[int] = field(default_factory=lambda: [-1, DEAL_0])
+    action: list[int] = field(default_factory=lambda: [CARDS, CARDS])
+    chips: list[tuple[int, int]] = field(default_factory=lambda: [(1, 1)] * 2)
+    folded: list[int] = field(default_factory=lambda: [-1, -1])
+    words: list[tuple[str, str]] = field(default_factory=lambda: [("", "")] * 2)
+
+    def add(
+        self,
+        player: int,
+        parent: int,
+        action: int,
+        chips: tuple[int, int],
+        words: tuple[str, str],
+        folded: int = -1,
+    ) -> int:
+        """Add a row; return its number."""
+        self.player.append(player)
+        self.parent.append(parent)
+        self.action.append(action)
+        self.chips.append(chips)
+        self.words.append(words)
+        self.folded.append(folded)
+        return len(self.player) - 1
+
+    def betting(self) -> Betting:
+        """Return the betting; who gives up loses what it has put in."""
+        player, folded, chips = np.array(self.player, np.int8), np.array(self.folded), np.array(self.chips)
+        stake = np.where(folded == 0, -chips[:, 0], chips[:, 1]).astype(np.float64)
+        fought = (player == TERMINAL) & (folded < 0)
+        return Betting(player, np.array(self.parent), np.array(self.action), fought, stake)
 
 
 class CardPoker(TwoHands):
@@ -114,78 +239,31 @@ class CardPoker(TwoHands):
         self, name: str, tree: PublicTree, ranks: int, suits: int = 1, *, same: bool = False
     ) -> None:
         self.name, self.ranks, self.suits, self.suit_isomorphism = name, ranks, suits, same
-        child = np.array(tree.child)
-        self._player = np.array(tree.player, np.int8)
-        self._child = child.astype(np.uint32)
-        legal = child >= 0
+        self._betting, self._words = tree.betting(), tree.words
         self._chips = np.array(tree.chips, np.float64)
-        self._folded = np.array(tree.folded, np.int8)
-        self._words = tree.words
-        chance = self._player == CHANCE
-        self.has_board = int(chance.sum()) > 2
-        # The node before each, and what led on from it: an action, or -1 for the board.
-        self._above = {
-            int(child[node, action]): (node, -1 if chance[node] else action)
-            for node, action in zip(*np.nonzero(legal), strict=True)
-        }
-        self._legal = Ragged.from_counts(
-            np.where(chance, 0, legal.sum(axis=1)), np.nonzero(legal & ~chance[:, None])[1]
-        )
+        self.has_board = int((self._betting.player == CHANCE).sum()) > FIRST
         self._card_names = list("JQK"[3 - ranks :] if ranks <= 3 else "23456789TJQKA"[13 - ranks :])
         if suits > 1 and not same:
             self._card_names = [rank + suit for rank in self._card_names for suit in SUITS[:suits]]
         self._copies = suits if same else 1
         self._rank_of = np.arange(len(self._card_names)) // (1 if same else suits)
 
-    def actions(self, states: Array) -> Ragged:
-        node = states["node"]
-        if not np.any(self._player[node] == CHANCE):
-            return self._legal.take(node)
-        left = self._copies_left(states)
-        counts = np.where(self._player[node] == CHANCE, (left > 0).sum(axis=1), self._legal.counts[node])
-        values = np.empty(counts.sum(), np.int64)
-        dealing = np.repeat(self._player[node] == CHANCE, counts)
-        values[dealing] = np.nonzero(left)[1]
-        values[~dealing] = self._legal.take(node).values
-        return Ragged.from_counts(counts, values)
+    def _odds(self, states: Array) -> NDArray[np.float64]:
+        left = np.full((len(states), len(self._card_names)), self._copies)
+        for card in ("card0", "card1", "board"):
+            dealt = np.flatnonzero(states[card])
+            left[dealt, states[card][dealt].astype(np.int64) - 1] -= 1
+        odds: NDArray[np.float64] = left / left.sum(axis=1, keepdims=True)
+        return odds
 
-    def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
-        chance = self._player[states["node"]] == CHANCE
-        if not chance.any():
-            return np.ones(len(actions.values))
-        left = self._copies_left(states)
-        rows = actions.rows
-        cards = np.where(chance[rows], actions.values, 0)
-        return np.where(chance[rows], left[rows, cards] / np.maximum(left.sum(axis=1), 1)[rows], 1.0)
-
-    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
-        after = states[rows]
-        node = after["node"]
-        chance = self._player[node] == CHANCE
-        deal = np.flatnonzero(chance)
-        if len(deal):
-            stage = node[deal]
-            for card, at in (
-                ("card0", stage == DEAL_0),
-                ("card1", stage == DEAL_1),
-                ("board", stage > DEAL_1),
-            ):
-                after[card][deal[at]] = actions[deal[at]] + 1
-        after["node"] = self._child[node, np.where(chance, 0, actions)]
-        return after
-
-    def returns(self, states: Array) -> NDArray[np.float64]:
-        node = states["node"]
+    def _won(self, states: Array) -> NDArray[np.float64]:
         strength = []
         for card in ("card0", "card1"):
             rank = self._rank_of[states[card].astype(np.int64) - 1]
             pair = (states["board"] > 0) & (rank == self._rank_of[states["board"].astype(np.int64) - 1])
             strength.append(rank + pair * self.ranks)
-        sign = np.sign(strength[0] - strength[1])
-        folded = self._folded[node]
-        sign = np.where(folded < 0, sign, np.where(folded == 1, 1, -1))
-        chips = np.where(sign > 0, self._chips[node, 1], self._chips[node, 0]) * sign
-        return np.stack([chips, -chips], axis=1)
+        won: NDArray[np.float64] = np.sign(strength[0] - strength[1]).astype(np.float64)
+        return won
 
     def state_text(self, state: Array) -> str:
         return f"P0 {self._card(state, 0)}, P1 {self._card(state, 1)}{self._public(state)}"
@@ -199,13 +277,6 @@ class CardPoker(TwoHands):
             if card >= 0:
                 left[card] -= 1
         return rng.choice(len(left), size=n, p=left / left.sum())
-
-    def _way(self, node: int, board: int) -> list[int]:
-        way: list[int] = []
-        while node > DEAL_1 + 1:
-            node, action = self._above[node]
-            way.append(board if action < 0 else action)
-        return way[::-1]
 
     def private_states(self) -> tuple[int, int]:
         return len(self._card_names), len(self._card_names)
@@ -239,12 +310,11 @@ class CardPoker(TwoHands):
                 hands = hands + self.ranks * (hands == self._rank_of[shown - 1])
             # What is left of a card is one less where the other has it too.
             deal = forms.deal(likely * left, left, diagonal=-likely * left)
-            chips, folded = self._chips[node], self._folded[node]
-            if folded >= 0:
-                forms.pay(row, deal, None, float(-chips[0] if folded == 0 else chips[1]))
+            stake = float(self._betting.stake[node])
+            if self._betting.fought[node]:
+                forms.pay(row, deal, forms.strengths(hands, hands), (-stake, 0.0, stake))
             else:
-                paid = float(-chips[0]), 0.0, float(chips[1])
-                forms.pay(row, deal, forms.strengths(hands, hands), paid)
+                forms.pay(row, deal, None, stake)
         return forms.build(len(states))
 
     def history_in(self, text: str) -> Array | None:
@@ -271,15 +341,6 @@ class CardPoker(TwoHands):
             return None
         return self.played(self.forced(before, board), (read[5] or "").split())
 
-    def _copies_left(self, states: Array) -> NDArray[np.int64]:
-        """Return how many of each card are still in the deck, [n, cards]; zero where chance does not act."""
-        left = np.full((len(states), len(self._card_names)), self._copies)
-        left[self._player[states["node"]] != CHANCE] = 0
-        for card in ("card0", "card1", "board"):
-            dealt = np.flatnonzero((states[card] > 0) & (self._player[states["node"]] == CHANCE))
-            left[dealt, states[card][dealt].astype(np.int64) - 1] -= 1
-        return left
-
     def _card(self, state: Array, player: int) -> str:
         card = int(state[f"card{player}"])
         return f"holds {self._card_names[card - 1]}" if card else "holds no card"
@@ -293,6 +354,6 @@ class CardPoker(TwoHands):
         if state["board"]:
             parts.append(f"board {self._card_names[int(state['board']) - 1]}")
             parts += [after] if after else []
-        elif self._player[node] == CHANCE:
+        elif self._betting.player[node] == CHANCE:
             parts.append("dealing the board")
         return "".join(f" | {part}" for part in parts)

@@ -13,14 +13,12 @@ import pytest
 from numpy.typing import NDArray
 
 from cfr.values import Reach, reach
-from games import TERMINAL, Game, GameError, Infoset, Ragged, check_game, load_game
-from games.check import chi_square_bound
+from games import Game, GameError, Infoset, Ragged, check_game, load_game
 from games.infosets import infoset_at
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, follow_lines
 from games.infosets.sampling import follow_trails, sample_infoset
 from games.infosets.trail import Trail, find_trail, trails_along
-from games.ragged import pick_by
 from games.research.leduc_poker import LeducPoker
 from gs2.policies.tabulate import policy_of
 from gs2.search.context import SearchContext
@@ -113,50 +111,23 @@ def test_thinning_keeps_sums_and_no_more_than_asked(seed: int) -> None:
     assert np.all(ones == 1)
 
 
-def rejected(game: Game, trail: Trail, play: RandomPlay, count: int) -> Counter[bytes]:
-    """Return histories of an infoset met in games from the root: the slow and obvious sampler."""
-    found: Counter[bytes] = Counter()
-    states, draw = np.repeat(game.root(), count, axis=0), rng(9)
-    while len(states):
-        who = game.player(states)
-        key = game.infoset_key(states, trail.player)
-        there = (who == trail.acting) & np.all(key == trail.keys[-1], axis=1)
-        found.update(state.tobytes() for state in states[there])
-        states, who = states[~there & (who != TERMINAL)], who[~there & (who != TERMINAL)]
-        actions = game.actions(states)
-        probs = game.chance_probs(states, actions)
-        for seat in (0, 1):
-            at = np.flatnonzero(who == seat)
-            probs[np.repeat(who == seat, actions.counts)] = play.policy(
-                game, states[at], seat, actions.take(at)
-            )
-        picked = actions.offsets[:-1] + pick_by(actions, probs, draw.random(len(states)))
-        states = game.step(states, np.arange(len(states)), actions.values[picked])
-    return found
-
-
-def test_samples_are_as_likely_as_rejection_has_them() -> None:
+def test_samples_weigh_each_history_as_its_reach_does() -> None:
     game, play = load_game("leduc_poker"), RandomPlay(5, zeros=0.1)
-    text = "P0 holds Qh | check raise call | board Jh"
-    trail = find_trail(game, game.parse_infoset(text), rng(0))
-    seen = rejected(game, trail, play, amount(60_000, 30_000))
-    mean: Counter[bytes] = Counter()
+    trail = find_trail(game, game.parse_infoset("P0 holds Qh | check raise call | board Jh"), rng(0))
     runs = amount(300, 150)
+
+    def weights(n: int, seed: int) -> Counter[bytes]:
+        found = follow_trails(game, [trail], n, rng(seed), policy=play.policy)[0]
+        assert len(found) <= n and found.complete == (n > 3)
+        parts = (found.stands * found.chance * found.players.prod(axis=1)).tolist()
+        return Counter(dict(zip((state.tobytes() for state in found.states), parts, strict=True)))
+
+    whole, mean = weights(100, 0), Counter[bytes]()
     for run in range(runs):
-        found = follow_trails(game, [trail], 3, rng(run), policy=play.policy)[0]
-        assert len(found) <= 3 and not found.complete
-        weight = found.stands * found.chance * found.players.prod(axis=1)
-        for state, share in zip(found.states, weight, strict=True):
-            mean[state.tobytes()] += float(share) / runs
-    total, count = sum(mean.values()), sum(seen.values())
-    assert seen.keys() <= mean.keys()
-    chi_square = sum(
-        (seen[name] - count * share / total) ** 2 / (count * share / total)
-        for name, share in mean.items()
-        if share > 0
-    )
-    # The mean of the samples has an error of its own; it is far below that of so many rejected games.
-    assert chi_square < 3 * chi_square_bound(len(mean), RARE)
+        mean.update(weights(3, run))
+    assert mean.keys() <= whole.keys()
+    for name, part in whole.items():
+        assert mean[name] / runs == pytest.approx(part, abs=0.05 * sum(whole.values()))
 
 
 LARGE = ("liars_dice(dice=5,sides=6)", "goofspiel(cards=13,turns=13)", "leduc_poker(ranks=13,suits=4)")

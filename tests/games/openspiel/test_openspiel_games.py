@@ -17,7 +17,6 @@ from games.openspiel.expansion import OpenSpielGame
 from games.size import RUNS, SLOW_WIDTH, estimate_size
 from games.support.array_types import Array
 from tests.games.random_games import check_quickly
-from tests.games.trees import levels, sizes
 from tests.patience import amount
 
 pyspiel = pytest.importorskip("pyspiel")
@@ -292,27 +291,6 @@ def test_openspiel_games_keep_the_contract_at_every_history(name: str) -> None:
     sent = pickle.loads(pickle.dumps(game))
     assert sent.name == game.name and [*decision_infosets(sent)] == [*decision_infosets(game)]
     assert sent.action_text(sent.root()[0], np.int64(0)) == game.action_text(game.root()[0], np.int64(0))
-
-
-@pytest.mark.parametrize(
-    ("theirs", "ours"),
-    [
-        ("liars_dice(dice_sides=3)", "liars_dice(sides=3)"),
-        (
-            "goofspiel(imp_info=True,num_cards=4,num_turns=2,returns_type=point_difference)",
-            "goofspiel(cards=4,turns=2)",
-        ),
-    ],
-)
-def test_both_faces_of_a_game_are_the_same_tree(theirs: str, ours: str) -> None:
-    other, game = load_game(f"openspiel:{theirs}"), load_game(ours)
-    assert sizes(other) == sizes(game)
-    for one, two in zip(levels(other), levels(game), strict=True):
-        np.testing.assert_array_equal(one.player, two.player)
-        np.testing.assert_array_equal(one.actions.values, two.actions.values)
-        np.testing.assert_allclose(one.probs, two.probs, rtol=0, atol=1e-12)
-        over = one.player == -2
-        np.testing.assert_array_equal(other.returns(one.states[over]), game.returns(two.states[over]))
 
 
 @pytest.mark.parametrize(

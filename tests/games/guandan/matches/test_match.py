@@ -230,22 +230,6 @@ def test_matches_in_lockstep_are_those_at_single_tables(name: str) -> None:
     assert summary.digest == hashlib.sha256(last_rounds).hexdigest()[:16]
 
 
-def test_rounds_can_be_played_on_in_a_kernel_and_settled_at_once() -> None:
-    matches = Matches(np.arange(30), levels=(11, 11), owner=1)
-    rng = np.random.default_rng(9)
-    rounds = 0
-    while not matches.over.all():
-        exchange_cards(matches)
-        matches.states[:] = random_playouts(matches.states, rng, canonical=True)[0]
-        ended = matches.settle()
-        rounds += len(ended.rows)
-        assert np.all(ended.states["player"] == TERMINAL)
-        assert np.array_equal(ended.over, matches.over[ended.rows])
-        assert np.array_equal(ended.winner, matches.table["winner"][ended.rows])
-    assert rounds == matches.table["round"].sum()
-    assert set(matches.table["winner"]) == {0, 1}
-
-
 def test_tribute_in_lockstep_is_due_phase_by_phase_and_takes_options_alone() -> None:
     matches = Matches(np.arange(64))
     rng = np.random.default_rng(1)
