@@ -64,7 +64,7 @@ def test_a_large_game_is_searched_by_what_fits_it_if_no_method_is_named(
 
 @pytest.mark.parametrize(
     ("game", "blueprint"),
-    [("doudizhu", "network"), ("phantom_ttt(abrupt=true)", "cfr:10"), ("doudizhu(ranks=4)", "cfr:100")],
+    [("doudizhu", "network"), ("phantom_ttt(abrupt=true)", "cfr:10"), ("doudizhu(ranks=4)", "network")],
 )
 def test_the_usual_blueprint_of_a_large_game_is_one_that_it_has(game: str, blueprint: str) -> None:
     assert drawn_default(load_game(game)) == blueprint

@@ -249,7 +249,7 @@ class OpponentPath:
         self, entry: Entry, floor: float
     ) -> tuple[list[Level], list[int], NDArray[np.int64], NDArray[np.float64]]:
         """Return the opponent's decisions above the roots, below one chance node: (levels, how many actions
-        each of its infosets has, parent and probability of each root).
+        each of its infosets has, parent of each root, [roots] int64, and its probability, [roots] float64).
 
         floor: probability of a forced entry wherever chance and the searching player lead to the subgame.
         Raises GadgetError unless the entry numbers the opponent's infosets in the order of the path.
