@@ -101,7 +101,7 @@ def agent(*, name: str, rounds: int) -> Callable[[], int]:
         for seed in range(rounds):
             state = deal_rounds(1, np.random.default_rng(seed))
             while state["player"][0] >= 0:
-                advance(state, agent.act(state))
+                advance(state, agent.decide(state).action)
                 done += 1
         return done
 
