@@ -10,9 +10,7 @@ A player's tries and their outcomes are its sequence. The histories with the sam
 turns are *all* pairs of the players' sequences that fit these placements. So a walk visits placements alone,
 carries the fitting sequences of each player, and a sum over pairs of sequences is a product of two sums.
 
-A slot is an infoset with one of its actions; slot 0 is the empty sequence. An edge is `2 * slot + failed`,
-and `child[edge]` is the infoset that follows, -1 where the player never acts again. An infoset's slots follow
-each other from `first[infoset]`, one for each cell in the mask `legal[infoset]`, in ascending order.
+Infosets, slots and edges are those of `cfr.private_moves.listing`.
 
 A side is one player's arrays: (lists, sums, first, legal, child, reach, gain, wins). lists: int32, a stack of
 edges and infosets. sums: float64, a stack of reaches. gain: to the player itself. wins: which masks of stones
@@ -23,7 +21,6 @@ from __future__ import annotations
 
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,116 +28,17 @@ from numpy.typing import NDArray
 
 from cfr.engine.kernels import learn_infoset
 from cfr.policies.policy import Policy
+from cfr.private_moves.listing import Tries, list_tries
 from cfr.public.array_file import raw_bytes
 from cfr.public.sweeper import Evaluation, usable_cores
-from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from cfr.values import first_wrong, uniform
 from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
 from games.support.array_types import Array
 from games.support.kernel import kernel
 
-FULL = -1
-"""An array was too short for what a kernel had to write."""
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int32]
-
-
-@kernel(nogil=True)
-def list_infosets(mine: Any, theirs: Any, rule: Any, masks: Any, span: Any, tops: Any) -> Any:
-    """List the infosets at and below some placements; return the height of the stacks, FULL if too short.
-
-    mine: (lists, first, legal, parent, child, owner, count, wins) of the player who acts; owner: the infoset
-    of each slot; count: [2], infosets and slots so far. The rest is as in `walk`.
-    """
-    lists, first, legal, parent, child, owner, count, wins = mine
-    cells, abrupt = rule
-    own, other = masks
-    at, end, other_at, other_end = span
-    top, other_top = tops
-    free = ~(own | other) & ((1 << cells) - 1)
-    fresh = top
-    for i in range(at, end):
-        if fresh + 2 >= len(lists):
-            return FULL
-        lists[fresh] = lists[i]
-        fresh += 1
-    scan = top
-    while scan < fresh:
-        edge = lists[scan]
-        infoset = child[edge]
-        if infoset < 0:
-            infoset = count[0]
-            slot = count[1]
-            if infoset + 2 > len(parent) or 2 * (slot + cells) > len(child):
-                return FULL
-            left = (1 << cells) - 1
-            if edge > 0:
-                before = owner[edge // 2]
-                left = int(legal[before])
-                place = edge // 2 - first[before]
-                for cell in range(cells):
-                    if left >> cell & 1:
-                        if place == 0:
-                            left ^= 1 << cell
-                            break
-                        place -= 1
-            child[edge] = infoset
-            parent[infoset] = edge
-            legal[infoset] = left
-            first[infoset] = slot
-            for cell in range(cells):
-                if left >> cell & 1:
-                    child[2 * slot] = -1
-                    child[2 * slot + 1] = -1
-                    owner[slot] = infoset
-                    slot += 1
-            first[infoset + 1] = slot
-            count[0] += 1
-            count[1] = slot
-        lists[scan] = infoset
-        scan += 1
-        if not abrupt:
-            slot = first[infoset]
-            left = int(legal[infoset])
-            if fresh + cells >= len(lists):
-                return FULL
-            for cell in range(cells):
-                if left >> cell & 1:
-                    if other >> cell & 1:
-                        lists[fresh] = 2 * slot + 1
-                        fresh += 1
-                    slot += 1
-    fill = high = fresh
-    if fresh + cells * (fresh - top) >= len(lists):
-        return FULL
-    for kind in range(cells + 1):  # each placement, then all failed tries at once
-        block = fill
-        if not (free >> kind & 1 if kind < cells else abrupt):
-            continue
-        for i in range(top, fresh):
-            slot = first[lists[i]]
-            left = int(legal[lists[i]])
-            for cell in range(cells):
-                if left >> cell & 1:
-                    if cell == kind:
-                        lists[fill] = 2 * slot
-                        fill += 1
-                    elif kind == cells and other >> cell & 1:
-                        lists[fill] = 2 * slot + 1
-                        fill += 1
-                    slot += 1
-        after = own | 1 << kind if kind < cells else own
-        last = kind < cells and (wins[after] or free == 1 << kind)
-        if fill > block and not last:
-            span, tops = (other_at, other_end, block, fill), (other_top, fill)
-            below = list_infosets(theirs, mine, rule, (other, after), span, tops)
-            if below < 0:
-                return FULL
-            high = max(high, below)
-        high = max(high, fill)
-    return high
 
 
 @kernel(nogil=True)
@@ -161,11 +59,14 @@ def walk(mine: Any, theirs: Any, rule: Any, me: int, masks: Any, span: Any, tops
     if not (want_mine and reached[1] != 0.0) and not (want_theirs and reached[0] != 0.0):
         return 0
     free = ~(own | other) & ((1 << cells) - 1)
-    n_free = 0
-    for cell in range(cells):
-        sums[spare + cell] = 0.0
-        n_free += free >> cell & 1
-    sums[spare + cells] = 0.0
+    if not free & (free - 1) and not wins[own | free] and not theirs[7][other | free]:
+        return 0  # one cell is free, and nobody wins by it
+    n_free, rest = 0, free
+    while rest:
+        rest &= rest - 1
+        sums[spare + n_free] = 0.0
+        n_free += 1
+    sums[spare + n_free] = 0.0
     fresh = top
     for i in range(at, end):
         lists[fresh] = child[lists[i]]
@@ -175,56 +76,54 @@ def walk(mine: Any, theirs: Any, rule: Any, me: int, masks: Any, span: Any, tops
         while scan < fresh:
             infoset = lists[scan]
             scan += 1
-            left = int(legal[infoset])
-            if left & other:
-                slot = first[infoset]
-                for cell in range(cells):
-                    if left >> cell & 1:
-                        if other >> cell & 1:
-                            lists[fresh] = child[2 * slot + 1]
-                            fresh += 1
-                        slot += 1
+            rest, slot = np.int64(legal[infoset]), first[infoset]
+            while rest & other:
+                if rest & -rest & other:
+                    lists[fresh] = child[2 * slot + 1]
+                    fresh += 1
+                rest &= rest - 1
+                slot += 1
     n = fresh - top
     failed = fresh + n * n_free
     fill = failed
     for i in range(n):
         infoset = lists[top + i]
-        slot = first[infoset]
-        left = int(legal[infoset])
-        to = fresh + i
-        for cell in range(cells):
-            if left >> cell & 1:
-                if free >> cell & 1:
-                    lists[to] = 2 * slot
-                    to += n
-                    sums[spare + cell] += reach[slot]
-                elif abrupt:
-                    lists[fill] = 2 * slot + 1
-                    fill += 1
-                    sums[spare + cells] += reach[slot]
-                slot += 1
+        rest, slot = np.int64(legal[infoset]), first[infoset]
+        to, total = fresh + i, spare
+        while rest:  # all free cells are among them
+            if rest & -rest & free:
+                lists[to] = 2 * slot
+                sums[total] += reach[slot]
+                to += n
+                total += 1
+            elif abrupt:
+                lists[fill] = 2 * slot + 1
+                fill += 1
+                sums[spare + n_free] += reach[slot]
+            rest &= rest - 1
+            slot += 1
     paid = 0.0
-    block = fresh
-    for cell in range(cells):
-        if free >> cell & 1:
-            after = own | 1 << cell
-            if wins[after]:
-                paid += sums[spare + cell]
-                if want_mine:
-                    for i in range(block, block + n):
-                        gain[lists[i] // 2] += reached[1]
-            elif n_free > 1:
-                walk(
-                    theirs,
-                    mine,
-                    rule,
-                    1 - me,
-                    (other, after),
-                    (other_at, other_end, block, block + n),
-                    (other_top, fill, spare + cells + 1),
-                    (reached[1], sums[spare + cell]),
-                )
-            block += n
+    block, below, rest = fresh, spare + n_free + 1, free
+    for total in range(spare, spare + n_free):
+        after = own | (rest & -rest)
+        rest &= rest - 1
+        if wins[after]:
+            paid += sums[total]
+            if want_mine:
+                for i in range(block, block + n):
+                    gain[lists[i] // 2] += reached[1]
+        elif n_free > 1:
+            walk(
+                theirs,
+                mine,
+                rule,
+                1 - me,
+                (other, after),
+                (other_at, other_end, block, block + n),
+                (other_top, fill, below),
+                (reached[1], sums[total]),
+            )
+        block += n
     if fill > failed:
         walk(
             theirs,
@@ -233,8 +132,8 @@ def walk(mine: Any, theirs: Any, rule: Any, me: int, masks: Any, span: Any, tops
             1 - me,
             (other, own),
             (other_at, other_end, failed, fill),
-            (other_top, fill, spare + cells + 1),
-            (reached[1], sums[spare + cells]),
+            (other_top, fill, below),
+            (reached[1], sums[spare + n_free]),
         )
     if want_theirs and paid != 0.0:
         edges, gains = theirs[0], theirs[6]
@@ -305,70 +204,10 @@ def normalize(first: Indices, sums: Floats, policy: Floats) -> None:
 
 Both: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 """A number for each slot, of both players."""
-STACK = 1 << 20
-"""Entries of the stacks while infosets are listed; phantom tic-tac-toe needs about a thousand."""
-SMALLEST, LISTED_BYTES = 1 << 16, 40
-"""Infosets that are made room for at first; bytes of an infoset and its slots while they are listed."""
-SLOTS_EACH = 3
-"""Slots of an infoset on average, at most, in a large game: late infosets have few."""
 
 
 class PrivateMovesError(ValueError):
     """A policy that is none on this game's infosets: the rule, the row and the next step."""
-
-
-@dataclass(frozen=True)
-class Tries:
-    """One player's infosets, parents before children, and their slots (see the head of this file).
-
-    first: [infosets + 1] int32. legal: [infosets] uint16. parent: [infosets] int32, edges. child: [2 * slots]
-    int32. Slot 0 is the empty sequence.
-    """
-
-    first: NDArray[np.int32]
-    legal: NDArray[np.uint16]
-    parent: NDArray[np.int32]
-    child: NDArray[np.int32]
-
-    @property
-    def n_infosets(self) -> int:
-        """Return how many infosets the player decides at."""
-        return len(self.parent)
-
-    @property
-    def n_slots(self) -> int:
-        """Return how many slots there are, the empty sequence's included."""
-        return len(self.child) // 2
-
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes that the arrays take."""
-        return self.first.nbytes + self.legal.nbytes + self.parent.nbytes + self.child.nbytes
-
-    def cells(self, infoset: int) -> list[int]:
-        """Return the actions of an infoset, in the order of its slots."""
-        mask = int(self.legal[infoset])
-        return [cell for cell in range(16) if mask >> cell & 1]
-
-    def tries(self, infoset: int) -> list[tuple[int, bool]]:
-        """Return what the player has tried before an infoset, and whether it failed."""
-        found = []
-        while self.parent[infoset] > 0:
-            slot, failed = divmod(int(self.parent[infoset]), 2)
-            infoset = int(np.searchsorted(self.first, slot, side="right")) - 1
-            found.append((self.cells(infoset)[slot - int(self.first[infoset])], bool(failed)))
-        return found[::-1]
-
-    def infoset(self, tries: list[tuple[int, bool]]) -> int:
-        """Return the infoset after these tries; KeyError if the player never decides there."""
-        at = 0
-        for cell, failed in tries:
-            cells = self.cells(at)
-            edge = 2 * (int(self.first[at]) + cells.index(cell)) + failed if cell in cells else 0
-            at = int(self.child[edge]) if edge else -1
-            if at < 0:
-                raise KeyError(tries)
-        return at
 
 
 class PrivateMovesForm:
@@ -377,9 +216,9 @@ class PrivateMovesForm:
     game: whose it is. sides: both players' infosets.
     """
 
-    def __init__(self, game: PrivateMovesGame, sides: tuple[Tries, Tries], height: int) -> None:
+    def __init__(self, game: PrivateMovesGame, sides: tuple[Tries, Tries]) -> None:
         self.game, self.sides = game, sides
-        self._height = height
+        self._height = max(side.height for side in sides)
 
     @property
     def nbytes(self) -> int:
@@ -572,7 +411,7 @@ class PrivateMovesForm:
 
 
 def list_private_moves(game: Game) -> PrivateMovesForm:
-    """Return a game's form of private moves; its infosets are listed by one walk over all placements.
+    """Return a game's form of private moves.
 
     Raises GameError for a game that has none, TooLarge if the infosets do not fit.
     """
@@ -582,37 +421,5 @@ def list_private_moves(game: Game) -> PrivateMovesForm:
             "see games.infosets.private_moves"
         )
     rules = game.placements
-    room = SMALLEST
-    while True:
-        if 2 * room * LISTED_BYTES > memory_limit():
-            raise TooLarge(
-                f"{game.name}: its infosets must fit into {words_of_bytes(memory_limit())} of memory; "
-                f"more than {room // 8:,} of a player do not; allow more with --memory or GS2_MEMORY"
-            )
-        sides = [_room(room, rules.wins[player]) for player in (0, 1)]
-        rule, nothing = (rules.cells, int(rules.abrupt)), (0, 0)
-        height = list_infosets(sides[0], sides[1], rule, nothing, (0, 1, 0, 1), (1, 1))
-        if height != FULL:
-            break
-        room *= 8
-    first, second = (_trimmed(side) for side in sides)
-    return PrivateMovesForm(game, (first, second), height + 1)
-
-
-def _room(infosets: int, wins: NDArray[np.bool_]) -> tuple[Any, ...]:
-    """Return empty arrays for so many infosets; the system gives memory as they are filled."""
-    slots = SLOTS_EACH * infosets + 64
-    lists, child = np.empty(STACK, np.int32), np.empty(2 * slots, np.int32)
-    lists[0], child[:2] = 0, -1
-    first, legal, parent = (np.empty(infosets + 1, kind) for kind in (np.int32, np.uint16, np.int32))
-    return lists, first, legal, parent, child, np.empty(slots, np.int32), np.array([0, 1]), wins
-
-
-def _trimmed(side: tuple[Any, ...]) -> Tries:
-    _, first, legal, parent, child, _, (infosets, slots), _ = side
-    return Tries(
-        first[: infosets + 1].copy(),
-        legal[:infosets].copy(),
-        parent[:infosets].copy(),
-        child[: 2 * slots].copy(),
-    )
+    first, second = (list_tries(rules, player, game.name) for player in (0, 1))
+    return PrivateMovesForm(game, (first, second))
