@@ -111,7 +111,9 @@ def main(
                 drawn = [searched(form, blueprint, agents[method, seed], until) for seed in range(draws)]
                 seconds = time.process_time() - began
                 single = [form.evaluate(policy).exploitability for policy, _ in drawn]
-                mixed = mixture(form, [policy for policy, _ in drawn])
+                mixed = single[0]
+                if draws > 1:
+                    mixed = form.evaluate(mixture(form, [policy for policy, _ in drawn])).exploitability
                 row = {
                     "blueprint": name,
                     "method": method,
@@ -119,7 +121,7 @@ def main(
                     "infosets": list(drawn[0][1]),
                     "before": before,
                     "single": single,
-                    "mixture": form.evaluate(mixed).exploitability,
+                    "mixture": mixed,
                     "seconds": seconds,
                     "commit": commit_of_code(),
                 }

@@ -41,7 +41,7 @@ class GameLearner:
     games: tuple[str, ...]
     outputs: tuple[str, ...]
     own: str
-    limits: tuple[str, ...] = ("minutes", "decisions")
+    limits: tuple[str, ...] = ("minutes", "processor_minutes", "decisions")
     minutes, checkpoint_minutes = 10.0, 1.0
     in_time, beside = False, False
     keep_every: float | None = None
@@ -68,7 +68,7 @@ class GameLearner:
 
 class _Moves(GameLearner):
     games, outputs = MOVE_GAMES, (FOLDER, FILE)
-    own, limits = "recipe threads", ("minutes", "processor_minutes", "decisions")
+    own = "recipe threads"
 
     def begin(self, game: Game, place: RunPlace, o: Options) -> Begin:
         from blueprint.climbing.move_config import ClimbingConfig, described_config

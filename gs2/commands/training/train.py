@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 @click.option(
     "--processor-minutes",
     type=POSITIVE,
-    help="Length in processor time, which other programs do not shorten (DouDiZhu, Big2).",
+    help="Length in processor time, which other programs do not shorten (not GuanDan).",
 )
 @click.option("--resume", is_flag=True, help="Continue the run at the output, if one exists.")
 @click.option(
