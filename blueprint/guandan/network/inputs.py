@@ -453,15 +453,6 @@ def past_indices(words: Ints, i: Int, p: Int, index: Ints) -> int:
 
 
 @kernel(nogil=True)
-def _encode_past(words: Ints, rows: Ints, seats: Ints, out: Bytes) -> None:
-    index = np.empty(out.shape[1], np.int64)
-    for j in range(len(rows)):
-        out[j] = 0
-        for k in range(past_indices(words, rows[j], np.int64(seats[j]), index)):
-            out[j, index[k]] = 1
-
-
-@kernel(nogil=True)
 def _encode_actions(
     words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, offsets: Ints, actions: Ints, out: Bytes
 ) -> None:
@@ -535,9 +526,8 @@ def encode_past(states: Array, seats: Array, rows: NDArray[np.int64] | None = No
     it passed on, led and followed with, by type and place (`acts` of STATE).
     """
     states, rows, seats = _asked(states, seats, rows)
-    out = np.empty((len(rows), PAST_WIDTH), np.uint8)
-    _encode_past(views(states)[0], rows, seats, out)
-    return out
+    acts = states["acts"][rows[:, None], seats[:, None] + (1, 2, 3) & 3]
+    return np.unpackbits(acts.view(np.uint8).reshape(len(rows), PAST_WIDTH // 8), axis=1, bitorder="little")
 
 
 def encode_stakes(states: Array, seats: Array, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:

@@ -100,15 +100,10 @@ class _Duel(Seated):
             for mask, agent in ((~whose, self.agents[0]), (whose, self.agents[1])):
                 if mask.any():
                     decide: Callable[[Any], Array] = getattr(agent, "cards", None) or card_choice
-                    cards[mask] = decide(_where(decisions, mask))
+                    cards[mask] = decide(decisions.where(mask))
             if notes is not None:
                 notes.gave(matches, decisions, cards)
             matches.give(decisions, cards)
-
-
-def _where(decisions: CardDecisions, mask: NDArray[np.bool_]) -> CardDecisions:
-    fields = ("rows", "seats", "slots", "back", "levels", "hands", "options")
-    return CardDecisions(*(getattr(decisions, name)[mask] for name in fields))
 
 
 def _play(duel: _Duel, states: Array, scratch: Scratch, notes: Notes | None) -> None:

@@ -87,6 +87,10 @@ class CardDecisions:
         """Return the number of decisions."""
         return len(self.rows)
 
+    def where(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> CardDecisions:
+        """Return some of the decisions."""
+        return CardDecisions(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+
 
 @dataclass(frozen=True, eq=False)
 class RoundsOver:

@@ -6,7 +6,7 @@ import copy
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from games.game import CHANCE, TERMINAL, GameError
 from games.guandan.cards import (
     ACTION,
+    CARD_NAMES,
     NO_ACTION,
     NUM_CARDS,
     RANKS,
@@ -24,7 +25,7 @@ from games.guandan.cards import (
     parse_cards,
     unpack,
 )
-from games.guandan.matches.lockstep import OVER, PHASES, PLAY, TRIBUTE, CardDecisions, Matches
+from games.guandan.matches.lockstep import OVER, PHASES, PLAY, TRIBUTE, Matches
 from games.guandan.matches.tribute import CARD_RANK, big_jokers
 from games.guandan.moves.listing import FULL, RESERVE
 from games.guandan.notation import action_text, parse_action
@@ -61,17 +62,28 @@ class AntiTribute:
 
 
 @dataclass(frozen=True)
-class Tribute:
+class Exchange:
+    """Cards change hands before a round. stage: the phase that it ends."""
+
+    transfers: tuple[Transfer, ...]
+    stage: ClassVar[str]
+
+    @property
+    def named(self) -> tuple[tuple[int, int, str], ...]:
+        """The transfers, with the cards' names."""
+        return tuple((giver, taker, CARD_NAMES[card]) for giver, taker, card in self.transfers)
+
+
+class Tribute(Exchange):
     """Tribute is paid, in the order in which the payers answered."""
 
-    transfers: tuple[Transfer, ...]
+    stage = "tribute"
 
 
-@dataclass(frozen=True)
-class Returned:
+class Returned(Exchange):
     """Cards are returned for tribute, in the order of the transfers they answer."""
 
-    transfers: tuple[Transfer, ...]
+    stage = "back"
 
 
 @dataclass(frozen=True)
@@ -94,15 +106,44 @@ class RoundOver:
     """A round ends.
 
     order: seats as they finished, the unfinished last by seat. payoffs: of each seat (see `GuanDan.returns`).
+    level: rank code of the round. before: rank codes of the teams' levels in it. moves: passes included.
     levels, fails, drops: of each team after it. rest: (seat, card indices held) of the unfinished.
+    failed: the team that failed at its A in it, None for none; dropped: whether it was the last of its
+    `tries`, which drops the team.
     """
 
     order: tuple[int, ...]
     payoffs: tuple[int, ...]
+    level: int
+    before: tuple[int, int]
     levels: tuple[int, int]
     fails: tuple[int, int]
     drops: tuple[int, int]
     rest: tuple[tuple[int, tuple[int, ...]], ...]
+    failed: int | None
+    dropped: bool
+    tries: int
+    moves: int
+
+    @property
+    def winner(self) -> int:
+        """The team of the first finisher."""
+        return self.order[0] & 1
+
+    @property
+    def gain(self) -> int:
+        """3, 2 or 1, as the winner's other seat came second, third or last."""
+        return 4 - self.order.index((self.order[0] + 2) % 4)
+
+    @property
+    def rise(self) -> int:
+        """Levels that the winner went up: fewer than it gained at A, negative if it dropped."""
+        return self.levels[self.winner] - self.before[self.winner]
+
+    @property
+    def left(self) -> list[tuple[int, list[str]]]:
+        """`rest`, with the cards' names."""
+        return [(seat, [CARD_NAMES[card] for card in cards]) for seat, cards in self.rest]
 
 
 @dataclass(frozen=True)
@@ -351,7 +392,7 @@ class Match:
             play_all(*self._views, np.ndarray((1, 3), np.int64, due.actions, ACTION.itemsize * index))
             events: list[Event] = [Played(seat, action)]
             if self._views[1][0, PLAYER] > 3:
-                events += self._ended(self._matches.settle().states)
+                events += self._ended()
             return self._note(events)
         return self._note(self._give(seat, due, index))
 
@@ -384,10 +425,9 @@ class Match:
         """Choose a tribute or return card; return what that completes."""
         open_ = self._open
         one = np.flatnonzero(open_.seats == seat)
-        fields = (getattr(open_, name)[one] for name in CardDecisions.__dataclass_fields__)
         card = np.flatnonzero(open_.options[one[0]])[index]
         before = self._phase
-        self._matches.give(CardDecisions(*fields), np.array([card]))
+        self._matches.give(open_.where(one), np.array([card]))
         row = self._row
         self._phase = int(row["phase"])
         if self._phase == before:
@@ -421,17 +461,26 @@ class Match:
             events.append(Leads(int(row["leader"])))
         return events
 
-    def _ended(self, states: Rows) -> list[Event]:
-        """Return the events of a round's end and of the next one's beginning."""
+    def _ended(self) -> list[Event]:
+        """Settle the round; return the events of its end and of the next one's beginning."""
+        level, before = self.level, self._row.copy()
+        states = self._matches.settle().states
         row, state = self._row, states[0]
         counts = unpack(state["hand"])
+        dropped, failed = (np.flatnonzero(row[name] > before[name]).tolist() for name in ("drops", "fails"))
         over = RoundOver(
-            tuple(state["order"].tolist()),
-            tuple(int(x) for x in _GAME.returns(states)[0]),
-            _pair(row["levels"]),
-            _pair(row["fails"]),
-            _pair(row["drops"]),
-            tuple((s, _cards(counts[s])) for s in range(4) if counts[s].any()),
+            order=tuple(state["order"].tolist()),
+            payoffs=tuple(int(x) for x in _GAME.returns(states)[0]),
+            level=level,
+            before=_pair(before["levels"]),
+            levels=_pair(row["levels"]),
+            fails=_pair(row["fails"]),
+            drops=_pair(row["drops"]),
+            rest=tuple((s, _cards(counts[s])) for s in range(4) if counts[s].any()),
+            failed=next(iter(dropped or failed), None),
+            dropped=bool(dropped),
+            tries=self.rules.ace_limit,
+            moves=int(state["plays"]),
         )
         self._phase = int(row["phase"])
         if self.over:

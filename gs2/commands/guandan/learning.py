@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
 import click
 import numpy as np
 import torch
@@ -20,11 +19,11 @@ from games.support.spec import field_types, read_settings
 from gs2.commands.common import COUNT, NEW_FILE, POSITIVE, SEED, held_checkpoint, held_new, print_json
 from gs2.guandan.agent.agent import make_agent
 from gs2.guandan.agent.guandan_config import GuanDanConfig
-from gs2.guandan.beliefs.belief_network import load_beliefs, save_beliefs, save_deal_network
+from gs2.guandan.beliefs.belief_network import load_beliefs, save_network
 from gs2.guandan.learning.expert_iteration import (
     ExpertConfig,
     learn_from_search,
-    save_network,
+    save_taught,
     trainable_network,
 )
 from gs2.guandan.learning.searched_positions import SEARCH, SearchedPositions, SeekConfig, seek_positions
@@ -107,13 +106,7 @@ def grow(checkpoint: Path | None, output: Path, as_json: bool, **changes: Any) -
 @DEALS_SEED
 @AS_JSON
 def distil_network(
-    checkpoint: Path | None,
-    output: Path,
-    decisions: int,
-    state: int,
-    action: int,
-    seed: int,
-    as_json: bool,
+    checkpoint: Path | None, output: Path, decisions: int, seed: int, as_json: bool, **sizes: int
 ) -> None:
     """Teach a small network the moves of CHECKPOINT, by default of the shipped network.
 
@@ -124,15 +117,11 @@ def distil_network(
     torch.set_num_threads(1)
     teacher = load_inference(checkpoint, critic=False)
     taught = read_checkpoint(SHIPPED if checkpoint is None else checkpoint, prefix="-")[1]
-    config = DistilConfig(decisions=decisions)
-    sizes = attrs.evolve(SMALL, state=state, action=action)
-    student, score = distil(teacher, np.random.default_rng(seed), config, sizes, progress=_said(as_json))
-    notes = {
-        "teacher": teacher.name,
-        "teacher_decisions": taught.get("decisions"),
-        "decisions": score["decisions"],
-    }
-    save_student(output, student, {**notes, "distil": config.to_json(), "score": score})
+    config, small = DistilConfig(decisions=decisions), SMALL.replace(**sizes)
+    student, score = distil(teacher, np.random.default_rng(seed), config, small, progress=_said(as_json))
+    notes: dict[str, object] = {"teacher": teacher.name, "teacher_decisions": taught.get("decisions")}
+    notes |= {"decisions": score["decisions"], "distil": config.to_json(), "score": score}
+    save_student(output, student, notes)
     _result(as_json, output, score)
 
 
@@ -191,24 +180,18 @@ def search_positions(
 @SEED_OF_LEARNING
 @AS_JSON
 def learn(
-    checkpoint: Path,
-    positions: tuple[Path, ...],
-    output: Path,
-    passes: float,
-    learning_rate: float,
-    seed: int,
-    as_json: bool,
+    checkpoint: Path, positions: tuple[Path, ...], output: Path, seed: int, as_json: bool, **fields: Any
 ) -> None:
     """Teach CHECKPOINT what search found at the POSITIONS of these files."""
     held_checkpoint(output)
     torch.set_num_threads(1)
     searched = SearchedPositions.joined([SearchedPositions.load(path) for path in positions])
-    config = ExpertConfig(passes=passes, learning_rate=learning_rate)
+    config = ExpertConfig(**fields)
     network, score = learn_from_search(
         trainable_network(checkpoint), searched, np.random.default_rng(seed), config, progress=_said(as_json)
     )
     notes: dict[str, object] = {"expert": config.to_json(), "searched": int(searched.searched.sum())}
-    save_network(output, network, checkpoint, notes | {"score": score})
+    save_taught(output, network, checkpoint, notes | {"score": score})
     _result(as_json, output, score)
 
 
@@ -219,15 +202,13 @@ def learn(
 @_field(BeliefConfig(), "--passes", "Passes over the positions.")
 @DEALS_SEED
 @AS_JSON
-def train_belief_network(
-    checkpoint: Path, output: Path, rounds: int, passes: float, seed: int, as_json: bool
-) -> None:
+def train_belief_network(checkpoint: Path, output: Path, seed: int, as_json: bool, **fields: Any) -> None:
     """Train the belief network over hidden cards on the self-play of CHECKPOINT."""
     held_checkpoint(output)
     evaluator = load_inference(checkpoint, critic=False)
-    config = BeliefConfig(rounds=rounds, passes=passes)
-    network, score = train_beliefs(evaluator, np.random.default_rng(seed), config, progress=_said(as_json))
-    save_beliefs(output, network, {"blueprint": evaluator.name, "score": score})
+    rng, config = np.random.default_rng(seed), BeliefConfig(**fields)
+    network, score = train_beliefs(evaluator, rng, config, progress=_said(as_json))
+    save_network(output, network, {"blueprint": evaluator.name, "score": score})
     _result(as_json, output, score)
 
 
@@ -240,19 +221,12 @@ def train_belief_network(
 @DEALS_SEED
 @AS_JSON
 def train_deal_network(
-    checkpoint: Path,
-    output: Path,
-    beliefs: Path | None,
-    rounds: int,
-    passes: float,
-    seed: int,
-    as_json: bool,
+    checkpoint: Path, output: Path, beliefs: Path | None, seed: int, as_json: bool, **fields: Any
 ) -> None:
     """Train the network that weighs whole deals on the self-play of CHECKPOINT."""
     held_checkpoint(output)
     evaluator = load_inference(checkpoint, critic=False)
-    config = DealConfig(rounds=rounds, passes=passes)
-    rng = np.random.default_rng(seed)
+    rng, config = np.random.default_rng(seed), DealConfig(**fields)
     network, score = train_deals(evaluator, load_beliefs(beliefs), rng, config, progress=_said(as_json))
-    save_deal_network(output, network, {"blueprint": evaluator.name, "score": score})
+    save_network(output, network, {"blueprint": evaluator.name, "score": score})
     _result(as_json, output, score)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -52,30 +53,11 @@ def _print(lines: Iterable[str], as_json: bool) -> None:
 @click.option("--record", type=NEW_FILE, help="Also write a record of the match, to a new file.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and moves.")
 @AS_JSON
-def play_random(
-    rounds: int,
-    whole: bool,
-    level: str,
-    rules: str,
-    canonical: bool,
-    record: Path | None,
-    seed: int,
-    as_json: bool,
-) -> None:
+def play_random(rounds: int, whole: bool, as_json: bool, **how: Any) -> None:
     """Play a match between four random players and print it move by move."""
     from games.guandan.views.narration import random_lines
 
-    _print(
-        random_lines(
-            seed,
-            rounds=None if whole else rounds,
-            level=level,
-            rules=rules,
-            canonical=canonical,
-            record=record,
-        ),
-        as_json,
-    )
+    _print(random_lines(rounds=None if whole else rounds, **how), as_json)
 
 
 @click.command()

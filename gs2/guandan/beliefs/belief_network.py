@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
@@ -74,9 +74,14 @@ class BeliefNetwork:
     """Two hidden layers from the features of what a seat sees to 3 x 54 log odds.
 
     Its inputs are the state features alone, or these and what the others did (`encode_past`).
+    tensors: N.weight and N.bias of each layer.
     """
 
-    def __init__(self, layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
+    kind, called = "beliefs", "belief network"
+
+    def __init__(self, tensors: dict[str, Array]) -> None:
+        """Raises KeyError if a tensor is missing, ValueError if one does not fit."""
+        layers = [(tensors[f"{i}.weight"], tensors[f"{i}.bias"]) for i in range(len(tensors) // 2)]
         shape = [weight.shape for weight, _ in layers]
         widths = (STATE_WIDTH, PUBLIC_WIDTH)
         if len(layers) < 1 or shape[0][1] not in widths or shape[-1][0] != 162:
@@ -84,13 +89,13 @@ class BeliefNetwork:
         for before, after in itertools.pairwise(shape):
             if after[1] != before[0]:
                 raise ValueError(f"beliefs: each layer takes what the one before gives; got {shape}")
-        self.layers = layers
+        self.tensors = tensors
         self._layers = [FastLayer(weight, bias, False) for weight, bias in layers]
 
     @property
     def remembers(self) -> bool:
         """Return whether the past is among the inputs."""
-        return bool(self.layers[0][0].shape[1] > STATE_WIDTH)
+        return bool(self.tensors["0.weight"].shape[1] > STATE_WIDTH)
 
     def log_odds(self, states: Array, seats: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return log odds, [n, 3, 54] float32."""
@@ -102,39 +107,6 @@ class BeliefNetwork:
                 h = layer(h.relu_())
         odds: NDArray[np.float32] = h.numpy()
         return odds.reshape(-1, 3, 54)
-
-
-def save_beliefs(path: str | Path, network: BeliefNetwork, description: dict[str, object]) -> None:
-    """Write a belief network, half precision, with its description."""
-    tensors: dict[str, Array] = {}
-    for i, (weight, bias) in enumerate(network.layers):
-        tensors |= {f"{i}.weight": weight.astype(np.float16), f"{i}.bias": bias.astype(np.float32)}
-    _save(path, "beliefs", tensors, description)
-
-
-def load_beliefs(path: str | Path | None = None) -> BeliefNetwork:
-    """Return the belief network saved at `path`, by default the one in the package.
-
-    Raises CheckpointError if the file is missing, damaged or made for other features.
-    """
-    path = DEFAULT if path is None else path
-    tensors = _tensors(path, "beliefs")
-    try:
-        layers = range(len(tensors) // 2)
-        return BeliefNetwork([(tensors[f"{i}.weight"], tensors[f"{i}.bias"]) for i in layers])
-    except (KeyError, ValueError, IndexError) as error:
-        raise CheckpointError(f"beliefs: {path} holds no belief network ({error}); train one") from error
-
-
-def _save(path: str | Path, kind: str, tensors: dict[str, Array], description: dict[str, object]) -> None:
-    named = {f"{kind}.{name}": array for name, array in tensors.items()}
-    write_checkpoint(path, named, {"game": "guandan", "features": FEATURE_HASH, **description})
-
-
-def _tensors(path: str | Path, kind: str) -> dict[str, Array]:
-    """Return the tensors of a kind in a file, [...] float32, by their names without it."""
-    tensors, _ = read_checkpoint(path, features=FEATURE_HASH, prefix=f"{kind}.")
-    return {name.removeprefix(f"{kind}."): array.astype(np.float32) for name, array in tensors.items()}
 
 
 @kernel(nogil=True)
@@ -255,6 +227,8 @@ class DealNetwork:
     tensors: NAME.weight and NAME.bias of `public`, `deal`, `block` and `out`; `deal` has no bias.
     """
 
+    kind, called = "deals", "deal network"
+
     def __init__(self, tensors: dict[str, Array]) -> None:
         """Raises ValueError if a tensor is missing or does not fit."""
         try:
@@ -297,10 +271,33 @@ class DealNetwork:
         return found
 
 
-def save_deal_network(path: str | Path, network: DealNetwork, description: dict[str, object]) -> None:
-    """Write a deal network, half precision, with its description."""
-    tensors: dict[str, Array] = {name: array.astype(np.float16) for name, array in network.tensors.items()}
-    _save(path, "deals", tensors, description)
+Network = TypeVar("Network", BeliefNetwork, DealNetwork)
+
+
+def save_network(path: str | Path, network: Network, description: dict[str, object]) -> None:
+    """Write a network with its description, weights in half precision."""
+    named: dict[str, Array] = {
+        f"{network.kind}.{name}": array.astype(np.float16 if name.endswith("weight") else np.float32)
+        for name, array in network.tensors.items()
+    }
+    write_checkpoint(path, named, {"game": "guandan", "features": FEATURE_HASH, **description})
+
+
+def _loaded(path: str | Path, made: type[Network]) -> Network:
+    tensors, _ = read_checkpoint(path, features=FEATURE_HASH, prefix=f"{made.kind}.")
+    own = {name.partition(".")[2]: array.astype(np.float32) for name, array in tensors.items()}
+    try:
+        return made(own)
+    except (KeyError, ValueError, IndexError) as error:
+        raise CheckpointError(f"{made.kind}: {path} holds no {made.called} ({error}); train one") from error
+
+
+def load_beliefs(path: str | Path | None = None) -> BeliefNetwork:
+    """Return the belief network saved at `path`, by default the one in the package.
+
+    Raises CheckpointError if the file is missing, damaged or made for other features.
+    """
+    return _loaded(DEFAULT if path is None else path, BeliefNetwork)
 
 
 def load_deal_network(path: str | Path | None = None) -> DealNetwork:
@@ -308,9 +305,4 @@ def load_deal_network(path: str | Path | None = None) -> DealNetwork:
 
     Raises CheckpointError if the file is missing, damaged or made for other features.
     """
-    path = DEALS if path is None else path
-    tensors = _tensors(path, "deals")
-    try:
-        return DealNetwork(tensors)
-    except ValueError as error:
-        raise CheckpointError(f"deals: {path} holds no deal network ({error}); train one") from error
+    return _loaded(DEALS if path is None else path, DealNetwork)

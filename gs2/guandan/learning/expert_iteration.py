@@ -133,7 +133,7 @@ def trainable_network(path: str | Path | None = None) -> QNetwork:
     return network
 
 
-def save_network(
+def save_taught(
     path: str | Path, network: QNetwork, source: str | Path | None, notes: dict[str, object]
 ) -> None:
     """Write a network in half precision, with all else that the checkpoint `source` holds for play."""
@@ -142,7 +142,3 @@ def save_network(
     critic = {name: value for name, value in tensors.items() if name.startswith("critic.")}
     halves = {name: value.astype(np.float16) for name, value in (critic | mine).items()}
     write_checkpoint(path, halves, description | notes)
-
-
-if __name__ == "__main__":
-    raise SystemExit("the program is gs2 guandan learn")

@@ -133,12 +133,8 @@ def train_beliefs(
 
     steps = max(1, int(config.passes * len(positions) / config.batch))
     score = fit(optimiser, rate, loss, judge, steps, every=200, progress=progress)
-    layers = [
-        (layer.weight.detach().float().numpy(), layer.bias.detach().float().numpy())
-        for layer in model
-        if isinstance(layer, nn.Linear)
-    ]
-    return BeliefNetwork(layers), score
+    layers = nn.ModuleList(layer for layer in model if isinstance(layer, nn.Linear))
+    return BeliefNetwork(arrays_of(layers)), score
 
 
 @attrs.frozen(slots=False)
@@ -270,7 +266,3 @@ def train_deals(
     steps = max(1, int(config.passes * len(learnt) / config.batch))
     score = fit(optimiser, rate, loss, judge, steps, every=200, progress=progress)
     return DealNetwork(arrays_of(parts)), score
-
-
-if __name__ == "__main__":
-    raise SystemExit("the programs are gs2 guandan train-beliefs and train-deals")

@@ -30,7 +30,7 @@ from games.record import RoundRecord
 from games.support.array_types import Array, Bytes, Row
 from gs2.guandan.agent.deals.dealing import states_along
 from gs2.guandan.table.client.tracker import level_owner, shown_by_tribute
-from gs2.guandan.table.seat import Transfer, named_transfers
+from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.moves import find_move, read_move
 from gs2.review.review_data import RecordedGame, ReviewedPlay, ReviewedRound, is_json, printable
@@ -138,14 +138,13 @@ def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRou
             case Played():
                 plays[-1].append((event.seat, event.action))
             case Tribute():
-                told[-1]["tributes"] = named_transfers(event.transfers)
+                told[-1]["tributes"] = event.named
             case Returned():
-                told[-1]["returns"] = named_transfers(event.transfers)
+                told[-1]["returns"] = event.named
             case AntiTribute():
                 told[-1]["anti"] = event.seats
             case RoundOver():
-                left = [(seat, [CARD_NAMES[card] for card in cards]) for seat, cards in event.rest]
-                told[-1]["end"] = round_end(event.order, event.payoffs, event.levels, left)
+                told[-1]["end"] = round_end(event.order, event.payoffs, event.levels, event.left)
     return [
         RecordedRound(
             game,

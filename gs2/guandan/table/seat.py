@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,22 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Decisions, PlayedMoves, drawn
-from games.guandan.cards import ACTION, CARD_NAMES, NO_ACTION, RANKS, hand_text, unpack
+from games.guandan.cards import ACTION, NO_ACTION, RANKS, hand_text, unpack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY
 from games.ragged import Ragged
-from gs2.guandan.table.wire.moves import encode_moves, packed_words
+from gs2.guandan.table.wire.moves import encode_moves
 
 Transfer = tuple[int, int, str]
 """(from seat, to seat, card name): a tribute or return card."""
-
-
-def named_transfers(transfers: Iterable[tuple[int, int, int]]) -> tuple[Transfer, ...]:
-    """Return what cards of a match, by index, go from seat to seat by their names."""
-    return tuple((giver, taker, CARD_NAMES[card]) for giver, taker, card in transfers)
 
 
 class AgentError(ValueError):
@@ -240,11 +235,9 @@ def given_cards(moves: NDArray[np.void]) -> NDArray[np.int64]:
 
 def canonical_places(canonical: NDArray[np.void], listed: NDArray[np.void]) -> NDArray[np.int64]:
     """Return where the canonical moves are in a table's list, [k]; everywhere if none of them is there."""
-    words = packed_words(listed).reshape(-1, 3)
-    at = {(int(a) & 0xFFFFFF, int(b), int(c)): j for j, (a, b, c) in enumerate(words)}
-    wanted = packed_words(canonical).reshape(-1, 3)
-    found = [at.get((int(a) & 0xFFFFFF, int(b), int(c)), -1) for a, b, c in wanted]
-    places = np.array([j for j in found if j >= 0], np.int64)
+    at = {move.tobytes(): j for j, move in enumerate(listed)}
+    found = (at.get(move.tobytes()) for move in canonical)
+    places = np.array([j for j in found if j is not None], np.int64)
     return places if len(places) else np.arange(len(listed), dtype=np.int64)
 
 

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.guandan.cards import ACTION, CARD_NAMES, PASS, pack
+from games.guandan.cards import ACTION, PASS, pack
 from games.guandan.matches.match import (
     AntiTribute,
     Dealt,
     Event,
+    Exchange,
+    Leads,
     Match,
     MatchOver,
     Pending,
@@ -29,39 +31,12 @@ from games.guandan.matches.match import (
 )
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules, as_rules
-from gs2.guandan.table.seat import AgentError, Observation, Transfer, named_transfers, seen_by
+from gs2.guandan.table.seat import AgentError, Observation, Transfer, seen_by
 
 
 def default_choice(due: Pending) -> int:
     """Return what is played for a seat that does not answer: PASS if it may, else the weakest choice."""
     return int(np.argmax(due.actions["type"] == PASS))
-
-
-@dataclass(frozen=True)
-class RoundResult:
-    """A round that is over.
-
-    order: seats as they finished. level: rank code. left: [seat, cards] of those who still held any.
-    winner: team of the first finisher. gain: 3, 2 or 1, as its other seat came second, third or last.
-    rise: levels that the winner went up: less than it gained where that leads past A, negative if it dropped.
-    levels, fails: of both teams after the round, rank codes and failures at A. failed: the team that failed
-    at its A in it, None for none; dropped: whether it was the last of its tries, which drops the team.
-    tries: failures at A that drop a team.
-    decisions: moves, passes included.
-    """
-
-    order: tuple[int, ...]
-    level: int
-    left: list[tuple[int, list[str]]]
-    winner: int
-    gain: int
-    rise: int
-    levels: tuple[int, int]
-    fails: tuple[int, int]
-    failed: int | None
-    dropped: bool
-    tries: int
-    decisions: int
 
 
 @dataclass(frozen=True)
@@ -82,15 +57,7 @@ class GameCount:
     draws: int
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """All tributes of a round are paid (stage "tribute"), or all cards returned ("back")."""
-
-    stage: str
-    transfers: tuple[Transfer, ...]
-
-
-News = Dealt | AntiTribute | Exchange | RoundResult | GameCount
+News = Dealt | AntiTribute | Exchange | RoundOver | GameCount
 """What all players learn beside the moves. At a deal `hand` and `rest` answer for every seat."""
 
 
@@ -152,7 +119,7 @@ class Session:
     def _forget_games(self) -> None:
         self.played = self.draws = self.decisions = 0
         self.wins = [0, 0]
-        self.fails = self._drops = (0, 0)
+        self.fails = (0, 0)
         self._seeds = np.random.default_rng(self.seed)
         self._forget_round()
 
@@ -174,7 +141,7 @@ class Session:
 
     def _new_game(self, **options: Any) -> None:
         self.match = Match(int(self._seeds.integers(0, 2**63)), rules=self.rules, **options)
-        self.fails = self._drops = (0, 0)
+        self.fails = (0, 0)
         self.listener.game_begun(self.played + 1, self.match)
         self._tell(self.match.events)
         # what happened is told and recorded; kept, it would fill the memory of a server with many tables
@@ -261,53 +228,26 @@ class Session:
     def _tell(self, events: list[Event]) -> None:
         self.listener.happened(events)
         for event in events:
-            news: News
             match event:
                 case Dealt():
                     self._forget_round()
                     self.level, self.levels = event.level, event.levels
-                    news = event
                 case AntiTribute():
                     self.anti = event.seats
-                    news = event
-                case Tribute() | Returned():
-                    transfers = named_transfers(event.transfers)
-                    if isinstance(event, Tribute):
-                        self.tributes, news = transfers, Exchange("tribute", transfers)
-                    else:
-                        self.returns, news = transfers, Exchange("back", transfers)
+                case Tribute():
+                    self.tributes = event.named
+                case Returned():
+                    self.returns = event.named
                 case RoundOver():
-                    news = self._result(event)
-                case MatchOver():
-                    news = self._count(event)
-                case _:
-                    if isinstance(event, Played):
-                        self.actors.append(event.seat)
-                        # bytes, for an action would keep all the list alive that it was chosen from
-                        self.record.append(event.action.tobytes())
+                    self.fails = event.fails
+                case Played():
+                    self.actors.append(event.seat)
+                    # bytes, for an action would keep all the list alive that it was chosen from
+                    self.record.append(event.action.tobytes())
                     continue
-            self.listener.told(news)
-            if isinstance(event, RoundOver):
-                self.fails, self._drops = event.fails, event.drops
-
-    def _result(self, event: RoundOver) -> RoundResult:
-        order, winner = event.order, event.order[0] & 1
-        dropped = [team for team in (0, 1) if event.drops[team] > self._drops[team]]
-        failed = dropped or [team for team in (0, 1) if event.fails[team] > self.fails[team]]
-        return RoundResult(
-            order=order,
-            level=self.level,
-            left=[(seat, [CARD_NAMES[card] for card in cards]) for seat, cards in event.rest],
-            winner=winner,
-            gain=4 - order.index((order[0] + 2) % 4),
-            rise=event.levels[winner] - self.levels[winner],
-            levels=event.levels,
-            fails=event.fails,
-            failed=failed[0] if failed else None,
-            dropped=bool(dropped),
-            tries=self.rules.ace_limit,
-            decisions=len(self.actors),
-        )
+                case Leads():
+                    continue
+            self.listener.told(self._count(event) if isinstance(event, MatchOver) else event)
 
     def _count(self, event: MatchOver) -> GameCount:
         self.played += 1

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict
 from typing import Any, ClassVar
 
 import numpy as np
 
 from blueprint.guandan.rules.min_combination import min_combinations
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, pack, unpack
-from games.guandan.matches.match import Dealt, Event, Match, Pending
+from games.guandan.matches.match import Dealt, Event, Match, Pending, RoundOver
 from games.guandan.matches.match_game import MatchPieces, match_header
 from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal_moves
@@ -19,7 +18,7 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import as_rules
 from games.support.array_types import Array, Row, Rows
 from gs2.guandan.table.selection import fitting, why_not, wild_words
-from gs2.guandan.table.session import GameCount, Listener, News, RoundResult, Session, default_choice
+from gs2.guandan.table.session import GameCount, Listener, News, Session, default_choice
 from gs2.web.games.agent_worker import Seated
 from gs2.web.games.card_face import fewest_moves, suggestion_order
 from gs2.web.tables.table import Call, Offer, Play, Refused
@@ -42,7 +41,7 @@ class MatchPlay(Play, Listener):
     choices: (seat, index) of all so far. waiting: whether the people look at a round's result; agents wait
     for them. people: whether any seat is a person's.
     games: the record of each in pieces, the header first. ended: how those ended that are over.
-    results: of rounds, for people: as a `RoundResult`, levels by name; game and round, counted from 1; trick,
+    results: of rounds, for people: as a `RoundOver`, levels by name; game and round, counted from 1; trick,
     what each seat played last in the last trick, None where it did not; over, whether the game is.
     plays: of the round in play, in order.
     """
@@ -111,13 +110,13 @@ class MatchPlay(Play, Listener):
         """Forget the round before, or keep how a round or a game ended."""
         if isinstance(news, Dealt):
             self.plays = []
-        elif isinstance(news, RoundResult):
+        elif isinstance(news, RoundOver):
             self._round_over(news)
         elif isinstance(news, GameCount):
             self._game_over(news)
 
-    def _round_over(self, result: RoundResult) -> None:
-        told = {name: value for name, value in asdict(result).items() if name not in ("tries", "decisions")}
+    def _round_over(self, result: RoundOver) -> None:
+        told = {name: getattr(result, name) for name in ("winner", "gain", "rise", "failed", "dropped")}
         trick: list[list[Any] | None] = [None] * 4
         for play in self.plays:
             trick = [None] * 4 if play["lead"] else trick
@@ -129,7 +128,7 @@ class MatchPlay(Play, Listener):
             "levels": [RANKS[level] for level in result.levels],
             "order": list(result.order),
             "fails": list(result.fails),
-            "left": [(int(seat), list(cards)) for seat, cards in result.left],
+            "left": result.left,
             "trick": trick,
             "over": False,
         }

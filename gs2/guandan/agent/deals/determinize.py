@@ -10,9 +10,19 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import DECK, NUM_CARDS, pack, unpack, wild_card
 from games.guandan.combos import ORDER
+from games.guandan.matches.tribute import CARD_RANK
 from games.guandan.rounds.belief import determinise
 from games.support.array_types import Array
 from gs2.guandan.beliefs.belief_network import Beliefs, steer
+
+_SPLITS: tuple[list[tuple[int, ...]], ...] = (
+    [],
+    [(a,) for a in range(4, -1, -1)],
+    [(a, b) for a in range(4, -1, -1) for b in range(4, a - 1, -1)],
+)
+_GIVEN = [np.array([np.bincount(split, minlength=5) for split in splits]) for splits in _SPLITS]
+_WAYS = [np.array([float(len(set(split))) for split in splits]) for splits in _SPLITS]
+"""How no, one or two copies of a card go to five places, and in how many ways each comes about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,51 +90,23 @@ def list_worlds(state: Array, seat: int, limit: int) -> Worlds | None:
     unseen, places, hands = _hidden(state, seat)
     if places.min() < 0 or unseen.min() < 0:
         return None
-    level = int(state["level"])
-    cards = np.flatnonzero(unseen)
-    allowed = np.ones((len(cards), 5), bool)
-    for row, card in enumerate(cards):
-        rank = card // 4 if card < 52 else card - 39
-        if card != wild_card(level):
-            allowed[row, :4] = ORDER[level, rank] <= state["cap"]
-    found: list[tuple[NDArray[np.int64], float]] = []
-    stack: list[tuple[int, NDArray[np.int64], NDArray[np.int64], float]] = [(0, places, hands, 1.0)]
-    work = 0
-    while stack:
-        row, free, held, weight = stack.pop()
-        work += 1
+    level, work = int(state["level"]), 1
+    held, free, weights = hands[None].astype(np.uint8), places[None], np.ones(1)
+    for card in np.flatnonzero(unseen).tolist():
+        may = (ORDER[level, CARD_RANK[card]] <= state["cap"]) | (card == wild_card(level))
+        given, ways = _GIVEN[unseen[card]], _WAYS[unseen[card]]
+        fits = (given <= np.where([*may, True], free, 0)[:, None]).all(2)
+        rows, which = np.nonzero(fits)
+        work += len(rows)
         if work > 40 * limit + 1000:
             return None
-        if row == len(cards):
-            found.append((held, weight))
-            if len(found) > limit:
-                return None
-            continue
-        card = cards[row]
-        for first in range(5):
-            if not allowed[row, first] or free[first] == 0:
-                continue
-            if unseen[card] == 1:
-                choices = [(first, first, 1)]
-            else:
-                choices = [(first, second, 1 + (first != second)) for second in range(first, 5)]
-            for a, b, ways in choices:
-                left = free.copy()
-                left[a] -= 1
-                if unseen[card] == 2:
-                    left[b] -= 1
-                    if left[b] < 0 or not allowed[row, b]:
-                        continue
-                grown = held.copy()
-                for s in (a, b)[: unseen[card]]:
-                    if s < 4:
-                        grown[s, card] += 1
-                stack.append((row + 1, left, grown, weight * ways))
-    if not found:
+        held, free, weights = held[rows], free[rows] - given[which], weights[rows] * ways[which]
+        held[:, :, card] += given[which, :4].astype(np.uint8)
+    if not 0 < len(held) <= limit:
         return None
-    states = np.repeat(np.atleast_1d(state), len(found))
-    states["hand"] = pack(np.array([held for held, _ in found]))
-    return Worlds(states, np.array([weight for _, weight in found]), True)
+    states = np.repeat(np.atleast_1d(state), len(held))
+    states["hand"] = pack(held)
+    return Worlds(states, weights, True)
 
 
 def card_odds(beliefs: Beliefs, state: Array, seat: int, strength: float = 1.0) -> NDArray[np.float64] | None:

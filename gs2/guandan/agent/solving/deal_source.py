@@ -25,8 +25,7 @@ from cfr.tree import FlatTree, TreeRules
 from cfr.values import node_values
 from cfr.variants import DEFAULT_VARIANT
 from games.game import TERMINAL, Game
-from games.guandan.cards import NUM_CARDS, PASS, unpack
-from games.guandan.combos import ORDER
+from games.guandan.cards import PASS, unpack
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.round import GuanDan, advance
 from games.guandan.rounds.state import action_words
@@ -67,25 +66,12 @@ class RoundMemory:
     def survivors(self, state: Array, seat: int) -> Array:
         """Return the deals that still agree with what `seat` knows at a later state, [n] STATE.
 
+        They agreed when they were kept: whoever has played a card since must have been dealt it.
         state: [1] STATE.
         """
         mine = state["hand"][0, seat] + state["played"][0, seat]
-        initial = unpack(self.deals).astype(np.int64)
-        played = unpack(state["played"][0]).astype(np.int64)
-        hands = initial - played
-        known = np.maximum(unpack(state["known"][0]).astype(np.int64) - played, 0)
-        rank = np.minimum(np.arange(NUM_CARDS) // 4, 12) + (np.arange(NUM_CARDS) >= 52) * 1
-        rank[53] = 14
-        level = int(state["level"][0])
-        high = ORDER[level, rank][None] > state["cap"][0][:, None].astype(np.int64)
-        high[:, 4 * level] = False
-        high[seat] = False
-        alive = (
-            np.all(self.deals[:, seat] == mine, axis=1)
-            & np.all(hands >= known, axis=(1, 2))
-            & np.all(hands.sum(2) == state["left"][0], axis=1)
-            & ~np.any((hands > known) & high, axis=(1, 2))
-        )
+        dealt = unpack(self.deals) >= unpack(state["played"][0])
+        alive = dealt.all(axis=(1, 2)) & np.all(self.deals[:, seat] == mine, axis=1)
         out = np.repeat(state, np.count_nonzero(alive))
         out["hand"] = self.deals[alive] - state["played"][0]
         return out
@@ -419,10 +405,8 @@ def branches(
 
 
 def action_keys(actions: NDArray[Any]) -> NDArray[Any]:
-    """Return actions as one comparable value each; the bytes between their fields hold anything."""
-    words = action_words(actions).copy()
-    words[:, 0] &= 0xFFFFFF
-    return words.view("V24").reshape(-1)
+    """Return actions as one comparable value each."""
+    return action_words(actions).view("V24").reshape(-1)
 
 
 def _chance(deals: Worlds, opponents: tuple[int, ...]) -> NDArray[np.float64]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import math
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
 
+import attrs
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
     ConnectionClosed,
@@ -29,6 +28,7 @@ from websockets.exceptions import (
 
 from games.guandan.cards import RANKS
 from games.guandan.rules import PRESETS, Rules
+from games.support.configuration import ConfigError, Configuration, integer, one_of, real
 from games.support.files import create
 from gs2.admission import check_token
 from gs2.guandan.table.client.human import HumanAgent, SeatLeft
@@ -54,8 +54,8 @@ class ClientError(ValueError):
     """A server that cannot be reached, or does not give us a seat."""
 
 
-@dataclass(frozen=True)
-class ClientConfig:
+@attrs.frozen(slots=False)
+class ClientConfig(Configuration):
     """One seat at a server.
 
     url: `ws://HOST:PORT`; for njupt the path `/game/NAME` is added if there is none.
@@ -71,32 +71,25 @@ class ClientConfig:
     """
 
     url: str
-    dialect: str = "openguandan"
+    dialect: str = attrs.field(default="openguandan", validator=one_of(DIALECTS))
     user: str = "gs2"
-    games: int = 1
+    games: int = attrs.field(default=1, validator=integer(1))
     room: int | None = None
-    seat: int | None = None
+    seat: int | None = attrs.field(default=None, validator=integer(0, 3, optional=True))
     token: str | None = None
-    reconnect: int = 5
-    silence: float = 5.0
-    linger: float = 1.0
-    between: float = 10.0
-    patience: float = 8.0
+    reconnect: int = attrs.field(default=5, validator=integer(0))
+    silence: float = attrs.field(default=5.0, validator=real(0, above=True, unit="seconds"))
+    linger: float = attrs.field(default=1.0, validator=real(0, above=True, unit="seconds"))
+    between: float = attrs.field(default=10.0, validator=real(0, above=True, unit="seconds"))
+    patience: float = attrs.field(default=8.0, validator=real(0, above=True, unit="seconds"))
     rules: Rules | None = None
 
-    def __post_init__(self) -> None:
-        if self.dialect not in DIALECTS:
-            raise ClientError(f"a dialect is one of {', '.join(DIALECTS)}; got {self.dialect!r}")
+    def check(self) -> None:
+        """Raise ConfigError for a user without a name and a token that cannot be shown."""
         if not self.user:
-            raise ClientError("a user has a name; got an empty one; leave it out for the default")
-        if self.games < 1:
-            raise ClientError(f"games is at least 1; got {self.games}")
-        for name in ("silence", "linger", "between", "patience"):
-            seconds = getattr(self, name)
-            if not (math.isfinite(seconds) and seconds > 0):
-                raise ClientError(f"{name} is a number of seconds above 0; got {seconds:g}")
+            raise ConfigError("user must be a name; got an empty one; leave it out for the default")
         if self.token is not None:
-            check_token(self.token, ClientError)
+            check_token(self.token, ConfigError)
 
     def address(self) -> str:
         """Return the URL to connect to."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from games.guandan.cards import PASS, RANKS, hand_text, unpack
-from games.guandan.matches.match import AntiTribute, Dealt, Match, Pending
+from games.guandan.matches.match import AntiTribute, Dealt, Exchange, Match, Pending, RoundOver
 from games.guandan.notation import action_list
 from games.guandan.rules import Rules
 from games.support.interruption import Noticed
@@ -19,7 +19,7 @@ from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.hosts import checked
 from gs2.guandan.table.seat import AgentError, Seated
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
-from gs2.guandan.table.session import Exchange, GameCount, News, RoundResult, Session
+from gs2.guandan.table.session import GameCount, News, Session
 
 
 def play_games(
@@ -182,9 +182,9 @@ class OwnTable(RecordedGames):
                 screen.dealt(hand, RANKS[session.level], (RANKS[own], RANKS[other]))
             case AntiTribute(seats):
                 screen.anti_tribute(seats)
-            case Exchange(stage, transfers):
-                screen.exchanged(stage, transfers)
-            case RoundResult():
+            case Exchange():
+                screen.exchanged(news.stage, news.named)
+            case RoundOver():
                 screen.round_over(news.order, news.left, news)
             case GameCount():
                 screen.game_over(news.winner, [RANKS[level] for level in news.levels])

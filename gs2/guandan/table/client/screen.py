@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from games.guandan.cards import HAND_SIZE, RANKS, as_level
+from games.guandan.matches.match import RoundOver
 from gs2.guandan.table.seat import Observation, Transfer
 from gs2.guandan.table.selection import KIND_WORDS, seat_words, wild_words
-from gs2.guandan.table.session import RoundResult
 from gs2.guandan.table.wire.moves import read_moves
 
 _SUITS = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
@@ -185,7 +185,7 @@ class PlayScreen:
         self,
         order: Sequence[int],
         left: Sequence[tuple[int, Sequence[str]]],
-        result: RoundResult | None = None,
+        result: RoundOver | None = None,
     ) -> None:
         """Tell how the round ended: who won what, who held what. result: None where the order is all."""
         ours = order[0] % 2 == self.seat % 2
@@ -203,7 +203,7 @@ class PlayScreen:
             held = Text(f"  {self._padded(seat)}held  ")
             self._tell(held.append_text(self.faces.cards(cards, self.level)))
 
-    def _failed(self, result: RoundResult, team: int) -> None:
+    def _failed(self, result: RoundOver, team: int) -> None:
         """Tell that a team has not passed A, and where that leaves it."""
         said = f"failure {result.fails[team]} of {result.tries}"
         if result.dropped:

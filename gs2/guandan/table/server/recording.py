@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from games.guandan.cards import RANKS
-from games.guandan.matches.match import Event, Match
+from games.guandan.matches.match import Event, Match, RoundOver
 from games.guandan.matches.match_game import MatchPieces, match_header
-from gs2.guandan.table.session import GameCount, Listener, News, RoundResult
+from gs2.guandan.table.session import GameCount, Listener, News
 
 _PER_OCTAVE = 8
 
@@ -126,10 +126,7 @@ class RecordFolder:
         line = json.dumps({"run": self.run, **extra, **result.summary()}, separators=(",", ":"))
         path = self.path / self.RESULTS
         try:
-            descriptor = os.open(
-                path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666
-            )
-            with open(descriptor, "r+b", buffering=0) as file:
+            with open(path, "a+b", buffering=0) as file:
                 size = file.seek(0, os.SEEK_END)
                 if size:
                     file.seek(size - 1)
@@ -202,12 +199,6 @@ class SessionResult:
         self.rounds = 0
         self.decisions = 0
 
-    def round_over(self, result: RoundResult) -> None:
-        """Note a round."""
-        self.rounds += 1
-        self.decisions += result.decisions
-        self.shares[result.winner][result.gain] += 1
-
     @property
     def wins(self) -> tuple[int, int]:
         """Games won by each team."""
@@ -273,8 +264,10 @@ class RecordedGames(Listener):
 
     def told(self, news: News) -> None:
         """Count a round or a game; close the record of a game that is over."""
-        if isinstance(news, RoundResult):
-            self.result.round_over(news)
+        if isinstance(news, RoundOver):
+            self.result.rounds += 1
+            self.result.decisions += news.moves
+            self.result.shares[news.winner][news.gain] += 1
         elif isinstance(news, GameCount):
             self.result.games.append(news)
             self.close()

@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import CARD_NAMES, pack, parse_cards
 from games.guandan.matches.match import Dealt, Event, Match, Pending
 from games.guandan.rules import RULING, Rules
+from games.support.configuration import Configuration, integer, real
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError, given_cards
 from gs2.guandan.table.server.recording import RecordedGames, RecordFolder, SessionResult
@@ -28,8 +30,8 @@ class TableError(ValueError):
     """A client asked for what it cannot have; the message is for it to read."""
 
 
-@dataclass(frozen=True)
-class RoomConfig:
+@attrs.frozen(slots=False)
+class RoomConfig(Configuration):
     """How a table treats its players.
 
     rules: of the games. decision: seconds a client may take for an answer; 0 for no limit (the competition
@@ -41,24 +43,12 @@ class RoomConfig:
     """
 
     rules: Rules = RULING
-    decision: float = 60.0
-    reconnect: float = 30.0
-    wrong: int = 20
-    missed: int = 3
-    delay: float = 0.0
-    probe: float = 2.0
-
-    def __post_init__(self) -> None:
-        for name in ("decision", "reconnect", "delay", "probe"):
-            seconds = getattr(self, name)
-            # a comparison with nan is false: the limit would be gone without a word
-            if not (math.isfinite(seconds) and seconds >= 0):
-                raise TableError(f"{name} is a number of seconds, at least 0; got {seconds:g}")
-        if self.probe == 0:
-            raise TableError("probe is a number of seconds above 0; nobody answers within none")
-        for name in ("wrong", "missed"):
-            if getattr(self, name) < 1:
-                raise TableError(f"{name} is at least 1; got {getattr(self, name)}")
+    decision: float = attrs.field(default=60.0, validator=real(0, unit="seconds"))
+    reconnect: float = attrs.field(default=30.0, validator=real(0, unit="seconds"))
+    wrong: int = attrs.field(default=20, validator=integer(1))
+    missed: int = attrs.field(default=3, validator=integer(1))
+    delay: float = attrs.field(default=0.0, validator=real(0, unit="seconds"))
+    probe: float = attrs.field(default=2.0, validator=real(0, above=True, unit="seconds"))
 
 
 @dataclass(slots=True)

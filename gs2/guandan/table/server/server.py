@@ -8,13 +8,14 @@ import logging
 import signal
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 from websockets.asyncio.server import Server
 
+from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, text
 from gs2.admission import LOOPBACK, check_token
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
@@ -30,8 +31,8 @@ logger = logging.getLogger("gs2.guandan.table")
 DEFAULT_PORTS = {"openguandan": 8181, "njupt": 23456}
 
 
-@dataclass(frozen=True)
-class ServerConfig:
+@attrs.frozen(slots=False)
+class ServerConfig(Configuration):
     """A server's settings.
 
     dialect: "openguandan" or "njupt". official: the former with the official server's departures.
@@ -44,40 +45,34 @@ class ServerConfig:
     room: how tables treat players. limits: of connections.
     """
 
-    dialect: str = "openguandan"
-    official: bool = False
-    host: str = "127.0.0.1"
-    port: int | None = None
-    games: int = 1
+    dialect: str = attrs.field(default="openguandan", validator=one_of(DEFAULT_PORTS))
+    official: bool = attrs.field(default=False, validator=flag)
+    host: str = attrs.field(default="127.0.0.1", validator=text)
+    port: int | None = attrs.field(default=None, validator=integer(0, 65535, optional=True))
+    games: int = attrs.field(default=1, validator=integer(1))
     agents: tuple[str, ...] = ()
-    rooms: int = 4096
-    errors: int = 1000
+    rooms: int = attrs.field(default=4096, validator=integer(1))
+    errors: int = attrs.field(default=1000, validator=integer(1))
     token: str | None = None
     record: Path | None = None
-    seed: int | None = None
-    room: RoomConfig = field(default_factory=RoomConfig)
-    limits: WireLimits = field(default_factory=WireLimits)
+    seed: int | None = attrs.field(default=None, validator=integer(0, (1 << 64) - 1, optional=True))
+    room: RoomConfig = attrs.field(factory=RoomConfig)
+    limits: WireLimits = attrs.field(factory=WireLimits)
 
-    def __post_init__(self) -> None:
-        if self.dialect not in DEFAULT_PORTS:
-            raise TableError(f"a dialect is one of {', '.join(DEFAULT_PORTS)}; got {self.dialect!r}")
+    def check(self) -> None:
+        """Raise ConfigError for an address that all can reach without a token, TableError for its agents."""
         if self.official and self.dialect != "openguandan":
-            raise TableError("only openguandan has an official server to imitate; leave `official` out")
+            raise ConfigError("only openguandan has an official server to imitate; leave `official` out")
         if not self.host.strip():
             # asyncio would listen everywhere
-            raise TableError("a host is a name or an address; got an empty one; 127.0.0.1 is this machine")
+            raise ConfigError("a host must be a name or an address; got an empty one; write 127.0.0.1")
         if self.token is not None:
-            check_token(self.token, TableError)
+            check_token(self.token, ConfigError)
         elif self.host not in LOOPBACK:
-            raise TableError(
+            raise ConfigError(
                 f"host {self.host!r} is reachable by others, so clients must show a token; give one, "
                 "or listen on 127.0.0.1"
             )
-        for name, value in (("games", self.games), ("rooms", self.rooms), ("errors", self.errors)):
-            if value < 1:
-                raise TableError(f"{name} is at least 1; got {value}")
-        if self.seed is not None and not 0 <= self.seed < 1 << 64:
-            raise TableError(f"a seed is an integer in [0, 2^64); got {self.seed}")
         place_agents(self.agents, 0)
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from games.guandan.cards import RANKS
-from games.guandan.matches.match import AntiTribute
-from gs2.guandan.table.session import Exchange, GameCount, News, RoundResult, Session
+from games.guandan.matches.match import AntiTribute, Exchange, RoundOver
+from gs2.guandan.table.session import GameCount, News, Session
 from gs2.guandan.table.wire.moves import PASS_JSON, MoveList
 
 _RANK_JSON = [f'"{rank}"'.encode() for rank in RANKS]
@@ -143,11 +143,11 @@ class Dialect(abc.ABC):
         match news:
             case AntiTribute(seats):
                 return [notify("anti-tribute", antiNums=len(seats), antiPos=list(seats))]
-            case Exchange(stage, transfers):
-                counted = {"count": len(transfers)} if self.official and stage == "back" else {}
-                return [notify(stage, result=transfers, **counted)]
-            case RoundResult(order=order, level=level, left=left):
-                return [notify("episodeOver", order=list(order), curRank=RANKS[level], restCards=left)]
+            case Exchange(transfers):
+                counted = {"count": len(transfers)} if self.official and news.stage == "back" else {}
+                return [notify(news.stage, result=news.named, **counted)]
+            case RoundOver(order=order, level=level):
+                return [notify("episodeOver", order=list(order), curRank=RANKS[level], restCards=news.left)]
             case GameCount():
                 return self.game_over(news)
         return []

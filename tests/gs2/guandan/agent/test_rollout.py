@@ -6,19 +6,7 @@ import time
 
 import numpy as np
 import pytest
-import torch
 
-from blueprint.checkpoint import write_checkpoint
-from blueprint.guandan.network.inference import Inference, load_inference
-from blueprint.guandan.network.inputs import (
-    FEATURE_HASH,
-    OUTCOMES,
-    encode_actions,
-    encode_full,
-    encode_states,
-)
-from blueprint.guandan.network.q_network import Critic, QNetwork
-from blueprint.guandan.train_config import NetworkConfig
 from blueprint.protocol import Decisions
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.round import GuanDan, advance
@@ -32,13 +20,6 @@ from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.patience import amount
 
 GAME = GuanDan(moves="canonical")
-SMALL = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
-
-
-def tensors_of(network: QNetwork, critic: Critic) -> dict[str, np.ndarray]:
-    """Return the tensors of a checkpoint of two networks."""
-    parts = {"network": network, "critic": critic}
-    return {f"{name}.{k}": v.numpy() for name, part in parts.items() for k, v in part.state_dict().items()}
 
 
 def slow_payoff(evaluator, state: np.ndarray, depth: int | None, player=None) -> float:
@@ -89,39 +70,6 @@ def test_batches_do_not_change_the_answer() -> None:
     together = rollouts.payoffs(states.copy(), 4)
     apart = [rollouts.payoffs(part.copy(), 4) for part in np.array_split(states, 20)]
     assert np.allclose(together, np.concatenate(apart))
-
-
-def test_the_network_is_asked_as_training_asks_it() -> None:
-    torch.manual_seed(0)
-    network, critic = QNetwork(SMALL), Critic(32)
-    evaluator = Inference(tensors_of(network, critic))
-    states = midgame(100, np.random.default_rng(3), plies=30)
-    seats = states["player"].astype(np.int64)
-    moves = legal(states, canonical=True)
-    x = torch.from_numpy(encode_states(states, seats)).float()
-    a = torch.from_numpy(encode_actions(Decisions.of(states, moves))).float()
-    payoffs = torch.tensor(OUTCOMES)
-    with torch.inference_mode():
-        h = network.states(x)
-        wanted = network.advantages(h, a, torch.from_numpy(moves.rows)).numpy()
-        values = critic(torch.from_numpy(encode_full(states, seats)).float()).softmax(1) @ payoffs
-        outcomes = network.outcomes(h).softmax(1) @ payoffs
-    tolerance = 0.03 if evaluator.half else 1e-4
-    assert np.allclose(evaluator_values(evaluator, states, moves), wanted, atol=tolerance)
-    rows = np.arange(len(states))
-    assert np.allclose(evaluator.critic_values(states, rows, seats), values.numpy(), atol=tolerance)
-    assert np.allclose(evaluator.values(states, rows, seats), outcomes.numpy(), atol=tolerance)
-
-
-def test_a_checkpoint_becomes_an_evaluator(tmp_path) -> None:
-    tensors = tensors_of(QNetwork(SMALL), Critic(32))
-    path = tmp_path / "small.safetensors"
-    write_checkpoint(path, tensors, {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 7})
-    evaluator = load_inference(path)
-    assert evaluator.sees_all and evaluator.name == "small@7"
-    assert not load_inference(path, critic=False).sees_all
-    states = midgame(4, np.random.default_rng(0))
-    assert np.isfinite(Rollouts(evaluator).payoffs(states.copy(), 3)).all()
 
 
 @pytest.mark.parametrize("seed", range(16))

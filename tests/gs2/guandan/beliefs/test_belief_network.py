@@ -22,8 +22,7 @@ from gs2.guandan.beliefs.belief_network import (
     deal_inputs,
     load_beliefs,
     load_deal_network,
-    save_beliefs,
-    save_deal_network,
+    save_network,
 )
 from gs2.guandan.learning.train_beliefs import DealConfig, collect_positions, guess_deals, train_deals
 from tests.gs2.guandan.beliefs.rounds import some_rounds
@@ -95,20 +94,20 @@ def test_log_ratios_are_the_slow_ones_up_to_a_constant() -> None:
 def test_networks_survive_saving_and_what_is_none_is_refused(tmp_path) -> None:
     rng = np.random.default_rng(3)
     widths = (STATE_WIDTH, 16, 162)
-    layers = [
-        (rng.normal(size=(out, given)).astype(np.float16).astype(np.float32), np.ones(out, np.float32))
-        for given, out in itertools.pairwise(widths)
-    ]
+    layers: dict[str, np.ndarray] = {}
+    for k, (given, out) in enumerate(itertools.pairwise(widths)):
+        weight = rng.normal(size=(out, given)).astype(np.float16).astype(np.float32)
+        layers |= {f"{k}.weight": weight, f"{k}.bias": np.ones(out, np.float32)}
     beliefs, states, seats = BeliefNetwork(layers), deal(3, rng), np.array([0, 1, 3])
-    save_beliefs(tmp_path / "b.safetensors", beliefs, {"note": "test"})
+    save_network(tmp_path / "b.safetensors", beliefs, {"note": "test"})
     odds = beliefs.log_odds(states, seats)
     assert odds.shape == (3, 3, 54)
     assert np.allclose(load_beliefs(tmp_path / "b.safetensors").log_odds(states, seats), odds)
     with pytest.raises(ValueError, match="162"):
-        BeliefNetwork(layers[:1])
+        BeliefNetwork({name: layers[name] for name in ("0.weight", "0.bias")})
     tensors = random_tensors(rng)
     network = DealNetwork(tensors)
-    save_deal_network(tmp_path / "d.safetensors", network, {"note": "test"})
+    save_network(tmp_path / "d.safetensors", network, {"note": "test"})
     again = load_deal_network(tmp_path / "d.safetensors")
     assert all(np.array_equal(again.tensors[name], array) for name, array in network.tensors.items())
     with pytest.raises(CheckpointError, match="holds no deal network"):

@@ -22,7 +22,7 @@ from gs2.guandan.learning.expert_iteration import (
     ExpertConfig,
     expert_loss,
     learn_from_search,
-    save_network,
+    save_taught,
     trainable_network,
 )
 from gs2.guandan.learning.searched_positions import (
@@ -135,7 +135,7 @@ def test_a_network_moves_towards_the_targets_and_keeps_its_values(positions, tmp
     assert all(torch.equal(value, kept[name]) for name, value in network.state_dict().items())
     assert score == rows[-1] and score["after"] < 0.6 * score["before"]
     path = tmp_path / "learned.safetensors"
-    save_network(path, student, None, {"searched": 1})
+    save_taught(path, student, None, {"searched": 1})
     before, after = load_inference(), load_inference(path)
     at = np.arange(len(positions))
     seats = positions.states["player"].astype(np.int64)

@@ -1,8 +1,7 @@
-"""Strangers at the table: clients and message schemas that know the protocol documents and nothing of ours.
+"""Strangers at the table: clients that know the protocol documents, and the fields of messages there.
 
-The schemas say for every message which fields it must have, of what kind, and which more it may have. They
-are written from the documents (OpenGuanDan's paper, appendices B and C; the NJUPT platform), not from
-`gs2.guandan.table.wire.messages`.
+Which fields a message must have, and which more it may have, is written from the documents (OpenGuanDan's
+paper, appendices B and C; the NJUPT platform), not from `gs2.guandan.table.wire.messages`.
 """
 
 from __future__ import annotations
@@ -15,183 +14,42 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-CARDS = {suit + rank for suit in "SHCD" for rank in "23456789TJQKA"} | {"SB", "HR"}
-RANKS = set("23456789TJQKA")
-TYPES = {
-    "Single": 1,
-    "Pair": 2,
-    "Trips": 3,
-    "ThreePair": 6,
-    "ThreeWithTwo": 5,
-    "TwoTrips": 6,
-    "Straight": 5,
-    "StraightFlush": 5,
+from gs2.guandan.table.wire import messages as m
+from gs2.guandan.table.wire.moves import read_move
+
+_ASKED = "handCards selfRank oppoRank curRank actionList indexRange"
+_PLAYED = "curPos curAction greaterPos greaterAction"
+_NOTICES = {
+    "notify play": _PLAYED,
+    "notify tribute": "result",
+    "notify back": "result",
+    "notify anti-tribute": "antiNums antiPos",
+    "notify episodeOver": "order curRank restCards",
 }
-
-
-def card(x: Any) -> bool:
-    return x in CARDS
-
-
-def hand(x: Any) -> bool:
-    return isinstance(x, list) and len(x) <= 28 and all(map(card, x)) and all(x.count(c) <= 2 for c in x)
-
-
-def rank(x: Any) -> bool:
-    return x in RANKS
-
-
-def seat(x: Any) -> bool:
-    return type(x) is int and 0 <= x <= 3
-
-
-def seat_or_nobody(x: Any) -> bool:
-    return type(x) is int and -1 <= x <= 3
-
-
-def number(x: Any) -> bool:
-    return type(x) is int
-
-
-def move(x: Any) -> bool:
-    if x == ["PASS", "PASS", "PASS"]:
-        return True
-    if not (isinstance(x, list) and len(x) == 3 and hand(x[2])):
-        return False
-    kind, name, cards = x
-    if kind == "FourKings" or (kind == "Bomb" and name == "JOKER"):
-        return sorted(cards) == ["HR", "HR", "SB", "SB"]
-    if kind == "Bomb":
-        return name in RANKS and 4 <= len(cards) <= 10
-    return len(cards) == TYPES.get(kind) and name in RANKS | {"B", "R"}
-
-
-def card_move(x: Any) -> bool:
-    return x[0] == x[1] and x[0] in ("tribute", "back") and len(x[2]) == 1 and card(x[2][0])
-
-
-def transfers(x: Any) -> bool:
-    return isinstance(x, list) and all(len(t) == 3 and seat(t[0]) and seat(t[1]) and card(t[2]) for t in x)
-
-
-def nothing_or_move(x: Any) -> bool:
-    return x is None or move(x)
-
-
-def nulls_or_move(x: Any) -> bool:
-    return x == [None, None, None] or move(x)
-
-
-def moves(x: Any) -> bool:
-    return isinstance(x, list) and len(x) > 0 and (all(map(move, x)) or all(map(card_move, x)))
-
-
-def rest_info(x: Any) -> bool:
-    return len(x) == 4 and all(set(i) == {"rest"} and 0 <= i["rest"] <= 28 for i in x)
-
-
-def area_info(x: Any) -> bool:
-    return len(x) == 4 and all(set(i) == {"rest", "playArea"} and nothing_or_move(i["playArea"]) for i in x)
-
-
-def order(x: Any) -> bool:
-    return sorted(x) == [0, 1, 2, 3]
-
-
-def rest_cards(x: Any) -> bool:
-    return all(len(entry) == 2 and seat(entry[0]) and hand(entry[1]) for entry in x)
-
-
-Fields = dict[str, Callable[[Any], bool]]
-
-_RANKS: Fields = {"handCards": hand, "selfRank": rank, "oppoRank": rank, "curRank": rank}
-_LIST: Fields = {"actionList": moves, "indexRange": number}
-_NOTICES: dict[str, Fields] = {
-    "tribute": {"result": transfers},
-    "back": {"result": transfers},
-    "anti-tribute": {"antiNums": number, "antiPos": lambda x: all(map(seat, x))},
-    "episodeOver": {"order": order, "curRank": rank, "restCards": rest_cards},
-}
-SCHEMAS: dict[str, dict[tuple[str, str | None], tuple[Fields, Fields]]] = {
+FIELDS: dict[str, dict[str, str]] = {
     "openguandan": {
-        ("act", "play"): (
-            {
-                **_RANKS,
-                **_LIST,
-                "publicInfo": rest_info,
-                "curPos": seat_or_nobody,
-                "curAction": nothing_or_move,
-                "greaterPos": seat_or_nobody,
-                "greaterAction": nothing_or_move,
-            },
-            {},
-        ),
-        ("act", "tribute"): ({**_RANKS, **_LIST}, {}),
-        ("act", "back"): ({**_RANKS, **_LIST, "tributePos": seat, "tribute": card}, {}),
-        ("notify", "beginning"): ({"handCards": hand, "myPos": seat}, {"levelCard": rank}),
-        ("notify", "play"): (
-            {"curPos": seat, "curAction": move, "greaterPos": seat_or_nobody, "greaterAction": move},
-            {},
-        ),
-        **{("notify", stage): (fields, {}) for stage, fields in _NOTICES.items()},
-        ("notify", "gameOver"): (
-            {"curTimes": number, "settingTimes": number},
-            {"gameRound": number, "victory": number, "victoryRank": lambda x: all(map(rank, x))},
-        ),
-        ("notify", "gameResult"): (
-            {"victory": number, "victoryRank": lambda x: len(x) == 2 and all(map(rank, x))},
-            {"gameRound": number, "victoryNum": lambda x: len(x) == 2, "draws": number},
-        ),
+        "act play": f"{_ASKED} publicInfo {_PLAYED}",
+        "act tribute": _ASKED,
+        "act back": f"{_ASKED} tributePos tribute",
+        "notify beginning": "handCards myPos levelCard?",
+        **_NOTICES,
+        "notify gameOver": "curTimes settingTimes gameRound? victory? victoryRank?",
+        "notify gameResult": "victory victoryRank gameRound? victoryNum? draws?",
     },
     "njupt": {
-        **{
-            ("act", stage): (
-                {
-                    **_RANKS,
-                    **_LIST,
-                    "publicInfo": area_info,
-                    "curPos": seat_or_nobody,
-                    "curAction": nulls_or_move,
-                    "greaterPos": seat_or_nobody,
-                    "greaterAction": nulls_or_move,
-                },
-                {},
-            )
-            for stage in ("play", "tribute", "back")
-        },
-        ("notify", "beginning"): (
-            {"handCards": hand, "myPos": seat, "curRank": rank, "selfRank": rank, "oppoRank": rank},
-            {},
-        ),
-        ("notify", "play"): (
-            {"curPos": seat, "curAction": move, "greaterPos": seat, "greaterAction": move},
-            {},
-        ),
-        **{("notify", stage): (fields, {}) for stage, fields in _NOTICES.items()},
-        ("notify", "gameOver"): ({"curTimes": number, "settingTimes": number}, {}),
-        ("notify", "gameResult"): (
-            {"victoryNum": lambda x: len(x) == 4, "draws": lambda x: len(x) == 4},
-            {},
-        ),
+        **dict.fromkeys(("act play", "act tribute", "act back"), f"{_ASKED} publicInfo {_PLAYED}"),
+        "notify beginning": "handCards myPos curRank selfRank oppoRank",
+        **_NOTICES,
+        "notify gameOver": "curTimes settingTimes",
+        "notify gameResult": "victoryNum draws",
     },
 }
-
-
-SCHEMAS["official"] = {
-    **SCHEMAS["openguandan"],
-    ("notify", "beginning"): ({"handCards": hand, "myPos": seat, "levelCard": rank}, {}),
-    ("notify", "back"): ({"result": transfers, "count": number}, {}),
-    ("notify", "gameOver"): ({"curTimes": number, "settingTimes": number, "gameRound": number}, {}),
-    ("notify", "gameResult"): (
-        {
-            "victory": number,
-            "victoryRank": lambda x: len(x) == 2 and all(map(rank, x)),
-            "gameRound": number,
-            "gameResult": number,
-            "victoryNum": lambda x: len(x) == 4 and all(map(number, x)),
-        },
-        {},
-    ),
+"""The fields of each message, by the documents; ? follows one that may be missing."""
+FIELDS["official"] = FIELDS["openguandan"] | {
+    "notify beginning": "handCards myPos levelCard",
+    "notify back": "result count",
+    "notify gameOver": "curTimes settingTimes gameRound",
+    "notify gameResult": "victory victoryRank gameRound gameResult victoryNum",
 }
 """The official server's own forms, as seen on the wire."""
 
@@ -202,7 +60,7 @@ def check_official(message: dict[str, Any]) -> None:
     if kind == "tribute" or (kind, stage) == ("act", "tribute"):
         assert kind == "act" or message["code"] == 200
         listed = (message if kind == "act" else message["data"])["actionList"]
-        assert moves(listed) and listed == listed[:1] * len(listed)
+        assert len(listed) and listed == listed[:1] * len(listed)
     elif (kind, stage) == ("act", "back"):
         listed = message["actionList"]
         assert len(message["handCards"]) == 27
@@ -222,16 +80,22 @@ def check_message(dialect: str, message: dict[str, Any]) -> None:
         else:
             assert set(message) == {"type", "msg"}, message
         return
-    must, may = SCHEMAS[dialect][message["type"], message["stage"]]
-    names = set(message) - {"type", "stage"}
-    assert set(must) <= names <= set(must) | set(may), (message["stage"], names ^ set(must))
-    for name, fits in {**must, **may}.items():
-        if name in message:
-            assert fits(message[name]), (message["stage"], name, message[name])
-    if message["type"] == "act":
-        assert message["indexRange"] == len(message["actionList"]) - 1
-        if message["stage"] == "play":
-            assert (message["actionList"][0][0] == "PASS") == (message["greaterPos"] >= 0)
+    words = FIELDS[dialect][f"{message['type']} {message['stage']}"].split()
+    names, must = set(message) - {"type", "stage"}, {word for word in words if not word.endswith("?")}
+    assert must <= names <= {word.removesuffix("?") for word in words}, (message["stage"], names ^ must)
+    read = m.decode_server_message(json.dumps(message))  # which says what each field holds
+    assert not isinstance(read, m.Reply), message
+    if not isinstance(read, m.Act):
+        return
+    assert message["indexRange"] == len(message["actionList"]) - 1
+    assert all(read_move(move) is not None for move in message["actionList"])
+    if message["stage"] == "play":
+        assert (message["actionList"][0][0] == "PASS") == (message["greaterPos"] >= 0)
+    if "greaterAction" in message:
+        nothing = [None] * 3 if dialect == "njupt" else None
+        assert (message["greaterAction"] == nothing) == (message["greaterPos"] < 0)
+        told = {"rest", "playArea"} if dialect == "njupt" else {"rest"}
+        assert [set(info) for info in message["publicInfo"]] == [told] * 4
 
 
 Heard = list[dict[str, Any]]

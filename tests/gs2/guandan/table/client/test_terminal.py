@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from games.guandan.cards import ACTION, RANKS
+from games.guandan.matches.match import RoundOver
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.position import parse_position
 from gs2.guandan.table.client.client import MessageWatch
@@ -23,7 +24,7 @@ from gs2.guandan.table.client.screen import CardFaces, PlayScreen
 from gs2.guandan.table.hosts import RandomSeat
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.selection import KIND_WORDS, named_choices, seat_words
-from gs2.guandan.table.session import Listener, News, RoundResult, Session
+from gs2.guandan.table.session import Listener, News, Session
 from gs2.guandan.table.wire import messages as m
 from tests.gs2.guandan.table.client.test_client import HAND, notify
 from tests.gs2.guandan.table.test_agents import observations
@@ -272,11 +273,11 @@ class Told(Listener):
     def __init__(self, seat: int, levels: tuple[str, str], owner: int) -> None:
         self.person = Person()
         self.person.screen.seat = seat
-        self.rounds: list[tuple[RoundResult, tuple[int, int], str]] = []
+        self.rounds: list[tuple[RoundOver, tuple[int, int], str]] = []
         self.session = Session(self, seed=seat + 97 * owner, levels=levels, owner=owner)
 
     def told(self, news: News) -> None:
-        if isinstance(news, RoundResult):
+        if isinstance(news, RoundOver):
             told = len(self.person.text)
             self.person.screen.round_over(news.order, news.left, news)
             self.rounds.append((news, self.session.levels, self.person.text[told:]))

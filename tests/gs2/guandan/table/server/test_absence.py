@@ -6,7 +6,6 @@ Those of the competition's dialect are known by name alone: who gets which seat,
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import itertools
 import json
 import math
@@ -184,7 +183,7 @@ async def test_a_seat_whose_connection_is_dead_goes_back_to_its_user_and_a_livin
             assert room.seats[2].connection is old
             # a machine that is gone answers nothing
             sockets[2].transport.pause_reading()
-            room.config = dataclasses.replace(room.config, probe=0.2)
+            room.config = room.config.replace(probe=0.2)
             await tell(socket, "JOIN_ROOM", userId="u2", roomId=1)
             await heard_until(socket, is_error)
             await until(lambda: server.rooms[1].seats[2].connection is None)

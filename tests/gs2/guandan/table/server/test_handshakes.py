@@ -12,11 +12,12 @@ from click.testing import CliRunner
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from games.support.configuration import ConfigError
 from gs2.cli import main
 from gs2.commands.guandan.playing import play
 from gs2.commands.guandan.serving import serve
-from gs2.guandan.table.client.client import ClientConfig, ClientError
-from gs2.guandan.table.server.room import RoomConfig, TableError
+from gs2.guandan.table.client.client import ClientConfig
+from gs2.guandan.table.server.room import RoomConfig
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
 from tests.gs2.guandan.table.scenario import with_a_limit
@@ -82,9 +83,9 @@ EMPTY = ["", " ", "\t", "\n", "  \r\n ", "\u3000"]
 def test_a_token_that_is_empty_or_cannot_be_shown_is_refused_by_server_client_and_commands():
     for token in (*EMPTY, "a b", "schlüssel", "x\n", "\udcff", "a\0"):
         for host in ("127.0.0.1", "0.0.0.0"):
-            with pytest.raises(TableError, match="visible ASCII"):
+            with pytest.raises(ConfigError, match="visible ASCII"):
                 ServerConfig(token=token, host=host)
-        with pytest.raises(ClientError, match="visible ASCII"):
+        with pytest.raises(ConfigError, match="visible ASCII"):
             ClientConfig("ws://127.0.0.1:1", token=token)
     for token in ("", " "):
         for words in (["serve", "--port", "0"], ["play", "--server", "ws://127.0.0.1:1", "--agent", "first"]):
@@ -122,13 +123,13 @@ def test_no_option_is_switched_off_by_an_empty_or_impossible_value():
 
 def test_the_configuration_refuses_what_would_switch_a_limit_off():
     for wrong in ({"host": ""}, {"host": " ", "token": "x"}, {"rooms": 0}, {"errors": 0}, {"seed": -1}):
-        with pytest.raises(TableError):
+        with pytest.raises(ConfigError):
             ServerConfig(**wrong)
     for name in ("decision", "reconnect", "delay", "probe"):
         for value in (float("nan"), float("inf"), -1.0):
-            with pytest.raises(TableError, match=name):
+            with pytest.raises(ConfigError, match=name):
                 RoomConfig(**{name: value})
-    with pytest.raises(TableError, match="above 0"):
+    with pytest.raises(ConfigError, match="positive"):
         RoomConfig(probe=0.0)
 
 
@@ -254,6 +255,6 @@ def test_tokens_are_wanted_beyond_this_machine():
             with pytest.raises(InvalidStatus):
                 await connect(ClientConfig(server.url, token="se").address())
 
-    with pytest.raises(TableError, match="token"):
+    with pytest.raises(ConfigError, match="token"):
         ServerConfig(host="0.0.0.0")
     asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
