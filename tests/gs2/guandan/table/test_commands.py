@@ -152,7 +152,8 @@ def test_an_agent_that_cannot_be_loaded_is_one_line(tmp_path, kind, word):
     (tmp_path / "mine.py").write_text(DIES)
     done = CliRunner().invoke(main, ["serve", "--port", "0", "--agents", f"{tmp_path}/mine.py:{kind}"])
     assert done.exit_code == 2 and word in done.stderr, done.output
-    assert len(done.stderr.splitlines()) == 1, done.stderr
+    told = [line for line in done.stderr.splitlines() if not line.startswith("starting the agents")]
+    assert len(told) == 1, done.stderr  # on a slow machine, how long it has taken comes before
 
 
 def test_a_damaged_or_foreign_network_is_refused_before_anything_is_started(tmp_path):
