@@ -33,7 +33,7 @@ from cfr.engine.kernels import learn_infoset
 from cfr.policies.policy import Policy
 from cfr.public.array_file import raw_bytes
 from cfr.public.sweeper import Evaluation, usable_cores
-from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
+from cfr.tree.memory import ALLOW_MORE, TooLarge, memory_limit, words_of_bytes
 from cfr.values import first_wrong, uniform
 from games.game import Game, GameError
 from games.infosets.private_moves import PrivateMovesGame
@@ -587,7 +587,8 @@ def list_private_moves(game: Game) -> PrivateMovesForm:
         if 2 * room * LISTED_BYTES > memory_limit():
             raise TooLarge(
                 f"{game.name}: its infosets must fit into {words_of_bytes(memory_limit())} of memory; "
-                f"more than {room // 8:,} of a player do not; allow more with --memory or GS2_MEMORY"
+                f"more than {room // 8:,} of a player do not",
+                ALLOW_MORE,
             )
         sides = [_room(room, rules.wins[player]) for player in (0, 1)]
         rule, nothing = (rules.cells, int(rules.abrupt)), (0, 0)
