@@ -42,7 +42,7 @@ from cfr.solver import NEVER, SolverError, Stop, check_limits, run_until
 from cfr.tree import FlatTree, require_tree
 from cfr.tree.flat import Nodes, infoset_parent_slots, own_slots
 from cfr.values import check_policy, check_probabilities, reach, uniform
-from games.support.counts import check_whole
+from cfr.variants import check_whole
 from games.support.kernel import kernel
 
 FLOOR = 0.05

@@ -23,8 +23,8 @@ from cfr.best_response import exploitability
 from cfr.engine.resume import load_state, state_of
 from cfr.tree import FlatTree, require_tree
 from cfr.values import normalised, uniform
+from cfr.variants import check_whole
 from games.game import CHANCE, TERMINAL
-from games.support.counts import check_whole
 from games.support.kernel import kernel
 from games.support.splitmix import STEP, mixed_word
 

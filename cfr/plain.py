@@ -40,9 +40,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree, require_tree
-from cfr.variants import DEFAULT_VARIANT, Variant, variant
+from cfr.variants import DEFAULT_VARIANT, Variant, check_whole, variant
 from games.game import CHANCE, TERMINAL
-from games.support.counts import check_whole
 
 Table = list[list[float]]
 """For each infoset of the tree one number for each of its actions."""

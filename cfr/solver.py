@@ -21,8 +21,7 @@ from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from cfr.values import check_policy, check_probabilities, uniform
-from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
-from games.support.counts import check_whole
+from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, check_whole, variant
 
 
 class SolverError(ValueError):

@@ -20,8 +20,7 @@ from cfr.engine.resume import load_state, same_variant, state_of
 from cfr.tree import FlatTree, require_tree
 from cfr.tree.flat import Nodes, infoset_parent_slots
 from cfr.values import normalised, root_values, uniform
-from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
-from games.support.counts import check_whole
+from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, check_whole, variant
 from games.support.kernel import kernel
 
 Rule = tuple[float, bool, bool, bool, float]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf
+from numbers import Integral
 from typing import Any
 
 
@@ -90,3 +91,10 @@ def variant(name: str | Variant, **changes: Any) -> Variant:
             raise UnknownVariant(f"variant must be one of {', '.join(VARIANTS)}; got {name!r}")
         row = VARIANTS[str(name).lower()]
     return replace(row, **changes) if changes else row
+
+
+def check_whole(name: str, value: Any, error: type[ValueError], least: int = 0) -> int:
+    """Return a number of iterations; raise `error` unless it is a whole number of at least `least`."""
+    if not isinstance(value, Integral) or value < least:
+        raise error(f"{name} must be at least {least}; got {value!r}; give a whole number")
+    return int(value)

@@ -59,6 +59,14 @@ class GameSpec:
     parameters: tuple[Parameter, ...]
     make: Callable[..., Game]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the name, the summary and what is to be known of each parameter, as plain data."""
+        told = [
+            {"name": p.name, "rule": p.rule, "default": p.format(p.default), "doc": p.doc}
+            for p in self.parameters
+        ]
+        return {"name": self.name, "summary": self.summary, "parameters": told}
+
 
 _BUILT_IN = {
     "kuhn_poker": "games.research.kuhn_poker:KuhnPoker",

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
+from cfr.tree.memory import ALLOW_MORE, TooLarge, memory_limit, words_of_bytes
 from games.infosets.private_moves import Placements
 from games.support.kernel import kernel
 
@@ -208,7 +208,8 @@ def list_tries(rules: Placements, player: int, name: str) -> Tries:
         if 2 * room * LISTED_BYTES > memory_limit():
             raise TooLarge(
                 f"{name}: its infosets must fit into {words_of_bytes(memory_limit())} of memory; "
-                f"more than {room // 8:,} of a player do not; allow more with --memory or GS2_MEMORY"
+                f"more than {room // 8:,} of a player do not",
+                ALLOW_MORE,
             )
         first, parent, held = (np.empty(room + 1, np.int32) for _ in range(3))
         legal, child = np.empty(room, np.uint16), np.empty(2 * (SLOTS_EACH * room + 64), np.int32)

@@ -19,9 +19,8 @@ from cfr.engine.resume import StateError
 from cfr.private_moves.form import Both, PrivateMovesError, PrivateMovesForm, fill_reaches, learn, normalize
 from cfr.public.array_file import ArrayFile, ArrayFileError, is_array_file
 from cfr.public.sweeper import Evaluation
-from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
-from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
-from games.support.counts import check_whole
+from cfr.tree.memory import ALLOW_MORE, TooLarge, memory_limit, words_of_bytes
+from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, check_whole, variant
 
 MAGIC, FORMAT = "gs2-private-moves-cfr", 1
 """What the file of a saved run says that it is (`cfr.public.saved_run`)."""
@@ -54,7 +53,8 @@ class PrivateMovesSolver:
         if taken > memory_limit():
             raise TooLarge(
                 f"{form.game.name}: CFR must fit into {words_of_bytes(memory_limit())} of memory; it takes "
-                f"{words_of_bytes(taken)}; allow more with --memory or GS2_MEMORY"
+                f"{words_of_bytes(taken)}",
+                ALLOW_MORE,
             )
         self.iteration = 0
         self.policy = form.uniform()

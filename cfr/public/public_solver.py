@@ -34,11 +34,10 @@ from cfr.public.sweeper import (
 )
 from cfr.public.swept_payoffs import swept_bytes
 from cfr.public.tree import PublicTree, PublicView, grow_public, padded, past_forced
-from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
-from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
+from cfr.tree.memory import ALLOW_MORE, TooLarge, memory_limit, words_of_bytes
+from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, check_whole, variant
 from games.infosets.factored import FactoredGame
 from games.size import Count, estimate_size
-from games.support.counts import check_whole
 
 CHECKPOINT = "gs2-public-cfr"
 """What the file of a saved run says that it is."""
@@ -229,6 +228,6 @@ def require_memory(
         plainer = "a variant without predictions, " if variant(variant_name).predictive else ""
         raise TooLarge(
             f"{tree.game.name}: CFR on its public tree must fit into {words_of_bytes(limit)} of memory; it "
-            f"takes {words_of_bytes(taken)} in {np.dtype(dtype).name}; choose {smaller}{plainer}a smaller "
-            "game, or allow more with --memory or GS2_MEMORY"
+            f"takes {words_of_bytes(taken)} in {np.dtype(dtype).name}",
+            f"choose {smaller}{plainer}a smaller game, or {ALLOW_MORE}",
         )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cfr.engine.simd import LANES
 from cfr.public.array_file import raw_bytes
-from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
+from cfr.tree.memory import ALLOW_MORE, TooLarge, memory_limit, words_of_bytes
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.factored import FactoredGame, payoffs_at
 from games.infosets.payoff_forms import PayoffForms
@@ -264,8 +264,8 @@ def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float 
         if needed > limit or n_edges > MOST_NODES:
             raise TooLarge(
                 f"{game.name}: its public tree must fit into {words_of_bytes(limit)} while it grows; "
-                f"it has more than {n_edges:,} edges, which is more than {words_of_bytes(needed)}; "
-                "choose a smaller game, or allow more with --memory or GS2_MEMORY"
+                f"it has more than {n_edges:,} edges, which is more than {words_of_bytes(needed)}",
+                f"choose a smaller game, or {ALLOW_MORE}",
             )
         after = past_forced(game, game.step(states, actions.rows, actions.values))
         over = game.player(after) == TERMINAL
@@ -309,8 +309,8 @@ def _require_room(game: FactoredGame, limit: float, root: Array | None) -> None:
     if size.low * GROWTH_BYTES > 2 * limit:
         raise TooLarge(
             f"{game.name}: its public tree must fit into {words_of_bytes(limit)} while it grows; it has "
-            f"{size} public states by an estimate; choose a smaller game, train a network (gs2 train GAME), "
-            "or allow more with --memory or GS2_MEMORY"
+            f"{size} public states by an estimate",
+            f"choose a smaller game, train a network (gs2 train GAME), or {ALLOW_MORE}",
         )
 
 

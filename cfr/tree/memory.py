@@ -36,8 +36,19 @@ VARIABLE = "GS2_MEMORY"
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
+ALLOW_MORE = f"allow more with --memory or {VARIABLE}"
+"""The next step that every command has."""
+
+
 class TooLarge(ValueError, MemoryError):
-    """A tree that would take more memory than it may: the estimate, the limit, and what would fit."""
+    """A tree that would take more memory than it may: the estimate, the limit, and what would fit.
+
+    rule: the words without the next steps.
+    """
+
+    def __init__(self, rule: str, steps: str = "") -> None:
+        super().__init__(f"{rule}; {steps}" if steps else rule)
+        self.rule = rule
 
 
 def in_bytes(text: str) -> float:
@@ -140,9 +151,8 @@ def too_large(game: Game, size: GameSize, above: float, each: float, limit: floa
     fits = _that_fits(game, each, limit)
     return TooLarge(
         f"{game.name}: its tree must fit into {words_of_bytes(limit)} of memory; it has {about} {count} "
-        f"histories of {each:.0f} bytes, which is {about} {words_of_bytes(total * each)}; {fits}"
-        "train a network (gs2 train GAME), use cfr.grow with a depth_limit, or allow more with --memory or "
-        f"{VARIABLE}"
+        f"histories of {each:.0f} bytes, which is {about} {words_of_bytes(total * each)}",
+        f"{fits}train a network (gs2 train GAME), use cfr.grow with a depth_limit, or {ALLOW_MORE}",
     )
 
 
@@ -259,8 +269,8 @@ class GrowthWatch:
         if nodes * each > limit:
             raise TooLarge(
                 f"{self.game.name}: the tree must fit into {words_of_bytes(limit)} of memory; it has at "
-                f"least {nodes:,} histories of {each:.0f} bytes; set a depth or branch limit, take a smaller "
-                "game, or allow more with --memory or GS2_MEMORY"
+                f"least {nodes:,} histories of {each:.0f} bytes",
+                f"set a depth or branch limit, take a smaller game, or {ALLOW_MORE}",
             )
 
     def _more_nodes(self, count: str) -> str:

@@ -1,23 +1,16 @@
 """Pieces of work whose speed is measured: each is made once, then done in turns with the others.
 
-A piece's maker is named as `module:function` and imports what it needs when it is called: a process that does
-the piece (`Worker`) can take the packages under measure from another checkout, and the maker from this one.
+A piece's maker is named as `module:function` and imports what it needs when it is called.
 """
 
 from __future__ import annotations
 
 import importlib
-import json
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
-
-ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -79,54 +72,6 @@ def timed(do: Callable[[], Any]) -> Piece:
     done = do()
     spent = time.process_time() - ran, time.perf_counter() - began
     return Piece(done if isinstance(done, (int, float)) else 1, *spent)
-
-
-class Worker:
-    """A process of its own that does pieces of work; warm from the second answer to one on."""
-
-    def __init__(self, root: Path = ROOT) -> None:
-        """Start it. root: the checkout whose packages do the work."""
-        program = f"from experiments.bench.works import serve; serve({str(root.resolve())!r})"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", program],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-            start_new_session=True,
-        )
-
-    def ask(self, work: Work) -> None:
-        """Let it do a piece once."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps([work.name, work.maker, work.options]) + "\n")
-        self._process.stdin.flush()
-
-    def answer(self) -> Piece:
-        """Wait for the piece asked for; raise RuntimeError if it failed."""
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError("speed: the process ended; its error stands above")
-        return Piece(*json.loads(line))
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._process.communicate()
-
-
-def serve(root: str) -> None:
-    """Do the pieces of work that come in, a line each, with the packages of a checkout; answer each."""
-    if root != str(ROOT):
-        sys.path.insert(0, root)
-        importlib.invalidate_caches()
-    answer, sys.stdout = sys.stdout, sys.stderr
-    ready: dict[str, Callable[[], float]] = {}
-    for line in sys.stdin:
-        if line not in ready:
-            ready[line] = Work(*json.loads(line)).made()
-        print(json.dumps(timed(ready[line])), file=answer, flush=True)
 
 
 def in_turns(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any
-
 MOST = 1_000_000_000
 """The largest count. It fits 32 bits, and no run here gets that far; a larger one is a slip of the keys."""
 
@@ -23,10 +20,3 @@ def count_in(words: str, name: str, error: type[ValueError]) -> int:
         got = words if len(words) <= 40 else f"{words[:40]}…"
         raise error(f"{name} must be an integer {rule}; got {got!r}; give another")
     return found
-
-
-def check_whole(name: str, value: Any, error: type[ValueError], least: int = 0) -> int:
-    """Return a number of iterations; raise `error` unless it is a whole number of at least `least`."""
-    if not isinstance(value, Integral) or value < least:
-        raise error(f"{name} must be at least {least}; got {value!r}; give a whole number")
-    return int(value)

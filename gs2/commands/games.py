@@ -75,22 +75,7 @@ def games(
     if as_json:
         print_json(
             {
-                "games": [
-                    {
-                        "name": spec.name,
-                        "summary": spec.summary,
-                        "parameters": [
-                            {
-                                "name": p.name,
-                                "rule": p.rule,
-                                "default": p.format(p.default),
-                                "doc": p.doc,
-                            }
-                            for p in spec.parameters
-                        ],
-                    }
-                    for spec in specs
-                ],
+                "games": [spec.to_json() for spec in specs],
                 "presets": {name: {"game": text, **sizes.get(name, {})} for name, text in PRESETS.items()},
             }
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,6 @@ from gs2.commands.common import (
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
-    from cfr.public.policies.public_policy import PublicPolicy
     from games.game import Game
     from gs2.policies.runs import LockChoice, SolverRun
 
@@ -281,87 +281,20 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
     With --lock it is measured in the locked game: everyone plays as the lock has it, and nobody can deviate
     there.
     """
-    from cfr.private_moves.solver import is_private_run
-    from cfr.public.policies.policy_file import is_public_policy
-    from gs2.policies.policy_spec import is_computed_privately, measured_privately
+    from gs2.policies.policy_spec import check_policy_spec, measured, stored_form
 
-    public = is_public_policy(policy)
-    if public or is_private_run(policy):
-        if lock is not None:
-            where = "a public tree" if public else "private moves"
-            raise click.UsageError(f"--lock fixes infosets of a listed game; POLICY is on {where}")
-        print_measured(game, policy, as_json)
-        return
-    from cfr.best_response import best_response_values, expected_value
-    from cfr.policies.lock import LockedTree
-    from cfr.sequence_form import is_two_sided, sequence_form
-    from cfr.tree import grow
-    from cfr.tree.memory import TooLarge
-    from gs2.policies.policy_spec import (
-        check_policy_spec,
-        computed_policy,
-        is_computed_there,
-        policy_from_spec,
-    )
-    from gs2.policies.profile_worth import profile_worth, worth_of_two
-
+    if lock is not None and (form := stored_form(policy)):
+        where = {"public": "a public tree", "private": "private moves"}[form]
+        raise click.UsageError(f"--lock fixes infosets of a listed game; POLICY is on {where}")
     check_policy_spec(policy)  # a misspelt name or a missing file is reported before the work
-    opened = None
+    read = None if lock is None else partial(lock.read, game)
     with working(f"growing {game.name} …") as tell:
-        try:
-            # a network is asked at states, and a lock may be in words
-            asked = policy.endswith(".safetensors") or policy.strip().lower().startswith("network:")
-            tree = grow(game, keep_states=asked or lock is not None)
-        except TooLarge as large:
-            try:
-                if lock is None and is_computed_privately(game, policy):
-                    found = measured_privately(game, policy, tell)
-                elif lock is not None or not is_computed_there(game, policy):
-                    raise
-                else:
-                    opened = computed_policy(policy, game, tell)
-            except TooLarge as last:
-                raise TooLarge(f"{last}; gs2 exploit bounds an agent's from below") from large
-        else:
-            form = sequence_form(tree, game) if is_two_sided(tree) else None
-            tell(f"computing {policy} …")
-            probs = policy_from_spec(policy, game, tree, form)
-            if lock is not None:
-                locked = LockedTree(tree, lock.read(game, tree))
-                tree, probs = locked.tree, locked.part(probs)
-                form = sequence_form(tree) if is_two_sided(tree) else None
-            if form is None:
-                found = profile_worth(tree, probs)
-            else:
-                found = worth_of_two(expected_value(form, probs), best_response_values(form, probs))
-    if opened is not None:
-        print_measured(game, policy, as_json, opened)
-    else:
-        _print_measured(game, policy, found, as_json)
+        found = measured(game, policy, read, tell)
+    print_measured(game, policy, found, as_json)
 
 
-def print_measured(game: Game, policy: str, as_json: bool, opened: PublicPolicy | None = None) -> None:
-    """Print what a policy on a public tree or on private moves is worth, and its exact exploitability.
-
-    policy: its name. opened: the policy on a public tree; None for that in the file of this name.
-    """
-    from cfr.public.policies.policy_file import is_public_policy, open_public_policy
-    from cfr.public.policies.public_policy import evaluate_policy
-    from cfr.public.sweeper import usable_cores
-    from gs2.policies.policy_spec import measured_privately
-    from gs2.policies.profile_worth import worth_of_two
-
-    with working(f"measuring {policy} on {game.name} …") as tell:
-        if opened is None and not is_public_policy(policy):
-            found = measured_privately(game, policy, tell)
-        else:
-            opened = opened or open_public_policy(policy, game)
-            worth = evaluate_policy(opened, threads=usable_cores())
-            found = {"form": "public", "note": opened.note, **worth_of_two(worth.value, worth.best_response)}
-    _print_measured(game, policy, found, as_json)
-
-
-def _print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool) -> None:
+def print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool) -> None:
+    """Print what a strategy is worth exactly, as `gs2.policies.policy_spec.measured` found it."""
     from gs2.policies.profile_worth import figure, shifted, worth_lines
 
     low, high = game.payoff_range

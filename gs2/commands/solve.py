@@ -231,7 +231,6 @@ def solve(
     import numpy as np
 
     from cfr.policies.lock import LockedGame, LockedTree
-    from cfr.public.policies.policy_file import is_public_policy
     from cfr.sequence_form import sequence_form
     from cfr.tree import grow
     from games.support.configuration import ConfigError
@@ -239,7 +238,7 @@ def solve(
     from gs2.explore.solve_picture import search_game, solve_picture, write_explore_page
     from gs2.parts import check_leaf_of
     from gs2.play.search_agent import named_search
-    from gs2.policies.policy_spec import is_computed_there
+    from gs2.policies.policy_spec import is_computed_there, stored_form
     from gs2.search.context import MAX_LISTED, SearchOptions
     from gs2.search.explain import listed_context, solve_infoset
 
@@ -253,7 +252,7 @@ def solve(
     public = output is None and lock is None and changes["source"] is None and _is_public(config)
     usual_spec = "cfr:100" if own is None else "network"
     asked_spec = usual_spec if spec is None else spec
-    on_tree = public and is_public_policy(asked_spec)
+    on_tree = public and stored_form(asked_spec) == "public"
     context = None
     if not on_tree and game.num_players == 2:
         with working(f"growing {game.name} …"):
@@ -331,12 +330,12 @@ def _is_public(config: SearchConfig) -> bool:
 
 def _public_blueprint(game: Game, spec: str) -> PublicBlueprint:
     """Return a policy on the public tree, stored or computed now."""
-    from cfr.public.policies.policy_file import is_public_policy, open_public_policy
-    from gs2.policies.policy_spec import computed_policy
+    from cfr.public.policies.policy_file import open_public_policy
+    from gs2.policies.policy_spec import computed_policy, stored_form
     from gs2.search.public_source import PublicBlueprint
 
     with working(f"growing the public tree of {game.name} …") as tell:
-        if is_public_policy(spec):
+        if stored_form(spec) == "public":
             return PublicBlueprint(open_public_policy(spec, game))
         return PublicBlueprint(computed_policy(spec, cast("FactoredGame", game), tell))
 

@@ -171,20 +171,15 @@ def explorable_games(*, progress: Progress = _unheard) -> dict[str, Any]:
     progress: as every function that a worker calls has it; this one is quick and tells it nothing.
     """
     sizes = json.loads((files("games.research") / "research_games.json").read_text())
-    specs = {spec.name: spec for spec in game_specs() if spec.name not in NOT_LISTED}
     found = [
         {
-            "name": spec.name,
+            **spec.to_json(),
             "game": spec.name,
-            "summary": spec.summary,
             "histories": sizes.get(spec.name, {}).get("histories"),
             "research": spec.name in RESEARCH_GAMES,
-            "parameters": [
-                {"name": p.name, "rule": p.rule, "default": p.format(p.default), "doc": p.doc}
-                for p in spec.parameters
-            ],
         }
-        for spec in specs.values()
+        for spec in game_specs()
+        if spec.name not in NOT_LISTED
     ]
     for name, game in PRESETS.items():
         histories = sizes.get(name, {}).get("histories")

@@ -350,18 +350,14 @@ def _roots(searched: SearchedGame, refinement: Refinement) -> tuple[NDArray[np.i
     """Return the histories of the subgame, or all considered where none was solved, and their marks."""
     considered, kept = refinement.considered, refinement.kept
     rows = np.sort(kept.rows) if len(kept.rows) else np.arange(len(considered.nodes))
-    frozen = set(kept.rows[kept.frozen].tolist())
-    summary = set(kept.rows[kept.summary].tolist())
-    generated = set(kept.generated.tolist())
+    marked = kept.marks(len(considered.nodes))
     own = considered.own_infoset[rows] == searched.infoset
     rows = np.concatenate([rows[own], rows[~own]])
     marks = [
         {
             "opponent_infoset": int(considered.group[row]),
             "own": bool(considered.own_infoset[row] == searched.infoset),
-            "generated": row in generated,
-            "frozen": row in frozen,
-            "summary": row in summary,
+            **{name: bool(marked[name][row]) for name in ("generated", "frozen", "summary")},
         }
         for row in rows.tolist()
     ]

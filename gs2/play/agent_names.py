@@ -16,7 +16,6 @@ from copy import copy
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blueprint.agent_name import (
     NETWORK,
@@ -29,24 +28,13 @@ from blueprint.agent_name import (
 )
 from blueprint.checkpoint import read_checkpoint
 from blueprint.networks import SHIPPED_GAMES, shipped_file
-from blueprint.protocol import (
-    Agent,
-    AgentFault,
-    Blueprint,
-    Decisions,
-    UnknownAgent,
-    agent_name,
-    agent_of,
-    probabilities,
-)
+from blueprint.protocol import Agent, AgentFault, Blueprint, UnknownAgent, agent_of
 from cfr.policies.policy import load_policy
 from cfr.private_moves.form import list_private_moves
 from cfr.private_moves.solver import is_private_run
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from cfr.tree.memory import TooLarge
 from games.game import Game
-from games.ragged import Ragged
-from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.counts import count_in
 from games.support.near import near
@@ -59,7 +47,7 @@ from gs2.policies.policy_spec import (
     policy_from_spec,
     private_policy,
 )
-from gs2.search.refine.policy_only import KeyedPlay, PolicyOnly, UniformPlay
+from gs2.search.refine.policy_only import AgentPlay, KeyedPlay, PolicyOnly, UniformPlay
 from gs2.wings import own_part
 
 FILES = (".safetensors", ".npz", ".json")
@@ -146,7 +134,7 @@ def load_searched(game: Game, base: str, *, seed: int = 0) -> Blueprint:
     name = parse_agent(base)
     if name.own:
         found = _made_agent(name.text)
-        return found if isinstance(found, Blueprint) else PolicyOnly(_AgentPlay(found))
+        return found if isinstance(found, Blueprint) else PolicyOnly(AgentPlay(found))
     if base.lower() == "uniform" and game.num_players > 2:
         return blueprint_named(base, game)
     blueprint = load_game_blueprint(game, base, seed=seed)
@@ -319,13 +307,3 @@ def _made_agent(text: str) -> Agent | Blueprint:
     except AgentFault as error:
         raise UnknownAgent(f"agent {text!r}: {error}") from error
     return found
-
-
-class _AgentPlay:
-    """How a user's own agent plays, for a blueprint that is made of it."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent, self.name = agent, agent_name(agent)
-
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        return probabilities(self.agent, Decisions.of(states, actions, player, game=game))

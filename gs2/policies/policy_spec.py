@@ -16,28 +16,30 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from blueprint.soft_choices import soft_shares
-from cfr.best_response import best_response_values
-from cfr.policies.policy import load_policy, uniform_policy
+from cfr.best_response import best_response_values, expected_value
+from cfr.policies.lock import LockedTree
+from cfr.policies.policy import Policy, load_policy, uniform_policy
 from cfr.policies.policy_words import load_policy_json, read_policy_json
 from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
 from cfr.private_moves.solver import PrivateMovesSolver, is_private_run, load_private_policy
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
-from cfr.public.policies.public_policy import PublicPolicy
+from cfr.public.policies.public_policy import PublicPolicy, evaluate_policy
 from cfr.public.public_solver import PublicSolver, require_memory, solver_bytes
+from cfr.public.sweeper import usable_cores
 from cfr.public.tree import grow_public
-from cfr.sequence_form import SequenceForm, sequence_form
+from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.solver import Runs, solve
 from cfr.tree import FlatTree, grow
 from cfr.tree.flat import Nodes
-from cfr.tree.memory import memory_limit
+from cfr.tree.memory import ALLOW_MORE, TooLarge, memory_limit
 from cfr.variants import VARIANTS
 from games.game import Game, payoff_span
 from games.infosets.factored import FactoredGame
 from games.infosets.private_moves import PrivateMovesGame
 from games.support.counts import count_in
 from games.support.kernel import kernel
-from gs2.policies.profile_worth import worth_of_two
-from gs2.policies.tabulate import policy_of
+from gs2.policies.profile_worth import profile_worth, worth_of_two
+from gs2.policies.tabulate import Plays, policy_of
 
 NOISE_BASE_ITERATIONS = 2_000
 """DCFR iterations behind `noise`: exploitability below 1e-3 of the payoff range on all research games."""
@@ -128,11 +130,18 @@ def check_policy_spec(spec: str) -> None:
         )
 
 
+def stored_form(spec: str | Path) -> str:
+    """Return the form that a file holds a policy on, "public" or "private"; "" for a listed one, or none."""
+    if is_public_policy(spec):
+        return "public"
+    return "private" if is_private_run(spec) else ""
+
+
 def check_policy_file(path: str | Path) -> None:
     """Raise PolicyError, FileProblem or another ValueError unless a file holds a policy, of whatever game."""
     if str(path).endswith(".json"):
         read_policy_json(path)
-    elif not (is_public_policy(path) or is_private_run(path)):
+    elif not stored_form(path):
         load_policy(path)
 
 
@@ -172,9 +181,10 @@ def policy_from_spec(
         return policy_of(load_network(spec, game), game, tree)
     if spec.endswith(".json"):
         return load_policy_json(spec, game, tree).on(tree)
-    if is_public_policy(spec):
+    form_of_file = stored_form(spec)
+    if form_of_file == "public":
         return policy_of(open_public_policy(spec, game), game, tree)
-    if is_private_run(spec):
+    if form_of_file == "private":
         private = list_private_moves(game)
         return private.keyed(load_private_policy(spec, private)).on(tree)
     return load_policy(spec, game.name, tree).on(tree)
@@ -220,7 +230,7 @@ def is_computed_privately(game: Game, spec: str) -> TypeGuard[PrivateMovesGame]:
     return isinstance(game, PrivateMovesGame) and known
 
 
-def policy_on(form: PrivateMovesForm, blueprint: Blueprint) -> Both:
+def policy_on(form: PrivateMovesForm, blueprint: Plays) -> Both:
     """Return a blueprint's policy on the form, asked once at each infoset."""
 
     def asked(player: int) -> NDArray[np.float64]:
@@ -273,6 +283,56 @@ def private_policy(
     return first, second
 
 
+def measured(
+    game: Game,
+    spec: str,
+    lock: Callable[[FlatTree], Policy] | None = None,
+    tell: Callable[[str], None] = lambda words: None,
+) -> dict[str, Any]:
+    """Return what a strategy is worth in a game, exactly, as JSON says it.
+
+    A stored policy is measured on the form of its file, another on the listed tree, or where that does not
+    fit on the form that computes it. lock: gives the fixed part of the listed tree. tell: hears of the
+    progress.
+    Raises TooLarge for a game that fits in no form; what `policy_from_spec` and the forms raise.
+    """
+    form = stored_form(spec)
+    if form == "public":
+        return _measured_publicly(open_public_policy(spec, game), spec, tell)
+    if form == "private":
+        return measured_privately(game, spec, tell)
+    # a network is asked at states, and a lock may be in words
+    asked = spec.endswith(".safetensors") or spec.strip().lower().startswith("network:")
+    try:
+        tree = grow(game, keep_states=asked or lock is not None)
+    except TooLarge as large:
+        rule = large.rule
+        try:
+            if lock is None and is_computed_privately(game, spec):
+                return measured_privately(game, spec, tell)
+            if lock is None and is_computed_there(game, spec):
+                return _measured_publicly(computed_policy(spec, game, tell), spec, tell)
+        except TooLarge as last:
+            rule = last.rule
+        raise TooLarge(rule, f"{ALLOW_MORE}; gs2 exploit bounds an agent's from below") from None
+    tell(f"computing {spec} …")
+    listed = sequence_form(tree, game) if is_two_sided(tree) else None
+    probs = policy_from_spec(spec, game, tree, listed)
+    if lock is not None:
+        locked = LockedTree(tree, lock(tree))
+        tree, probs = locked.tree, locked.part(probs)
+        listed = sequence_form(tree) if is_two_sided(tree) else None
+    if listed is None:
+        return profile_worth(tree, probs)
+    return worth_of_two(expected_value(listed, probs), best_response_values(listed, probs))
+
+
+def _measured_publicly(policy: PublicPolicy, spec: str, tell: Callable[[str], None]) -> dict[str, Any]:
+    tell(f"measuring {spec} on the public tree of {policy.tree.game.name} …")
+    found = evaluate_policy(policy, threads=usable_cores())
+    return {"form": "public", "note": policy.note, **worth_of_two(found.value, found.best_response)}
+
+
 def measured_privately(
     game: Game, spec: str, tell: Callable[[str], None] = lambda words: None
 ) -> dict[str, Any]:
@@ -300,13 +360,8 @@ def monte_carlo_q(tree: FlatTree, episodes: int, rng: np.random.Generator) -> ND
 
     tree: one root. Each game moves the value of every action played towards the player's return, in payoffs,
     by the mean of its returns so far, but at least by LEAST_STEP, since the opponents keep changing.
-    Raises ValueError for fewer games than one or a forest.
     Source: the update of DouZero and DanZero (Monte-Carlo returns, no bootstrapping), with a table.
     """
-    if episodes < 1:
-        raise ValueError(f"monte_carlo_q: episodes must be at least 1; got {episodes}")
-    if tree.n_roots != 1:
-        raise ValueError(f"monte_carlo_q: the tree must have one root; got {tree.n_roots}")
     returns = np.zeros((tree.n_nodes, tree.n_players))
     returns[tree.terminal] = tree.returns
     q, visits = np.zeros(tree.n_slots), np.zeros(tree.n_slots, np.int64)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint
 from blueprint.tabular import SeatTable, TabularBlueprint
 from cfr.tree import FlatTree, require_states
 from cfr.values import node_values, reach
 from games.game import Game
 from games.infosets.trail import same_actions
 from games.ragged import Ragged
+from games.support.array_types import Array
 
 
 def tabulate(
@@ -74,7 +74,17 @@ def _means(
     return np.divide(total, mass, out=np.zeros(n), where=mass > 0)
 
 
-def policy_of(blueprint: Blueprint, game: Game, tree: FlatTree) -> NDArray[np.float64]:
+class Plays(Protocol):
+    """What says how it plays: a blueprint, or one without values."""
+
+    name: str
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
+        """Return the probability of each action, [m] float."""
+        ...
+
+
+def policy_of(blueprint: Plays, game: Game, tree: FlatTree) -> NDArray[np.float64]:
     """Return a blueprint's probabilities on the slots of a tree, [slots] float64.
 
     Where the tree lacks actions, those that are there share what is played among them; all alike where

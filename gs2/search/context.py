@@ -63,7 +63,7 @@ from gs2.policies.tabulate import policy_of, tabulate
 from gs2.search.config.search import SearchConfig
 from gs2.search.continuation_policies import Continuation
 from gs2.search.histories.extension import Extension, turns_are_noticed
-from gs2.search.subgame.continuations import continuation_values, exact_continuation_payoffs
+from gs2.search.subgame.continuations import exact_continuation_payoffs
 from gs2.search.subgame.cut import TreeCutter, root_numbers
 from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator
 
@@ -426,11 +426,6 @@ class Strategy:
     def known_opponent_values(self, seat: int) -> CounterfactualValues | None:
         """Return `opponent_values` as far as they are known (see `CounterfactualValues.until`), or None."""
         return self._derived.opponent.get(seat)
-
-    def continuations(self, opponent: int, count: int) -> NDArray[np.float64]:
-        """Return `continuation_values` on the whole tree, [count, N, P] float64."""
-        name = "continuations", opponent, count
-        return self.kept(name, lambda: continuation_values(self.tree, self.raw, opponent, count))
 
     def choices(self, game: Game, continuations: tuple[tuple[Continuation, ...], ...]) -> NDArray[np.float64]:
         """Return `exact_continuation_payoffs` on the whole tree, [K0, …, N, P] float64."""

@@ -39,8 +39,9 @@ _VALUE = re.compile(r"value(\d+)@([0-9.eE-]+)")
 class Continuation:
     """One way to play on.
 
-    kind: one of `PLAIN`, "class" or "value". number: the class of actions. size: how many times likelier the
-    favoured actions are, or how many payoffs more they count for.
+    kind: one of `PLAIN`, "class" or "value"; on a tree also "best", the best response to the blueprint.
+    number: the class of actions, or how far from the first or last the favoured one is. size: how many times
+    likelier the favoured actions are, or how many payoffs more they count for.
     """
 
     kind: str
@@ -77,9 +78,18 @@ class Continuation:
         if self.kind == "class":
             favoured = classes() == self.number
         else:
-            favoured = np.zeros(len(actions.values), bool)
-            favoured[actions.offsets[:-1] if self.kind == "first" else actions.offsets[1:] - 1] = True
+            favoured, first = np.zeros(len(actions.values), bool), self.kind == "first"
+            place = actions.offsets[:-1] + self.number if first else actions.offsets[1:] - 1 - self.number
+            favoured[place[actions.counts > self.number]] = True
         return biased(actions, policy(), favoured, self.size)
+
+
+def usual_continuations(count: int) -> tuple[Continuation, ...]:
+    """Return the first of: the blueprint, its best response, and it biased to the last action, the first, the
+    last but one, …
+    """
+    biased = [Continuation(kind, k) for k in range(count // 2) for kind in ("last", "first")]
+    return (Continuation("blueprint"), Continuation("best"), *biased)[:count]
 
 
 def biased(

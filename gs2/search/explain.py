@@ -240,14 +240,9 @@ def explain(
     actions = tuple(
         ActionRow(game.action_text(seen.state, action), *map(float, row)) for action, *row in numbers
     )
-    kept, frozen, summary, generated = np.zeros((4, len(considered.nodes)), bool)
-    rows = refinement.kept
-    kept[rows.rows] = True
-    frozen[rows.rows[rows.frozen]] = True
-    summary[rows.rows[rows.summary]] = True
-    generated[rows.generated] = True
+    marks = refinement.kept.marks(len(considered.nodes))
     share = considered.reach / considered.reach.sum()
-    listed = np.sort(np.argsort(~kept, kind="stable")[:most])
+    listed = np.sort(np.argsort(~marks["kept"], kind="stable")[:most])
     histories = tuple(
         HistoryRow(
             history=game.state_text(state),
@@ -255,10 +250,7 @@ def explain(
             reach=float(share[row]),
             opponent_reach=float(considered.opponent_reach[row]),
             alternative=float(considered.alternative[considered.group[row]]),
-            generated=bool(generated[row]),
-            kept=bool(kept[row]),
-            frozen=bool(frozen[row]),
-            summary=bool(summary[row]),
+            **{name: bool(mark[row]) for name, mark in marks.items()},
         )
         for row, state in zip(listed, seen.states(listed), strict=True)
     )
@@ -287,8 +279,8 @@ def explain(
         histories=histories,
         opponents=tuple(opponents),
         histories_considered=len(considered.nodes),
-        histories_generated=int(generated.sum()),
-        histories_kept=len(rows.rows),
+        histories_generated=int(marks["generated"].sum()),
+        histories_kept=len(refinement.kept.rows),
         opponents_kept=int(np.isfinite(refinement.solved).sum()),
         kept_refined=refinement.anchor > 0,
         config=config,

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from cfr.anchored import Anchor, solve_anchored
 from cfr.lp import LpTimeout, solve_lp
 from cfr.solver import Start, Stop, solve
-from cfr.tree import FlatTree
 from cfr.values import best_responses
 from cfr.variants import Variant, variant
 from gs2.search.config.search import ROLLED_OUT, SearchConfig, on_tree
@@ -126,12 +125,8 @@ def solve_subgame(problem: Problem, log: Log) -> SubgameSolution:
         gadget = build_gadget(config.gadget.kind, subgame.tree, subgame.root_of, problem.entry, floor=floor)
         log.lap("gadget")
         last = rough <= (config.solve.target or 0.0)
-        start = problem.start(subgame, gadget) if config.solve.warm_start > 0 else None
         once = config if last else config.replace(target=rough)
-        if config.solve.solver == "anchored":
-            policy, iterations, gap = _solve_anchored(problem, subgame, gadget, once, log)
-        else:
-            policy, iterations, gap = _solve(gadget.tree, once, deadline, log, start)
+        policy, iterations, gap = _solve(problem, subgame, gadget, once, log)
         policy = gadget.to_forest(policy, subgame.tree.n_slots)
         spent += iterations
         log.lap("solve")
@@ -159,14 +154,15 @@ def solve_subgame(problem: Problem, log: Log) -> SubgameSolution:
 
 
 def _solve(
-    tree: FlatTree,
-    config: SearchConfig,
-    deadline: float | None,
-    log: Log,
-    start: NDArray[np.float64] | None,
+    problem: Problem, subgame: Subgame, gadget: Gadget, config: SearchConfig, log: Log
 ) -> tuple[NDArray[np.float64], int, float]:
-    """Return (policy on the gadget's slots, iterations, exploitability)."""
-    if config.solve.solver == "lp":
+    """Return (policy on the gadget's slots, iterations, exploitability).
+
+    With the solver anchored the last is the gap of the regularised game. Its magnet is what a warm start
+    begins with; the gadget's own choices, and those of continuations and plans, are free.
+    """
+    tree, stage, deadline = gadget.tree, config.solve, problem.deadline
+    if stage.solver == "lp":
         limit = None if deadline is None else max(0.001, deadline - time.perf_counter())
         try:
             exact = solve_lp(tree, time_limit=limit)
@@ -174,43 +170,25 @@ def _solve(
             log.late = True
             raise LeftAlone("the time was up before the LP was solved") from error
         return exact.policy, 0, exact.exploitability
-    found = solve(
-        tree,
-        variant=variant_of(config.solve),
-        iterations=config.solve.iterations,
-        target=config.solve.target,
-        stop=Stop(deadline),
-        start=None if start is None else Start(start, config.solve.warm_start),
-    )
-    note_lateness(found.stopped, found.iteration, config, log)
-    return found.policy, found.iteration, found.exploitability
-
-
-def _solve_anchored(
-    problem: Problem, subgame: Subgame, gadget: Gadget, config: SearchConfig, log: Log
-) -> tuple[NDArray[np.float64], int, float]:
-    """Return (policy on the gadget's slots, iterations, gap of the regularised game).
-
-    The magnet is what a warm start begins with; the gadget's own choices, and those of continuations and
-    plans, are free.
-    """
-    tree = gadget.tree
-    magnet = problem.start(subgame, gadget).copy()
-    free = gadget.infoset_origin < 0
-    free[~free] = subgame.chosen[gadget.infoset_origin[~free]]
-    magnet[np.repeat(free, np.diff(tree.infoset_offset))] = np.nan
-    low, high = problem.payoff_range
-    temperature = np.full(tree.n_players, config.solve.temperature * (high - low))
-    temperature[list(problem.entry.seats)] = config.solve.opponent_temperature * (high - low)
-    found = solve_anchored(
-        tree,
-        Anchor(magnet, tuple(temperature.tolist())),
-        iterations=config.solve.iterations,
-        target=config.solve.target,
-        stop=Stop(problem.deadline),
-    )
-    note_lateness(found.stopped, found.iteration, config, log)
-    return found.policy, found.iteration, found.gap
+    limits: dict[str, Any] = {"iterations": stage.iterations, "target": stage.target, "stop": Stop(deadline)}
+    if stage.solver == "anchored":
+        magnet = problem.start(subgame, gadget).copy()
+        free = gadget.infoset_origin < 0
+        free[~free] = subgame.chosen[gadget.infoset_origin[~free]]
+        magnet[np.repeat(free, np.diff(tree.infoset_offset))] = np.nan
+        low, high = problem.payoff_range
+        temperature = np.full(tree.n_players, stage.temperature * (high - low))
+        temperature[list(problem.entry.seats)] = stage.opponent_temperature * (high - low)
+        near = solve_anchored(tree, Anchor(magnet, tuple(temperature.tolist())), **limits)
+        found, stopped = (near.policy, near.iteration, near.gap), near.stopped
+    else:
+        start = None
+        if stage.warm_start > 0:
+            start = Start(problem.start(subgame, gadget), stage.warm_start)
+        done = solve(tree, variant=variant_of(stage), start=start, **limits)
+        found, stopped = (done.policy, done.iteration, done.exploitability), done.stopped
+    note_lateness(stopped, found[1], config, log)
+    return found
 
 
 def variant_of(stage: SolveConfig) -> Variant:

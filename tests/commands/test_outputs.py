@@ -100,13 +100,6 @@ def test_an_output_that_cannot_be_is_one_line_before_any_work(command: str, tmp_
     assert {path.name for path in tmp_path.iterdir()} == {"pipe", "file", "folder"}
 
 
-def test_a_plot_that_cannot_be_is_one_line_before_any_work(tmp_path: Path) -> None:
-    words = ("ladder", "greedy", "random", "--pairs", "4", *ONE, "--plot")
-    for place in ("none/x.svg", "x" * 300 + ".svg"):
-        assert one_line(*words, tmp_path / place).startswith("gs2: ")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("command", [*NEW, *FOLDERS])
 def test_a_file_of_something_else_is_never_replaced(command: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"

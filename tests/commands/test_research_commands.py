@@ -55,17 +55,6 @@ def test_many_histories_are_counted_whole_and_shown_where_asked_for() -> None:
     assert (len(few["histories"]), few["histories_considered"]) == (200, 306)
 
 
-@pytest.mark.parametrize(
-    "game", ["liars_dice(sides=3)", "goofspiel(cards=3,turns=2,points_order=descending)"]
-)
-def test_games_beside_poker_are_solved(game: str) -> None:
-    for method in ("maxmargin", "gs2-r", "gs2+"):
-        rows = as_json("solve", game, "--method", method, "--blueprint", "cfr:20", "--iterations", "50")[
-            "actions"
-        ]
-        assert sum(row["refined"] for row in rows) == pytest.approx(1)
-
-
 def test_a_blueprint_goes_on_where_its_file_stopped(tmp_path: Path) -> None:
     whole, parts = str(tmp_path / "whole.npz"), str(tmp_path / "parts.npz")
     one = as_json("blueprint", "leduc_poker", "--iterations", "200", "-o", whole)
@@ -123,14 +112,6 @@ def test_a_grid_is_narrowed_by_options(tmp_path: Path) -> None:
     assert {(row["blueprint"], row["mode"], row["cap"], row["limit"]) for row in rows} == {
         ("cfr:10", "independent", "20", "")
     }
-
-
-def test_a_policy_of_another_game_is_refused(tmp_path: Path) -> None:
-    file = str(tmp_path / "kuhn.npz")
-    gs2("blueprint", "kuhn_poker", "--iterations", "10", "-o", file)
-    says = one_line("exploitability", "leduc_poker", file)
-    assert "kuhn_poker" in says and "leduc_poker" in says
-    assert "kuhn_poker" in one_line("solve", "--blueprint", file)
 
 
 def test_an_imperfect_recall_game_is_refused() -> None:

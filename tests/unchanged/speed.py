@@ -13,18 +13,67 @@ marked. A busy machine shows in the spread: with a wide one, run it again on a q
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.bench.works import Work, Worker
-from tests.unchanged.checkout import PAPER, ROLLOUT
+from experiments.bench.works import Piece, Work, timed
+from tests.unchanged.checkout import PAPER, ROLLOUT, use_checkout
 
 ROOT = Path(__file__).parent.parent.parent
 MOST = 1.03
 """Ratio from which a median is marked."""
 HERE, GUANDAN = "tests.unchanged.speed:", "experiments.bench.guandan.works:"
+
+
+class Worker:
+    """A process of its own that does pieces of work; warm from the second answer to one on."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        """Start it. root: the checkout whose packages do the work."""
+        program = f"from tests.unchanged.speed import serve; serve({str(root.resolve())!r})"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            start_new_session=True,
+        )
+
+    def ask(self, work: Work) -> None:
+        """Let it do a piece once."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps([work.name, work.maker, work.options]) + "\n")
+        self._process.stdin.flush()
+
+    def answer(self) -> Piece:
+        """Wait for the piece asked for; raise RuntimeError if it failed."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("speed: the process ended; its error stands above")
+        return Piece(*json.loads(line))
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.communicate()
+
+
+def serve(root: str) -> None:
+    """Do the pieces of work that come in, a line each, with the packages of a checkout; answer each."""
+    if root != str(ROOT):
+        use_checkout(Path(root))
+    answer, sys.stdout = sys.stdout, sys.stderr
+    ready: dict[str, Callable[[], float]] = {}
+    for line in sys.stdin:
+        if line not in ready:
+            ready[line] = Work(*json.loads(line)).made()
+        print(json.dumps(timed(ready[line])), file=answer, flush=True)
 
 
 def refine(

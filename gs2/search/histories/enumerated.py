@@ -298,6 +298,12 @@ class Kept:
     summary: NDArray[np.bool_]
     generated: NDArray[np.int64]
 
+    def marks(self, n: int) -> dict[str, NDArray[np.bool_]]:
+        """Return which of n histories are generated, kept, frozen and in summary, [n] bool by name."""
+        frozen, summary = self.rows[self.frozen], self.rows[self.summary]
+        rows = {"generated": self.generated, "kept": self.rows, "frozen": frozen, "summary": summary}
+        return {name: np.isin(np.arange(n), some) for name, some in rows.items()}
+
 
 NOTHING = Kept(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool), np.zeros(0, np.int64))
 """What a search without a subgame keeps."""

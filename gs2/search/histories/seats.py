@@ -10,6 +10,7 @@ chance that plays the blueprint (`games.infosets.two_seats`). `opponent` of the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -74,6 +75,15 @@ def seat_views(game: Game, blueprint: Blueprint, seat: int, config: SearchConfig
         )
         for rival in (rivals if chosen == "each" else rivals[:1])
     ]
+
+
+def seen_by(
+    game: Game, blueprint: Blueprint, seat: int, config: SearchConfig
+) -> Sequence[tuple[Game, Blueprint]]:
+    """Return the games that a search at one seat of any game solves: itself, if it has no more than two."""
+    if game.num_players <= 2:
+        return [(game, blueprint)]
+    return [(each.view, each) for each in seat_views(game, blueprint, seat, config)]
 
 
 def first_two(

@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from games.game import Game
 from games.infosets.trail import Trail
+from games.infosets.two_seats import TwoSeatView
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchOptions
 from gs2.search.explain import refine_part
 from gs2.search.histories.enumerated import after_each, belief, histories_of
 from gs2.search.histories.sampled_source import Part, sample_tree
-from gs2.search.histories.seats import seat_views
+from gs2.search.histories.seats import seen_by
 
 
 def refine_at(
@@ -60,12 +61,9 @@ def _refined(
     options: SearchOptions,
 ) -> NDArray[np.float64]:
     """Return the rows of `refine_and_judge` for each opponent that the search sees, [n, 3, a] float64."""
-    seen: list[tuple[Game, Blueprint, Trail]] = [(game, blueprint, trail)]
-    if game.num_players > 2:
-        views = seat_views(game, blueprint, trail.player, config)
-        seen = [(each.view, each, each.view.trail(trail)) for each in views]
     found = []
-    for view, plays, there in seen:
+    for view, plays in seen_by(game, blueprint, trail.player, config):
+        there = view.trail(trail) if isinstance(view, TwoSeatView) and view is not game else trail
         part = sample_tree(view, plays, there, config, rng, options.leaf)
         here = refine_part(part, rng, options).here(part.strategy)
         legal = part.legal()[1]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint
+from blueprint.protocol import Agent, Blueprint, Decisions, agent_name, probabilities
 from blueprint.tabular import KeyIndex
 from cfr.policies.policy import Policy
 from cfr.tree import FlatTree
@@ -15,18 +13,13 @@ from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
+from gs2.policies.tabulate import Plays
 from gs2.search.context import SearchContext, Strategy
 from gs2.search.histories.infoset_values import values_histories
 from gs2.search.subgame.leaf import CommonDraws, play_out, rollout_leaf
 
 ROLLOUTS = 4
 """Games played from each state to value it."""
-
-
-class _Plays(Protocol):
-    name: str
-
-    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]: ...
 
 
 class UniformPlay:
@@ -53,6 +46,18 @@ class KeyedPlay:
         ).values
 
 
+class AgentPlay:
+    """Plays as an agent does, which must not need to follow the games."""
+
+    def __init__(self, agent: Agent) -> None:
+        """Take the agent."""
+        self.agent, self.name = agent, agent_name(agent)
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64. Raises AgentFault for no policy."""
+        return probabilities(self.agent, Decisions.of(states, actions, player, game=game))
+
+
 class PolicyOnly:
     """A blueprint whose values come from playing on by its policy, a few games from each state.
 
@@ -61,7 +66,7 @@ class PolicyOnly:
 
     values_histories = True
 
-    def __init__(self, plays: _Plays) -> None:
+    def __init__(self, plays: Plays) -> None:
         """Take what says how it plays."""
         self.name, self._plays = plays.name, plays
 

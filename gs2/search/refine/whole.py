@@ -302,23 +302,16 @@ def _search_all(context: SearchContext, job: _Job) -> _Found:
     for number in job.infosets.tolist():
         if solved[number] or (job.skip_unreached and not mine[histories_of(context, number)[0]] > 0):
             continue
-        found = search(number, np.random.default_rng([job.seed, player, number]))
-        solved[found.settled] = True
-        slots.append(found.slots)
-        probs.append(found.probs)
-        stats.append(found.stats)
+        replaced, refined, told, settled = search(number, np.random.default_rng([job.seed, player, number]))
+        solved[settled] = True
+        slots.append(replaced)
+        probs.append(refined)
+        stats.append(told)
     return np.concatenate(slots), np.concatenate(probs), stats
 
 
-@dataclass(frozen=True, eq=False)
-class _One:
-    """One search of a job: the slots that it replaces, their probabilities, and the infosets it settled."""
-
-    slots: NDArray[np.int64]
-    probs: NDArray[np.float64]
-    stats: RefineStats
-    settled: NDArray[np.integer]
-
+_One = tuple[NDArray[np.int64], NDArray[np.float64], RefineStats, NDArray[np.integer]]
+"""One search: the slots that it replaces, their probabilities, its statistics, the infosets settled."""
 
 _Search = Callable[[int, np.random.Generator], _One]
 
@@ -341,7 +334,7 @@ def _listing(context: SearchContext, job: _Job, strategy: Strategy) -> _Search:
             # The steps of one search take the opponent's values afresh; single ones bring them up to date.
             certified = None if found.steps else found.certified
             now = with_certified(context, now, found.slots, found.probs, certified)
-        return _One(found.slots, found.probs, _stats(found), _settled(config, found))
+        return found.slots, found.probs, _stats(found), _settled(config, found)
 
     return search
 
@@ -366,7 +359,7 @@ def _drawing(context: SearchContext, job: _Job, strategy: Strategy) -> _Search:
         if job.mode == "sequential":
             played.probs[slots] = found.probs
         stats = replace(_stats(found), infoset=number, seconds=time.perf_counter() - began)
-        return _One(slots, found.probs, stats, settled)
+        return slots, found.probs, stats, settled
 
     return search
 

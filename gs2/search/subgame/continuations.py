@@ -34,37 +34,9 @@ from cfr.tree import FlatTree, require_states
 from cfr.values import best_responses, node_values
 from games.game import TERMINAL, Game
 from games.ragged import Ragged
-from gs2.search.continuation_policies import BIAS, Continuation
+from gs2.search.continuation_policies import Continuation
 from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.leaf import CommonDraws, Draws, play_out
-
-
-def continuation_values(
-    tree: FlatTree, policy: NDArray[np.float64], opponent: int, count: int
-) -> NDArray[np.float64]:
-    """Return what each node is worth under several continuations of the opponent, [count, N, P] float64.
-
-    The searching player goes on by `policy`. The opponent's continuations are, in order: `policy` itself,
-    its best response to it, and `policy` with one action made `BIAS` times likelier wherever it is legal:
-    the last, the first, the last but one, …
-    """
-    mine = tree.slot_player == opponent
-    counts = np.diff(tree.infoset_offset)
-    within = np.arange(tree.n_slots) - np.repeat(tree.infoset_offset[:-1], counts)
-    from_end = np.repeat(counts, counts) - 1 - within
-    out = np.empty((count, tree.n_nodes, tree.n_players))
-    for k in range(count):
-        if k == 0:
-            plays = policy
-        elif k == 1:
-            plays = best_response_policy(tree, policy, opponent)
-        else:
-            favoured = (from_end if k % 2 == 0 else within) == k // 2 - 1
-            weight = np.where(mine & favoured, BIAS, 1.0) * policy
-            total = np.add.reduceat(weight, tree.infoset_offset[:-1])
-            plays = weight / np.repeat(total, counts)
-        out[k] = node_values(tree, plays)
-    return out
 
 
 def best_response_policy(tree: FlatTree, policy: NDArray[np.float64], seat: int) -> NDArray[np.float64]:
@@ -278,6 +250,8 @@ def _played(
     game: Game, tree: FlatTree, policy: NDArray[np.float64], seat: int, continuation: Continuation
 ) -> NDArray[np.float64]:
     """Return the policy with the seat's part replaced by one of its continuations, [slots]."""
+    if continuation.kind == "best":
+        return best_response_policy(tree, policy, seat)
     mine = np.flatnonzero(tree.infoset_player == seat)
     plan = policy.copy()
     if len(mine):

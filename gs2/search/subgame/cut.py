@@ -78,17 +78,12 @@ class DepthLimit:
     decisions: player decisions below a root, frozen ones included, before a history is at the limit.
     leaf: (nodes of the full tree [n]) -> [n, P] float64, the payoffs there.
     play_on: instead of a leaf, the seat whose decisions belong to chance, by the policy of `Roots`, from the
-        limit on, while the others go on deciding to the end of the game.
-    Raises ValueError unless there is one of these two.
+        limit on, while the others go on deciding to the end of the game. There is one of these two.
     """
 
     decisions: int
     leaf: Callable[[NDArray[np.int32]], NDArray[np.float64]] | None = None
     play_on: int | None = None
-
-    def __post_init__(self) -> None:
-        if (self.leaf is None) == (self.play_on is None):
-            raise ValueError("cut: a depth_limit needs a leaf evaluator or a seat that plays on; pass one")
 
 
 class TreeCutter:

@@ -14,7 +14,11 @@ from cfr.tree.flat import own_slots
 from games.game import TERMINAL, Game
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions, Strategy
-from gs2.search.continuation_policies import continuation_blueprints, read_continuations
+from gs2.search.continuation_policies import (
+    continuation_blueprints,
+    read_continuations,
+    usual_continuations,
+)
 from gs2.search.subgame.continuations import LeafChooser, continuation_payoffs, known_at, with_choices
 from gs2.search.subgame.cut import DepthLimit, Roots, Subgame, root_numbers
 from gs2.search.subgame.leaf import checked_leaf, rollout_leaf, value_leaf
@@ -59,12 +63,7 @@ def cut_to_depth(
             # The opponent knows which plan it follows, and where it entered.
             known[opponent] = _parted(known[opponent], told[subgame.root_of[subgame.truncated]])
     choosers = [LeafChooser(seat, known[seat]) for seat in (0, 1)]
-    if config.subgame.leaf == "multi-valued":
-        return with_choices(
-            subgame, choosers, _multi_valued(context, strategy, player, ends, config, options)
-        )
-    values = strategy.continuations(opponent, config.subgame.continuations)[:, ends].swapaxes(0, 1)
-    return with_choices(subgame, choosers[opponent : opponent + 1], np.ascontiguousarray(values))
+    return with_choices(subgame, choosers, _choices(context, strategy, player, ends, config, options))
 
 
 def _parted(known: NDArray[np.int64], told: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -74,7 +73,7 @@ def _parted(known: NDArray[np.int64], told: NDArray[np.integer]) -> NDArray[np.i
     return number
 
 
-def _multi_valued(
+def _choices(
     context: SearchContext,
     strategy: Strategy,
     player: int,
@@ -83,18 +82,19 @@ def _multi_valued(
     options: SearchOptions,
 ) -> NDArray[np.float64]:
     """Return the payoffs of each combination of continuations at nodes of the full tree, [T, K0, K1, 2]."""
-    stage = config.subgame
-    blueprint = "blueprint"
-    names = [
-        stage.policies if stage.choosers == "everyone" or seat != player else blueprint for seat in (0, 1)
-    ]
-    if stage.rollouts == 0:
-        found = strategy.choices(context.game, tuple(read_continuations(name) for name in names))
+    stage, usual = config.subgame, config.subgame.leaf == "continuations"
+    everyone = stage.choosers == "everyone" and not usual
+    names = [stage.policies if everyone or seat != player else "blueprint" for seat in (0, 1)]
+    if usual or stage.rollouts == 0:
+        sets = [read_continuations(name) for name in names]
+        if usual:
+            sets[1 - player] = usual_continuations(stage.continuations)
+        found = strategy.choices(context.game, tuple(sets))
         return np.ascontiguousarray(np.moveaxis(found[:, :, ends], 2, 0))
     base = strategy.known_blueprint(context.game)
-    sets = [continuation_blueprints(base, name) for name in names]
+    plays = [continuation_blueprints(base, name) for name in names]
     rng = options.dice(LEAVES)
-    return continuation_payoffs(context.game, context.tree.states[ends], sets, rng, rollouts=stage.rollouts)
+    return continuation_payoffs(context.game, context.tree.states[ends], plays, rng, rollouts=stage.rollouts)
 
 
 def _node_leaf(

@@ -7,9 +7,9 @@ has two steps, of which loading is the first.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,11 @@ import numpy as np
 from blueprint.protocol import Agent, Blueprint, Decisions, Trails, blueprint_of, follows, probabilities
 from games.game import Game
 from games.infosets.trail import SeatTrail
-from games.ragged import Ragged, pick_by
+from games.ragged import pick_by
 from games.registry import load_game
 from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
-from gs2.play.search_agent import SearchAgent, Situation
+from gs2.play.search_agent import SearchAgent
 from gs2.web.games.card_face import card_face
 from gs2.wings import games_with
 
@@ -33,7 +33,6 @@ MOST_SHOWN = 12
 """Moves that a hint lists."""
 
 Progress = Callable[[int, int], None]
-_loaded: OrderedDict[tuple[str, str], tuple[Game, Agent]] = OrderedDict()
 _ONE = np.zeros(1, np.int64)
 
 
@@ -46,15 +45,10 @@ class Seated:
     played_as: str
 
 
+@lru_cache(maxsize=KEPT)
 def _agent(game: str, name: str) -> tuple[Game, Agent]:
-    found = _loaded.get((game, name))
-    if found is None:
-        loaded = load_game(game, general_sum=True)
-        found = _loaded[game, name] = (loaded, load_game_agent(loaded, name))
-        while len(_loaded) > KEPT:
-            _loaded.popitem(last=False)
-    _loaded.move_to_end((game, name))
-    return found
+    loaded = load_game(game, general_sum=True)
+    return loaded, load_game_agent(loaded, name)
 
 
 def _turned(seated: Seated, history: Array, progress: Progress) -> tuple[Game, Agent, Array]:
@@ -94,14 +88,12 @@ def state_at(game: Game, history: Array, seat: int, *, trail: bool) -> tuple[Arr
     return state, seen
 
 
-def _shares(game: Game, agent: Agent, history: Array) -> tuple[Array, Ragged, Array]:
-    """Return the state [1], the legal actions there and an agent's probability of each."""
+def _asked(game: Game, agent: Agent, history: Array) -> Decisions:
+    """Return the one decision of an agent after a history."""
     state, _ = state_at(game, history, 0, trail=False)
     seat = int(game.player(state)[0])
     past = Trails([state_at(game, history, seat, trail=True)[1]]) if follows(agent) else None
-    legal = game.actions(state)
-    asked = Decisions.of(state, legal, seat, game=game, past=past)
-    return state, legal, probabilities(agent, asked)
+    return Decisions.of(state, game.actions(state), seat, game=game, past=past)
 
 
 def agent_ready(seated: Seated, *, progress: Progress) -> bool:
@@ -115,8 +107,9 @@ def agent_answer(seated: Seated, history: Array, draw: float, *, progress: Progr
 
     draw: the random number in [0, 1) that decides among actions of its mixed strategy.
     """
-    _, legal, shares = _shares(*_turned(seated, history, progress))
-    return int(pick_by(legal, shares, np.array([draw]))[0])
+    game, agent, history = _turned(seated, history, progress)
+    asked = _asked(game, agent, history)
+    return int(pick_by(asked.table, probabilities(agent, asked), np.array([draw]))[0])
 
 
 def agent_view(
@@ -132,9 +125,9 @@ def agent_view(
     """
     at_table = history
     game, agent, history = _turned(seated, history, progress)
-    gains = _gains(game, agent, history)
-    state, legal, shares = _shares(game, agent, history)
-    seat = int(game.player(state)[0])
+    asked = _asked(game, agent, history)
+    gains = agent.gains(asked) if isinstance(agent, SearchAgent) else None  # first: the search is remembered
+    shares = probabilities(agent, asked)
     blueprint = _valued(agent)
     values: Array | None = None
     table = load_game(seated.game, general_sum=True) if seated.game != game.name else game
@@ -143,7 +136,9 @@ def agent_view(
     points = 1.0 if face is None else face.unit(game, before, int(table.player(before)[0]))
     if blueprint is not None:
         unit = win if getattr(blueprint, "wins", False) else points
-        values = unit * np.asarray(blueprint.q(game, state, seat, legal), np.float64)
+        values = unit * np.asarray(
+            blueprint.q(game, asked.states, int(asked.seats[0]), asked.table), np.float64
+        )
     rank = np.lexsort((-shares if values is None else -values, -shares))
     moves = [
         {
@@ -155,15 +150,6 @@ def agent_view(
         for at in rank[:most]
     ]
     return {"best": int(rank[0]), "moves": moves, "of": len(shares)}
-
-
-def _gains(game: Game, agent: Agent, history: Array) -> Array | None:
-    """Return each action's gain and its error, [2, a] in payoffs, by an agent that searches drawn deals."""
-    state = state_at(game, history, 0, trail=False)[0]
-    legal, seat = game.actions(state).values, int(game.player(state)[0])
-    if not isinstance(agent, SearchAgent) or len(legal) == 1:
-        return None
-    return agent.gains(Situation(game, state, seat, legal, state_at(game, history, seat, trail=True)[1]))
 
 
 def _gain(gains: Array | None, at: int, points: float) -> dict[str, float | None]:

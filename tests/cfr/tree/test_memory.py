@@ -195,7 +195,8 @@ def test_the_commands_refuse_in_one_line_and_let_one_allow_more() -> None:
         assert result.exit_code == 2 and result.stdout == ""
         assert len(result.stderr.strip().splitlines()) == 1
         # what a public tree computes by itself names no larger limit that would do
-        says = "allow more with --memory" if words[0] == "exploitability" else "would fit"
+        steps = "by an estimate; allow more with --memory or GS2_MEMORY; gs2 exploit bounds an agent's"
+        says = steps if words[0] == "exploitability" else "would fit"
         assert "must fit into 200 MB" in result.stderr and says in result.stderr
     public = gs2("blueprint", "liars_dice(dice=2)", "--iterations", "1", "--memory", "200M")
     assert public.exit_code == 2 and "public tree" in public.stderr

@@ -16,12 +16,12 @@ from experiments.bench.benches import CLIMBING
 from experiments.bench.climbing_speed import measure_climbing
 from experiments.bench.guandan.benches import BLUEPRINT
 from experiments.bench.guandan.works import operations
-from experiments.bench.works import Piece, Work, Worker, in_turns, timed
+from experiments.bench.works import Piece, Work, in_turns, timed
 from games.game import GameError
 from games.guandan.rounds.playout import random_playouts
 from games.guandan.rounds.round import deal
 from tests.blueprint.guandan.positions import random_tensors
-from tests.unchanged.speed import WORKS, moves, solve
+from tests.unchanged.speed import WORKS, Worker, moves, solve
 
 GAMES = ("doudizhu(ranks=7)", "big2(players=3)")
 

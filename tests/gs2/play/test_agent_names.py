@@ -41,13 +41,13 @@ from gs2.play.agent_names import (
     network_file,
     parse_agent,
 )
-from gs2.play.exploit.tree_response import agent_on_tree
 from gs2.play.game_pairs import play_agents
 from gs2.play.search_agent import SearchAgent
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.policies.tabulate import policy_of
 from gs2.search.context import SearchContext
 from gs2.search.pipeline import refine_infoset
+from gs2.search.refine.policy_only import AgentPlay
 from tests.gs2.search.setting import refined_at
 
 OWN = """
@@ -105,7 +105,7 @@ def test_strategies_of_small_games_play_as_they_are() -> None:
     for text in ("uniform", "dcfr:10", "noise:0.5", "dmc:300"):
         agent = load_game_agent(game, text)
         wanted = policy_from_spec(text, game, tree)
-        np.testing.assert_allclose(agent_on_tree(game, tree, agent), wanted, atol=1e-12)
+        np.testing.assert_allclose(policy_of(AgentPlay(agent), game, tree), wanted, atol=1e-12)
 
 
 def test_files_of_policies_and_networks_play(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_search_by_name_is_the_search_at_every_infoset() -> None:
     context = SearchContext(game)
     base = load_game_blueprint(game, "noise:0.6", seed=3)
     strategy = context.strategy(base)
-    found = agent_on_tree(game, context.tree, agent)
+    found = policy_of(AgentPlay(agent), game, context.tree)
     for number in range(context.tree.n_infosets):
         refined = refine_infoset(context, strategy, number, agent.config, np.random.default_rng(0))
         np.testing.assert_allclose(

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 
+from cfr.best_response import best_response_values
 from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
@@ -84,3 +85,19 @@ def spliced(policy: np.ndarray, found: Refinement) -> np.ndarray:
     after = policy.copy()
     after[found.slots] = found.probs
     return after
+
+
+def opponent_gain(name: str, config: SearchConfig, seed: int, *, near: bool = False) -> tuple[float, float]:
+    """Return what one search at a random infoset gives the opponent, in payoffs, and the weight certified.
+
+    near: whether every other random blueprint lies near an equilibrium, where there is more to lose.
+    """
+    draw = rng(seed)
+    policy = random_policy(name, draw, sharpness=float(draw.integers(1, 3)))
+    if near and seed % 2:
+        policy = 0.95 * blueprint(name, 200) + 0.05 * policy
+    # Shallow infosets, numbered first, matter most to the value of the game.
+    infoset = int(draw.integers(context(name).tree.n_infosets if seed % 3 == 0 else 12))
+    found = searched(name, policy, infoset, config, seed)
+    before, after = (best_response_values(form(name), p) for p in (policy, spliced(policy, found)))
+    return float(np.subtract(after, before)[found.considered.opponent]), found.anchor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 
 import numpy as np
@@ -16,7 +17,7 @@ from cfr.policies.policy import tabular_policy, uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
 from games import check_game
-from gs2.search.config.presets import PRESETS, preset
+from gs2.search.config.presets import PRESET_NOTES, PRESETS, preset
 from gs2.search.config.stages import WEIGHTED_GENERATORS
 from gs2.search.context import SearchContext, Strategy
 from gs2.search.explain import solve_infoset
@@ -167,7 +168,7 @@ def test_refining_the_first_closure_with_the_path_gadget_solves_what_can_be_solv
 
 
 @at_random
-def test_every_preset_runs_and_keeps_to_the_rules(seed, public, kind):
+def test_every_preset_runs_keeps_to_the_rules_and_explains_its_answer(seed, public, kind):
     context, form = prepared(seed, public)
     tree = context.tree
     policy = blueprint(context, form, kind, seed)
@@ -195,6 +196,11 @@ def test_every_preset_runs_and_keeps_to_the_rules(seed, public, kind):
         theirs = tree.infoset_player[context.tree.slot_infoset[found.slots]]
         assert np.all(theirs == tree.infoset_player[infoset])
         assert found.kept_refined or np.array_equal(found.probs, policy[found.slots])
+        assert found.infoset == context.infoset_text(infoset) and len(found.slots) == len(found.probs)
+        assert sum(row.reach for row in found.histories) == pytest.approx(1.0)
+        assert {row.opponent_infoset for row in found.histories} == {row.number for row in found.opponents}
+        assert found.histories_kept == sum(row.kept for row in found.histories)
+        assert json.loads(json.dumps(found.to_json()))["config"]["name"] == name in PRESET_NOTES
 
 
 @pytest.mark.parametrize("name", ("maxmargin", "resolve", "gs2+"))

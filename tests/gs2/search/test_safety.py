@@ -17,10 +17,10 @@ from tests.gs2.search.setting import (
     blueprint,
     context,
     form,
+    opponent_gain,
     random_policy,
     rng,
     searched,
-    spliced,
 )
 from tests.patience import amount
 
@@ -38,28 +38,14 @@ RISKY = (
 """Searches that are often wrong: few iterations, one history, no gadget."""
 
 
-def gains(name: str, config, seed: int) -> tuple[float, float]:
-    """Return (what one search gives the opponent, the weight that was certified)."""
-    draw = rng(seed)
-    policy = random_policy(name, draw, sharpness=float(draw.integers(1, 3)))
-    if seed % 2:
-        # Near an equilibrium there is more to lose.
-        policy = 0.95 * blueprint(name, 200) + 0.05 * policy
-    # Shallow infosets, numbered first, matter most to the value of the game.
-    infoset = int(draw.integers(context(name).tree.n_infosets if seed % 3 == 0 else 12))
-    found = searched(name, policy, infoset, config, seed)
-    before, after = (best_response_values(form(name), p) for p in (policy, spliced(policy, found)))
-    return float(np.subtract(after, before)[found.considered.opponent]), found.anchor
-
-
 @pytest.mark.parametrize(
     "config", RISKY, ids=lambda c: f"{c.name}-{c.safety.certificate}-{c.generation.k}-{c.subgame.whole}"
 )
 def test_a_certificate_stops_what_raises_the_opponents_best_response_value_without_one(config):
     bare, stopped = config.replace(certificate="none"), 0
     for seed in range(1, 61, 2):
-        if gains(LIARS_DICE, bare, seed)[0] > 1e-4:
-            assert gains(LIARS_DICE, config, seed)[0] <= ROUNDING
+        if opponent_gain(LIARS_DICE, bare, seed, near=True)[0] > 1e-4:
+            assert opponent_gain(LIARS_DICE, config, seed, near=True)[0] <= ROUNDING
             stopped += 1
             if stopped == amount(12, 2):
                 break

@@ -13,7 +13,7 @@ import pytest
 from blueprint.protocol import Decisions, Trails, probabilities
 from games.infosets.trail import SeatTrail
 from gs2.play.agent_names import load_game_agent
-from gs2.play.search_agent import SearchAgent, Situation
+from gs2.play.search_agent import SearchAgent
 from gs2.web.games import agent_worker, game_tables
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
 from gs2.web.games.game_play import GamePlay
@@ -158,8 +158,8 @@ def test_the_search_whose_gains_are_said_is_the_one_that_plays() -> None:
     legal = game.actions(state)
     told, plays = (load_game_agent(game, name) for _ in range(2))
     assert isinstance(told, SearchAgent)
-    told.gains(Situation(game, state, 0, legal.values, trail))
     asked = Decisions.of(state, legal, 0, game=game, past=Trails([trail]))
+    told.gains(asked)
     found = [probabilities(one, asked) for one in (told, plays)]
     assert np.array_equal(*found)
     assert told.searches == 0, "what was searched once is remembered"

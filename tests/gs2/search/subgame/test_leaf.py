@@ -12,13 +12,13 @@ from games.support.contract import ContractError
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchOptions, Strategy
+from gs2.search.continuation_policies import usual_continuations
 from gs2.search.explain import solve_infoset
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine.at import refine_at
 from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.refine.whole import RefineOptions, refine_policy
-from gs2.search.subgame.continuations import LeafChooser, continuation_values, with_choices
-from gs2.search.subgame.cut import DepthLimit, Roots
+from gs2.search.subgame.continuations import exact_continuation_payoffs
 from gs2.search.subgame.leaf import check_leaf_value, rollout_leaf, value_leaf
 from tests.gs2.search.setting import (
     GAMES,
@@ -138,26 +138,10 @@ def test_a_leaf_of_ones_own_takes_the_place_of_any_other(source, leaf):
 def test_continuations_start_with_the_blueprint_and_its_best_response(name):
     prepared = context(name)
     policy = random_policy(name, np.random.default_rng(6))
-    values = continuation_values(prepared.tree, policy, 1, 4)
+    sets = usual_continuations(1), usual_continuations(4)
+    values = exact_continuation_payoffs(prepared.game, prepared.tree, policy, sets)[0]
     assert values.shape == (4, prepared.tree.n_nodes, 2)
     assert np.allclose(values[0], Strategy(prepared.tree, policy).values)
     best = best_response_values(form(name), policy)[1]
     assert values[1, 0, 1] == pytest.approx(best)
     assert np.all(values[:, 0, 1] <= best + 1e-9)
-
-
-def test_an_opponent_who_chooses_among_continuations_gets_at_least_each_of_them():
-    prepared = context(LEDUC)
-    limit = DepthLimit(1, lambda nodes: np.zeros((len(nodes), 2)))
-    cut = prepared.cutter.cut(Roots(np.zeros(1, np.int32), np.ones(1)), limit)
-    ends = cut.origin[cut.truncated]
-    keys = prepared.game.infoset_key(prepared.tree.states[ends], 1)
-    known = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    values = continuation_values(prepared.tree, blueprint(LEDUC), 1, 3)[:, ends].swapaxes(0, 1)
-
-    def worth(some: slice) -> float:
-        made = with_choices(cut, [LeafChooser(1, known)], np.ascontiguousarray(values[:, some]))
-        return solve_lp(made.tree.validate()).value
-
-    both = worth(slice(None))
-    assert all(both <= worth(slice(k, k + 1)) + 1e-8 for k in range(3))
