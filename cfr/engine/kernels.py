@@ -187,7 +187,7 @@ def iterate(
                     mine, theirs = work[down], work[1 - down]
                     sweep_down(ways, side[down], box[1 - down], policy, mine, theirs, weight, sums)
             if n > 0:
-                sweep_up(ways, t, variant, discounts, side[s], work[s], state[s])
+                sweep_up(ways, (t, variant, discounts), side[s], work[s], state[s])
 
 
 @kernel

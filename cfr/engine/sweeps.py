@@ -67,6 +67,8 @@ EXPECTANT = 2
 """Mark of a bundle whose policy follows a prediction that may not come true."""
 TEN = (0.0,) * 10
 """As long as the most common box of twelve positions is wide."""
+Run = tuple[int, tuple[float, ...], NDArray[np.float64]]
+"""(iteration t, variant, discounts) of an update; the last two as of `kernels.iterate`, borrowed."""
 
 
 @kernel
@@ -339,7 +341,7 @@ def learning_rule(zero: Any, t: int, variant: tuple[float, ...], discounts: NDAr
     """Return what `learn` is told in iteration t: the usual discounts of regrets, and all the rest.
 
     The discounts are vectors, of positive and of negative regrets; `current_discounts` puts others in their
-    place where an iteration was missed. variant, discounts: as of `kernels.iterate`; borrowed.
+    place where an iteration was missed. The others as of `Run`.
     """
     now = 4 * (t - 1)
     usual = splat(zero, discounts[now]), splat(zero, discounts[now + 1])
@@ -383,19 +385,12 @@ CLOSE = 1000
 
 
 @kernel
-def update_rows(
-    n: int,
-    t: int,
-    variant: tuple[float, ...],
-    discounts: NDArray[np.float64],
-    side: Any,
-    work: Any,
-    state: Any,
-) -> None:
+def update_rows(n: int, run: Run, side: Any, work: Any, state: Any) -> None:
     """Do as `upward` does elsewhere, for bundles of one vector of members each."""
     zero, _, n_bundles, _, _, _, _, real, (_, _, fields, _), _, _ = side
     _, _, value, marked, queue, _ = work
     regret, prediction, policy, _, stamp = state
+    t, variant, discounts = run
     predictive = variant[4] > 0
     one = splat(zero, 1.0)
     usual, later = learning_rule(zero, t, variant, discounts)
@@ -474,19 +469,12 @@ def update_rows(
 
 
 @kernel
-def update_singles(
-    n: int,
-    t: int,
-    variant: tuple[float, ...],
-    discounts: NDArray[np.float64],
-    side: Any,
-    work: Any,
-    state: Any,
-) -> None:
+def update_singles(n: int, run: Run, side: Any, work: Any, state: Any) -> None:
     """Do as `upward` does elsewhere, for bundles of one infoset each with a choice, in one vector or two."""
     zero, bundle, n_bundles, _, _, _, _, real, _, _, _ = side
     _, _, value, marked, queue, _ = work
     regret, prediction, policy, _, stamp = state
+    t, variant, discounts = run
     predictive = variant[4] > 0
     step = width(zero)
     shift = 3 if step == 8 else 2
@@ -582,16 +570,8 @@ def give(
 
 
 @kernel
-def sweep_up(
-    ways: Ways,
-    t: int,
-    variant: tuple[float, ...],
-    discounts: NDArray[np.float64],
-    side: Any,
-    work: Any,
-    state: Any,
-) -> None:
-    """Update regrets and policy of the marked bundles and those above them, bottom up, for iteration `t`.
+def sweep_up(ways: Ways, run: Run, side: Any, work: Any, state: Any) -> None:
+    """Update regrets and policy of the marked bundles and those above them, bottom up, for an iteration.
 
     All arrays are borrowed. Bundles are stamped with the iteration in which they were last updated, and
     discounts since then made up for.
@@ -600,29 +580,22 @@ def sweep_up(
     for depth in range(n_levels - 1, -1, -1):
         n = list_marked(level[depth], level[depth + 1], work)
         if len(ways) > 0 and depth > 0 and side[8][3]:
-            update_rows(n, t, variant, discounts, side, work, state)
+            update_rows(n, run, side, work, state)
         elif len(ways) > 0 and side[10]:
-            update_singles(n, t, variant, discounts, side, work, state)
+            update_singles(n, run, side, work, state)
         else:
-            _update(n, t, variant, discounts, side, work, state)
+            _update(n, run, side, work, state)
     work[2][0] = 0.0
     work[3][0] = 0
 
 
 @kernel
-def _update(
-    n: int,
-    t: int,
-    variant: tuple[float, ...],
-    discounts: NDArray[np.float64],
-    side: Any,
-    work: Any,
-    state: Any,
-) -> None:
+def _update(n: int, run: Run, side: Any, work: Any, state: Any) -> None:
     """Update the first `n` bundles in `queue`, and mark those above them."""
     zero, bundle, _, _, _, _, parent, real, _, _, _ = side
     _, _, value, marked, queue, _ = work
     regret, prediction, policy, _, stamp = state
+    t, variant, discounts = run
     predictive = variant[4] > 0
     one = splat(zero, 1.0)
     shift = 3 if width(zero) == 8 else 2

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from games.game import TERMINAL
 from games.parameters import Int, named
-from games.research.poker import CARDS, DEAL_1, FIRST, CardPoker, PublicTree
+from games.research.poker import CARDS, DEAL_1, DEALS, FIRST, CardPoker, Said
 from games.support.array_types import Array
 
 PASS, BET = 0, 1
@@ -21,16 +21,16 @@ LINES = ("", "p", "b", "pp", "pb", "bp", "bb", "pbp", "pbb")
 BETTING = FIRST
 
 
-def _tree() -> PublicTree:
-    tree = PublicTree()
+def _betting() -> list[Said]:
+    rows = list(DEALS)
     for line in LINES:
         ends = line + "p" not in LINES
         parent, action = (BETTING + LINES.index(line[:-1]), "pb".index(line[-1])) if line else (DEAL_1, CARDS)
         chips = 1 + line[::2].count("b"), 1 + line[1::2].count("b")
         words = " ".join("bet" if letter == "b" else "pass" for letter in line), ""
         folded = (len(line) - 1) % 2 if line.endswith("bp") else -1
-        tree.add(TERMINAL if ends else len(line) % 2, parent, action, chips, words, folded)
-    return tree
+        rows.append(Said(TERMINAL if ends else len(line) % 2, parent, action, chips, words, folded))
+    return rows
 
 
 class KuhnPoker(CardPoker):
@@ -46,7 +46,7 @@ class KuhnPoker(CardPoker):
     def __init__(self, *, cards: int = 3) -> None:
         name, (cards,) = named("kuhn_poker", self.parameters, (cards,))
         self.cards = cards
-        super().__init__(name, _tree(), self.cards)
+        super().__init__(name, _betting(), self.cards)
 
     def action_text(self, state: Array, action: Array) -> str:
         if state["node"] < BETTING:

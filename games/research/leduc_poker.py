@@ -7,70 +7,65 @@ OpenSpiel's `leduc_poker`. Source: Southey et al. 2005, "Bayes' bluff: opponent 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, GameError
 from games.parameters import Bool, Int, Ints, named
-from games.research.poker import CARDS, DEAL_0, DEAL_1, CardPoker, PublicTree
+from games.research.poker import CARDS, DEAL_0, DEAL_1, DEALS, CardPoker, Said
 from games.support.array_types import Array
 
 FOLD, CALL, RAISE = 0, 1, 2
 ANTE = 1
 
+Pair = tuple[int, int]
+Words = tuple[str, str]
 
-@dataclass(kw_only=True)
-class LimitTree(PublicTree):
-    """Two rounds of limit betting; the actions are FOLD, CALL and RAISE."""
 
-    raise_sizes: tuple[int, int]
-    raise_caps: tuple[int, int]
+def limit_betting(raise_sizes: tuple[int, int], raise_caps: tuple[int, int]) -> list[Said]:
+    """Return two rounds of limit betting as rows; the actions are FOLD, CALL and RAISE."""
+    rows = list(DEALS)
 
-    def __post_init__(self) -> None:
-        self._bet(0, DEAL_1, CARDS, (ANTE, ANTE), ("", ""), to_act=0, raises=0, acted=0)
+    def add(*row: Any) -> int:
+        rows.append(Said(*row))
+        return len(rows) - 1
 
-    def _bet(
-        self,
-        stage: int,
-        parent: int,
-        action: int,
-        chips: tuple[int, int],
-        words: tuple[str, str],
-        *,
-        to_act: int,
-        raises: int,
-        acted: int,
+    def bet(
+        stage: int, before: tuple[int, int], chips: Pair, words: Words, to_act: int, raises: int, acted: int
     ) -> None:
-        """Add the decision of `to_act` in betting round `stage` and all that follows."""
-        node = self.add(to_act, parent, action, chips, words)
+        """Add the decision of `to_act` in betting round `stage` and all that follows.
+
+        before: the parent and the action that leads here.
+        """
+        node = add(to_act, *before, chips, words)
         other = 1 - to_act
         facing = chips[other] > chips[to_act]
 
-        def said(word: str) -> tuple[str, str]:
+        def said(word: str) -> Words:
             line = f"{words[stage]} {word}".strip()
             return (line, words[1]) if stage == 0 else (words[0], line)
 
-        def paid(amount: int) -> tuple[int, int]:
+        def paid(amount: int) -> Pair:
             return (chips[other] + amount, chips[1]) if to_act == 0 else (chips[0], chips[other] + amount)
 
         if facing:
-            self.add(TERMINAL, node, FOLD, chips, said("fold"), folded=to_act)
+            add(TERMINAL, node, FOLD, chips, said("fold"), to_act)
         called = said("call" if facing else "check")
         if not facing and acted == 0:
-            self._bet(stage, node, CALL, chips, called, to_act=other, raises=raises, acted=1)
+            bet(stage, (node, CALL), chips, called, other, raises, 1)
         elif stage == 0:
-            board = self.add(CHANCE, node, CALL, paid(0), called)
-            self._bet(1, board, CARDS, paid(0), called, to_act=0, raises=0, acted=0)
+            board = add(CHANCE, node, CALL, paid(0), called)
+            bet(1, (board, CARDS), paid(0), called, 0, 0, 0)
         else:
-            self.add(TERMINAL, node, CALL, paid(0), called)
-        if raises < self.raise_caps[stage]:
-            more = paid(self.raise_sizes[stage])
-            self._bet(
-                stage, node, RAISE, more, said("raise"), to_act=other, raises=raises + 1, acted=acted + 1
-            )
+            add(TERMINAL, node, CALL, paid(0), called)
+        if raises < raise_caps[stage]:
+            bet(stage, (node, RAISE), paid(raise_sizes[stage]), said("raise"), other, raises + 1, acted + 1)
+
+    bet(0, (DEAL_1, CARDS), (ANTE, ANTE), ("", ""), 0, 0, 0)
+    return rows
 
 
 class LeducPoker(CardPoker):
@@ -104,8 +99,8 @@ class LeducPoker(CardPoker):
         ranks, suits, self.raise_sizes, self.raise_caps, suit_isomorphism = values
         if ranks * suits < 3:
             raise GameError(f"leduc_poker: ranks times suits must be at least 3; got {ranks} times {suits}")
-        tree = LimitTree(raise_sizes=self.raise_sizes, raise_caps=self.raise_caps)
-        super().__init__(name, tree, ranks, suits, same=suit_isomorphism)
+        rows = limit_betting(self.raise_sizes, self.raise_caps)
+        super().__init__(name, rows, ranks, suits, same=suit_isomorphism)
         most = float(self._chips[self._betting.player == TERMINAL].max())
         self.payoff_range = (-most, most)
 

@@ -8,8 +8,10 @@ and Leduc poker have one card in a hand. A pair with the board wins, then the hi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +29,7 @@ CARDS = -1
 SUITS = "shdc"
 
 STATE = np.dtype([("node", np.uint32), ("card0", "u1"), ("card1", "u1"), ("board", "u1"), ("unused", "u1")])
-"""node: where the public history stands, a row of PublicTree. Cards: 1 + index in the deck, 0 until dealt."""
+"""node: where the public history stands, a row of `Betting`. Cards: 1 + index in the deck, 0 until dealt."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,59 +190,42 @@ class TwoHands(TwoPlayerGame):
         return public
 
 
-@dataclass
-class PublicTree:
-    """Everything that both players see except the board card: deals and betting, as rows of lists.
+class Said(NamedTuple):
+    """What both players see at a node, the board card aside: a row of the betting while it is laid out.
 
-    player, parent, action: as of `Betting`. chips: what each player has put in. folded: who gave up, -1 if
-    nobody. words: what was said in each round. Rows 0 and 1 deal the private cards.
+    player, parent, action: as of `Betting`. chips: what each player has put in. words: what was said in each
+    round. folded: who gave up, -1 if nobody.
     """
 
-    player: list[int] = field(default_factory=lambda: [CHANCE, CHANCE])
-    parent: list[int] = field(default_factory=lambda: [-1, DEAL_0])
-    action: list[int] = field(default_factory=lambda: [CARDS, CARDS])
-    chips: list[tuple[int, int]] = field(default_factory=lambda: [(1, 1)] * 2)
-    folded: list[int] = field(default_factory=lambda: [-1, -1])
-    words: list[tuple[str, str]] = field(default_factory=lambda: [("", "")] * 2)
+    player: int
+    parent: int
+    action: int
+    chips: tuple[int, int] = (1, 1)
+    words: tuple[str, str] = ("", "")
+    folded: int = -1
 
-    def add(
-        self,
-        player: int,
-        parent: int,
-        action: int,
-        chips: tuple[int, int],
-        words: tuple[str, str],
-        folded: int = -1,
-    ) -> int:
-        """Add a row; return its number."""
-        self.player.append(player)
-        self.parent.append(parent)
-        self.action.append(action)
-        self.chips.append(chips)
-        self.words.append(words)
-        self.folded.append(folded)
-        return len(self.player) - 1
 
-    def betting(self) -> Betting:
-        """Return the betting; who gives up loses what it has put in."""
-        player, folded, chips = np.array(self.player, np.int8), np.array(self.folded), np.array(self.chips)
-        stake = np.where(folded == 0, -chips[:, 0], chips[:, 1]).astype(np.float64)
-        fought = (player == TERMINAL) & (folded < 0)
-        return Betting(player, np.array(self.parent), np.array(self.action), fought, stake)
+DEALS = (Said(CHANCE, -1, CARDS), Said(CHANCE, DEAL_0, CARDS))
+"""The first rows: the private cards are dealt."""
 
 
 class CardPoker(TwoHands):
     """Poker with one private card each; a subclass gives betting, deck, payoff range and words of actions.
 
-    tree: the betting. ranks, suits: of the deck. same: whether suits are not seen; chance then deals ranks.
+    rows: the betting, DEALS first. ranks, suits: of the deck. same: whether suits are not seen; chance then
+    deals ranks.
     """
 
     def __init__(
-        self, name: str, tree: PublicTree, ranks: int, suits: int = 1, *, same: bool = False
+        self, name: str, rows: Sequence[Said], ranks: int, suits: int = 1, *, same: bool = False
     ) -> None:
         self.name, self.ranks, self.suits, self.suit_isomorphism = name, ranks, suits, same
-        self._betting, self._words = tree.betting(), tree.words
-        self._chips = np.array(tree.chips, np.float64)
+        player, parent, action, chips, _, folded = map(np.array, zip(*rows, strict=True))
+        self._words, self._chips = [row.words for row in rows], chips.astype(np.float64)
+        fought = (player == TERMINAL) & (folded < 0)
+        # Who gives up loses what it has put in.
+        stake = np.where(folded == 0, -self._chips[:, 0], self._chips[:, 1])
+        self._betting = Betting(player.astype(np.int8), parent, action, fought, stake)
         self.has_board = int((self._betting.player == CHANCE).sum()) > FIRST
         self._card_names = list("JQK"[3 - ranks :] if ranks <= 3 else "23456789TJQKA"[13 - ranks :])
         if suits > 1 and not same:

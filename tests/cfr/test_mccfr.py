@@ -23,7 +23,7 @@ BOTH = pytest.mark.parametrize("sampling", SAMPLING)
 @pytest.mark.parametrize("teams", [(0, 1), (0, 1, 1)])
 @pytest.mark.some(2)
 def test_sampled_regrets_are_unbiased(sampling: str, teams: tuple[int, ...]) -> None:
-    tree = random_tree(1, teams=teams, levels=5)
+    tree = random_tree(2, teams=teams, levels=4)
     total = tree.chance_prob[: tree.n_roots].sum()
     # Seats learn one after the other: in the first traversal all play uniformly.
     plain = PlainCfr(tree, variant("cfr"))
@@ -72,7 +72,7 @@ def test_averages_converge_where_some_actions_are_never_played(sampling: str, se
 
 @BOTH
 @pytest.mark.parametrize("teams", [(0, 1), (0, 1, 1), (0, 1, 0, 1)])
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", [2, 6])
 @pytest.mark.some(2)
 def test_averages_weigh_iterations_by_the_seats_own_play_alone(
     sampling: str, teams: tuple[int, ...], seed: int

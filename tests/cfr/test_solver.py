@@ -276,7 +276,7 @@ def test_every_variant_leaves_a_bad_start(name: str) -> None:
 
 
 def test_both_solvers_start_alike() -> None:
-    tree = random_tree(np.random.default_rng(3))
+    tree = random_tree(3)
     start = solve(tree, iterations=3).policy
     regrets = start_regrets(tree, start, 0.5, 1.0)
     a, b = Solver(tree), TreeSolver(tree)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 
 import numpy as np
 
-from cfr.tree import FlatTree, grow
-from games import load_game
+from cfr.tree import FlatTree, TreeRules, grow
+from games import CHANCE, Game, Ragged, load_game
+from tests.games.random_games import RandomGame
 
 SMALL = {
     "kuhn": "kuhn_poker",
@@ -64,74 +66,34 @@ def random_policy(tree: FlatTree, seed: int, *, zeros: float = 0.0) -> np.ndarra
     return weights / np.repeat(sums, np.diff(tree.infoset_offset))
 
 
+@cache
 def random_tree(
     seed: int,
     *,
     teams: tuple[int, ...] = (0, 1),
     levels: int = 6,
-    roots: int = 3,
     width: int = 3,
     deciding: int | None = None,
 ) -> FlatTree:
     """Return a random forest of perfect recall: uneven depths and widths, chance anywhere, private signals.
 
-    A seat's infoset is its own last sequence, a random signal and the number of actions; payoffs are
-    zero-sum between the teams. deciding: how many seats, the first ones, decide; by default all.
+    The roots are what may follow the first move, by chance, of a random game that is not small; payoffs are
+    zero-sum between the teams. deciding: how many seats, the first ones, decide, for the others chance; by
+    default all.
     """
-    rng = np.random.default_rng(seed)
-    parent, n_children, player, infoset, prob = [], [], [], [], []
-    keys: dict[tuple, int] = {}
-    sizes: list[int] = []
-    terminal, returns, offsets = [], [], [0]
-    level: list[tuple[int, float, tuple]] = [(-1, rng.random(), (0,) * len(teams)) for _ in range(roots)]
-    while level:
-        nxt = []
-        for up, weight, own in level:
-            node = len(parent)
-            parent.append(up)
-            prob.append(weight)
-            if len(offsets) > levels or (len(offsets) > 1 and rng.random() < 0.15):
-                terminal.append(node)
-                gain = float(np.round(rng.normal(), 1))
-                returns.append([gain if team == 0 else -gain for team in teams])
-                player.append(-2)
-                infoset.append(-1)
-                n_children.append(0)
-                continue
-            seat = int(rng.integers(-1, len(teams) if deciding is None else deciding))
-            n = int(rng.integers(1, width + 1)) + (seat < 0)
-            n_children.append(n)
-            player.append(seat)
-            if seat < 0:
-                infoset.append(-1)
-                nxt += [(node, p, own) for p in rng.dirichlet(np.ones(n))]
-                continue
-            key = (seat, own[seat], int(rng.integers(0, 2)), n)
-            if key not in keys:
-                keys[key] = len(keys)
-                sizes.append(n)
-            infoset.append(keys[key])
-            for a in range(n):
-                sequence = 1 + keys[key] * 10 + a
-                nxt.append((node, 1.0, tuple(sequence if p == seat else o for p, o in enumerate(own))))
-        offsets.append(len(parent))
-        level = nxt
-    counts = np.array(n_children, np.int32)
-    first = roots + np.concatenate(([0], np.cumsum(counts)[:-1]))
-    return FlatTree(
-        parent=np.array(parent, np.int32),
-        first_child=first.astype(np.int32),
-        n_children=counts,
-        player=np.array(player, np.int8),
-        infoset=np.array(infoset, np.int32),
-        chance_prob=np.array(prob, np.float64),
-        level_offsets=np.array(offsets, np.int64),
-        terminal=np.array(terminal, np.int32),
-        returns=np.array(returns, np.float64).reshape(len(terminal), len(teams)),
-        infoset_player=np.array([key[0] for key in keys], np.int8),
-        infoset_offset=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-        infoset_key=np.arange(len(keys), dtype=np.uint64)[:, None],
-        action=np.zeros(len(parent), np.int64),
-        states=None,
-        teams=teams,
-    ).validate()
+    drawn = (
+        RandomGame(100 * seed + k, teams=teams, depth=levels + 1, width=width, most=60 * levels)
+        for k in itertools.count()
+    )
+    game = next(game for game in drawn if len(game.nodes) > 20 * levels and game.nodes[0].who == CHANCE)
+    rules = TreeRules()
+    if deciding is not None:
+        rules = TreeRules(frozen=lambda game, states, players: players >= deciding, policy=evenly)
+    roots = game.step(game.root(), np.zeros(game.nodes[0].count, np.int64), game.actions(game.root()).values)
+    weights = np.random.default_rng(seed).random(len(roots))
+    return grow(game, roots, weights, rules=rules, keep_states=False)
+
+
+def evenly(game: Game, states: np.ndarray, player: int, actions: Ragged) -> np.ndarray:
+    """Return equal probabilities."""
+    return 1.0 / actions.counts[actions.rows]

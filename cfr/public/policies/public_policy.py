@@ -30,12 +30,12 @@ from games.infosets.sampling import sample_infoset
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.kernel import kernel
+from games.support.splitmix import STEP, mixed_bits
 
 SALTS = 8
 """Sets of hashes that are tried."""
 AT_ONCE = 1024
 """Histories whose private states are looked for at once."""
-_MULTIPLIERS = np.array([0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x9E3779B97F4A7C15], np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,18 +177,14 @@ def _walk(tree: PublicTree, salt: int) -> NDArray[np.uint64]:
 
 
 def _hashes(states: Array, salt: int) -> NDArray[np.uint64]:
-    """Return a hash of each state, [n] uint64: SplitMix64 (Steele et al. 2014) of its words."""
+    """Return a hash of each state, [n] uint64: SplitMix64 of its words."""
     parts = np.concatenate(_bytes_of(states), axis=1)
     width = -(-parts.shape[1] // 8) * 8
     padded = np.zeros((len(parts), width), np.uint8)
     padded[:, : parts.shape[1]] = parts
-    found: NDArray[np.uint64] = np.full(len(parts), salt + 1, np.uint64) * _MULTIPLIERS[2]
+    found: NDArray[np.uint64] = np.full(len(parts), salt + 1, np.uint64) * STEP
     for word in padded.view("<u8").T:
-        found ^= word
-        found += _MULTIPLIERS[2]
-        for shift, multiplier in ((30, _MULTIPLIERS[0]), (27, _MULTIPLIERS[1])):
-            found = (found ^ (found >> np.uint64(shift))) * multiplier
-        found ^= found >> np.uint64(31)
+        found = mixed_bits((found ^ word) + STEP)
     return found
 
 
