@@ -96,14 +96,14 @@ def named_part(field: str, name: str) -> str:
     return name
 
 
-def register_generator(name: str, chooser: Generator) -> None:
+def register_generator(name: str, choose: Generator) -> None:
     """Let configurations call a generation function `name`.
 
     Raises ConfigError for a name that is taken, ContractError if `check_generator` finds a broken rule.
     """
     _free("generator", name)
-    check_generator(chooser, np.random.default_rng(0))
-    add_part("generator", name, chooser)
+    check_generator(choose, np.random.default_rng(0))
+    add_part("generator", name, choose)
 
 
 def register_gadget(name: str, build: GadgetBuilder) -> None:

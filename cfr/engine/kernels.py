@@ -27,11 +27,11 @@ from cfr.engine.layout import (
     Ways,
     Work,
     aligned_zeros,
-    borrow_side,
+    side_addresses,
 )
 from cfr.engine.simd import (
     add_fours,
-    borrow,
+    address,
     four_zeros,
     keep,
     load,
@@ -126,8 +126,8 @@ def average(
     out: NDArray[np.float64],
 ) -> None:
     """Fill `out` with the average policy of a side, and with `policy` where it was never reached."""
-    zero, bundle, n = zeros(lanes), borrow(bundles), len(bundles)
-    sums, fallback, mean = borrow(strategy_sum), borrow(policy), borrow(out)
+    zero, bundle, n = zeros(lanes), address(bundles), len(bundles)
+    sums, fallback, mean = address(strategy_sum), address(policy), address(out)
     one = splat(zero, 1.0)
     for b in range(1, n):
         row = b * FIELDS
@@ -171,9 +171,9 @@ def iterate(
     strategy_sum, stamp) of each side; works: (plan, reach, value, marked).
     """
     # Each sweep is called at one place, and so compiled once.
-    side = borrow_side(sides[0]), borrow_side(sides[1])
-    box, state, work = borrow(boxes), borrow(states), borrow(works)
-    discounts = borrow(discount)
+    side = side_addresses(sides[0]), side_addresses(sides[1])
+    box, state, work = address(boxes), address(states), address(works)
+    discounts = address(discount)
     alternating = variant[5] > 0
     for t in range(t0 + 1, t0 + (n if n > 0 else 1) + 1):
         weight = float(t) ** variant[2] if n > 0 else 0.0
@@ -194,10 +194,10 @@ def iterate(
 def respond(side: Side, scratch: Work) -> tuple[float, float]:
     """Return (value of the plan, best-response value) against the payoffs in `value`, which become zero.
 
-    Its arguments are not borrowed yet: solvers call it. Bottom up over the marked bundles.
+    Its arguments are not addresses yet: solvers call it. Bottom up over the marked bundles.
     """
-    zero, bundle, _, level, n_levels, _, parent, real, _, _, _ = borrow_side(side)
-    work = borrow(scratch)
+    zero, bundle, _, level, n_levels, _, parent, real, _, _, _ = side_addresses(side)
+    work = address(scratch)
     plan, _, value, marked, queue, _ = work
     expected = 0.0
     for p in range(len(scratch[0])):
@@ -256,7 +256,7 @@ class FormArrays:
         self._slots = tuple(plex.slot[1:] for plex in form.sides)
 
     def work(self) -> tuple[Work, Work]:
-        """Return fresh scratch for each side: (plan, reach, value, marked, queue, units)."""
+        """Return fresh scratch for each side: (plan, reach, value, marked, queue, tiles)."""
         a, b = (
             (
                 aligned_zeros(side.n_positions),
@@ -264,7 +264,7 @@ class FormArrays:
                 aligned_zeros(side.n_positions),
                 np.zeros((len(side.bundle) + 63) // 64 * 64, np.uint8),
                 np.zeros(len(side.bundle) + len(side.child) + 8, np.int32),
-                np.empty(len(side.unit_bundle) + 1, np.int32),
+                np.empty(len(side.tile_bundle) + 1, np.int32),
             )
             for side in self.form.layout.sides
         )

@@ -4,15 +4,14 @@ Nothing here knows any game. The sequences of a side lie in bundles, read off th
 infosets that hang below the same action of one bundle, have equally many actions and share payoff columns
 (private cards under the same public play) form a bundle. Action by action, its members stand side by side,
 as lanes. An infoset on its own is a bundle whose actions stand side by side. Bundles are in breadth-first
-order, those below one action of a bundle (its door) next to each other. Bundle 0 is the empty sequence.
-A unit is a row of a bundle, cut into pieces of at most 16 positions.
+order, those below one action of a bundle (its branch) next to each other. Bundle 0 is the empty sequence.
+A tile is a row of a bundle, cut into pieces of at most 16 positions.
 
-The payoffs lie in small dense boxes: for each pair of units that meet, the bounding box of their payoffs is
+The payoffs lie in small dense boxes: for each pair of tiles that meet, the bounding box of their payoffs is
 stored densely, equal boxes only once. In Liar's Dice a few dozen small boxes serve all leaves and stay in the
 first-level cache.
 
-A tuple of arrays that kernels take is `Any` to a type checker once its arrays are borrowed (see `borrowed`):
-its entries are addresses.
+A tuple of arrays that kernels take is `Any` to a type checker once its entries are addresses.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.simd import WIDTHS, borrow, zeros
+from cfr.engine.simd import WIDTHS, address, zeros
 from games.support.kernel import kernel
 
 _Ints = NDArray[np.int32]
@@ -35,15 +34,15 @@ LINE = 64
 Side = tuple[
     tuple[float, ...], _Ints, _Ints, _Ints, _Ints, NDArray[np.uint8], tuple[_Ints, _Ints, _Ints], int, bool
 ]
-"""(lanes, bundle, level, child, parent, real, rows, unit_size, singles) of a `SideLayout`.
+"""(lanes, bundle, level, child, parent, real, rows, tile_size, singles) of a `SideLayout`.
 
-lanes: as many zeros as a vector holds, which makes the width part of the type. Borrowed, they are the vector
+lanes: as many zeros as a vector holds, which makes the width part of the type. Addressed, they are the vector
 of zeros, and the numbers of bundles and levels come after these, whether there are rows after the rows.
 """
 BoxArrays = tuple[_Ints, _Ints, _Ints, int, _Floats]
 """(start, box, shape, columns, pool) of `Boxes`."""
 Work = tuple[_Floats, _Floats, _Floats, NDArray[np.uint8], _Ints, _Ints]
-"""Scratch of one side: (plan, reach, value, marked, queue, units); the marks fill whole lines of 64."""
+"""Scratch of one side: (plan, reach, value, marked, queue, tiles); the marks fill whole lines of 64."""
 State = tuple[_Floats, _Floats, _Floats, _Floats, _Ints]
 """What CFR keeps of one side: (regret, prediction, policy, strategy_sum, stamp)."""
 Ways = tuple[float, ...]
@@ -55,11 +54,11 @@ EVERY_SHAPE: Ways = (0.0,)
 
 
 @kernel
-def borrow_side(side: Side) -> Any:
-    lanes, bundle, level, child, parent, real, rows, unit_size, singles = side
-    bundles = borrow(bundle), len(bundle), borrow(level), len(level) - 1
-    lent = *borrow(rows), len(rows[0]) > 0
-    return zeros(lanes), *bundles, borrow(child), borrow(parent), borrow(real), lent, unit_size, singles
+def side_addresses(side: Side) -> Any:
+    lanes, bundle, level, child, parent, real, rows, tile_size, singles = side
+    bundles = address(bundle), len(bundle), address(level), len(level) - 1
+    lent = *address(rows), len(rows[0]) > 0
+    return zeros(lanes), *bundles, address(child), address(parent), address(real), lent, tile_size, singles
 
 
 def aligned_zeros(n: int) -> NDArray[np.float64]:
@@ -69,7 +68,7 @@ def aligned_zeros(n: int) -> NDArray[np.float64]:
     return room[skipped : skipped + n]
 
 
-BASE, ROWS, WIDE, MEMBERS, ACTIONS, LANE0, UNIT0, DOOR0, BEFORE, ABOVE = range(10)
+BASE, ROWS, WIDE, MEMBERS, ACTIONS, LANE0, TILE0, BRANCH0, BEFORE, ABOVE = range(10)
 """Columns of `SideLayout.bundle`."""
 FIELDS = 10
 
@@ -77,33 +76,33 @@ Plex = tuple[NDArray[np.int32], NDArray[np.int32]]
 """(start, parent) of a treeplex."""
 Groups = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 """Which infosets form bundles: (parent bundle of each; members, one bundle after the other; where those of
-each bundle start; where the bundles behind each door start)."""
+each bundle start; where the bundles behind each branch start)."""
 
 
 @dataclass(frozen=True, eq=False)
 class SideLayout:
-    """Where the sequences of one side lie: P positions, B bundles, L lanes, U units, D doors.
+    """Where the sequences of one side lie: P positions, B bundles, L lanes, U tiles, D branches.
 
     position: [S] int32, position of each sequence; the empty sequence is at 0.
     bundle: [B, 10] int32. BASE: first position; ROWS, WIDE: its shape in positions, WIDE a multiple of the
-        width; MEMBERS: infosets in it; ACTIONS: their actions; LANE0, UNIT0: its first lane and unit; DOOR0:
-        its first door; BEFORE: the position of the sequence before lane 0, if
+        width; MEMBERS: infosets in it; ACTIONS: their actions; LANE0, TILE0, BRANCH0: its first lane, tile
+        and branch; BEFORE: the position of the sequence before lane 0, if
         those before the other lanes follow it (with one member it is the same for all), otherwise -1;
         ABOVE: the parent bundle.
         With one member ROWS is 1 and the lanes are the actions, otherwise ROWS is ACTIONS and the lanes
         are the members; a lane may be left empty so that those below a row stand as in the row. Each action
-        is a door.
+        is a branch.
     level: [D + 1] int32; the bundles below d others are `level[d]:level[d + 1]`, bundle 0 is in none.
-    child: [D + 1] int32; the bundles behind door d are `child[d]:child[d + 1]`.
+    child: [D + 1] int32; the bundles behind branch d are `child[d]:child[d + 1]`.
     parent: [L] int32, position of the sequence before each lane; at padding 1, which is never reached.
     real: [L / width] uint8, of each vector of lanes the bits of those that are no padding.
-    rows: if every bundle but those behind door 0 is one vector wide and has a BEFORE and several members, so
-        that rows, units and doors are the same: ([D + 1] int32, the rows behind door d are `[d]:[d + 1]`;
-        [U] int32, position before the first lane of each row; [B, 4] int32, BASE, ROWS, BEFORE and ABOVE of
-        each bundle). Otherwise all are empty.
+    rows: if every bundle but those behind branch 0 is one vector wide and has a BEFORE and several
+        members, so that rows, tiles and branches are the same: ([D + 1] int32, the rows behind branch d are
+        `[d]:[d + 1]`; [U] int32, position before the first lane of each row; [B, 4] int32, BASE, ROWS,
+        BEFORE and ABOVE of each bundle). Otherwise all are empty.
     n_positions: P, padding included.
-    unit_position: [U + 1] int32, first position of each unit. unit_bundle: [U] int32, its bundle.
-    unit_size: positions of the largest unit, a multiple of the width.
+    tile_position: [U + 1] int32, first position of each tile. tile_bundle: [U] int32, its bundle.
+    tile_size: positions of the largest tile, a multiple of the width.
     width: numbers in a vector.
     """
 
@@ -115,9 +114,9 @@ class SideLayout:
     real: NDArray[np.uint8]
     rows: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
     n_positions: int
-    unit_position: NDArray[np.int32]
-    unit_bundle: NDArray[np.int32]
-    unit_size: int
+    tile_position: NDArray[np.int32]
+    tile_bundle: NDArray[np.int32]
+    tile_size: int
     width: int
 
     @property
@@ -125,7 +124,7 @@ class SideLayout:
         """Return what the kernels take."""
         lanes = (0.0,) * self.width
         links = self.level, self.child, self.parent
-        return lanes, self.bundle, *links, self.real, self.rows, self.unit_size, self.singles
+        return lanes, self.bundle, *links, self.real, self.rows, self.tile_size, self.singles
 
     @property
     def singles(self) -> bool:
@@ -144,30 +143,30 @@ def positions_needed(plex: Plex, groups: Groups, width: int) -> int:
     return width + int(((lanes + width - 1) // width * width * rows).sum())
 
 
-def lay_out_side(plex: Plex, groups: Groups, width: int, unit_size: int) -> SideLayout:
+def lay_out_side(plex: Plex, groups: Groups, width: int, tile_size: int) -> SideLayout:
     """Return the layout of one side."""
     above, members, member_start, child = groups
-    fields = _lay_out(*plex, above, members, member_start, child, width, unit_size)
-    position, bundle, parent, real, n_positions, unit_position, unit_bundle = fields
-    units = unit_position, unit_bundle, unit_size
+    fields = _lay_out(*plex, above, members, member_start, child, width, tile_size)
+    position, bundle, parent, real, n_positions, tile_position, tile_bundle = fields
+    tiles = tile_position, tile_bundle, tile_size
     level = [1]
     while level[-1] < len(bundle):
         level.append(int(np.searchsorted(above, level[-1])))
-    rows = _rows(bundle, child, unit_bundle, width)
+    rows = _rows(bundle, child, tile_bundle, width)
     links = np.array(level, np.int32), child, parent, real, rows
-    return SideLayout(position, bundle, *links, n_positions, *units, width)
+    return SideLayout(position, bundle, *links, n_positions, *tiles, width)
 
 
 def _rows(
-    bundle: NDArray[np.int32], child: NDArray[np.int32], unit_bundle: NDArray[np.int32], width: int
+    bundle: NDArray[np.int32], child: NDArray[np.int32], tile_bundle: NDArray[np.int32], width: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return `SideLayout.rows`."""
     below = bundle[child[1] :]
     if np.any(bundle[1:, WIDE] != width) or np.any(bundle[1:, MEMBERS] == 1) or np.any(below[:, BEFORE] < 0):
         return np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, 4), np.int32)
-    first_row = np.append(bundle[:, UNIT0], len(unit_bundle))
+    first_row = np.append(bundle[:, TILE0], len(tile_bundle))
     fields = np.ascontiguousarray(bundle[:, [BASE, ROWS, BEFORE, ABOVE]])
-    return first_row[child].astype(np.int32), bundle[unit_bundle, BEFORE], fields
+    return first_row[child].astype(np.int32), bundle[tile_bundle, BEFORE], fields
 
 
 @kernel(lazy=True)
@@ -229,14 +228,14 @@ def _group(
     group = np.empty(n, np.int32)
     stamp_now = 0
     child_bundle = np.zeros(n_sequences + 1, np.int32)
-    n_doors = 0
+    n_branches = 0
     b = 0
     while b < n_bundles:
         first = members[member_start[b]] if b > 0 else -1
         n_actions = start[first + 1] - start[first] if b > 0 else 1
         for a in range(n_actions):
-            child_bundle[n_doors] = n_bundles
-            n_doors += 1
+            child_bundle[n_branches] = n_bundles
+            n_branches += 1
             m = 0
             if b == 0:
                 for k in range(child_start[0], child_start[1]):
@@ -294,8 +293,8 @@ def _group(
         if b == 0:
             member_start[1] = 0
         b += 1
-    child_bundle[n_doors] = n_bundles
-    return above[:n_bundles], members, member_start[: n_bundles + 1], child_bundle[: n_doors + 1]
+    child_bundle[n_branches] = n_bundles
+    return above[:n_bundles], members, member_start[: n_bundles + 1], child_bundle[: n_branches + 1]
 
 
 @kernel(lazy=True)
@@ -307,7 +306,7 @@ def _lay_out(
     member_start: NDArray[np.int32],
     child: NDArray[np.int32],
     width: int,
-    unit_size: int,
+    tile_size: int,
 ) -> tuple[
     NDArray[np.int32],
     NDArray[np.int32],
@@ -317,14 +316,14 @@ def _lay_out(
     NDArray[np.int32],
     NDArray[np.int32],
 ]:
-    """Return (position, bundle, parent, real, n_positions, unit_position, unit_bundle) of a SideLayout."""
+    """Return (position, bundle, parent, real, n_positions, tile_position, tile_bundle) of a SideLayout."""
     n_bundles = len(member_start) - 1
     bundle = np.zeros((n_bundles, FIELDS), np.int32)
     bundle[0, ACTIONS] = 1
     base = width
     lanes = 0
-    units = 1
-    doors = 1
+    tiles = 1
+    branches = 1
     for b in range(1, n_bundles):
         m = member_start[b + 1] - member_start[b]
         first = members[member_start[b]]
@@ -333,12 +332,12 @@ def _lay_out(
         rows = actions if m > 1 else 1
         row = bundle[b]
         row[BASE], row[ROWS], row[WIDE], row[MEMBERS], row[ACTIONS] = base, rows, wide, m, actions
-        row[LANE0], row[UNIT0], row[ABOVE] = lanes, units, above[b]
-        row[DOOR0] = doors
+        row[LANE0], row[TILE0], row[ABOVE] = lanes, tiles, above[b]
+        row[BRANCH0] = branches
         base += rows * wide
         lanes += wide
-        units += rows * ((wide + unit_size - 1) // unit_size)
-        doors += actions
+        tiles += rows * ((wide + tile_size - 1) // tile_size)
+        branches += actions
 
     position = np.zeros(start[len(parent)], np.int32)
     lane_parent = np.ones(lanes, np.int32)
@@ -367,20 +366,20 @@ def _lay_out(
             for a in range(rows):
                 position[start[own[k]] + a] = base + a * wide + lane - lane0
 
-    unit_position = np.zeros(units + 1, np.int32)
-    unit_bundle = np.zeros(units, np.int32)
+    tile_position = np.zeros(tiles + 1, np.int32)
+    tile_bundle = np.zeros(tiles, np.int32)
     n_positions = bundle[-1, BASE] + bundle[-1, ROWS] * bundle[-1, WIDE] if n_bundles > 1 else width
-    unit_position[units] = n_positions
+    tile_position[tiles] = n_positions
     u = 1
     for b in range(1, n_bundles):
         row = bundle[b]
         for a in range(row[ROWS]):
-            for piece in range(0, row[WIDE], unit_size):
-                unit_position[u] = row[BASE] + a * row[WIDE] + piece
-                unit_bundle[u] = b
+            for piece in range(0, row[WIDE], tile_size):
+                tile_position[u] = row[BASE] + a * row[WIDE] + piece
+                tile_bundle[u] = b
                 u += 1
     # Boxes may read and write a little beyond the last position.
-    return position, bundle, lane_parent, real, n_positions + 16, unit_position, unit_bundle
+    return position, bundle, lane_parent, real, n_positions + 16, tile_position, tile_bundle
 
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
@@ -395,9 +394,9 @@ MOST_PADDING = 1.7
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """The payoffs to one side, as seen from the units of the other.
+    """The payoffs to one side, as seen from the tiles of the other.
 
-    start: [U + 1] int32; the boxes of the other side's unit u are `start[u]:start[u + 1]`.
+    start: [U + 1] int32; the boxes of the other side's tile u are `start[u]:start[u + 1]`.
     box: [n, 4] int32: first own position, first position of the other, offset into `pool`, own bundle.
     shape: [n, 2] int32: own positions in fours, positions of the other.
     columns: positions of the other in every box, one of `COLUMNS`, if all are one vector wide and there is
@@ -448,22 +447,22 @@ def make_boxes(rows: Entries, sides: tuple[SideLayout, SideLayout]) -> tuple[tup
     """
     row_start, column, payoff = rows
     width = sides[0].width
-    n_units = len(sides[0].unit_bundle), len(sides[1].unit_bundle)
+    n_tiles = len(sides[0].tile_bundle), len(sides[1].tile_bundle)
     row = np.repeat(np.arange(len(row_start) - 1), np.diff(row_start))
     place = sides[0].position[row], sides[1].position[column]
-    unit = [
-        np.repeat(np.arange(n), np.diff(side.unit_position))[p]
-        for side, n, p in zip(sides, n_units, place, strict=True)
+    tile = [
+        np.repeat(np.arange(n), np.diff(side.tile_position))[p]
+        for side, n, p in zip(sides, n_tiles, place, strict=True)
     ]
-    order = sorted_pairs(unit[0], unit[1], n_units)
+    order = sorted_pairs(tile[0], tile[1], n_tiles)
     place = place[0][order], place[1][order]
-    first = np.flatnonzero(np.diff((unit[0] * n_units[1] + unit[1])[order], prepend=-1))
+    first = np.flatnonzero(np.diff((tile[0] * n_tiles[1] + tile[1])[order], prepend=-1))
     low, high = (
         [end.reduceat(p, first) if len(first) else p for p in place] for end in (np.minimum, np.maximum)
     )
     size = [last + 1 - begin for begin, last in zip(low, high, strict=True)]
-    # Units, first positions and sizes of both sides.
-    box = np.stack([*(of[order[first]] for of in unit), *low, *size], axis=1).astype(np.int64)
+    # Tiles, first positions and sizes of both sides.
+    box = np.stack([*(of[order[first]] for of in tile), *low, *size], axis=1).astype(np.int64)
     columns = _columns(box, width)
     ends = np.append(first[1:], len(order))
     cells, pool_0, pool_1, n_distinct = _pool(place, payoff[order], box, ends, width, columns)
@@ -477,14 +476,14 @@ def make_boxes(rows: Entries, sides: tuple[SideLayout, SideLayout]) -> tuple[tup
         fields[:, 0] = box[:, 2 + own]
         fields[:, 1] = box[:, 2 + other]
         fields[:, 2] = cells[:, own]
-        fields[:, 3] = sides[own].unit_bundle[box[:, own]]
+        fields[:, 3] = sides[own].tile_bundle[box[:, own]]
         shape = np.empty((len(box), 2), np.int32)
         shape[:, 0] = fours[box[:, 4 + own]]
         shape[:, 1] = columns or box[:, 4 + other]
-        start = np.zeros(n_units[other] + 1, np.int32)
-        np.cumsum(np.bincount(box[:, other], minlength=n_units[other]), out=start[1:])
+        start = np.zeros(n_tiles[other] + 1, np.int32)
+        np.cumsum(np.bincount(box[:, other], minlength=n_tiles[other]), out=start[1:])
         if other == 1:
-            by_other = counted_order(box[:, other], n_units[other])
+            by_other = counted_order(box[:, other], n_tiles[other])
             fields, shape = fields[by_other], shape[by_other]
         out.append(Boxes(start, fields, shape, columns, pool))
     return (out[0], out[1]), int((box[:, 4] * box[:, 5]).sum()), n_distinct
@@ -586,11 +585,11 @@ def _pool(
     return offset, pool_0[:used_0], pool_1[:used_1], n_distinct
 
 
-UNIT_SIZE = 16
+TILE_SIZE = 16
 FEW_POSITIONS = 8192
 """Positions, padding included, up to which vectors are as wide as they can be."""
 MAX_FILL = 4.0
-"""Cells that boxes may hold per payoff before bundles, then large units, are given up."""
+"""Cells that boxes may hold per payoff before bundles, then large tiles, are given up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -618,15 +617,15 @@ def make_layout(
     """
     best: Layout | None = None
     n_sequences = plexes[0][0][-1], plexes[1][0][-1]
-    for merge, unit_size in ((True, UNIT_SIZE), (False, UNIT_SIZE), (False, 0)):
+    for merge, tile_size in ((True, TILE_SIZE), (False, TILE_SIZE), (False, 0)):
         groups = (
             _group(*plexes[0], *rows[:2], n_sequences[1], merge),
             _group(*plexes[1], *columns[:2], n_sequences[0], merge),
         )
         width = _width(plexes, groups)
         sides = (
-            lay_out_side(plexes[0], groups[0], width, max(unit_size, width)),
-            lay_out_side(plexes[1], groups[1], width, max(unit_size, width)),
+            lay_out_side(plexes[0], groups[0], width, max(tile_size, width)),
+            lay_out_side(plexes[1], groups[1], width, max(tile_size, width)),
         )
         boxes, n_cells, n_distinct = make_boxes(rows, sides)
         if best is None or n_cells < best.n_cells:

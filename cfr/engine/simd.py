@@ -7,10 +7,10 @@ numbers. On sequence forms kernels are compiled once for each width that is used
 with a tuple of that length; on public trees private states lie eight to a vector, the last ones padded, and
 `take` loads numbers of the type that the array has.
 
-Kernels pass each other borrowed arrays. `borrow(array)` is the address of a contiguous array's first element:
+Kernels pass each other addresses of arrays. `address(array)` is that of a contiguous array's first element:
 indexed like the array, unchecked and without wrap-around, and not counted, so that kernels can pass it to
 each other in their innermost loops. (Counting references there costs more than the arithmetic, and spills the
-vector registers.) Whoever borrows an array must keep it alive, which a function does that holds it as an
+vector registers.) Whoever takes an address must keep it alive, which a function does that holds it as an
 argument.
 
 Sums over all entries of either width go by fours (`add_fours`), so that results do not depend on the width.
@@ -25,7 +25,7 @@ the largest of the eight allows. What is lost is at most 2^-14 of that one. Numb
 chance, up the more likely the closer: sums of many small parts then keep their mean, where rounding to the
 nearest would lose what is less than half a step for ever. The chance is a hash of the number, its place and
 the round, so that the same run rounds the same way, on any number of threads. Inside kernels
-borrowed packed numbers and plain ones are taken and stored alike, packed ones as float32.
+addressed packed numbers and plain ones are taken and stored alike, packed ones as float32.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ _make_model: Any = models.PrimitiveModel.__init__
 _tuple_of: Any = types.Tuple
 
 
-class _Borrowed(types.Type):
+class _Address(types.Type):
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
-        super().__init__(name=f"borrowed({dtype})")
+        super().__init__(name=f"addressed({dtype})")
 
 
-@register_model(_Borrowed)
-class _BorrowedModel(models.PrimitiveModel):
+@register_model(_Address)
+class _AddressModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
         _make_model(self, dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
 
@@ -81,7 +81,7 @@ def _is_tuple(kind: Any) -> bool:
 def _lent(kind: Any) -> Any:
     """Return the type of what is lent, None where an array is not contiguous."""
     if isinstance(kind, types.Array):
-        return _Borrowed(kind.dtype) if kind.layout == "C" else None
+        return _Address(kind.dtype) if kind.layout == "C" else None
     if _is_tuple(kind):
         parts = [_lent(part) for part in kind]
         return None if None in parts else _tuple_of(parts)
@@ -99,7 +99,7 @@ def _lend(context: Any, builder: ir.IRBuilder, kind: Any, value: Any) -> Any:
 
 
 @intrinsic
-def borrow(typing: Any, given: Any) -> Lowered:
+def address(typing: Any, given: Any) -> Lowered:
     """Return the address of a contiguous array's first element; of a tuple, its entries with arrays lent."""
     lent = _lent(given)
 
@@ -111,37 +111,37 @@ def borrow(typing: Any, given: Any) -> Lowered:
 
 @type_callable(operator.getitem)
 def _type_getitem(context: Any) -> Any:
-    def typer(borrowed: Any, index: Any) -> Any:
-        if isinstance(borrowed, _Borrowed) and isinstance(index, types.Integer):
-            return borrowed.dtype
+    def typer(addressed: Any, index: Any) -> Any:
+        if isinstance(addressed, _Address) and isinstance(index, types.Integer):
+            return addressed.dtype
         return None
 
     return typer
 
 
-@lower_builtin(operator.getitem, _Borrowed, types.Integer)
+@lower_builtin(operator.getitem, _Address, types.Integer)
 def _lower_getitem(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-    borrowed, index = signature.args
+    addressed, index = signature.args
     at = context.cast(builder, args[1], index, types.intp)
-    return context.unpack_value(builder, borrowed.dtype, builder.gep(args[0], [at]))
+    return context.unpack_value(builder, addressed.dtype, builder.gep(args[0], [at]))
 
 
 @type_callable(operator.setitem)
 def _type_setitem(context: Any) -> Any:
-    def typer(borrowed: Any, index: Any, value: Any) -> Any:
-        if isinstance(borrowed, _Borrowed) and isinstance(index, types.Integer):
+    def typer(addressed: Any, index: Any, value: Any) -> Any:
+        if isinstance(addressed, _Address) and isinstance(index, types.Integer):
             return types.void
         return None
 
     return typer
 
 
-@lower_builtin(operator.setitem, _Borrowed, types.Integer, types.Number)
+@lower_builtin(operator.setitem, _Address, types.Integer, types.Number)
 def _lower_setitem(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-    borrowed, index, number = signature.args
+    addressed, index, number = signature.args
     at = context.cast(builder, args[1], index, types.intp)
-    value = context.cast(builder, args[2], number, borrowed.dtype)
-    context.pack_value(builder, borrowed.dtype, value, builder.gep(args[0], [at]))
+    value = context.cast(builder, args[2], number, addressed.dtype)
+    context.pack_value(builder, addressed.dtype, value, builder.gep(args[0], [at]))
     return context.get_dummy_value()
 
 
@@ -208,12 +208,12 @@ with_arithmetic(_Vector)
 
 
 def _is_packed(numba_type: Any) -> bool:
-    """Return whether a type is that of borrowed packed numbers."""
+    """Return whether a type is that of addressed packed numbers."""
     return isinstance(numba_type, types.BaseTuple)
 
 
 def _like(given: Any) -> _Vector:
-    """Return the type of vectors like one, or of those that a borrowed array of numbers is taken as."""
+    """Return the type of vectors like one, or of those that an addressed array of numbers is taken as."""
     if isinstance(given, _Vector):
         return given
     return _Vector(LANES, types.float32 if _is_packed(given) else given.dtype)
@@ -374,7 +374,7 @@ def width(typing: Any, vector: Any) -> Lowered:
 
 @intrinsic
 def load(typing: Any, like: Any, array: Any, index: Any) -> Lowered:
-    """Return array[index:index + width], a vector as wide as `like`; the array is borrowed."""
+    """Return array[index:index + width], a vector as wide as `like`; the array is addressed."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
         return builder.load(_pointer(builder, args[1], args[2], like), align=8)
@@ -384,7 +384,7 @@ def load(typing: Any, like: Any, array: Any, index: Any) -> Lowered:
 
 @intrinsic
 def take(typing: Any, array: Any, index: Any) -> Lowered:
-    """Return array[index:index + 8]; the array is borrowed, or of packed numbers."""
+    """Return array[index:index + 8]; the array is addressed, or of packed numbers."""
     vector = _like(array)
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
@@ -412,7 +412,7 @@ def store(typing: Any, array: Any, index: Any, vector: Any) -> Lowered:
 
 @intrinsic
 def splat(typing: Any, like: Any, value: Any) -> Lowered:
-    """Return a vector of equal numbers, of the type of `like` or of what a borrowed array is taken as."""
+    """Return a vector of equal numbers, of the type of `like` or of what an addressed array is taken as."""
     vector = _like(like)
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
@@ -423,7 +423,7 @@ def splat(typing: Any, like: Any, value: Any) -> Lowered:
 
 @intrinsic
 def gather(typing: Any, like: Any, array: Any, indices: Any, first: Any) -> Lowered:
-    """Return array[indices[first:first + width]]; both borrowed, indices int32."""
+    """Return array[indices[first:first + width]]; both addressed, indices int32."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
         _, data, numbers, start = args
@@ -476,7 +476,7 @@ def fetch(typing: Any, array: Any, index: Any) -> Lowered:
 
 @intrinsic
 def nonzero_bits(typing: Any, array: Any, index: Any) -> Lowered:
-    """Return which of array[index:index + 64] are not 0, as the bits of a uint64; borrowed bytes."""
+    """Return which of array[index:index + 64] are not 0, as the bits of a uint64; addresses of bytes."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
         kind = ir.VectorType(ir.IntType(8), 64)

@@ -1,4 +1,4 @@
-"""The sweeps of CFR over a layout: down with a policy, up with payoffs, in borrowed arrays.
+"""The sweeps of CFR over a layout: down with a policy, up with payoffs, in addressed arrays.
 
 All arrays of a side are by position. A sweep down turns one side's policy into its plan (the probability of
 each sequence), never entering what is not reached, and then pays the *other* side: it adds the payoffs
@@ -28,13 +28,13 @@ from cfr.engine.layout import (
     BASE,
     BEFORE,
     BOX_FIELDS,
-    DOOR0,
+    BRANCH0,
     EVERY_SHAPE,
     FIELDS,
     LANE0,
     MEMBERS,
     ROWS,
-    UNIT0,
+    TILE0,
     WIDE,
     Ways,
 )
@@ -68,7 +68,7 @@ EXPECTANT = 2
 TEN = (0.0,) * 10
 """As long as the most common box of twelve positions is wide."""
 Run = tuple[int, tuple[float, ...], NDArray[np.float64]]
-"""(iteration t, variant, discounts) of an update; the last two as of `kernels.iterate`, borrowed."""
+"""(iteration t, variant, discounts) of an update; the last two as of `kernels.iterate`, addressed."""
 
 
 @kernel
@@ -104,65 +104,65 @@ def _realize(
 ) -> int:
     """Fill the plan of a policy where it is reached; add `weight` times it to `strategy_sum`.
 
-    Returns how many units are reached; `units` lists them.
+    Returns how many tiles are reached; `tiles` lists them.
     """
     zero, _, _, _, _, _, _, _, (row_child, row_before, _, has_rows), _, _ = side
-    plan, _, _, _, queue, units = work
-    most_doors = 1 if has_rows else 1 << 31
-    n_units, tail = _realize_bundles(EVERY_SHAPE, most_doors, side, policy, work, weight, strategy_sum)
+    plan, _, _, _, queue, tiles = work
+    most_branches = 1 if has_rows else 1 << 31
+    n_tiles, tail = _realize_bundles(EVERY_SHAPE, most_branches, side, policy, work, weight, strategy_sum)
     head = 1
     while has_rows and head < tail:
-        door = queue[head]
+        branch = queue[head]
         head += 1
-        for row in range(row_child[door], row_child[door + 1]):
+        for row in range(row_child[branch], row_child[branch + 1]):
             at = row * width(zero)
             here = load(zero, plan, row_before[row]) * load(zero, policy, at)
             live = _step(plan, at, here, weight, strategy_sum)
-            units[n_units] = row
-            n_units += live
+            tiles[n_tiles] = row
+            n_tiles += live
             queue[tail] = row
             tail += live & (row_child[row + 1] > row_child[row])
-    return n_units
+    return n_tiles
 
 
 @kernel
 def _realize_bundles(
     ways: Ways,
-    most_doors: int,
+    most_branches: int,
     side: Any,
     policy: NDArray[np.float64],
     work: Any,
     weight: float,
     strategy_sum: NDArray[np.float64],
 ) -> tuple[int, int]:
-    """Fill the plan behind the first `most_doors` doors in the queue, which grows, bundle by bundle.
+    """Fill the plan behind the first `most_branches` branches in the queue, which grows, bundle by bundle.
 
-    Returns how many units and doors are listed then.
+    Returns how many tiles and branches are listed then.
     """
-    zero, bundle, _, _, _, child, parent, _, _, unit_size, _ = side
-    plan, reach, _, _, queue, units = work
-    # The queue is of doors. What is reached changes all the time: lists are filled without branches on it.
+    zero, bundle, _, _, _, child, parent, _, _, tile_size, _ = side
+    plan, reach, _, _, queue, tiles = work
+    # The queue is of branches. What is reached changes all the time: lists are filled without branches on it.
     plan[0] = 1.0
     queue[0] = 0
-    units[0] = 0
-    n_units, tail, head = 1, 1, 0
-    while head < tail and head < most_doors:
+    tiles[0] = 0
+    n_tiles, tail, head = 1, 1, 0
+    while head < tail and head < most_branches:
         first, end = child[queue[head]], child[queue[head] + 1]
         head += 1
         for b in range(first, end):
             row = b * FIELDS
             base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
-            unit, door, members = bundle[row + UNIT0], bundle[row + DOOR0], bundle[row + MEMBERS]
+            tile, branch, members = bundle[row + TILE0], bundle[row + BRANCH0], bundle[row + MEMBERS]
             fields = members, bundle[row + BEFORE], bundle[row + LANE0]
             if len(ways) > 0 and wide == width(zero):
                 before = _reach_before(zero, plan, parent, fields, 0)
                 for a in range(rows):
                     at = base + a * wide
                     live = _step(plan, at, before * load(zero, policy, at), weight, strategy_sum)
-                    units[n_units] = unit + a
-                    n_units += live
-                    queue[tail] = door + a
-                    tail += live & (members > 1) & (child[door + a + 1] > child[door + a])
+                    tiles[n_tiles] = tile + a
+                    n_tiles += live
+                    queue[tail] = branch + a
+                    tail += live & (members > 1) & (child[branch + a + 1] > child[branch + a])
             else:
                 for j in range(0, wide, width(zero)):
                     store(reach, j, _reach_before(zero, plan, parent, fields, j))
@@ -172,23 +172,23 @@ def _realize_bundles(
                     j = 0
                     while j < wide:
                         live = False
-                        stop = min(wide, j + unit_size)
+                        stop = min(wide, j + tile_size)
                         while j < stop:
                             here = load(zero, reach, j) * load(zero, policy, at + j)
                             live |= _step(plan, at + j, here, weight, strategy_sum)
                             j += width(zero)
-                        units[n_units] = unit
-                        n_units += live
-                        unit += 1
+                        tiles[n_tiles] = tile
+                        n_tiles += live
+                        tile += 1
                         row_live |= live
-                    queue[tail] = door + a
-                    tail += row_live & (members > 1) & (child[door + a + 1] > child[door + a])
+                    queue[tail] = branch + a
+                    tail += row_live & (members > 1) & (child[branch + a + 1] > child[branch + a])
             actions = bundle[row + ACTIONS]
-            if members == 1 and child[door + actions] > child[door]:
+            if members == 1 and child[branch + actions] > child[branch]:
                 for a in range(actions):
-                    queue[tail] = door + a
-                    tail += (plan[base + a] != 0.0) & (child[door + a + 1] > child[door + a])
-    return n_units, tail
+                    queue[tail] = branch + a
+                    tail += (plan[base + a] != 0.0) & (child[branch + a + 1] > child[branch + a])
+    return n_tiles, tail
 
 
 @kernel
@@ -197,35 +197,35 @@ def _realize_singles(
 ) -> int:
     """As `_realize`, for bundles of one infoset each, in one vector or two."""
     zero, bundle, _, _, _, child, _, _, _, _, _ = side
-    plan, _, _, _, queue, units = work
+    plan, _, _, _, queue, tiles = work
     plan[0] = 1.0
     queue[0] = 0
-    units[0] = 0
-    n_units, tail, head = 1, 1, 0
+    tiles[0] = 0
+    n_tiles, tail, head = 1, 1, 0
     while head < tail:
         first, end = child[queue[head]], child[queue[head] + 1]
         head += 1
         before = splat(zero, plan[bundle[first * FIELDS + BEFORE]])
         for b in range(first, end):
             row = b * FIELDS
-            base, door, actions = bundle[row + BASE], bundle[row + DOOR0], bundle[row + ACTIONS]
+            base, branch, actions = bundle[row + BASE], bundle[row + BRANCH0], bundle[row + ACTIONS]
             for at in range(base, base + bundle[row + WIDE], width(zero)):
                 _step(plan, at, before * load(zero, policy, at), weight, strategy_sum)
-            units[n_units] = b
-            n_units += 1
-            if child[door + actions] > child[door]:
+            tiles[n_tiles] = b
+            n_tiles += 1
+            if child[branch + actions] > child[branch]:
                 for a in range(actions):
-                    queue[tail] = door + a
-                    tail += (plan[base + a] != 0.0) & (child[door + a + 1] > child[door + a])
-    return n_units
+                    queue[tail] = branch + a
+                    tail += (plan[base + a] != 0.0) & (child[branch + a + 1] > child[branch + a])
+    return n_tiles
 
 
 @kernel
 def _pay_alike(
     columns: tuple[float, ...],
     zero: Any,
-    units: Any,
-    n_units: int,
+    tiles: Any,
+    n_tiles: int,
     boxes: Any,
     plan: NDArray[np.float64],
     value: NDArray[np.float64],
@@ -236,9 +236,9 @@ def _pay_alike(
     The length is part of its type: the loop is unrolled.
     """
     start, box, _, _, pool = boxes
-    for k in range(n_units):
-        unit = units[k]
-        for index in range(start[unit], start[unit + 1]):
+    for k in range(n_tiles):
+        tile = tiles[k]
+        for index in range(start[tile], start[tile + 1]):
             b = index * BOX_FIELDS
             own, other, cell = box[b], box[b + 1], box[b + 2]
             marked[box[b + 3]] |= PAID
@@ -272,25 +272,25 @@ def _pay_twelve(
 def _pay(
     ways: Ways,
     zero: Any,
-    units: NDArray[np.int32],
-    n_units: int,
+    tiles: NDArray[np.int32],
+    n_tiles: int,
     boxes: Any,
     plan: NDArray[np.float64],
     value: NDArray[np.float64],
     marked: NDArray[np.uint8],
 ) -> None:
-    """Add the payoffs of the listed units against `plan` to the other side's `value`."""
+    """Add the payoffs of the listed tiles against `plan` to the other side's `value`."""
     start, box, shape, columns, pool = boxes
     if len(ways) > 0 and columns == 4:
-        _pay_alike((0.0, 0.0, 0.0, 0.0), zero, units, n_units, boxes, plan, value, marked)
+        _pay_alike((0.0, 0.0, 0.0, 0.0), zero, tiles, n_tiles, boxes, plan, value, marked)
     elif len(ways) > 0 and columns == 6:
-        _pay_alike((0.0, 0.0, 0.0, 0.0, 0.0, 0.0), zero, units, n_units, boxes, plan, value, marked)
+        _pay_alike((0.0, 0.0, 0.0, 0.0, 0.0, 0.0), zero, tiles, n_tiles, boxes, plan, value, marked)
     elif len(ways) > 0 and columns == 8:
-        _pay_alike((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), zero, units, n_units, boxes, plan, value, marked)
+        _pay_alike((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), zero, tiles, n_tiles, boxes, plan, value, marked)
     else:
-        for k in range(n_units):
-            unit = units[k]
-            for index in range(start[unit], start[unit + 1]):
+        for k in range(n_tiles):
+            tile = tiles[k]
+            for index in range(start[tile], start[tile + 1]):
                 b = index * BOX_FIELDS
                 own, other, cell = box[b], box[b + 1], box[b + 2]
                 marked[box[b + 3]] |= PAID
@@ -328,12 +328,12 @@ def sweep_down(
 ) -> None:
     """Realize a policy and pay the other side. boxes: of the payoffs to the other side."""
     if len(ways) == 0:
-        n_units, _ = _realize_bundles(ways, 1 << 31, side, policy, work, weight, strategy_sum)
+        n_tiles, _ = _realize_bundles(ways, 1 << 31, side, policy, work, weight, strategy_sum)
     elif side[10]:
-        n_units = _realize_singles(side, policy, work, weight, strategy_sum)
+        n_tiles = _realize_singles(side, policy, work, weight, strategy_sum)
     else:
-        n_units = _realize(side, policy, work, weight, strategy_sum)
-    _pay(ways, side[0], work[5], n_units, boxes, work[0], other_work[2], other_work[3])
+        n_tiles = _realize(side, policy, work, weight, strategy_sum)
+    _pay(ways, side[0], work[5], n_tiles, boxes, work[0], other_work[2], other_work[3])
 
 
 @kernel
@@ -573,7 +573,7 @@ def give(
 def sweep_up(ways: Ways, run: Run, side: Any, work: Any, state: Any) -> None:
     """Update regrets and policy of the marked bundles and those above them, bottom up, for an iteration.
 
-    All arrays are borrowed. Bundles are stamped with the iteration in which they were last updated, and
+    All arrays are addressed. Bundles are stamped with the iteration in which they were last updated, and
     discounts since then made up for.
     """
     level, n_levels = side[3], side[4]

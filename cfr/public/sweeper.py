@@ -24,8 +24,8 @@ from cfr.engine.simd import (
     LANES,
     Numbers,
     above,
+    address,
     any_nonzero,
-    borrow,
     fma,
     maximum,
     select_positive,
@@ -241,12 +241,12 @@ def sweep(
     """
     me, t, mode, which, phase, cut, root, weight, last_me, last_other, hold = job
     clip, predictive, noise, table = rules
-    discount = borrow(table)
-    player, first_edge, child, size, rows = borrow(tree)
-    mine, other, payoff = borrow(both[0]), borrow(both[1]), borrow(payoffs)
+    discount = address(table)
+    player, first_edge, child, size, rows = address(tree)
+    mine, other, payoff = address(both[0]), address(both[1]), address(payoffs)
     wide, other_wide = mine[6], other[6]
     sizes = other[7], other_wide, wide
-    vec, stack, task_node, task_reach, task_value = borrow(room)
+    vec, stack, task_node, task_reach, task_value = address(room)
     my_rule = (last_me, predictive, noise, discount[4 * last_me], discount[4 * last_me + 1])
     other_rule = (last_other, predictive, noise, discount[4 * last_other], discount[4 * last_other + 1])
     tasks = 0
@@ -326,7 +326,7 @@ def release_side(seat: int, t: int, rules: Rules, tree: TreeArrays, arrays: Side
     """Add the regrets that a sweep of this seat's held back in iteration t."""
     clip, predictive, _, table = rules
     player, first_edge, _, _, rows = tree
-    side, discount = borrow(arrays), borrow(table)
+    side, discount = address(arrays), address(table)
     wide, stamp, held = side[6], side[3], side[4]
     for node in range(len(player)):
         if player[node] != seat:

@@ -133,7 +133,8 @@ def as_level(level: int | str) -> int:
     elif isinstance(level, int | np.integer) and not isinstance(level, bool) and 0 <= level < NUM_RANKS:
         return int(level)
     raise GameError(
-        f"guandan: a level is one of {', '.join(RANKS[:NUM_RANKS])} (or its rank code 0..12); got {level!r}"
+        f"guandan: a level must be one of {', '.join(RANKS[:NUM_RANKS])} (or its rank code 0..12); got "
+        f"{level!r}"
     )
 
 

@@ -120,14 +120,14 @@ def parse_action(move: str | Sequence[Any], level: int | str) -> Rows:
     kinds = {name.lower(): kind for kind, name in enumerate(TYPE_NAMES)}
     kind = kinds.get(kind_name.lower())
     if kind is None:
-        raise GameError(f"guandan: a type is one of {', '.join(TYPE_NAMES)}; got {kind_name!r}")
+        raise GameError(f"guandan: a type must be one of {', '.join(TYPE_NAMES)}; got {kind_name!r}")
     counts = parse_cards(parts[2])
     if kind == BOMB and rank_name == "JOKER":
         kind = FOUR_KINGS
     if kind == FOUR_KINGS:
         rank_name = "B"
     if len(rank_name) != 1 or rank_name not in RANKS:
-        raise GameError(f"guandan: a rank is one of {' '.join(RANKS)}; got {rank_name!r}")
+        raise GameError(f"guandan: a rank must be one of {' '.join(RANKS)}; got {rank_name!r}")
     action = make_actions([kind], [RANKS.index(rank_name)], counts[None])
     # the cards are the whole hand, so that a move of all of them is the canonical one of its effect
     if not np.any(legal_moves(pack(counts)[None], level, canonical=True)[0] == action[0]):

@@ -72,14 +72,14 @@ class Rules:
             value = getattr(self, name)
             if not any(value is c if isinstance(c, bool) else value == c for c in choices):
                 raise GameError(
-                    f"guandan: rule {name} is one of {', '.join(map(repr, choices))}; got {value!r}"
+                    f"guandan: rule {name} must be one of {', '.join(map(repr, choices))}; got {value!r}"
                 )
         for name, least in (("ace_limit", 1), ("max_drops", 1), ("max_rounds", 1)):
             value = getattr(self, name)
             if value is None and name != "ace_limit":
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise GameError(f"guandan: rule {name} is an integer of at least {least}; got {value!r}")
+                raise GameError(f"guandan: rule {name} must be an integer of at least {least}; got {value!r}")
 
     @property
     def ace(self) -> int:

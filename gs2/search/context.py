@@ -533,7 +533,7 @@ class Log:
 
     seconds: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    late: bool = False
+    timed_out: bool = False
     last: float = field(default_factory=time.perf_counter)
 
     def lap(self, stage: str) -> None:

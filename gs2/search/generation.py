@@ -227,10 +227,10 @@ def generate(
 
     Arguments as of `Generator`, values and weights [m]; both results are [min(k, m)].
     """
-    chooser = generator(name)
-    if isinstance(chooser, WeightedSample):
-        return chooser.draw(values, weights, k, rng)
-    rows = chooser(values, weights, k, rng)
+    choose = generator(name)
+    if isinstance(choose, WeightedSample):
+        return choose.draw(values, weights, k, rng)
+    rows = choose(values, weights, k, rng)
     return rows, weights[rows]
 
 
@@ -400,12 +400,12 @@ def _check(values: NDArray[np.float64], weights: NDArray[np.float64], k: int) ->
         raise GenerationError(f"generator: k must be at least 1; got {k}")
 
 
-def check_generator(chooser: Callable[..., NDArray[np.int64]], rng: np.random.Generator) -> None:
-    """Return None if `chooser` keeps the contract of `Generator` on inputs where generators go wrong.
+def check_generator(choose: Callable[..., NDArray[np.int64]], rng: np.random.Generator) -> None:
+    """Return None if `choose` keeps the contract of `Generator` on inputs where generators go wrong.
 
     The inputs hold ties, one history, k >= m, weights of zero, unsorted values and vector values (skipped
     for a generator that raises GenerationError for vectors).
-    chooser: takes values [m] or [m, d], weights [m], k and a generator, and returns at most k indices, [n].
+    choose: takes values [m] or [m, d], weights [m], k and a generator, and returns at most k indices, [n].
     Raises ContractError naming the broken rule.
     """
     scalar = [
@@ -421,11 +421,11 @@ def check_generator(chooser: Callable[..., NDArray[np.int64]], rng: np.random.Ge
         for weights in (np.ones(m), rng.random(m) * (rng.random(m) < 0.6)):
             for k in (1, 2, 3, m - 1, m, m + 3):
                 if k >= 1:
-                    _check_choice(chooser, values, weights, k, int(rng.integers(2**31)))
+                    _check_choice(choose, values, weights, k, int(rng.integers(2**31)))
 
 
 def _check_choice(
-    chooser: Callable[..., NDArray[np.int64]],
+    choose: Callable[..., NDArray[np.int64]],
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
     k: int,
@@ -434,11 +434,11 @@ def _check_choice(
     m = len(values)
     before = values.copy(), weights.copy()
     try:
-        chosen = np.asarray(chooser(values, weights, k, np.random.default_rng(seed)))
+        chosen = np.asarray(choose(values, weights, k, np.random.default_rng(seed)))
     except GenerationError as error:
         _require(values.ndim == 2, "must accept one value per history", repr(str(error)))
         return
-    again = np.asarray(chooser(values, weights, k, np.random.default_rng(seed)))
+    again = np.asarray(choose(values, weights, k, np.random.default_rng(seed)))
     _require(np.issubdtype(chosen.dtype, np.integer), "must choose indices, integers", chosen.dtype)
     _require(chosen.ndim == 1, "must choose a vector of indices", f"shape {chosen.shape}")
     count = len(chosen)

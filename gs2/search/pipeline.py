@@ -137,12 +137,12 @@ def solve_subgame(problem: Problem, log: Log) -> SubgameSolution:
         if closed and last:
             break
         if deadline is not None and 2 * now - began >= deadline:
-            log.late = True
+            log.timed_out = True
             break
         if closed:
             rough = 0.0
         elif not last and deadline is not None and now - begun >= deadline - now:
-            rough, log.late = 0.0, True
+            rough, log.timed_out = 0.0, True
         else:
             rough = min(rough, missed / 8)
     if len(subgame.truncated):
@@ -167,7 +167,7 @@ def _solve(
         try:
             exact = solve_lp(tree, time_limit=limit)
         except LpTimeout as error:
-            log.late = True
+            log.timed_out = True
             raise LeftAlone("the time was up before the LP was solved") from error
         return exact.policy, 0, exact.exploitability
     limits: dict[str, Any] = {"iterations": stage.iterations, "target": stage.target, "stop": Stop(deadline)}
@@ -199,7 +199,7 @@ def variant_of(stage: SolveConfig) -> Variant:
 def note_lateness(stopped: str, iteration: int, config: SearchConfig, log: Log) -> None:
     """Note that the time was up, if that ended a run."""
     if stopped == "deadline":
-        log.late = True
+        log.timed_out = True
         log.notes.append(f"the time was up after {iteration} of {config.solve.iterations} iterations")
 
 
@@ -251,7 +251,7 @@ class Refinement(Proposal):
     steps: the searches that this one was made of, if more than one. The fields above are then the last one's,
         but for `slots`, `probs`, `cut_off` and `seconds`, which are of all of them, and `anchor`, which is
         that of the last which changed anything.
-    late: whether the time limit cut anything short. If not, more time would have changed nothing.
+    timed_out: whether the time limit cut anything short. If not, more time would have changed nothing.
     """
 
     considered: Considered
@@ -261,7 +261,7 @@ class Refinement(Proposal):
     anchor: float
     seconds: dict[str, float]
     steps: tuple[Refinement, ...] = ()
-    late: bool = False
+    timed_out: bool = False
 
     @property
     def infoset(self) -> int:
@@ -336,7 +336,7 @@ def _refinement(
         cut_off=tuple(source.log.notes),
         anchor=weight if certified is None else certified.weight,
         seconds=source.log.seconds,
-        late=source.log.late,
+        timed_out=source.log.timed_out,
     )
 
 
@@ -354,7 +354,7 @@ class TreeSource:
 
     config: of the search, as it came to be: with little time, or where the player's own strategy never leads,
     it is not the one given. strategy: that is refined; seen: the one that the search starts from.
-    hurried: whether a closure is too large for the time. deadline: until when the subgame must be solved, so
+    reduced: whether a closure is too large for the time. deadline: until when the subgame must be solved, so
     that a certificate is made in time.
     The fields of the `Problem` are there once histories are kept. summary: those of them that start with one
     reply each. solved: [g] float64, what each opponent infoset is worth against
@@ -383,8 +383,8 @@ class TreeSource:
         self.entry: Entry
         self.solved: NDArray[np.float64]
         self.summary: Summary | None = None
-        self.hurried = config.subgame.rest == "summary" and self._too_large()
-        if self.hurried and config.generation.fallback_k:
+        self.reduced = config.subgame.rest == "summary" and self._too_large()
+        if self.reduced and config.generation.fallback_k:
             # Small searches of one level do not see each other's results, and are let through one after
             # another: if each had to improve on what the others made of the opponent's values, few would.
             self.config = config.fallback()
@@ -395,7 +395,7 @@ class TreeSource:
         """Return the histories of the knowledge set, with their reach and alternative values."""
         log = self.log
         found = consider_histories(self.context, self.seen, self.infoset, self.config, self.options)
-        if found.unreached:
+        if found.off_path:
             log.notes.append(UNREACHED)
             self.config = self.config.for_unreached()
         if found.dropped:
@@ -413,13 +413,13 @@ class TreeSource:
         log, summary = self.log, self.config.subgame.rest == "summary"
         size = self.context.nodes_below(considered.nodes)
         if summary:
-            if self.hurried:
+            if self.reduced:
                 raise LeftAlone("")
             if size <= self.config.subgame.whole:
                 self.config = with_all(self.config)
         if self.deadline is not None and self.config.safety.certificate != "none":
             self.deadline -= CERTIFY_SECONDS_PER_NODE * size
-        if self.hurried:
+        if self.reduced:
             assert self.deadline is not None  # or nothing would be too large
             fitting = self._fitting(considered, self.deadline - time.perf_counter())
             if fitting is None:
@@ -440,7 +440,7 @@ class TreeSource:
         if not np.any(considered.own_infoset[kept.rows[~kept.frozen]] == self.infoset):
             raise LeftAlone("no history of the infoset itself was generated")
         if self.deadline is not None and time.perf_counter() >= self.deadline:
-            self.log.late = True
+            self.log.timed_out = True
             raise LeftAlone("the time was up before a subgame could be built, solved and certified")
         kept, self.entry = self._entry(considered, kept)
         self.considered, self.kept = considered, kept
@@ -521,7 +521,7 @@ class TreeSource:
             infosets=tree.n_infosets,
             iterations=solution.iterations,
             gap=solution.gap,
-            complete=solution.missed <= solution.tolerance and not self.hurried,
+            complete=solution.missed <= solution.tolerance and not self.reduced,
         )
 
     def certify(self, considered: Considered, proposal: Proposal) -> Certified | None:
@@ -535,9 +535,9 @@ class TreeSource:
             )
             if not block or len(proposal.slots) == 0:
                 return None
-        against = self.options if self.hurried else self.options.alone
+        against = self.options if self.reduced else self.options.alone
         certified = certify(self.context, self.strategy, considered, proposal, self.config, against)
-        log.late = log.late or (end is not None and time.perf_counter() >= end)
+        log.timed_out = log.timed_out or (end is not None and time.perf_counter() >= end)
         return certified
 
     def here(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -558,7 +558,7 @@ class TreeSource:
         size = context.nodes_below(cover.nodes[live[cover.group]])
         if size * SECONDS_PER_NODE <= self.deadline - time.perf_counter():
             return False
-        log.late = True
+        log.timed_out = True
         log.notes.append(f"the closure's {size:,} nodes cannot be solved and certified in the time")
         return True
 
@@ -661,10 +661,10 @@ def refine_infoset(
         return _one_step(context, strategy, infoset, steps[0], rng, options)
     changed: set[int] = set()
     done: list[Refinement] = []
-    late = False
+    timed_out = False
     for step in steps:
         if done and options.deadline is not None and time.perf_counter() >= options.deadline:
-            late = True
+            timed_out = True
             break
         found = _one_step(context, strategy, infoset, step, rng, options)
         changed.update(found.slots.tolist())
@@ -672,8 +672,9 @@ def refine_infoset(
         strategy = with_certified(context, strategy, found.slots, found.probs, found.certified)
         done.append(found)
     slots = np.array(sorted(changed), np.int64)
-    late = late or any(found.late for found in done)
-    joined = replace(done[-1], slots=slots, probs=strategy.probs[slots], steps=tuple(done), late=late)
+    timed_out = timed_out or any(found.timed_out for found in done)
+    joined = replace(done[-1], slots=slots, probs=strategy.probs[slots], steps=tuple(done))
+    joined = replace(joined, timed_out=timed_out)
     return replace(joined, **_of_all(done, len(steps)))
 
 

@@ -392,8 +392,8 @@ class PublicSource:
         Raises PublicSearchError for an order between the infoset and the closure.
         """
         private, chance = self.place.private, self.chance
-        unreached = not (self.reach[private] > 0 and chance[private].sum() > LIVE)
-        if unreached:
+        off_path = not (self.reach[private] > 0 and chance[private].sum() > LIVE)
+        if off_path:
             self.log.notes.append(UNREACHED)
             self.reach, self.config = np.ones(len(self.reach)), self.config.for_unreached()
         config = self.config
@@ -427,7 +427,7 @@ class PublicSource:
             opponent_reach=self.opponent_reach[other],
             alternative=alternative,
             dropped=int(np.count_nonzero(listed.any(axis=0) & ~live)),
-            unreached=unreached,
+            off_path=off_path,
         )
 
     def _check_order(self) -> None:

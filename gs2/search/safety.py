@@ -324,14 +324,14 @@ def best_attempt(
     if config.certificate == "margin":
         return top if sound(top) else before
 
-    def late() -> bool:
+    def out_of_time() -> bool:
         return deadline is not None and time.perf_counter() >= deadline
 
     best = before
     if not sound(top):
         low, high = before, top
         for _ in range(WEIGHTS_TRIED):
-            if late():
+            if out_of_time():
                 break
             middle = attempt((low.weight + high.weight) / 2)
             if sound(middle):
@@ -341,7 +341,7 @@ def best_attempt(
         top = low
     if top.cost < best.cost:
         best = top
-    if top.weight == 0 or late():
+    if top.weight == 0 or out_of_time():
         return best
     ratio = (5**0.5 - 1) / 2
     a, b = 0.0, top.weight
@@ -350,7 +350,7 @@ def best_attempt(
         for tried in (left, right):
             if tried.cost < best.cost and sound(tried):
                 best = tried
-        if late():
+        if out_of_time():
             break
         if left.cost <= right.cost:
             b, right = right.weight, left
@@ -386,7 +386,7 @@ def with_certified(
     mass = np.bincount(considered.group, considered.reach)
     first = np.searchsorted(considered.group, np.arange(len(mass)))
     last = context.own_slot(opponent)[considered.nodes[first]]
-    gain = np.zeros(len(mass)) if considered.unreached else mass * (certified.after - certified.before)
+    gain = np.zeros(len(mass)) if considered.off_path else mass * (certified.after - certified.before)
     until, parents = strategy.first_below(slots), context.parent_slot(opponent)
     above = after_gains(context.tree, best, parents, last[known], gain[known], until)
     return strategy.with_changes(slots, probs, {opponent: above})

@@ -152,7 +152,7 @@ def distil(
         batch = drawn.take(rng.integers(0, len(drawn), config.batch))
         return _loss(student, batch, config.temperature)
 
-    def judge(losses: list[float]) -> dict[str, float]:
+    def evaluate(losses: list[float]) -> dict[str, float]:
         found, mean = agreement(as_inference(student), held_out), float(np.mean(losses))
         return {"decisions": done, "loss": mean, "agreement": found.share, "lost": found.lost}
 
@@ -165,7 +165,7 @@ def distil(
             replay = [*replay[1 - config.replay :], fresh] if config.replay > 1 else [fresh]
             drawn, before, done = Labelled.joined(replay), done, done + len(fresh)
             steps = max(1, int(config.passes * len(fresh) / config.batch))
-            score = fit(optimiser, rate, loss, judge, steps, every=steps, progress=progress, began=began)
+            score = fit(optimiser, rate, loss, evaluate, steps, every=steps, progress=progress, began=began)
     return student, score
 
 

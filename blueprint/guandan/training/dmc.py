@@ -46,7 +46,7 @@ CERTAIN = 0.15
 """Share that is learned of the decisions that leave no doubt, where `TrainConfig.focus` is set."""
 
 
-Judge = Callable[[Array, Array], NDArray[np.float64]]
+CriticValues = Callable[[Array, Array], NDArray[np.float64]]
 """Says how rounds [n] STATE end, all four hands open, for seats [n]: [n, 7] shares of OUTCOMES."""
 
 
@@ -161,7 +161,7 @@ class Learner(BaseLearner):
         tensors = arrays_of(network, "network.")
         return InferenceAgent(Inference(tensors, critic=False, half=self.half), **soft)
 
-    def judge(self) -> Judge | None:
+    def critic_values(self) -> CriticValues | None:
         """Return the critic as it values now, for threads beside the one that learns; None without one.
 
         Without a critic the network's own value stands in, where it has one: that of weights which have not
@@ -218,7 +218,7 @@ class Learner(BaseLearner):
         self,
         record: PlayRecord,
         payoff: Array,
-        judge: Judge | None,
+        critic_values: CriticValues | None,
         rng: np.random.Generator,
         *,
         choices: TopChoices | None = None,
@@ -226,13 +226,14 @@ class Learner(BaseLearner):
     ) -> tuple[Samples, NDArray[np.int64] | slice]:
         """Return what is learned of a record, with targets, and which of its decisions these are, in order.
 
-        payoff: [rounds] to side 0. judge: None for plain returns. rng: draws what is learned, if not all.
+        payoff: [rounds] to side 0. critic_values: None for plain returns. rng: draws what is learned, if not
+        all.
         choices: what was chosen among at each of its decisions, where a policy learns. Without them, and
         without a critic, returns are not bootstrapped: that is plain Monte Carlo. Before a policy begins the
         network's own value is not taken off them either. types: [rounds, 4] of seats that play a part.
         """
         alone = choices is None and self.mean_critic is None
-        judge = None if alone and self.config.policy else judge
+        critic_values = None if alone and self.config.policy else critic_values
         share = np.ones(len(record.states), np.float32)
         kept: NDArray[np.int64] | slice = slice(None)
         if self.config.focus:
@@ -243,9 +244,9 @@ class Learner(BaseLearner):
         seats = record.seats[kept]
         outcome = outcome_classes(seats, payoff[rounds])
         values = np.zeros(len(seats))
-        if judge is not None:
-            values = np.einsum("nk,nk->n", judge(states, seats), result_worth(states, seats))
-        trace = 1.0 if judge is None or alone else self.config.trace
+        if critic_values is not None:
+            values = np.einsum("nk,nk->n", critic_values(states, seats), result_worth(states, seats))
+        trace = 1.0 if critic_values is None or alone else self.config.trace
         worth = result_worth(record.final, np.zeros(len(payoff), np.int64))
         paid = worth[np.arange(len(payoff)), np.asarray(OUTCOMES[0] - payoff, np.int64)]
         target = lambda_returns(rounds, seats, values, paid, trace)

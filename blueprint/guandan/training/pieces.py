@@ -28,7 +28,7 @@ from safetensors.numpy import load, save
 from blueprint.game_lockstep import PlayRecord, play_rounds
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import TrainConfig
-from blueprint.guandan.training.dmc import Judge, Learner, Samples, outcome_classes
+from blueprint.guandan.training.dmc import CriticValues, Learner, Samples, outcome_classes
 from blueprint.guandan.training.opponents import SparringAgent, league_of
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent, Decisions, drawn
@@ -120,9 +120,9 @@ def piece_agent(
 class PieceGame:
     """A piece with those who will play it, by the weights of the moment this object was made."""
 
-    def __init__(self, piece: Piece, learner: Learner, judge: Judge | None) -> None:
-        """Take a piece; judge: values what is played, as `Learner.judge` returns it."""
-        self.piece, self.learner, self.judge = piece, learner, judge
+    def __init__(self, piece: Piece, learner: Learner, critic_values: CriticValues | None) -> None:
+        """Take a piece; critic_values: values what is played, as `Learner.critic_values` returns it."""
+        self.piece, self.learner, self.critic_values = piece, learner, critic_values
         self._rng = piece.generator()
         self._states = piece.states()
         config = learner.config
@@ -143,7 +143,7 @@ class PieceGame:
         choices = None if kept is None else kept()
         types = getattr(agent, "types", None)  # of seats that play by personalities
         samples, at = self.learner.samples(
-            record, payoff, self.judge, self._rng, choices=choices, types=types
+            record, payoff, self.critic_values, self._rng, choices=choices, types=types
         )
         learned = np.zeros(len(record.states), bool)
         learned[at] = True
@@ -221,9 +221,9 @@ class ThreadCrew:
     def hand_out(self, pieces: list[Piece], learner: Learner, version: int) -> None:
         """Take the weights of now, and begin to play by them."""
         games = [PieceGame(piece, learner, None) for piece in pieces]
-        judge = learner.judge()
+        critic_values = learner.critic_values()
         for game in games:
-            game.judge = judge
+            game.critic_values = critic_values
         if self._alone:
             self._due.append(list(games))
         else:

@@ -36,7 +36,7 @@ Play = Callable[["PiecePlayer", Piece, tuple[int, dict[str, Any]]], bytes]
 
 
 class PiecePlayer:
-    """Who plays in a process of the cluster. version: of its weights; judge: values what is played."""
+    """Who plays in a process of the cluster. version: of its weights; critic_values: of what is played."""
 
     def __init__(self, network: dict[str, Any], config: dict[str, Any], learner: tuple[str, int]) -> None:
         """Get ready. learner: its machine and niceness; it goes first where it shares that machine."""
@@ -45,15 +45,15 @@ class PiecePlayer:
             step_behind(learner[1])
         made = NetworkConfig.from_json(network), TrainConfig.from_json(config)
         self.learner, self.scratch = Learner(*made, torch.device("cpu")), Scratch()
-        self.version, self.judge = -1, self.learner.judge()
+        self.version, self.critic_values = -1, self.learner.critic_values()
 
 
 def play_piece(player: PiecePlayer, piece: Piece, weights: tuple[int, dict[str, Any]]) -> bytes:
     """Return the record of a piece. weights: their version, and what `Learner.weights` returned."""
     if weights[0] != player.version:
         player.learner.take_weights(weights[1])
-        player.version, player.judge = weights[0], player.learner.judge()
-    game = PieceGame(piece, player.learner, player.judge)
+        player.version, player.critic_values = weights[0], player.learner.critic_values()
+    game = PieceGame(piece, player.learner, player.critic_values)
     return pack_record(game.play(player.scratch, lambda: False))
 
 

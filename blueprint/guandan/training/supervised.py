@@ -68,7 +68,7 @@ def fit(
     optimiser: torch.optim.Optimizer,
     rate: Callable[[int], float],
     loss: Callable[[], Tensor],
-    judge: Callable[[list[float]], dict[str, float]],
+    evaluate: Callable[[list[float]], dict[str, float]],
     steps: int,
     *,
     every: int,
@@ -78,8 +78,8 @@ def fit(
 ) -> dict[str, float]:
     """Return the last score of so many gradient steps.
 
-    rate: of each step. loss: of a batch. judge: returns a score, given the losses so far; asked every so many
-    steps and after the last. longest: length to which gradients are cut, if at all. began: reading of
+    rate: of each step. loss: of a batch. evaluate: returns a score, given the losses so far; asked every so
+    many steps and after the last. longest: length to which gradients are cut, if at all. began: reading of
     `perf_counter` from which a score counts its seconds; None for now.
     """
     began = time.perf_counter() if began is None else began
@@ -95,7 +95,7 @@ def fit(
         optimiser.step()
         losses.append(float(value.detach()))
         if step % every == every - 1 or step == steps - 1:
-            score = {**judge(losses), "seconds": time.perf_counter() - began}
+            score = {**evaluate(losses), "seconds": time.perf_counter() - began}
             if progress is not None:
                 progress(score)
     return score

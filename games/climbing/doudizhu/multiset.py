@@ -47,7 +47,9 @@ def read_multiset(text: str) -> int:
     for name in re.findall(r"10|BJ|RJ|\S", re.sub(r"[\s,]+", "", text).upper()):
         rank = RANK_LETTERS.find(_OTHER_NAMES.get(name, name))
         if rank < 0:
-            raise GameError(f"doudizhu: a card is one of {' '.join(RANK_LETTERS)}; got {name!r} in {text!r}")
+            raise GameError(
+                f"doudizhu: a card must be one of {' '.join(RANK_LETTERS)}; got {name!r} in {text!r}"
+            )
         found += 1 << 4 * rank
         if found >> 4 * rank & 15 > DECK_COPIES[rank]:
             raise GameError(

@@ -69,7 +69,8 @@ def read_level(name: str, value: Any) -> int:
         except GameError:
             pass
     raise position_error(
-        f"{name}: a level is one of {', '.join(_LEVELS)}, as a text or for 2..10 as a number; got {value!r}"
+        f"{name}: a level must be one of {', '.join(_LEVELS)}, as a text or for 2..10 as a number; got "
+        f"{value!r}"
     )
 
 

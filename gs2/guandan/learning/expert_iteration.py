@@ -111,13 +111,13 @@ def learn_from_search(
     def rate(step: int) -> float:
         return float(config.learning_rate * 0.5 * (1 + np.cos(np.pi * step / steps)))
 
-    def judge(losses: list[float]) -> dict[str, float]:
+    def evaluate(losses: list[float]) -> dict[str, float]:
         told = {"step": len(losses), "steps": steps, "learned": float(learned[0].detach())}
         return {**told, "before": before, "after": distance()}
 
     learned = [torch.zeros(())]
     steps, before = max(1, int(config.passes * len(learnt) / config.batch)), distance()
-    score = fit(optimiser, rate, loss, judge, steps, every=100, progress=progress, longest=1.0)
+    score = fit(optimiser, rate, loss, evaluate, steps, every=100, progress=progress, longest=1.0)
     return student, score
 
 

@@ -121,7 +121,7 @@ def train_beliefs(
                 0
             ].mean()
 
-    def judge(losses: list[float]) -> dict[str, float]:
+    def evaluate(losses: list[float]) -> dict[str, float]:
         with torch.inference_mode(), half_precision():
             parts = [missed(held_out[i : i + config.batch]) for i in range(0, len(held_out), config.batch)]
         ours, even = (torch.cat(column).mean().item() for column in zip(*parts, strict=True))
@@ -132,7 +132,7 @@ def train_beliefs(
         return config.learning_rate * (1 - step / steps) + 1e-5
 
     steps = max(1, int(config.passes * len(positions) / config.batch))
-    score = fit(optimiser, rate, loss, judge, steps, every=200, progress=progress)
+    score = fit(optimiser, rate, loss, evaluate, steps, every=200, progress=progress)
     layers = nn.ModuleList(layer for layer in model if isinstance(layer, nn.Linear))
     return BeliefNetwork(arrays_of(layers)), score
 
@@ -255,7 +255,7 @@ def train_deals(
     def rate(step: int) -> float:
         return config.learning_rate * (1 - step / steps) + 2e-5
 
-    def judge(losses: list[float]) -> dict[str, float]:
+    def evaluate(losses: list[float]) -> dict[str, float]:
         with torch.inference_mode():
             spans = np.split(np.arange(len(held_out)), range(256, len(held_out), 256))
             there = torch.cat([missed(held_out, rows, training=False) for rows in spans]).mean().item()
@@ -264,5 +264,5 @@ def train_deals(
         return {**found, "held_out": there, "guess": guess, "gain": guess - there}
 
     steps = max(1, int(config.passes * len(learnt) / config.batch))
-    score = fit(optimiser, rate, loss, judge, steps, every=200, progress=progress)
+    score = fit(optimiser, rate, loss, evaluate, steps, every=200, progress=progress)
     return DealNetwork(arrays_of(parts)), score

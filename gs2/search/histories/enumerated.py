@@ -45,11 +45,11 @@ class Considered:
     in_set: [b] bool, True in the knowledge set, False where only an opponent infoset connects.
     group: [b] int32, number of the opponent's infoset, 0 … g - 1, rising.
     reach: [b] float64, probability that chance and the searching player lead there; where they never do
-        (`unreached`), chance alone.
+        (`off_path`), chance alone.
     opponent_reach: [b] float64, the opponent's own part.
     alternative: [g] float64, the opponent's alternative value of each of its infosets, in payoffs.
     dropped: opponent infosets left out because chance and the searching player never lead to them.
-    unreached: whether the searching player's own strategy never leads to the infoset.
+    off_path: whether the searching player's own strategy never leads to the infoset.
     """
 
     player: int
@@ -63,7 +63,7 @@ class Considered:
     opponent_reach: NDArray[np.float64]
     alternative: NDArray[np.float64]
     dropped: int
-    unreached: bool
+    off_path: bool
 
     def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return (group numbers 0 … without holes, alternative values) of some rows, [n] int32 and [n]."""
@@ -131,8 +131,8 @@ def weigh_histories(
     reach = chance * mine
     graph = context.graph(player)
     here = strategy.reach_at(graph.nodes[graph.of_infoset(infoset)])
-    unreached = not np.any(here.chance * here.players[:, player] > LIVE)
-    if unreached:
+    off_path = not np.any(here.chance * here.players[:, player] > LIVE)
+    if off_path:
         reach = chance
     live = np.bincount(group, reach) > LIVE
     dropped = int(len(np.unique(group)) - np.count_nonzero(live[np.unique(group)]))
@@ -153,7 +153,7 @@ def weigh_histories(
         opponent_reach=theirs,
         alternative=np.full(int(group.max()) + 1, np.nan),
         dropped=dropped,
-        unreached=unreached,
+        off_path=off_path,
     )
 
 
@@ -177,7 +177,7 @@ def _alternatives(
         return group_values(values, reach, group)
     if config.histories.alternative == "value":
         return group_values(strategy.values[nodes, opponent], reach, group)
-    if config.subgame.depth is None and not found.unreached:
+    if config.subgame.depth is None and not found.off_path:
         # Where the player never leads, best responses to its whole strategy have nothing to choose by.
         large = WHOLE_TREE * context.nodes_below(nodes) > context.tree.n_nodes
         if large or opponent in strategy.whole:

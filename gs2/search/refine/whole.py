@@ -50,7 +50,7 @@ class RefineStats:
     """One search of a refinement.
 
     infoset: number in the tree. nodes: of the subgame with its gadget, 0 if none was solved.
-    kept: histories in it. iterations, anchor, seconds, late: as in `Refinement`.
+    kept: histories in it. iterations, anchor, seconds, timed_out: as in `Refinement`.
     """
 
     infoset: int
@@ -59,7 +59,7 @@ class RefineStats:
     iterations: int
     anchor: float
     seconds: float
-    late: bool
+    timed_out: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,8 +302,8 @@ def _search_all(context: SearchContext, job: _Job) -> _Found:
     for number in job.infosets.tolist():
         if solved[number] or (job.skip_unreached and not mine[histories_of(context, number)[0]] > 0):
             continue
-        replaced, refined, told, settled = search(number, np.random.default_rng([job.seed, player, number]))
-        solved[settled] = True
+        replaced, refined, told, fixed = search(number, np.random.default_rng([job.seed, player, number]))
+        solved[fixed] = True
         slots.append(replaced)
         probs.append(refined)
         stats.append(told)
@@ -311,7 +311,7 @@ def _search_all(context: SearchContext, job: _Job) -> _Found:
 
 
 _One = tuple[NDArray[np.int64], NDArray[np.float64], RefineStats, NDArray[np.integer]]
-"""One search: the slots that it replaces, their probabilities, its statistics, the infosets settled."""
+"""One search: the slots that it replaces, their probabilities, its statistics, the infosets fixed."""
 
 _Search = Callable[[int, np.random.Generator], _One]
 
@@ -351,15 +351,15 @@ def _drawing(context: SearchContext, job: _Job, strategy: Strategy) -> _Search:
         began = time.perf_counter()
         part = sample_tree(context.game, played, context.trail_to(number), config, rng)
         found = refine_part(part, rng)
-        tree, settled = part.context.tree, np.zeros(0, np.int64)
+        tree, fixed = part.context.tree, np.zeros(0, np.int64)
         if part.size is not None and part.size.complete:
             there = _settled(part.config, found)
-            settled = played.numbers(tree.infoset_key[there], player) if len(there) else settled
+            fixed = played.numbers(tree.infoset_key[there], player) if len(there) else fixed
         slots = played.slots_of(tree, found.slots)
         if job.mode == "sequential":
             played.probs[slots] = found.probs
         stats = replace(_stats(found), infoset=number, seconds=time.perf_counter() - began)
-        return slots, found.probs, stats, settled
+        return slots, found.probs, stats, fixed
 
     return search
 
@@ -374,7 +374,7 @@ def _settled(config: SearchConfig, found: Refinement) -> NDArray[np.integer]:
     every = config.histories.order is None and config.generation.generator == "all"
     if config.subgame.rest == "summary":
         every = found.complete and found.nodes > 0
-    if config.safety.scope != "block" or found.considered.unreached or not every:
+    if config.safety.scope != "block" or found.considered.off_path or not every:
         return np.zeros(0, np.int64)
     own = np.unique(found.considered.own_infoset[found.kept.rows])
     return own[own >= 0]
@@ -388,7 +388,7 @@ def _stats(found: Refinement) -> RefineStats:
         iterations=found.iterations,
         anchor=found.anchor,
         seconds=sum(found.seconds.values()),
-        late=found.late,
+        timed_out=found.timed_out,
     )
 
 

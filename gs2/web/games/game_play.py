@@ -146,7 +146,7 @@ class GamePlay(Play):
     def carry_out(self, word: str, value: Any) -> None:
         """Deal a new round; one in play is given up and not counted. value: who sits where."""
         if word != "round":
-            raise ValueError(f"a line is one of sit, round, choose, undo; got {word!r}")
+            raise ValueError(f"a line must be one of sit, round, choose, undo; got {word!r}")
         if sorted(value) != list(range(len(self.setup.seats))):
             raise ValueError(f"every player needs a different seat; got {value}")
         self.order = tuple(value)

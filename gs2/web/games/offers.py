@@ -239,7 +239,7 @@ def game_from(name: Any, options: Any) -> Game:
     if name in OWN:
         return game_titled(name)
     if name not in GAMES:
-        raise Refused("wrong", f"a game is one of {', '.join((*OWN, *GAMES))}; got {name!r:.60}")
+        raise Refused("wrong", f"a game must be one of {', '.join((*OWN, *GAMES))}; got {name!r:.60}")
     if not isinstance(options, dict):
         raise Refused("wrong", f"options are an object; got {type(options).__name__}")
     spec = game_spec(name)
@@ -258,7 +258,7 @@ def game_titled(name: str) -> Game:
     """Return an offered game by its canonical name, as a stored table has it; that is how it is called."""
     if name not in OWN and name.partition("(")[0] not in GAMES:
         games = ", ".join((*OWN, *GAMES))
-        raise GameError(f"a game is one of {games}; got {name[:60]!r}; move the table away")
+        raise GameError(f"a game must be one of {games}; got {name[:60]!r}; move the table away")
     game = load_game(name, general_sum=True)
     if name in OWN:
         game.name = name

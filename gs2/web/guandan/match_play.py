@@ -248,7 +248,7 @@ class MatchPlay(Play, Listener):
     def carry_out(self, word: str, value: Any) -> None:
         """Leave a round's result for the next round."""
         if word != "next":
-            raise ValueError(f"a line is one of sit, choose, undo, next; got {word!r}")
+            raise ValueError(f"a line must be one of sit, choose, undo, next; got {word!r}")
         self.waiting = False
 
     def next_round(self, seat: int | None, wish: Any) -> tuple[str, Any] | None:

@@ -157,17 +157,17 @@ def test_a_policy_begins_after_its_decisions_of_plain_dmc() -> None:
 
 def test_without_a_critic_moves_learn_what_the_value_did_not_know_before_the_round() -> None:
     trainer = trainer_of("sdmc")
-    learner, judge = trainer.learner, trainer.learner.judge()
+    learner, critic_values = trainer.learner, trainer.learner.critic_values()
     trainer.run_generation()
     (samples,) = trainer.pending
     states, seats = samples.states, samples.states["player"].astype(np.int64)
     returns = samples.target + learner.values(states, np.arange(len(seats)), seats)
     assert np.abs(returns - np.rint(returns)).max() < 0.01
     assert set(np.abs(np.rint(returns))) <= {1, 2, 3}
-    before = judge(states, seats)
+    before = critic_values(states, seats)
     trainer.run_generation()  # which learns how those rounds ended
-    assert np.array_equal(judge(states, seats), before)
-    assert not np.allclose(learner.judge()(states, seats), before, atol=1e-4)
+    assert np.array_equal(critic_values(states, seats), before)
+    assert not np.allclose(learner.critic_values()(states, seats), before, atol=1e-4)
 
 
 def test_a_part_without_weight_leaves_the_network_as_it_was() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cfr.engine.simd import LANES, Packed, borrow, store, take, unpacked, zeros_packed
+from cfr.engine.simd import LANES, Packed, address, store, take, unpacked, zeros_packed
 from cfr.public.policies.public_policy import PublicPolicy, evaluate_policy
 from cfr.public.public_solver import PublicSolver, solver_bytes
 from cfr.variants import VARIANTS, variant
@@ -23,7 +23,7 @@ STEP = 2.0**-14
 
 @kernel
 def copy_into(numbers: Any, given: Any, out: Any) -> None:
-    source, target, back = borrow(given), borrow(numbers), borrow(out)
+    source, target, back = address(given), address(numbers), address(out)
     for k in range(0, len(given), 8):
         store(target, k, take(source, k))
         store(back, k, take(target, k))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfr.engine.simd import borrow
+from cfr.engine.simd import address
 from cfr.public import swept_payoffs as swept
 from cfr.public.array_file import ArrayFile, Member, write_arrays
 from cfr.public.policies.policy_file import FORMAT, MAGIC, open_public_policy, save_public_policy
@@ -45,15 +45,15 @@ def prefer(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
 def pay_once(payoffs: Any, kind: int, sizes: tuple[int, int, int], vec: Any, places: tuple[int, int]) -> None:
     matrix, first, plan, amounts, numbers, index, spare = payoffs
     tables = (
-        borrow(matrix),
-        borrow(first),
-        borrow(plan),
-        borrow(amounts),
-        borrow(numbers),
-        borrow(index),
+        address(matrix),
+        address(first),
+        address(plan),
+        address(amounts),
+        address(numbers),
+        address(index),
         spare,
     )
-    add_payoffs(tables, kind, sizes, borrow(vec), places[0], places[1])
+    add_payoffs(tables, kind, sizes, address(vec), places[0], places[1])
 
 
 @pytest.mark.parametrize("form", FORMS)

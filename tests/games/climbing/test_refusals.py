@@ -115,7 +115,7 @@ FIRST, BID = (DouDizhu(landlord=landlord, ranks=1) for landlord in ("first", "bi
         (FIRST, "nonsense", "an infoset reads like"),
         (FIRST, "P3 dealt 3", "an infoset reads like"),
         (FIRST, "P1 dealt 3 | bottom 3 | bottom 3", "an infoset reads like"),
-        (FIRST, "P1 dealt 3Z | bottom 333", "a card is one of"),
+        (FIRST, "P1 dealt 3Z | bottom 333", "a card must be one of"),
         (FIRST, "P1 dealt B | play 3", "bottom is shown once"),
         (
             FIRST,

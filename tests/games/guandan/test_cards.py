@@ -99,7 +99,7 @@ def test_hands_that_are_none_are_refused(text: str, message: str) -> None:
 def test_a_level_is_read_by_name_or_code_and_nothing_else() -> None:
     assert [as_level(name) for name in ("2", "10", "T", "a", 12)] == [0, 8, 8, 12, 12]
     for wrong in ("1", "", "B", 13, -1, None, True, 2.0):
-        with pytest.raises(GameError, match="a level is one of 2, 3"):
+        with pytest.raises(GameError, match="a level must be one of 2, 3"):
             as_level(wrong)  # type: ignore[arg-type]
 
 
@@ -151,10 +151,10 @@ def test_the_joker_bomb_has_two_names() -> None:
         ("Pair 7 S6 D6", "do not make Pair 7"),
         ("Straight 3 S3 S4 S5 S6 S7", "do not make Straight 3"),
         ("Double 6 S6 D6", "got 'Double'"),
-        ("Pair 1 S6 D6", "a rank is one of"),
+        ("Pair 1 S6 D6", "a rank must be one of"),
         ("Pair 6 S6 X6", "got 'X6'"),
         ("Trips 6 S6 S6 S6", "a third time"),
-        ("Pair", "do not make Pair|a rank is one of"),
+        ("Pair", "do not make Pair|a rank must be one of"),
         ("", "a move is"),
         ('["Pair"', "in JSON"),
         (["Pair", "6"], "a move is"),

@@ -134,7 +134,7 @@ def test_solved_closures_are_exact_with_each_gadget(seed, public, kind):
         after = spliced(policy, found)
         was, now = (best_response_values(form, p)[opponent] for p in (policy, after))
         assert now <= was + 1e-7, (seed, public, kind, name)
-        if found.considered.unreached or found.nodes == 0:
+        if found.considered.off_path or found.nodes == 0:
             continue
         # What the subgame says that the opponent gets is what it gets in the whole game.
         whole = Strategy(tree, after)
@@ -155,7 +155,7 @@ def test_refining_the_first_closure_with_the_path_gadget_solves_what_can_be_solv
     infoset = int(np.random.default_rng(seed).integers(tree.n_infosets))
     config = preset("path", solver="lp", entry_floor=0.0)
     found = refine_infoset(context, Strategy(tree, policy), infoset, config, np.random.default_rng(0))
-    if found.considered.unreached or found.nodes == 0:
+    if found.considered.off_path or found.nodes == 0:
         return
     player, opponent = found.considered.player, found.considered.opponent
     after = spliced(policy, found)

@@ -77,7 +77,7 @@ def test_a_closure_that_cannot_be_solved_in_time_is_left_alone_without_a_fallbac
     monkeypatch.setattr("gs2.search.pipeline.SECONDS_PER_NODE", 1e9)
     policy = blueprint(LIARS_DICE)
     made = searched(LIARS_DICE, policy, 0, preset("gs2+", fallback_k=0, time_limit=600.0))
-    assert made.late and made.anchor == 0 and np.array_equal(made.probs, policy[made.slots])
+    assert made.timed_out and made.anchor == 0 and np.array_equal(made.probs, policy[made.slots])
     assert "cannot be solved" in made.cut_off[0]
 
 

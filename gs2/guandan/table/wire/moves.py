@@ -297,7 +297,7 @@ def encode_moves(moves: NDArray[np.void], level: int, *, dialect: str = "opengua
     Raises GameError at another dialect, or an array that does not hold actions.
     """
     if dialect not in _HEADS:
-        raise GameError(f"guandan: a dialect is one of {', '.join(DIALECTS)}; got {dialect!r}")
+        raise GameError(f"guandan: a dialect must be one of {', '.join(DIALECTS)}; got {dialect!r}")
     if moves.dtype is not ACTION and moves.dtype != ACTION:
         raise GameError(f"guandan: moves must be of dtype ACTION; got {moves.dtype}")
     if len(moves) == 1 and moves[0]["type"] == PASS:

@@ -91,13 +91,13 @@ def test_targets_in_a_match_are_what_results_are_worth() -> None:
     train = FAST.replace(rounds=20, matches=1.0, trace=1.0, critic=False, tribute=0.0)
     trainer = Trainer(TINY.replace(critic=0, stakes=True), train, threads=1)
     # without a critic the value of the network before it has seen the rounds is taken off the returns
-    judge = trainer.learner.judge()
-    assert judge is not None
+    critic_values = trainer.learner.critic_values()
+    assert critic_values is not None
     trainer.run_generation()
     (samples,) = trainer.pending
     seats = samples.states["player"].astype(np.int64)
     worth = result_worth(samples.states, seats)
-    expected = (judge(samples.states, seats) * worth).sum(1)
+    expected = (critic_values(samples.states, seats) * worth).sum(1)
     returns = samples.target + expected
     assert np.allclose(returns, worth[np.arange(len(samples)), samples.outcome], atol=1e-2)
     assert not np.allclose(returns, LEVELS[samples.outcome], atol=0.1)

@@ -51,7 +51,7 @@ def piece_of(config: TrainConfig, rounds: int = 6) -> Piece:
 
 
 def play(learner: Learner, piece: Piece) -> PlayedPiece:
-    return PieceGame(piece, learner, learner.judge()).play(Scratch(), lambda: False)
+    return PieceGame(piece, learner, learner.critic_values()).play(Scratch(), lambda: False)
 
 
 def assert_same(one: PlayedPiece, other: PlayedPiece) -> None:

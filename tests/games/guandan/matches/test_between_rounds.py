@@ -75,11 +75,11 @@ def test_presets_differ_from_the_ruling_where_their_source_does() -> None:
     [
         ("house", "rules are one of ruling, openguandan, njupt, paper; got 'house'"),
         ({"jokers": 3}, "unknown rules jokers"),
-        ({"ace_win": "always"}, "rule ace_win is one of 'not last', 'double'; got 'always'"),
-        ({"return_levels": 1}, "rule return_levels is one of False, True; got 1"),
-        ({"ace_limit": 0}, "rule ace_limit is an integer of at least 1; got 0"),
-        ({"ace_limit": None}, "rule ace_limit is an integer of at least 1; got None"),
-        ({"max_rounds": True}, "rule max_rounds is an integer"),
+        ({"ace_win": "always"}, "rule ace_win must be one of 'not last', 'double'; got 'always'"),
+        ({"return_levels": 1}, "rule return_levels must be one of False, True; got 1"),
+        ({"ace_limit": 0}, "rule ace_limit must be an integer of at least 1; got 0"),
+        ({"ace_limit": None}, "rule ace_limit must be an integer of at least 1; got None"),
+        ({"max_rounds": True}, "rule max_rounds must be an integer"),
         (7, "rules are a preset's name or a dictionary"),
     ],
 )

@@ -343,7 +343,7 @@ def test_bad_moves_and_seats_not_to_act_are_refused_and_change_nothing(choice: o
     [
         ({"seed": -1}, "a seed is an integer"),
         ({"seed": 1.5}, "a seed is an integer"),
-        ({"levels": ("1", "2")}, "a level is one of 2, 3"),
+        ({"levels": ("1", "2")}, "a level must be one of 2, 3"),
         ({"levels": ("3", "2")}, "need an owner"),
         ({"levels": ("3", "2"), "owner": 2}, "need an owner"),
         ({"rules": "house"}, "rules are one of"),

@@ -167,7 +167,7 @@ def pieces_with(text: str, start: str, change: Callable[[str], Any]) -> str:
         ("leads", lambda w: w.partition(" / ")[0] + " / " * 3, "chance 1: .* 27 of the 108 cards"),
         ("[", lambda w: f"P{(int(w[1]) + 1) % 4}{w[2:]}", "play 1: P. is to act"),
         ("[", lambda w: w[:3] + '["Single","3",["Z3"]]', "play 1: .* a card is"),
-        ("[", lambda w: w[:3] + '["Triple","3",["S3"]]', "play 1: .* a type is one of"),
+        ("[", lambda w: w[:3] + '["Triple","3",["S3"]]', "play 1: .* a type must be one of"),
         ("[", lambda w: w[:3] + '["PASS","PASS","PASS"]', "play 1: .* is not legal"),
         ("[", lambda w: w[:3] + "dance", "play 1: .* must be legal here"),
         ("[", lambda w: w[:3] + "tribute HR", "play 1: .* the time for play"),

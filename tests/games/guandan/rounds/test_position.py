@@ -82,7 +82,7 @@ def test_a_position_by_hand_can_be_determinised_and_played() -> None:
         ("{", "one line of JSON"),
         ("[]", "an object with hand and level"),
         ('{"hand":"S3"}', "level and either hand"),
-        ('{"hand":"S3","level":"1"}', "a level is one of"),
+        ('{"hand":"S3","level":"1"}', "a level must be one of"),
         ('{"hand":"S3 S3 S3","level":"2"}', "a third time"),
         ('{"hand":"S3 S3","level":"2","played":["S3","","",""]}', "a third time"),
         ('{"hand":"S3","level":"2","colour":1}', "no field 'colour'"),
@@ -278,7 +278,7 @@ def test_a_level_may_be_a_number_where_its_name_is_one() -> None:
 @pytest.mark.parametrize("level", [0, 1, 11, 12, 13, -1, 5.0, True, None, "1", "11", "B", ["2"]])
 def test_a_level_that_is_none_is_refused(level: object) -> None:
     for fields in ({"level": level}, {"level": "5", "levels": [level, "5"]}):
-        with pytest.raises(GameError, match=r"levels?: a level is one of 2, 3"):
+        with pytest.raises(GameError, match=r"levels?: a level must be one of 2, 3"):
             parse_position(json.dumps({"hand": "S3 S4", **fields}))
 
 

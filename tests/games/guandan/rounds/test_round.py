@@ -168,7 +168,7 @@ def test_illegal_actions_are_refused_and_change_nothing() -> None:
         ({"first": 4}, "first must lie in"),
         ({"owner": 2}, "owner is team"),
         ({"n": -1}, "at least 0"),
-        ({"level": "1"}, "a level is one of"),
+        ({"level": "1"}, "a level must be one of"),
     ],
 )
 def test_deals_that_are_none_are_refused(options: dict[str, Any], message: str) -> None:
