@@ -59,11 +59,19 @@ class GainRule:
     most_lost: the largest loss that one sample can be, in payoffs; the width of the payoff range always is.
     confidence: probability with which a policy that gains nothing is not kept, in (0, 1).
     tolerance: mean loss that is let pass against continuations, in payoffs; none is against the blueprint.
+    Raises ConfigError for values out of range.
     """
 
     most_lost: float
     confidence: float = 0.95
     tolerance: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (0 < self.confidence < 1 and self.most_lost > 0 and self.tolerance >= 0):
+            raise ConfigError(
+                "certificate: confidence must be in (0, 1), most_lost positive and tolerance at least 0; got "
+                f"{self.confidence}, {self.most_lost} and {self.tolerance}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +126,14 @@ def decide(
     gains: [n, L, C] float64, gain of each sample with each mixing weight against each column; column 0 is the
     blueprint. weights: [L] float64 in (0, 1]. importance: [n] float64 >= 0, weights of the samples.
     Of those that pass the one of the largest mean gain, over all columns, is taken.
-    Raises ConfigError for a gain below the largest loss.
+    Raises ConfigError for arrays of other shapes, gains or importance out of range.
     """
-    each = np.ones(len(gains)) if importance is None else np.asarray(importance, np.float64)
-    if gains.size and not gains.min() >= -rule.most_lost * (1 + 1e-9):
+    if gains.ndim != 3 or gains.shape[1] != len(weights) or gains.shape[2] == 0:
         raise ConfigError(
-            f"certificate: no gain may be below minus most_lost, {-rule.most_lost:g}; got {gains.min():g}; "
-            "pass the width of the payoff range"
+            f"certificate: gains must be [samples, weights, columns] with {len(weights)} weights; "
+            f"got {gains.shape}"
         )
+    each = _checked(gains, rule, importance)
     n, shape = len(gains), gains.shape[1:]
     if n == 0 or not each.sum() > 0:
         nothing = np.full(shape, -rule.most_lost)
@@ -144,6 +152,21 @@ def decide(
         row = int(np.flatnonzero(passed)[np.argmax(mean.mean(axis=1)[passed])])
         weight = float(weights[row])
     return Verdict(weight, row, mean, lower, passed, n, float(each.sum() ** 2 / (each**2).sum()))
+
+
+def _checked(
+    gains: NDArray[np.float64], rule: GainRule, importance: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return the importance of each sample, [n] float64."""
+    each = np.ones(len(gains)) if importance is None else np.asarray(importance, np.float64)
+    if each.shape != (len(gains),) or not np.all((each >= 0) & np.isfinite(each)):
+        raise ConfigError("certificate: importance must be one finite weight of at least 0 for each sample")
+    if gains.size and not gains.min() >= -rule.most_lost * (1 + 1e-9):
+        raise ConfigError(
+            f"certificate: no gain may be below minus most_lost, {-rule.most_lost:g}; got {gains.min():g}; "
+            "pass the width of the payoff range"
+        )
+    return each
 
 
 def _proved(

@@ -114,6 +114,14 @@ def test_a_grid_is_narrowed_by_options(tmp_path: Path) -> None:
     }
 
 
+def test_a_policy_of_another_game_is_refused(tmp_path: Path) -> None:
+    file = str(tmp_path / "kuhn.npz")
+    gs2("blueprint", "kuhn_poker", "--iterations", "10", "-o", file)
+    says = one_line("exploitability", "leduc_poker", file)
+    assert "kuhn_poker" in says and "leduc_poker" in says
+    assert "kuhn_poker" in one_line("solve", "--blueprint", file)
+
+
 def test_an_imperfect_recall_game_is_refused() -> None:
     pytest.importorskip("pyspiel")
     says = one_line("solve", "openspiel:dark_hex_ir(num_rows=2,num_cols=2)")

@@ -152,9 +152,17 @@ def test_nothing_is_said_of_no_samples() -> None:
     assert np.array_equal(lower_bounds(np.zeros((0, 2)), RULE), [-6, -6])
 
 
-def test_a_gain_below_the_largest_loss_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no gain may be below"):
-        decide(np.full((3, 1, 1), -7.0), np.ones(1), RULE)
+def test_what_makes_no_sense_is_refused() -> None:
+    one, none = np.ones(1), np.zeros((3, 1, 1))
+    for says, ask in (
+        ("confidence", lambda: GainRule(6.0, 1.0)),
+        ("most_lost", lambda: GainRule(0.0)),
+        ("no gain may be below", lambda: decide(none - 7.0, one, RULE)),
+        ("importance", lambda: decide(none, one, RULE, importance=np.full(3, -1.0))),
+        ("gains must be", lambda: decide(np.zeros((3, 2, 1)), one, RULE)),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            ask()
 
 
 SEEDS = pytest.mark.parametrize("seed", range(3))

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from cfr.best_response import best_response_values
 from cfr.lp import LpTimeout
 from games.support.configuration import ConfigError
 from gs2.parts import register_generator
@@ -17,14 +18,16 @@ from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchOptions
 from gs2.search.explain import solve_infoset
-from gs2.search.refine.whole import RefineOptions, refine_policy
+from gs2.search.refine.whole import RefineOptions, refine_both, refine_policy
 from gs2.search.result import SearchResult
 from tests.gs2.search.setting import (
+    GOOFSPIEL,
     KUHN,
     LEDUC,
     LIARS_DICE,
     blueprint,
     context,
+    form,
     refined_at,
     rng,
     searched,
@@ -54,6 +57,22 @@ def test_a_linear_programme_that_the_time_cuts_off_leaves_the_old_strategy(monke
     found = searched(LIARS_DICE, policy, 0, preset("maxmargin", solver="lp", time_limit=3600.0))
     assert np.array_equal(found.probs, policy[found.slots])
     assert any("time was up" in note for note in found.cut_off)
+
+
+@pytest.mark.parametrize("name", [KUHN, LIARS_DICE, pytest.param(GOOFSPIEL, marks=pytest.mark.long)])
+@pytest.mark.parametrize("method", ["gs2+", "gs2+:whole", "gs2+path"])
+@pytest.mark.some(3)
+def test_gs2_plus_is_never_above_its_blueprint_and_well_below_it(name, method):
+    prepared, policy = context(name), blueprint(name, 10)
+    changes = {"whole": 0, "k": 2} if method == "gs2+:whole" else {}
+    config = preset(method.partition(":")[0], iterations=100, **changes)
+    before = best_response_values(form(name), policy)
+    both = refine_both(prepared, policy, config)
+    for player, made in enumerate(both.results):
+        theirs = prepared.tree.slot_player != player
+        assert np.array_equal(made.policy[theirs], policy[theirs])
+        assert best_response_values(form(name), made.policy)[1 - player] <= before[1 - player] + NEVER_ABOVE
+    assert sum(best_response_values(form(name), both.policy)) <= 0.7 * sum(before)
 
 
 def lowest_index(values, weights, k, rng):
