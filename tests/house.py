@@ -17,6 +17,7 @@ import ast
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +41,8 @@ MECHANISMS = {
     "best responder": r"best_responder|learned_response",
 }
 """Modules that do the same thing, by their names; one of each is enough."""
+FEW_LINES, FEW_MODULES = 60, 4
+"""Modules of fewer lines with one importer could be part of it; folders of fewer modules, a file."""
 WINGS = ("guandan", "doudizhu", "big2")
 """Games whose own folders and files bear their names."""
 
@@ -79,6 +82,8 @@ class House:
             "protocols of an agent beyond one": self.agent_protocols()[1:],
             **{f"files that name {game} outside its wing": self.naming(game) for game in WINGS},
             "pairs of folders that import each other": self.mutual(),
+            "small modules with one importer": self.small(),
+            "folders of few modules": self.sparse(),
             "commands that divert by make_context": self.diverting(),
             "imports of the command line by the library": self.commanding(),
             "private imports across modules": self.private_imports(self.modules),
@@ -133,6 +138,25 @@ class House:
             if kind == "load" and name in self.by_name and not self.by_name[name].is_package
         }
         return [f"{a} <-> {b}" for a, b in sorted(edges) if a < b and (b, a) in edges and a not in b.parents]
+
+    def small(self) -> list[str]:
+        """Return the modules of few lines that one other module imports."""
+        importers: dict[str, set[str]] = {module.name: set() for module in self.modules}
+        for module in self.modules:
+            for target, names, _ in module.imports:
+                for name in {target, *(f"{target}.{part}" for part in names)} & importers.keys():
+                    importers[name].add(module.name)
+        return [
+            f"{module.path}: {module.lines} lines, for {importer}"
+            for module in self.modules
+            if module.lines < FEW_LINES and not module.is_package
+            for importer in (importers[module.name] if len(importers[module.name]) == 1 else ())
+        ]
+
+    def sparse(self) -> list[str]:
+        """Return the folders of few modules."""
+        modules = Counter(module.path.parent for module in self.modules if not module.is_package)
+        return [f"{folder}: {count}" for folder, count in sorted(modules.items()) if count < FEW_MODULES]
 
     def diverting(self) -> list[str]:
         """Return the commands that hand their line to another program; `groups` holds the boundary of all."""

@@ -223,6 +223,10 @@ def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
     assert house.agent_protocols() == ["two/inner.py: OneAgent", "two/inner.py: OtherAgent"]
     assert house.naming("guandan") == ["one/arena.py"]
     assert house.mutual() == ["one/deep <-> two"]
+    small = [line.partition(":")[0] for line in house.small()]
+    assert house.small()[0] == "one/arena.py: 1 lines, for one.guandan.deep" and len(small) == 7
+    assert "one/late_too.py" not in small and "one/divert.py" not in small
+    assert house.sparse() == ["blueprint/papers: 1", "one/deep: 2", "one/guandan: 1", "two: 2"]
     assert house.diverting() == ["one/divert.py:2"]
     assert house.commanding() == ["two/game_arena.py: gs2.commands.common"]
     assert sorted(house.cycles({"load", "type"})) == ["one.high <-> one.low", "two <-> two.inner"]
