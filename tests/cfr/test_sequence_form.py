@@ -58,25 +58,25 @@ def pay(layout: Layout, side: int, plan: np.ndarray) -> np.ndarray:
     by_position[other.position] = plan
     value = np.zeros(own.n_positions)
     met = set()
-    for unit in range(len(other.unit_bundle)):
-        mine = slice(boxes.start[unit], boxes.start[unit + 1])
+    for tile in range(len(other.tile_bundle)):
+        mine = slice(boxes.start[tile], boxes.start[tile + 1])
         for (first, start, cell, bundle), (fours, n) in zip(boxes.box[mine], boxes.shape[mine], strict=True):
-            assert other.unit_position[unit] <= start < other.unit_position[unit + 1]
+            assert other.tile_position[tile] <= start < other.tile_position[tile + 1]
             cells = boxes.pool[cell : cell + n * fours * 4].reshape(n, fours * 4)
             value[first : first + fours * 4] += by_position[start : start + n] @ cells
             met.add(int(bundle))
-    assert met <= set(own.unit_bundle.tolist())
+    assert met <= set(own.tile_bundle.tolist())
     return value[own.position]
 
 
-@pytest.mark.parametrize(("max_fill", "unit_size"), [(4.0, 16), (0.0, 16), (0.0, 4), (1e9, 4)], ids=str)
+@pytest.mark.parametrize(("max_fill", "tile_size"), [(4.0, 16), (0.0, 16), (0.0, 4), (1e9, 4)], ids=str)
 @pytest.mark.parametrize("source", [*SMALL, 0, 1, 2])
 @pytest.mark.some(7)
 def test_boxes_hold_exactly_the_payoff_matrix(
-    source: str | int, max_fill: float, unit_size: int, monkeypatch: pytest.MonkeyPatch
+    source: str | int, max_fill: float, tile_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(layouts, "MAX_FILL", max_fill)
-    monkeypatch.setattr(layouts, "UNIT_SIZE", unit_size)
+    monkeypatch.setattr(layouts, "TILE_SIZE", tile_size)
     tree = random_tree(source, levels=8, width=4) if isinstance(source, int) else tree_of(source)
     form = sequence_form(tree)
     rows = (form.row_start, form.column, form.payoff)
