@@ -45,7 +45,7 @@ autodoc_class_signature = "mixed"
 html_theme = "furo"
 html_logo = html_favicon = "pictures/logo.svg"
 html_static_path, html_css_files = ["pictures/site.css"], ["site.css"]
-html_show_sphinx = False
+html_show_sphinx = html_show_copyright = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#1f6b52", "color-brand-content": "#1f6b52"},
     "dark_css_variables": {"color-brand-primary": "#6fcfa8", "color-brand-content": "#6fcfa8"},

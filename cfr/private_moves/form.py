@@ -14,7 +14,8 @@ Infosets, slots and edges are those of `cfr.private_moves.listing`.
 
 A side is one player's arrays: (lists, sums, first, legal, child, reach, gain, wins). lists: int32, a stack of
 edges and infosets. sums: float64, a stack of reaches. gain: to the player itself. wins: which masks of stones
-win. A rule is (cells, whether a failed try ends the turn, mask of the players whose gains are wanted).
+win. A rule is (cells, whether a failed try ends the turn, mask of the players whose gains are wanted, the
+weight of all gains).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from cfr.engine.kernels import learn_infoset
 from cfr.policies.policy import Policy
 from cfr.private_moves.listing import Tries, list_tries
+from cfr.private_moves.symmetries import Symmetries
 from cfr.public.array_file import raw_bytes
 from cfr.public.sweeper import Evaluation, usable_cores
 from cfr.values import first_wrong, uniform
@@ -51,7 +53,7 @@ def walk(mine: Any, theirs: Any, rule: Any, me: int, masks: Any, span: Any, tops
     both.
     """
     lists, sums, first, legal, child, reach, gain, wins = mine
-    cells, abrupt, wanted = rule
+    cells, abrupt, wanted, weight = rule
     own, other = masks
     at, end, other_at, other_end = span
     top, other_top, spare = tops
@@ -111,7 +113,7 @@ def walk(mine: Any, theirs: Any, rule: Any, me: int, masks: Any, span: Any, tops
             paid += sums[total]
             if want_mine:
                 for i in range(block, block + n):
-                    gain[lists[i] // 2] += reached[1]
+                    gain[lists[i] // 2] += weight * reached[1]
         elif n_free > 1:
             walk(
                 theirs,
@@ -138,7 +140,7 @@ def walk(mine: Any, theirs: Any, rule: Any, me: int, masks: Any, span: Any, tops
     if want_theirs and paid != 0.0:
         edges, gains = theirs[0], theirs[6]
         for i in range(other_at, other_end):
-            gains[edges[i] // 2] -= paid
+            gains[edges[i] // 2] -= weight * paid
     return 0
 
 
@@ -213,17 +215,18 @@ class PrivateMovesError(ValueError):
 class PrivateMovesForm:
     """A game's form of private moves.
 
-    game: whose it is. sides: both players' infosets.
+    game: whose it is. sides: both players' infosets. symmetries: of the board.
     """
 
     def __init__(self, game: PrivateMovesGame, sides: tuple[Tries, Tries]) -> None:
         self.game, self.sides = game, sides
+        self.symmetries = Symmetries(game.placements, sides)
         self._height = max(side.height for side in sides)
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes that the infosets take."""
-        return sum(side.nbytes for side in self.sides)
+        """Return the bytes that the infosets take, and where symmetries take them."""
+        return sum(side.nbytes for side in self.sides) + self.symmetries.nbytes
 
     @property
     def n_slots(self) -> int:
@@ -321,11 +324,12 @@ class PrivateMovesForm:
     def evaluate(self, policy: Both, *, threads: int | None = None) -> Evaluation:
         """Return the value of policies and both best responses. threads: by default all cores.
 
+        Policies that the symmetries of the board keep, as those of CFR, take a walk over a part of it.
         Raises PrivateMovesError with the name of a row that is no distribution.
         """
         self.check(policy)
         reach = self.reaches(policy)
-        gains = self.gains(reach, threads=threads)
+        gains = self.gains(reach, symmetric=self.symmetries.keeps(policy), threads=threads)
         value = float(np.dot(gains[0], reach[0]))
         for side, gain in zip(self.sides, gains, strict=True):
             best_values(side.first, side.parent, gain)
@@ -340,19 +344,27 @@ class PrivateMovesForm:
         return reach
 
     def gains(
-        self, reach: Both, *, wanted: int = 3, out: Both | None = None, threads: int | None = None
+        self,
+        reach: Both,
+        *,
+        wanted: int = 3,
+        symmetric: bool = False,
+        out: Both | None = None,
+        threads: int | None = None,
     ) -> Both:
         """Return what each slot pays its player at the game's end times the other's reach, [slots] each.
 
-        wanted: a mask of players; the gains of others stay 0. out: arrays to fill.
+        wanted: a mask of players; the gains of others stay 0. symmetric: whether the symmetries of the board
+        keep the reaches, so that one of like parts of the game is walked. out: arrays to fill.
         """
         gain = out or (np.empty(len(reach[0])), np.empty(len(reach[1])))
         for array in gain:
             array[:] = 0.0
         rules = self.game.placements
-        cells, rule = rules.cells, (rules.cells, int(rules.abrupt), wanted)
+        cells, rounds = rules.cells, self.symmetries.parts(symmetric)
 
-        def task(first: int, second: int) -> None:
+        def task(first: int, second: int, weight: float) -> None:
+            rule = cells, int(rules.abrupt), wanted, weight
             sums = np.zeros((4 * cells + 2) * (cells + 1))
             one, two = (
                 (
@@ -378,16 +390,15 @@ class PrivateMovesForm:
                 walk(two, one, rule, 1, (0, stone), span, tops, reached[::-1])
 
         # In a round no two tasks share a first try of either player, so no two write to one slot.
-        task(0, 0)  # alone: it compiles
+        task(*rounds[0].pop(0))  # alone: it compiles
         with ThreadPoolExecutor(threads or usable_cores()) as pool:
-            for shift in range(cells):
-                begun = [
-                    pool.submit(task, first, (first + shift) % cells)
-                    for first in range(cells)
-                    if shift or first
-                ]
-                for future in begun:
+            for parts in rounds:
+                for future in [pool.submit(task, *part) for part in parts]:
                     future.result()
+        if symmetric:
+            for player in (0, 1):
+                if wanted >> player & 1:
+                    self.symmetries.add(player, gain[player])
         return gain
 
     def _legal(self, player: int) -> NDArray[np.bool_]:

@@ -72,6 +72,8 @@ class PrivateMovesSolver:
     def resume_at(self, iteration: int) -> None:
         """Take regrets, sums, predictions and policies for those after so many iterations."""
         self.iteration = iteration
+        for player, policy in enumerate(self.policy):
+            self.form.symmetries.add(player, policy, mean=True)
         self._reach = self.form.reaches(self.policy)
 
     def restart(self) -> None:
@@ -112,15 +114,15 @@ class PrivateMovesSolver:
         if not self.variant.alternating:
             self._average(t, 0)
             self._average(t, 1)
-            self.form.gains(self._reach, out=self._gain, threads=self._threads)
+            self.form.gains(self._reach, symmetric=True, out=self._gain, threads=self._threads)
             self._learn(t, 0)
             self._learn(t, 1)
             return
-        self.form.gains(self._reach, wanted=1, out=self._gain, threads=self._threads)
+        self.form.gains(self._reach, wanted=1, symmetric=True, out=self._gain, threads=self._threads)
         self._learn(t, 0)
         self._average(t, 0)
         self._average(t, 1)
-        self.form.gains(self._reach, wanted=2, out=self._gain, threads=self._threads)
+        self.form.gains(self._reach, wanted=2, symmetric=True, out=self._gain, threads=self._threads)
         self._learn(t, 1)
 
     def _learn(self, t: int, player: int) -> None:
@@ -130,6 +132,7 @@ class PrivateMovesSolver:
         rule = now[0], now[1], later[0], later[1], REGRET_NOISE, bool(row.clip), bool(row.predictive)
         state = self.regret[player], self.prediction[player], self.policy[player]
         learn(side.first, side.parent, self._gain[player], state, rule)
+        self.form.symmetries.add(player, self.policy[player], mean=True)  # rounding would part them
         self._follow(player, 0.0)
 
     def _average(self, t: int, player: int) -> None:
