@@ -190,16 +190,16 @@ def _reflections(rules: Placements) -> tuple[list[Cells], list[Cells]]:
         for to in exchanges(0, [-1] * rules.cells)
         if to != unit and (rules.wins[:, has @ (1 << np.array(to))] == rules.wins).all()
     ]
-    chain, group = [], [unit]
+    chain, group = [], {unit}
     more = True
     while more:
         more = False
         for to in found:
             if to not in group and all(_after(to, _after(each, to)) in group for each in group):
                 chain.append(to)
-                group += [_after(to, each) for each in group]
+                group |= {_after(to, each) for each in group}
                 more = True
-    return chain, group
+    return chain, sorted(group)  # the unit comes first
 
 
 def _after(second: Cells, first: Cells) -> Cells:
