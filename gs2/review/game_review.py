@@ -22,7 +22,7 @@ from games.record import RoundRecordError, parse_rounds
 from games.support.array_types import Array
 from gs2.review.review_data import (
     THRESHOLDS,
-    JudgedMove,
+    Compared,
     RecordedGame,
     Review,
     ReviewedDecision,
@@ -30,7 +30,6 @@ from gs2.review.review_data import (
     ReviewedRound,
     ReviewError,
     printable,
-    verdict_of,
 )
 from gs2.review.reviewing import GameReviewing, whole_lines
 from gs2.web.games.agent_worker import Seated, agent_view
@@ -228,39 +227,29 @@ class GameReview(GameReviewing):
         judged = {place: gain(place) for place in dict.fromkeys([*compared[:SHOWN], mine])}
         gains = {place: found for place, found in judged.items() if found is not None}
         best = max(gains, key=lambda place: (gains[place][0], place == mine), default=mine)
-        behind, off = gains.get(best, (0.0, 0.0)), gains.get(mine)
-        loss, error = (behind[0] - off[0], hypot(behind[1], off[1])) if off is not None else (0.0, 0.0)
-        verdict = verdict_of(loss, error, best=best == mine, limits=self.thresholds)
-        others, top = played.moves(k), rows[network]["value"]
-
-        def move(place: int) -> list[Any]:
-            """Return an action as a move of the page; of equal cards those played are named."""
-            return played.seen["plays"][k]["move"] if place == mine else others(place)
-
         order = sorted(gains, key=lambda place: (place != best, -gains[place][0])) or [mine]
+        others, top, off = played.moves(k), rows[network]["value"], gains.get(mine)
+        found: list[Compared] = []
+        for place in order:
+            value, ahead = rows[place]["value"], (0.0, 0.0)
+            if off is not None and place != mine:
+                ahead = gains[place][0] - off[0], hypot(gains[place][1], off[1])
+            found.append((place, *ahead, value, None if value is None else value - top))
         stage = "search" if rows[mine]["gain"] is not None else "values"
-        return ReviewedDecision(
+        decision = ReviewedDecision.of(
+            found,
+            # of equal cards those played are named
+            lambda place: played.seen["plays"][k]["move"] if place == mine else others(place),
+            played=mine,
+            network=network,
+            limits=self.thresholds,
+            unknown=off is None,
             play=k,
             seat=round_.players[at],
-            verdict="unknown" if off is None else verdict,
-            loss=loss,
-            error=0.0 if best == mine else error,
-            behind_network=gains[network][0] - off[0] if off is not None and network in gains else 0.0,
-            best=move(best),
-            network=move(network),
             choices=len(legal),
             stage="clear" if searched and len(compared) == 1 and best == mine else stage,
-            moves=tuple(
-                JudgedMove(
-                    move(place),
-                    gains[place][0] - off[0] if off is not None and place in gains else 0.0,
-                    0.0 if place == mine or off is None else hypot(gains[place][1], off[1]),
-                    rows[place]["value"],
-                    None if rows[place]["value"] is None else rows[place]["value"] - top,
-                )
-                for place in order
-            ),
-        ), top
+        )
+        return decision, top
 
 
 def _curve(
