@@ -7,11 +7,11 @@ a policy of a small game, its values decide.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import hypot
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -167,16 +167,14 @@ class GameReview(GameReviewing):
                     names.append(agent)
                 seats.append(free[0] if free else len(names) - 1)
             rounds.append(PlayedRound(played, number, tuple(seats)))
-        if not any(played.steps for played in rounds):
-            raise ReviewError(f"{name}: nobody has played yet; come back when a move was made")
         shown = tuple(printable(one) or f"player {k}" for k, one in enumerate(names))
         return RecordedGame("record", shown, tuple(rounds), records[-1][1].complete)
 
     @property
-    def fingerprint(self) -> str:
-        """What changes when the shipped network does."""
+    def files(self) -> tuple[Path, ...]:
+        """That of the shipped network, if there is one."""
         path = shipped_file(self.game.partition("(")[0])
-        return hashlib.blake2b(b"" if path is None else path.read_bytes(), digest_size=8).hexdigest()
+        return () if path is None else (path,)
 
     def review(self, game: RecordedGame, **how: Any) -> Review:
         paid = [np.abs(seat_points(one.played)).mean() for one in game.rounds if one.played.over]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review.judging import Judge, choices_of, judge_cards
 from gs2.guandan.review.recorded_rounds import RecordedRound, record_rounds, transcript_rounds
-from gs2.review.review_data import VERDICTS, LineMove, RecordedGame, ReviewedDecision, ReviewError
+from gs2.review.review_data import VERDICTS, LineMove, RecordedGame, ReviewedDecision
 from gs2.review.reviewing import GameReviewing, head_of, whole_lines
 
 _GAME = GuanDan()
@@ -55,15 +55,6 @@ REVIEW_PRESETS: dict[str, GuanDanConfig] = {
 _networks = lru_cache(maxsize=1)(load_networks)
 
 
-@lru_cache(maxsize=1)
-def _fingerprint() -> str:
-    """Return what changes when one of the networks that judge does."""
-    told = hashlib.blake2b(digest_size=8)
-    for path in network_files():
-        told.update(path.read_bytes() if path.is_file() else b"none")
-    return told.hexdigest()
-
-
 class MatchReview(GameReviewing):
     """Reviews records and transcripts of GuanDan with the shipped networks. config: the preset's search."""
 
@@ -86,20 +77,16 @@ class MatchReview(GameReviewing):
         return self.networks.evaluator.name
 
     @property
-    def fingerprint(self) -> str:
-        """What changes when one of the networks does."""
-        return _fingerprint()
+    def files(self) -> tuple[Path, ...]:
+        """Those of the networks."""
+        return network_files()
 
     def read(self, text: str, name: str) -> RecordedGame:
         """Return the rounds of a record, or of a transcript; the first line says which."""
         head = head_of(text)
         if "gs2" in head or "game" in head or head.get("format") == RECORDS_FORMAT:
-            found = record_rounds(parse_matches(whole_lines(text), name, repair=True), name)
-        else:
-            found = transcript_rounds(text, name=name)
-        if not any(len(played.actions) for played in found.rounds):
-            raise ReviewError(f"{name}: nobody has played yet; come back when a move was made")
-        return found
+            return record_rounds(parse_matches(whole_lines(text), name, repair=True), name)
+        return transcript_rounds(text, name=name)
 
     def decisions(self, played: RecordedRound) -> int:
         """Return how many decisions of a round had a choice."""
