@@ -7,11 +7,11 @@ a policy of a small game, its values decide.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import hypot
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from games.record import RoundRecordError, parse_rounds
 from games.support.array_types import Array
 from gs2.review.review_data import (
     THRESHOLDS,
-    JudgedMove,
+    Compared,
     RecordedGame,
     Review,
     ReviewedDecision,
@@ -30,7 +30,6 @@ from gs2.review.review_data import (
     ReviewedRound,
     ReviewError,
     printable,
-    verdict_of,
 )
 from gs2.review.reviewing import GameReviewing, whole_lines
 from gs2.web.games.agent_worker import Seated, agent_view
@@ -168,16 +167,14 @@ class GameReview(GameReviewing):
                     names.append(agent)
                 seats.append(free[0] if free else len(names) - 1)
             rounds.append(PlayedRound(played, number, tuple(seats)))
-        if not any(played.steps for played in rounds):
-            raise ReviewError(f"{name}: nobody has played yet; come back when a move was made")
         shown = tuple(printable(one) or f"player {k}" for k, one in enumerate(names))
         return RecordedGame("record", shown, tuple(rounds), records[-1][1].complete)
 
     @property
-    def fingerprint(self) -> str:
-        """What changes when the shipped network does."""
+    def files(self) -> tuple[Path, ...]:
+        """That of the shipped network, if there is one."""
         path = shipped_file(self.game.partition("(")[0])
-        return hashlib.blake2b(b"" if path is None else path.read_bytes(), digest_size=8).hexdigest()
+        return () if path is None else (path,)
 
     def review(self, game: RecordedGame, **how: Any) -> Review:
         paid = [np.abs(seat_points(one.played)).mean() for one in game.rounds if one.played.over]
@@ -228,39 +225,29 @@ class GameReview(GameReviewing):
         judged = {place: gain(place) for place in dict.fromkeys([*compared[:SHOWN], mine])}
         gains = {place: found for place, found in judged.items() if found is not None}
         best = max(gains, key=lambda place: (gains[place][0], place == mine), default=mine)
-        behind, off = gains.get(best, (0.0, 0.0)), gains.get(mine)
-        loss, error = (behind[0] - off[0], hypot(behind[1], off[1])) if off is not None else (0.0, 0.0)
-        verdict = verdict_of(loss, error, best=best == mine, limits=self.thresholds)
-        others, top = played.moves(k), rows[network]["value"]
-
-        def move(place: int) -> list[Any]:
-            """Return an action as a move of the page; of equal cards those played are named."""
-            return played.seen["plays"][k]["move"] if place == mine else others(place)
-
         order = sorted(gains, key=lambda place: (place != best, -gains[place][0])) or [mine]
+        others, top, off = played.moves(k), rows[network]["value"], gains.get(mine)
+        found: list[Compared] = []
+        for place in order:
+            value, ahead = rows[place]["value"], (0.0, 0.0)
+            if off is not None and place != mine:
+                ahead = gains[place][0] - off[0], hypot(gains[place][1], off[1])
+            found.append((place, *ahead, value, None if value is None else value - top))
         stage = "search" if rows[mine]["gain"] is not None else "values"
-        return ReviewedDecision(
+        decision = ReviewedDecision.of(
+            found,
+            # of equal cards those played are named
+            lambda place: played.seen["plays"][k]["move"] if place == mine else others(place),
+            played=mine,
+            network=network,
+            limits=self.thresholds,
+            unknown=off is None,
             play=k,
             seat=round_.players[at],
-            verdict="unknown" if off is None else verdict,
-            loss=loss,
-            error=0.0 if best == mine else error,
-            behind_network=gains[network][0] - off[0] if off is not None and network in gains else 0.0,
-            best=move(best),
-            network=move(network),
             choices=len(legal),
             stage="clear" if searched and len(compared) == 1 and best == mine else stage,
-            moves=tuple(
-                JudgedMove(
-                    move(place),
-                    gains[place][0] - off[0] if off is not None and place in gains else 0.0,
-                    0.0 if place == mine or off is None else hypot(gains[place][1], off[1]),
-                    rows[place]["value"],
-                    None if rows[place]["value"] is None else rows[place]["value"] - top,
-                )
-                for place in order
-            ),
-        ), top
+        )
+        return decision, top
 
 
 def _curve(

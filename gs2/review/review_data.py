@@ -8,6 +8,7 @@ of levels.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,6 +16,8 @@ FORMAT = "gs2 review"
 VERSION = 2
 Move = list[Any]
 """`[type, rank, cards]`; where a game has no cards, `["text", "", [words]]`."""
+Compared = tuple[int, float, float, float | None, float | None]
+"""A move by its number, and what a `JudgedMove` says of it."""
 VERDICTS = ("best", "level", "inaccuracy", "mistake", "blunder")
 """From good to bad. "level": as good as the best as far as the search can tell."""
 THRESHOLDS = {"inaccuracy": 0.05, "mistake": 0.25, "blunder": 0.75, "sure": 1.5}
@@ -125,6 +128,40 @@ class ReviewedDecision:
     moves: tuple[JudgedMove, ...]
     line: tuple[LineMove, ...] = ()
     line_deal: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        moves: Sequence[Compared],
+        words: Callable[[int], Move],
+        *,
+        played: int,
+        network: int,
+        limits: dict[str, float] = THRESHOLDS,
+        unknown: bool = False,
+        **told: Any,
+    ) -> ReviewedDecision:
+        """Return the decision that a comparison of moves, the best first, leads to.
+
+        words: returns a move by its number. played, network: their numbers. limits: of verdicts. unknown:
+        whether nothing is judged. told: the other fields.
+        """
+        gains = {move: gain for move, gain, *_ in moves}
+        best, loss, error, *_ = moves[0]
+        verdict = verdict_of(loss, error, best=best == played, limits=limits)
+        return cls(
+            verdict="unknown" if unknown else verdict,
+            loss=loss,
+            error=error,
+            behind_network=gains.get(network, 0.0),
+            best=words(best),
+            network=words(network),
+            moves=tuple(
+                JudgedMove(words(move), gain, error, value, behind)
+                for move, gain, error, value, behind in moves
+            ),
+            **told,
+        )
 
 
 @dataclass(frozen=True)

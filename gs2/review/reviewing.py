@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +75,14 @@ class GameReviewing:
         raise NotImplementedError
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The files of what judges; any of them may be missing."""
+        raise NotImplementedError
+
+    @property
     def fingerprint(self) -> str:
         """What changes when what judges does."""
-        raise NotImplementedError
+        return _fingerprint(self.files)
 
     def decisions(self, played: Any) -> int:
         """Return how many decisions of a round are judged."""
@@ -131,6 +137,14 @@ class GameReviewing:
             game.notes,
             self.unit,
         )
+
+
+@lru_cache(maxsize=8)
+def _fingerprint(files: tuple[Path, ...]) -> str:
+    told = hashlib.blake2b(digest_size=8)
+    for path in files:
+        told.update(path.read_bytes() if path.is_file() else b"none")
+    return told.hexdigest()
 
 
 # --- what is read ---
@@ -195,7 +209,10 @@ def parse_game(text: str, *, name: str = "record", most: int = MOST_BYTES) -> Re
     """
     _check_size(len(text) if len(text) > most else len(text.encode(errors="surrogatepass")), most, name)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    return reviewing_of(text).read(text, name)
+    found = reviewing_of(text).read(text, name)
+    if not any(played.told.plays for played in found.rounds):
+        raise ReviewError(f"{name}: nobody has played yet; come back when a move was made")
+    return found
 
 
 def whole_lines(text: str) -> str:

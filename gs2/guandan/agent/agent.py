@@ -120,6 +120,11 @@ class Gs2Agent:
             if self.config.objective == "levels":
                 state = rounds_alone(state)
             group.append(Decision(state, np.array(actions, ACTION), moves))
+        self._search(group, began)
+        return group
+
+    def _search(self, group: Sequence[Decision], began: float) -> None:
+        """Take these decisions. began: an instant of `time.perf_counter()`, from which their time counts."""
         thinking = [progress for progress in group if len(progress.actions) > 1]
         deadline = began + len(thinking) * self.config.deadline * (1 - RESERVE)
         questions = []
@@ -129,7 +134,6 @@ class Gs2Agent:
                 if question is not None:
                     questions.append((progress, question))
         self._compare(questions, deadline)
-        return group
 
     def warm_up(self, at: Array | None = None) -> list[str]:
         """Search on the time of no decision: kernels compile at first use.
@@ -201,6 +205,9 @@ class Gs2Agent:
         if np.delete(progress.state["left"][0], progress.seat).sum() > config.most_cards:
             return None
         progress.candidates = candidate_moves(progress.q, progress.actions["type"], config)
+        if progress.asked is not None and progress.asked not in progress.candidates:
+            others = progress.candidates[: max(1, config.moves.candidates - 1)]
+            progress.candidates = np.append(others, progress.asked)
         if len(progress.candidates) == 1:
             progress.stage = "clear"
             return None

@@ -50,6 +50,7 @@ class Decision:
 
     state: [1] STATE, hidden hands included as given (search does not look at them).
     actions: [m] ACTION, canonical moves. moves: of the round so far, None where they are not known.
+    asked: index of a move that is compared in any case, None for none.
     q: [m], the blueprint's score of each action in levels, nan until it has answered.
     choice: index of the move played. blueprint: index of the blueprint's move.
     stage: what decided: "forced", "first", "blueprint", "clear", "endgame", "open" (endings of several
@@ -57,12 +58,14 @@ class Decision:
     candidates: [k] indices of the moves compared; comparison: of them, None if there was none.
     worlds: the deals it used. endgame: the exact solution if two seats were left.
     solution: of the subgame, None if there was none.
-    notes: what was cut short or went wrong, one sentence each. seconds: wall-clock time of each stage.
+    notes: what was cut short or went wrong, one sentence each; fault: what went wrong, None for nothing.
+    seconds: wall-clock time of each stage.
     """
 
     state: Array
     actions: Array
     moves: PlayedMoves | None = None
+    asked: int | None = None
     q: NDArray[np.float64] = field(init=False)
     choice: int = 0
     blueprint: int = 0
@@ -73,6 +76,7 @@ class Decision:
     endgame: Endgame | None = None
     solution: SampledSolution | None = None
     notes: list[str] = field(default_factory=list)
+    fault: Exception | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     last: float = field(default_factory=time.perf_counter)
     """When the last stage ended, an instant of `time.perf_counter()`."""
@@ -123,5 +127,6 @@ def noted_faults(*group: Decision) -> Iterator[list[Exception]]:
     except Exception as error:
         faults.append(error)
         if len(group) == 1:
+            group[0].fault = error
             what = f"{type(error).__name__}: {str(error)[:200]}"
             group[0].notes.append(f"{_FALLBACK[group[0].stage]}: {what}")

@@ -161,7 +161,7 @@ def _bounds(bytes_: Bytes, i: Int, mine: Int, ranks: Ints) -> tuple[Int, Int]:
     """Least and highest rank of the results of team `mine` that are still possible."""
     done = np.int64(bytes_[i, FINISHED])
     if done == 0:
-        return 0, RESULTS - 1
+        return 0, ranks.max()  # in a match several results may be worth the same
     first = np.int64(bytes_[i, ORDER_OUT])
     sign = 1 if first & 1 == mine else -1
     # the winner's partner comes in last: nothing is won at level A

@@ -15,8 +15,8 @@ the options of the ruling do not hold is shown and not judged.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,18 +29,16 @@ from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.matches.tribute import return_options, tribute_options
 from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal
-from games.ragged import Ragged
 from games.support.array_types import Array, Row
-from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
-from gs2.guandan.agent.endgame import Endgame, is_endgame, solve_drawn
-from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.deals.dealing import Dealer
+from gs2.guandan.agent.decision import Decision
+from gs2.guandan.agent.endgame import solve_drawn
+from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.explanation import EVEN
-from gs2.guandan.agent.guandan_config import GuanDanConfig
-from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
-from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review.recorded_rounds import RecordedRound
 from gs2.guandan.table.seat import seen_by
-from gs2.review.review_data import JudgedMove, ReviewedCard, ReviewedDecision, verdict_of
+from gs2.review.review_data import ReviewedCard, ReviewedDecision
 
 TRUST, SHARE = 0.05, 0.5
 """Standard deviation in levels of the blueprint's error in comparing two moves: of moves that it thinks
@@ -50,90 +48,21 @@ SPREAD, SPREAD_WEIGHT = 0.4, 4.0
 many deals that expectation counts for."""
 NOISE = 0.05
 """Standard deviation in levels that more deals do not take away: values at the depth limit are not exact."""
-Compared = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+_STAGES = {"open": "search", "rollout": "search", "blueprint": "unknown"}
+"""What a review calls the stages of a decision that have other names there."""
+Found = tuple[
+    NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], dict[str, Any]
+]
 """Moves compared, the best first, [k]; levels of each over the move played; the errors of these; what each is
-worth to the seat's side in levels, nan where it was not played on."""
+worth to the seat's side in levels, nan where it was not played on; in how many deals what did better."""
 
 
-@dataclass(frozen=True, eq=False)
-class TakenDecision:
-    """A decision that was taken, with what its seat knew.
+def choices_of(played: RecordedRound) -> list[Decision]:
+    """Return the decisions of a round in which there was a choice, by seats whose hands are known.
 
-    play: its number among the round's moves, from 0. seat: who took it. state: [1] STATE without the cards
-    that the seat could not see. actions: [m] ACTION, one of each effect, and the one played if it is none of
-    these. played: its index.
+    Their states are without the cards that the seat could not see. They choose from one action of each
+    effect, and the one played if it is none of these; that one is asked about.
     """
-
-    play: int
-    seat: int
-    state: Array
-    actions: Array
-    played: int
-
-
-@dataclass(frozen=True, eq=False)
-class Judgement:
-    """What the search says of a decision; moves are numbered as in `choice.actions`.
-
-    q: [m], the blueprint's score of each in levels. network: its best move. best: the search's.
-    decision: as a review shows it, its stage "endgame", "search", "clear" (nothing else came close) or
-    "unknown" (no deal agrees with what was seen; nothing is judged); its line is still missing.
-    likely: [1] STATE, a deal that the seat had to reckon with, None where the search drew none.
-    """
-
-    choice: TakenDecision
-    q: NDArray[np.float64]
-    network: int
-    best: int
-    decision: ReviewedDecision
-    likely: Array | None = None
-
-    @classmethod
-    def of(
-        cls,
-        choice: TakenDecision,
-        q: NDArray[np.float64],
-        stage: str,
-        compared: Compared,
-        likely: Array | None = None,
-        **numbers: float,
-    ) -> Judgement:
-        """Return the judgement of the moves compared, the best of them first.
-
-        numbers: what a `ReviewedDecision` tells of the comparison, the rest at 0.
-        """
-        network, level = int(np.argmax(q)), int(choice.state["level"][0])
-
-        def words(index: int) -> list[Any]:
-            action: Row = choice.actions[index]
-            return action_list(action, level)
-
-        moves, *columns = compared
-        best = int(moves[0])
-        judged = tuple(
-            JudgedMove(
-                words(int(move)), gain, error, None if np.isnan(value) else value, float(q[move] - q[network])
-            )
-            for move, gain, error, value in zip(moves, *(column.tolist() for column in columns), strict=True)
-        )
-        told: dict[str, Any] = {"loss": 0.0, "error": 0.0, "behind_network": 0.0} | numbers
-        verdict = verdict_of(told["loss"], told["error"], best=best == choice.played)
-        decision = ReviewedDecision(
-            play=choice.play,
-            seat=choice.seat,
-            verdict="unknown" if stage == "unknown" else verdict,
-            best=words(best),
-            network=words(network),
-            choices=len(choice.actions),
-            stage=stage,
-            moves=judged,
-            **told,
-        )
-        return cls(choice, q, network, best, decision, likely)
-
-
-def choices_of(played: RecordedRound) -> list[TakenDecision]:
-    """Return the decisions of a round in which there was a choice, by seats whose hands are known."""
     states = played.states()[: len(played.actions)]
     asked = [k for k in range(len(states)) if played.known[int(played.seats[k])]]
     if not asked:
@@ -149,130 +78,104 @@ def choices_of(played: RecordedRound) -> list[TakenDecision]:
             moves = np.concatenate([moves, played.actions[k : k + 1]])
         at = int(same[0]) if len(same) else len(moves) - 1
         seat = int(played.seats[k])
-        found.append(TakenDecision(k, seat, seen_by(states[k : k + 1], seat), moves, at))
+        found.append(Decision(seen_by(states[k : k + 1], seat), moves, asked=at))
     return found
 
 
-class Judge:
-    """Judges decisions; one instance serves one thread.
+class Judge(Gs2Agent):
+    """Judges decisions: searches as the agent does, by no clock; one instance serves one thread.
 
-    networks: the evaluator, and what knows how likely deals are. config: the search.
+    What it draws follows from the position alone.
     """
 
-    def __init__(self, networks: DealNetworks, config: GuanDanConfig) -> None:
-        self.networks, self.config = networks, config
-        self.rollouts = Rollouts.of(networks, config)
+    def judge(self, choices: Sequence[Decision]) -> list[ReviewedDecision]:
+        """Return the judgement of each decision, its line still missing; their rollouts run together.
 
-    def judge(self, choices: Sequence[TakenDecision]) -> list[Judgement]:
-        """Return the judgement of each decision; their rollouts run together."""
-        if not choices:
-            return []
-        table = Ragged.from_counts(
-            np.array([len(choice.actions) for choice in choices]),
-            np.concatenate([choice.actions for choice in choices]),
-        )
-        states = np.concatenate([choice.state for choice in choices])
-        scores = evaluator_values(self.networks.evaluator, states, table)
-        found: dict[int, Judgement] = {}
-        asked: list[tuple[int, NDArray[np.float64], NDArray[np.int64], Question]] = []
-        for j, choice in enumerate(choices):
-            q = scores[table.offsets[j] : table.offsets[j + 1]].astype(np.float64)
-            settled = self._endgame(choice, q)
-            if settled is None:
-                moves = self._candidates(choice, q)
-                if len(moves) == 1:
-                    settled = _unsearched(choice, q, "clear")
-                else:
-                    question = self._question(choice, q, moves)
-                    if question is not None:
-                        asked.append((j, q, moves, question))
-                        continue
-                    settled = _unsearched(choice, q, "unknown")
-            found[j] = settled
-        questions = [question for *_, question in asked]
-        for (j, q, moves, _), comparison in zip(
-            asked, compare_moves(questions, self.rollouts, self.config, np.inf), strict=True
-        ):
-            found[j] = _compared(choices[j], q, moves, comparison)
-        return [found[j] for j in range(len(choices))]
+        choices: with the move played as `asked`. Afterwards `choice` is the best move. Stages are "endgame",
+        "search", "clear" (nothing else came close) and "unknown" (no deal agrees with what was seen).
+        Raises whatever goes wrong.
+        """
+        self._search(choices, time.perf_counter())
+        for choice in choices:
+            if choice.fault is not None and not isinstance(choice.fault, GameError):
+                raise choice.fault
+        return [_judged(choice) for choice in choices]
 
-    def _candidates(self, choice: TakenDecision, q: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the moves to compare, the blueprint's first; the one played is always among them."""
-        moves = candidate_moves(q, choice.actions["type"], self.config)
-        if choice.played in moves:
-            return moves
-        return np.append(moves[: max(1, self.config.moves.candidates - 1)], choice.played)
+    def _draws(self, state: Array) -> np.random.Generator:
+        seed = [*state["hash"][0].tolist(), int(state["plays"][0]), int(state["player"][0])]
+        return np.random.default_rng(seed)
 
-    def _dealer(self, choice: TakenDecision) -> Dealer:
-        """Return what draws deals that the seat has to reckon with, from the position's own stream."""
-        seed = [int(word) for word in choice.state["hash"][0]] + [choice.play, choice.seat]
-        return Dealer(choice.state, None, self.networks, self.config.deals, np.random.default_rng(seed))
-
-    def _question(
-        self, choice: TakenDecision, q: NDArray[np.float64], moves: NDArray[np.int64]
-    ) -> Question | None:
-        """Return what rollouts should settle; None if no deal agrees with what the seat saw."""
-        most = self.config.deals.worlds
+    def _settle_endgame(self, progress: Decision, dealer: Dealer, deadline: float) -> bool:
+        """Compare moves at the end of a round with open cards, if it can be solved."""
         try:
-            worlds = self._dealer(choice).draw(most, most)
+            # drawn by itself, so that a comparison meets the same deals whether this was tried or not
+            solved = solve_drawn(self._dealer(progress), progress.actions, self.config.endgame)
         except GameError:
-            return None
-        if not len(worlds):
-            return None
-        return Question(choice.state, choice.actions[moves], q[moves], worlds)
+            return False
+        if solved is None:
+            return False
+        q, played, most = progress.q, progress.asked, self.config.moves.candidates
+        if solved.certain:
+            values = solved.values[0]
+            if not (solved.settled or not np.isnan(values).any()) or np.isnan(values[played]):
+                return False
+            right = np.flatnonzero(values == np.nanmax(values))
+            best = played if played in right else right[np.argmax(q[right])]
+            order = np.argsort(-q, kind="stable")
+            kept = [move for move in (best, *order[order != best]) if not np.isnan(values[move])][:most]
+            moves = kept if played in kept else [*kept[: max(1, len(kept) - 1)], played]
+            progress.candidates = np.array(moves, np.int64)
+            progress.endgame, progress.stage = solved, "endgame"
+        else:
+            if not solved.settled:
+                return False
+            order = np.argsort(-solved.mean, kind="stable")[:most]
+            progress.candidates = np.unique([*order, progress.blueprint, played])
+            progress.comparison, progress.stage = solved.compared(progress.candidates, q), "open"
+        progress.worlds = solved.worlds
+        return True
 
-    def _endgame(self, choice: TakenDecision, q: NDArray[np.float64]) -> Judgement | None:
-        """Return the judgement of an ending with open cards, if it can be solved."""
-        if not self.config.endgame or not is_endgame(choice.state, self.config.open_cards):
-            return None
-        try:
-            solved = solve_drawn(self._dealer(choice), choice.actions, self.config.endgame)
-        except GameError:
-            return None
-        if solved is not None and solved.certain:
-            return _certain(choice, q, solved, self.config.moves.candidates)
-        if solved is None or not solved.settled:
-            return None
-        order = np.argsort(-solved.mean, kind="stable")[: self.config.moves.candidates]
-        moves = np.unique([*order.tolist(), int(np.argmax(q)), choice.played])
-        return _compared(choice, q, moves, solved.compared(moves, q))
 
+def _judged(choice: Decision) -> ReviewedDecision:
+    """Return the judgement of a decision that was searched."""
+    assert choice.asked is not None
+    stage = _STAGES.get(choice.stage, choice.stage)
+    find = {"endgame": _solved, "search": _compared}.get(stage, _unsearched)
+    moves, gains, errors, values, counts = find(choice, choice.asked)
+    level, behind = int(choice.state["level"][0]), choice.q[moves] - choice.q[choice.blueprint]
+    choice.choice = int(moves[0])
 
-def _certain(
-    choice: TakenDecision, q: NDArray[np.float64], solved: Endgame, candidates: int
-) -> Judgement | None:
-    """Return the judgement of an ending whose cards are all known; None where it was not solved in time."""
-    values = solved.values[0]
-    if not (solved.settled or not np.isnan(values).any()) or np.isnan(values[choice.played]):
-        return None
-    right = np.flatnonzero(values == np.nanmax(values))
-    best = choice.played if choice.played in right else int(right[np.argmax(q[right])])
-    network = int(np.argmax(q))
-    mine = float(values[choice.played])
-    order = np.argsort(-q, kind="stable")
-    order = np.concatenate([[best], order[order != best]])
-    kept = [int(move) for move in order if not np.isnan(values[move])][:candidates]
-    if choice.played not in kept:
-        kept = [*kept[: max(1, len(kept) - 1)], choice.played]
-    moves = np.array(kept, np.int64)
-    loss = float(values[best]) - mine
-    return Judgement.of(
-        choice,
-        q,
-        "endgame",
-        (moves, values[moves] - mine, np.zeros(len(moves)), values[moves]),
-        solved.worlds.states,
-        loss=loss,
-        behind_network=0.0 if np.isnan(values[network]) else float(values[network]) - mine,
-        deals=1,
-        better=int(loss > 0),
+    def words(index: int) -> list[Any]:
+        action: Row = choice.actions[index]
+        return action_list(action, level)
+
+    columns = (column.tolist() for column in (moves, gains, errors, values, behind))
+    return ReviewedDecision.of(
+        [(*row, None if np.isnan(value) else value, q) for *row, value, q in zip(*columns, strict=True)],
+        words,
+        played=choice.asked,
+        network=choice.blueprint,
+        unknown=stage == "unknown",
+        play=int(choice.state["plays"][0]),
+        seat=choice.seat,
+        choices=len(choice.actions),
+        stage=stage,
+        **counts,
     )
 
 
-def _unsearched(choice: TakenDecision, q: NDArray[np.float64], stage: str) -> Judgement:
-    """Return the judgement of a decision that no deal was played for."""
+def _solved(choice: Decision, played: int) -> Found:
+    """Return what an ending whose cards are all known leads to."""
+    assert choice.endgame is not None
+    moves, values = choice.candidates, choice.endgame.values[0]
+    gains = values[moves] - values[played]
+    return moves, gains, np.zeros(len(moves)), values[moves], {"deals": 1, "better": int(gains[0] > 0)}
+
+
+def _unsearched(choice: Decision, played: int) -> Found:
+    """Return the move played alone, where no deal was played."""
     none = np.zeros(1)
-    return Judgement.of(choice, q, stage, (np.array([choice.played]), none, none, np.full(1, np.nan)))
+    return np.array([played]), none, none, np.full(1, np.nan), {}
 
 
 def _weighted(weights: NDArray[np.float64], each: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -284,12 +187,12 @@ def _weighted(weights: NDArray[np.float64], each: NDArray[np.float64]) -> NDArra
     return total
 
 
-def _compared(
-    choice: TakenDecision, q: NDArray[np.float64], moves: NDArray[np.int64], comparison: MoveComparison
-) -> Judgement:
-    """Return the judgement that rollouts in common deals lead to, the blueprint's opinion included."""
+def _compared(choice: Decision, played: int) -> Found:
+    """Return what the moves came to in common deals, the blueprint's opinion included."""
+    moves, comparison, q = choice.candidates, choice.comparison, choice.q
+    assert comparison is not None
     payoffs, weights = comparison.payoffs, comparison.weights / comparison.weights.sum()
-    mine = int(np.flatnonzero(moves == choice.played)[0])
+    mine = int(np.flatnonzero(moves == played)[0])
     difference = payoffs - payoffs[:, [mine]]
     mean = _weighted(weights, difference)
     count = 1.0 / (weights**2).sum()
@@ -297,7 +200,7 @@ def _compared(
     variance = (count * square + SPREAD_WEIGHT * SPREAD**2) / (count + SPREAD_WEIGHT)
     # how likely deals are is an estimate too, so that a list of all counts no more than as many draws
     noise = (0.0 if len(weights) == 1 else variance / count) + NOISE**2
-    opinion = q[moves] - q[choice.played]
+    opinion = q[moves] - q[played]
     trust = TRUST**2 + (SHARE * opinion) ** 2
     share = trust / (trust + noise)
     gains = share * mean + (1 - share) * opinion
@@ -306,21 +209,13 @@ def _compared(
     first = int(np.argmax(gains)) if gains.max() > 0 else mine
     order = np.argsort(-gains, kind="stable")
     order = np.concatenate([[first], order[order != first]])
-    network = int(np.argmax(q))
     swing = difference[:, first]
-    return Judgement.of(
-        choice,
-        q,
-        "search",
-        (moves[order], gains[order], errors[order], _weighted(weights, payoffs)[order]),
-        comparison.worlds.states[[int(np.argmax(comparison.worlds.weights))]],
-        loss=float(gains[first]),
-        error=float(errors[first]),
-        behind_network=float(gains[np.flatnonzero(moves == network)[0]]),
-        deals=len(payoffs),
-        better=round(float(weights[swing > EVEN].sum()) * len(payoffs)),
-        worse=round(float(weights[swing < -EVEN].sum()) * len(payoffs)),
-    )
+    counts = {
+        "deals": len(payoffs),
+        "better": round(float(weights[swing > EVEN].sum()) * len(payoffs)),
+        "worse": round(float(weights[swing < -EVEN].sum()) * len(payoffs)),
+    }
+    return moves[order], gains[order], errors[order], _weighted(weights, payoffs)[order], counts
 
 
 def judge_cards(played: RecordedRound, evaluator: Evaluator) -> list[ReviewedCard]:

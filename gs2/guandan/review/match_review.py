@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,18 +20,15 @@ from games.guandan.rounds.round import GuanDan, advance
 from games.record import RECORDS_FORMAT
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks, network_files
+from gs2.guandan.agent.deals.determinize import Worlds
+from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import Evaluator, best_moves, evaluator_worth
 from gs2.guandan.agent.explanation import move_text
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.review.judging import Judge, Judgement, choices_of, judge_cards
+from gs2.guandan.review.judging import Judge, choices_of, judge_cards
 from gs2.guandan.review.recorded_rounds import RecordedRound, record_rounds, transcript_rounds
-from gs2.review.review_data import (
-    VERDICTS,
-    LineMove,
-    RecordedGame,
-    ReviewError,
-)
+from gs2.review.review_data import VERDICTS, LineMove, RecordedGame, ReviewedDecision
 from gs2.review.reviewing import GameReviewing, head_of, whole_lines
 
 _GAME = GuanDan()
@@ -58,15 +55,6 @@ REVIEW_PRESETS: dict[str, GuanDanConfig] = {
 _networks = lru_cache(maxsize=1)(load_networks)
 
 
-@lru_cache(maxsize=1)
-def _fingerprint() -> str:
-    """Return what changes when one of the networks that judge does."""
-    told = hashlib.blake2b(digest_size=8)
-    for path in network_files():
-        told.update(path.read_bytes() if path.is_file() else b"none")
-    return told.hexdigest()
-
-
 class MatchReview(GameReviewing):
     """Reviews records and transcripts of GuanDan with the shipped networks. config: the preset's search."""
 
@@ -89,20 +77,16 @@ class MatchReview(GameReviewing):
         return self.networks.evaluator.name
 
     @property
-    def fingerprint(self) -> str:
-        """What changes when one of the networks does."""
-        return _fingerprint()
+    def files(self) -> tuple[Path, ...]:
+        """Those of the networks."""
+        return network_files()
 
     def read(self, text: str, name: str) -> RecordedGame:
         """Return the rounds of a record, or of a transcript; the first line says which."""
         head = head_of(text)
         if "gs2" in head or "game" in head or head.get("format") == RECORDS_FORMAT:
-            found = record_rounds(parse_matches(whole_lines(text), name, repair=True), name)
-        else:
-            found = transcript_rounds(text, name=name)
-        if not any(len(played.actions) for played in found.rounds):
-            raise ReviewError(f"{name}: nobody has played yet; come back when a move was made")
-        return found
+            return record_rounds(parse_matches(whole_lines(text), name, repair=True), name)
+        return transcript_rounds(text, name=name)
 
     def decisions(self, played: RecordedRound) -> int:
         """Return how many decisions of a round had a choice."""
@@ -111,57 +95,63 @@ class MatchReview(GameReviewing):
     def judgement(self, played: RecordedRound, tell: Callable[[int], None]) -> dict[str, Any]:
         """Return a round's decisions judged, their rollouts together, its cards given, and its curve."""
         choices = choices_of(played)
-        judgements = Judge(self.networks, self.config).judge(choices)
+        judged = Judge(self.networks, self.config).judge(choices)
         curve, viewer = value_curve(played, self.networks.evaluator)
-        lines = self._lines(played, judgements)
-        lay = self._as_it_lay(played, judgements)
+        lines = self._lines(played, choices, judged)
+        lay = self._as_it_lay(played, choices)
         tell(len(choices))
         return {
             "decisions": tuple(
-                replace(found.decision, as_it_lay=lay[j], **lines.get(j, {}))
-                for j, found in enumerate(judgements)
+                replace(found, as_it_lay=lay[j], **lines.get(j, {})) for j, found in enumerate(judged)
             ),
             "curve": tuple(float(value) for value in curve),
             "curve_of": viewer,
             "cards": tuple(judge_cards(played, self.networks.evaluator)),
         }
 
-    def _as_it_lay(self, played: RecordedRound, judgements: list[Judgement]) -> list[float | None]:
+    def _as_it_lay(self, played: RecordedRound, choices: list[Decision]) -> list[float | None]:
         """Return what each move cost in the very deal; None for all where a hand is not known."""
         if not all(played.known):
-            return [None] * len(judgements)
-        other = [j for j, found in enumerate(judgements) if found.network != found.choice.played]
-        out: list[float | None] = [0.0] * len(judgements)
+            return [None] * len(choices)
+        out: list[float | None] = [0.0] * len(choices)
+        other = [j for j, choice in enumerate(choices) if choice.blueprint != choice.asked]
         if other:
-            choices = [judgements[j].choice for j in other]
-            states = played.states()[[choice.play for choice in choices]]
-            moves = np.concatenate([choice.actions[[choice.played]] for choice in choices])
-            best = np.concatenate([judgements[j].choice.actions[[judgements[j].network]] for j in other])
-            losses = losses_as_it_lay(states, moves, best, self.networks.evaluator)
+            plays = [int(choices[j].state["plays"][0]) for j in other]
+            best = np.concatenate([choices[j].actions[[choices[j].blueprint]] for j in other])
+            losses = losses_as_it_lay(
+                played.states()[plays], played.actions[plays], best, self.networks.evaluator
+            )
             for j, loss in zip(other, losses, strict=True):
                 out[j] = float(loss)
         return out
 
-    def _lines(self, played: RecordedRound, judgements: list[Judgement]) -> dict[int, dict[str, Any]]:
+    def _lines(
+        self, played: RecordedRound, choices: list[Decision], judged: list[ReviewedDecision]
+    ) -> dict[int, dict[str, Any]]:
         """Return what decisions tell of the line after the best move, where another was played at a cost."""
-        wanted = [
-            (j, found, found.likely)
-            for j, found in enumerate(judgements)
-            if found.decision.verdict in VERDICTS[2:] and found.likely is not None
-        ]
+        wanted = [j for j, found in enumerate(judged) if found.verdict in VERDICTS[2:]]
         if not wanted:
             return {}
         actual, states, level = all(played.known), played.states(), int(played.start["level"][0])
-        deals = [states[[found.choice.play]] if actual else likely for _, found, likely in wanted]
-        moves = [found.choice.actions[[found.best]] for _, found, _ in wanted]
-        lines = better_lines(np.concatenate(deals), np.concatenate(moves), self.networks.evaluator)
+        deals = [states[[judged[j].play]] if actual else _likeliest(choices[j].worlds) for j in wanted]
+        lines = better_lines(
+            np.concatenate(deals),
+            np.concatenate([choices[j].action for j in wanted]),
+            self.networks.evaluator,
+        )
         return {
             j: {
                 "line": tuple(LineMove(seat, action_list(one[0], level)) for seat, one in line),
                 "line_deal": "actual" if actual else "likely",
             }
-            for (j, *_), line in zip(wanted, lines, strict=True)
+            for j, line in zip(wanted, lines, strict=True)
         }
+
+
+def _likeliest(worlds: Worlds | None) -> Array:
+    """Return the likeliest of the deals that a seat had to reckon with, [1] STATE."""
+    assert worlds is not None
+    return worlds.states[[int(np.argmax(worlds.weights))]]
 
 
 def move_words(move: list[Any], level: str) -> str:

@@ -172,3 +172,12 @@ def test_in_a_match_results_count_by_what_they_are_worth() -> None:
             assert values[j] == worth[3 - result]
         turned += bool(np.any(np.diff(worth) > 0))
     assert turned
+
+
+def test_in_a_match_at_a_where_results_are_worth_the_same_endings_of_all_four_are_solved() -> None:
+    for state in endgames(amount(6, 2), np.random.default_rng(7), most=8, seats=(4,)):
+        state["fails"], state["level"], state["levels"] = 0, 12, 12
+        worth = result_worth(state, state["player"].astype(np.int64))[0]
+        found = solved(state, legal(state, canonical=True).values)
+        assert len(np.unique(worth)) < len(worth)
+        assert found.most == worth.max() and np.isin(found.values, worth).all()

@@ -111,7 +111,7 @@ class ClientConfig(Configuration):
 class Transcript:
     """A new file `{run}-heard.jsonl` in a folder of records, whole after every message.
 
-    path: the file; None until there is something to keep. Raises RecordFolderError if nothing can be written
+    path: the file; None until there is something to keep. Raises FileProblem if nothing can be written
     in the folder.
     """
 

@@ -13,7 +13,6 @@ import logging
 import math
 import os
 import secrets
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,6 +24,7 @@ from typing import Any
 from games.guandan.cards import RANKS
 from games.guandan.matches.match import Event, Match, RoundOver
 from games.guandan.matches.match_game import MatchPieces, match_header
+from games.support.files import check_folder, check_output
 from gs2.guandan.table.session import GameCount, Listener, News
 
 _PER_OCTAVE = 8
@@ -80,34 +80,19 @@ class Timing:
 logger = logging.getLogger("gs2.guandan.table")
 
 
-class RecordFolderError(ValueError):
-    """A folder that cannot hold records."""
-
-
 class RecordFolder:
     """A folder of records.
 
     run: begins the name of each of its records: the time in UTC, and a word that no two servers share.
-    Raises RecordFolderError if nothing can be written there.
+    Raises FileProblem if nothing can be written there.
     """
 
     RESULTS = "results.jsonl"
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = check_folder(path)
+        check_output(path / self.RESULTS)
         self.run = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=path):
-                pass
-        except OSError as error:
-            raise RecordFolderError(
-                f"records must go to a folder that can be written to; got {str(path)!r}: "
-                f"{error.strerror or error}; name another"
-            ) from None
-        results = path / self.RESULTS
-        if results.exists() and not results.is_file():
-            raise RecordFolderError(f"results must go to a file; got {str(results)!r}; choose another folder")
 
     def paths(self, name: str) -> Iterator[Path]:
         """Yield what a new file may be called: `{run}-{name}.jsonl`, others where another server has that."""

@@ -136,7 +136,7 @@ class TableServer:
     async def start(self) -> None:
         """Load what games need, then listen.
 
-        Raises OSError if the address cannot be had, RecordFolderError if records cannot be written.
+        Raises OSError if the address cannot be had, FileProblem if records cannot be written.
         """
         if self.config.record is not None:
             self._folder = RecordFolder(self.config.record)

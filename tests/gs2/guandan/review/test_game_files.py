@@ -142,6 +142,8 @@ def test_a_record_that_was_cut_off_is_read_up_to_there():
     cut = parse_game(text[: len(text) * 2 // 3])
     assert 0 < len(cut.rounds[0].actions) < len(whole.rounds[0].actions)
     assert cut.rounds[0].end is None
+    with pytest.raises(ReviewError, match="mine: nobody has played yet"):
+        parse_game("".join(text.splitlines(keepends=True)[:2]), name="mine")
     # names are shown on one line without control characters
     assert whole.names == ("[31mred", "x" * 80, "seat 2", "<b>")
 

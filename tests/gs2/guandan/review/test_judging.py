@@ -18,8 +18,9 @@ from games.guandan.rounds.playout import legal
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import NOBODY
 from gs2.guandan.agent.deals.dealing import DealNetworks
+from gs2.guandan.agent.decision import Decision
 from gs2.guandan.review import match_review
-from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of, judge_cards
+from gs2.guandan.review.judging import Judge, choices_of, judge_cards
 from gs2.guandan.review.match_review import REVIEW_PRESETS, MatchReview, better_lines, value_curve
 from gs2.guandan.review.recorded_rounds import RecordedRound
 from gs2.guandan.table.seat import seen_by
@@ -56,12 +57,14 @@ def round_of(seed: int, level: str = "2") -> RecordedRound:
     return parse_game(record_text(seed, 1, level=level)).rounds[0]
 
 
-def told(found: Judgement) -> tuple:
-    return found.q.tobytes(), found.network, found.best, found.decision
+def told(choices: list[Decision]) -> list[tuple]:
+    """Return what is judged of some decisions."""
+    found = small_judge().judge(choices)
+    return [(choice.q.tobytes(), choice.choice, one) for choice, one in zip(choices, found, strict=True)]
 
 
-def words(found: Judgement, move: int) -> list:
-    return action_list(found.choice.actions[move], int(found.choice.state["level"][0]))
+def words(choice: Decision, move: int) -> list:
+    return action_list(choice.actions[move], int(choice.state["level"][0]))
 
 
 @settings(max_examples=amount(6, 2), deadline=None)
@@ -70,30 +73,25 @@ def test_every_decision_with_a_choice_is_judged_and_no_other(seed, level):
     played = round_of(seed, level)
     choices = choices_of(played)
     states = played.states()
-    forced = set(range(len(played.actions))) - {choice.play for choice in choices}
+    forced = set(range(len(played.actions))) - {int(choice.state["plays"][0]) for choice in choices}
     assert all(len(legal(states[k : k + 1], canonical=True)[0]) == 1 for k in forced)
     assert all(len(choice.actions) > 1 for choice in choices)
-    for choice in choices:
-        assert choice.actions[choice.played] == played.actions[choice.play]
-    for found in small_judge().judge(choices):
-        decision = found.decision
+    for choice, decision in zip(choices, small_judge().judge(choices), strict=True):
+        assert choice.actions[choice.asked] == played.actions[decision.play]
         gains = {tuple(map(str, row.move)): row.gain for row in decision.moves}
-        assert gains[tuple(map(str, words(found, found.choice.played)))] == 0
-        assert decision.moves[0].move == decision.best == words(found, found.best)
+        assert gains[tuple(map(str, words(choice, choice.asked)))] == 0
+        assert decision.moves[0].move == decision.best == words(choice, choice.choice)
         assert decision.loss >= 0 <= decision.error
         assert decision.stage in ("endgame", "search", "clear")
         assert np.isfinite(list(gains.values())).all()
         assert max(gains.values()) == pytest.approx(decision.loss)
-        assert (decision.verdict == "best") == (found.best == found.choice.played)
+        assert (decision.verdict == "best") == (choice.choice == choice.asked)
 
 
 def test_the_same_round_gets_the_same_judgement_whatever_is_judged_beside_it():
-    choices = choices_of(round_of(3))[::2]
-    once = small_judge().judge(choices)
-    again = small_judge().judge(choices[::-1])[::-1]
-    alone = [small_judge().judge([choice])[0] for choice in choices[:4]]
-    assert [told(found) for found in once] == [told(found) for found in again]
-    assert [told(found) for found in once[:4]] == [told(found) for found in alone]
+    once = told(choices_of(round_of(3))[::2])
+    assert once == told(choices_of(round_of(3))[::2][::-1])[::-1]
+    assert once[:4] == [told([choice])[0] for choice in choices_of(round_of(3))[:8:2]]
 
 
 @settings(max_examples=amount(8, 4), deadline=None)
@@ -108,11 +106,8 @@ def test_hidden_hands_do_not_change_a_judgement(seed):
     assert not np.delete(seen["hand"][0], seat, 0).any() and state["hand"][0, seat].any()
     assert np.array_equal(seen["hand"][0, seat], state["hand"][0, seat])
     assert not np.array_equal(other["hand"], state["hand"]) or int(np.count_nonzero(state["left"][0])) == 2
-    found = [
-        small_judge().judge([TakenDecision(0, seat, seen_by(given_, seat), moves, at)])[0]
-        for given_ in (state, other)
-    ]
-    assert told(found[0]) == told(found[1])
+    one, two = (told([Decision(seen_by(hands, seat), moves, asked=at)]) for hands in (state, other))
+    assert one == two
 
 
 def test_a_move_of_another_form_is_judged_beside_the_canonical_ones():
@@ -127,9 +122,9 @@ def test_a_move_of_another_form_is_judged_beside_the_canonical_ones():
     actions[0] = others[0]
     one = RecordedRound(1, 1, played.start, (True,) * 4, played.seats[:1], actions)
     choice = choices_of(one)[0]
-    assert choice.played == len(canonical)
+    assert choice.asked == len(canonical)
     (found,) = small_judge().judge([choice])
-    assert words(found, choice.played) in [row.move for row in found.decision.moves]
+    assert words(choice, choice.asked) in [row.move for row in found.moves]
 
 
 def test_endgames_of_two_are_judged_exactly():
@@ -140,8 +135,7 @@ def test_endgames_of_two_are_judged_exactly():
         ]
         for choice in ends:
             choice.state["fails"] = NOBODY  # for itself, not in a match: levels are all that counts
-        decisions = [judgement.decision for judgement in small_judge().judge(ends)]
-        found += [decision for decision in decisions if decision.stage == "endgame"]
+        found += [decision for decision in small_judge().judge(ends) if decision.stage == "endgame"]
         if any(decision.loss > 0 for decision in found):
             break
     lost = [decision for decision in found if decision.loss > 0]

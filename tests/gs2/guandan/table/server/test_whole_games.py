@@ -22,11 +22,12 @@ from websockets.asyncio.client import connect
 from experiments.bench.guandan.table import measure_latency
 from games.guandan.matches.match import Match, MatchOver, Played
 from games.guandan.matches.match_game import match_events, read_match
+from games.support.files import FileProblem
 from gs2.guandan.table.client.client import ClientConfig, TableClient
 from gs2.guandan.table.client.own_table import play_games
 from gs2.guandan.table.hosts import InstantHost, RandomSeat
 from gs2.guandan.table.server import recording
-from gs2.guandan.table.server.recording import RecordFolder, RecordFolderError, SessionResult
+from gs2.guandan.table.server.recording import RecordFolder, SessionResult
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import Heard, check_message, njupt_client, openguandan_client
 from tests.gs2.guandan.table.scenario import near_the_end
@@ -231,7 +232,7 @@ def test_a_folder_that_cannot_hold_records_is_refused_before_anybody_plays(tmp_p
     (tmp_path / "file").write_text("")
     (tmp_path / "dir" / "results.jsonl").mkdir(parents=True)
     for wrong in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "dir", tmp_path / ("x" * 300)):
-        with pytest.raises(RecordFolderError):
+        with pytest.raises(FileProblem):
             asyncio.run(a_server(wrong).start())
 
 
