@@ -314,6 +314,7 @@ class Match:
         state, hands = np.zeros(1, STATE), self.hands
         state["hand"], state["left"] = pack(hands), hands.sum(1)
         state["level"], state["levels"], state["owner"] = self.level, self.levels, self._row["owner"]
+        state["fails"], state["ace"] = self._row["fails"], self._matches.rules.ace
         state["player"], state["leader"], state["order"], state["cap"] = TERMINAL, NOBODY, NOBODY, 14
         state["trick"]["type"] = state["last"]["type"] = NO_ACTION
         return state

@@ -169,6 +169,24 @@ def test_what_tribute_shows_is_known_in_play() -> None:
     assert np.all(states["cap"][spared] == 14)
 
 
+def test_before_play_a_round_says_what_it_says_in_play_of_levels_failures_and_rules() -> None:
+    failed = 0
+    for seed in range(amount(30, 4)):
+        match = Match(seed, levels=("A", "A"), owner=seed % 2, rules=sorted(PRESETS)[seed % len(PRESETS)])
+        rng = np.random.default_rng(seed)
+        while not match.over and len(match.events) < 2000 and failed < 40:
+            play_round(match, rng)
+            before = match.unplayed()
+            while not match.over and match.phase != "play":
+                due = match.pending()[0]
+                match.apply(due.seat, int(rng.integers(len(due.actions))))
+            if not match.over:
+                for name in ("level", "levels", "owner", "fails", "ace"):
+                    assert np.array_equal(before[name], match.state[name]), name
+                failed += bool(match.state["fails"].any())
+    assert failed
+
+
 def test_the_next_round_is_played_at_the_winners_level_and_its_deal_follows_from_seed_and_number() -> None:
     rng = np.random.default_rng(2)
     match = Match(3)
