@@ -12,8 +12,8 @@ from .guandan.network.neural_blueprint import load_blueprint as load_blueprint
 from .guandan.play.quick_agents import load_quick_agent as load_quick_agent
 from .guandan.train_config import NetworkConfig as NetworkConfig
 from .guandan.train_config import TrainConfig as TrainConfig
-from .guandan.training.pieces import Piece as Piece
 from .guandan.training.trainer import Trainer as Trainer
+from .learning.pieces import Piece as Piece
 from .networks import export_checkpoint as export_checkpoint
 from .protocol import Agent as Agent
 from .protocol import Blueprint as Blueprint

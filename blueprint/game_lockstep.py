@@ -104,8 +104,8 @@ class PlayRecord:
         """Return the number of decisions."""
         return len(self.seats)
 
-    def where(self, mask: NDArray[np.bool_]) -> Self:
-        """Return the record without the other decisions; all moves stay counted. mask: [n]."""
+    def where(self, mask: NDArray[np.bool_] | Ints) -> Self:
+        """Return the record without the other decisions; all moves stay counted. mask: [n], or their rows."""
         named = ("states", "actions", "seats", "rounds", "chance")
         return replace(self, **{name: getattr(self, name)[mask] for name in named})
 

@@ -11,8 +11,9 @@ import argparse
 from pathlib import Path
 
 from blueprint import NetworkConfig, TrainConfig
-from blueprint.guandan.training.trainer import Setup, Trainer
+from blueprint.guandan.training.trainer import Trainer
 from blueprint.learning.run import RunLimits, RunManner, train
+from blueprint.learning.self_play import Setup
 
 
 def main(folder: Path, minutes: float = 20.0, rounds: int = 100, small: bool = False) -> dict[str, float]:

@@ -5,17 +5,12 @@ move taken, so that it only takes the luck of the deal off: the mean, given what
 Q(I, a) - V(I), a control variate. The critic is asked before it learns from the same rounds. Without a
 critic, V(I) stands in its place: plain Deep Monte Carlo. Where seats played by personalities, a head learns
 whose move it was (PDHQN, section 3.5), and another by whose rule the others play.
-
-A generation is played by the mean of the weights, learned from and forgotten, so that a checkpoint between
-two generations holds all there is: a run that was resumed ends where one without a break does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,24 +23,26 @@ from torch.nn import functional as F
 
 from blueprint.checkpoint import (
     CheckpointError,
-    check_features,
     read_checkpoint,
 )
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
 from blueprint.climbing.move_inputs import InputLists, MoveInputs, move_inputs
-from blueprint.game_lockstep import PlayRecord, Seated, play_rounds
+from blueprint.game_lockstep import PlayRecord
 from blueprint.layers.fast_moves import FastCritic, FastMoves, fast_moves
 from blueprint.layers.fused import MoveHead, Tower
-from blueprint.learning.base_trainer import BaseTrainer
-from blueprint.learning.learner import BaseLearner, Losses, arrays_of
+from blueprint.learning.learner import Losses, arrays_of
+from blueprint.learning.pieces import Opposed, Piece, PieceLearner, PlayedPiece
+from blueprint.learning.self_play import EVALUATION_SEED, Opponent, SelfPlayTrainer, Setup
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent
-from blueprint.soft_choices import SoftAgent, TopChoices
+from blueprint.soft_choices import TopChoices
 from blueprint.structured import Columns
 from games.game import Game
+from games.registry import load_game
 from games.support.array_types import Array, Ints
 from games.support.configuration import ConfigError
+from games.support.work.carried import name_here
 
 
 class MoveNetwork(MoveHead):
@@ -90,27 +87,34 @@ class MoveSamples(Columns):
     """Decisions with what they led to.
 
     states, actions, seats: of `PlayRecord`. worth: [n, seats] float32, what the round came to for each seat,
-    in the target's unit. baseline: [n] float32, what the critic expected for who decided; 0 without one.
-    choices: what was chosen among, where a policy learns. types: [n, seats] whose rule each seat played by,
-    where they played by personalities, from the seat that decides on.
+    in the target's unit. choices: what was chosen among, where a policy learns. types: [n, seats] whose rule
+    each seat played by, where they played by personalities, from the seat that decides on. baseline: [n]
+    float32, what the critic expected for who decided; None without one.
     """
 
     states: Array
     actions: Array
     seats: Ints
     worth: NDArray[np.float32]
-    baseline: NDArray[np.float32]
     choices: TopChoices | None = None
     types: Ints | None = None
+    baseline: NDArray[np.float32] | None = None
 
 
-class MoveLearner(BaseLearner):
-    """The network, its critic and their optimiser; `mean_network` and `mean_critic` play and value."""
+class MoveLearner(PieceLearner):
+    """The network, its critic and their optimiser; `mean_network` and `mean_critic` play and value.
 
+    rival: somebody fixed to answer, who plays all other teams, each team in as many rounds of a piece; None
+    for self-play. stake: payoffs to 1 of the network's answers.
+    """
+
+    KIND, SENT = MoveSamples, ("types",)
     in_order = False
+    teacher: Agent | None = None
+    rival: Agent | None = None
 
     def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
-        self.inputs, self.config = inputs, config
+        self.inputs, self.config, self.game = inputs, config, inputs.game
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             network: Any = move_network(inputs, config)
@@ -121,31 +125,47 @@ class MoveLearner(BaseLearner):
         self.temperature = config.temperature
         self.weighed |= {"policy": config.policy, "hands": config.hands}
         self.weighed |= {"types": config.recognise, "personality": config.labels}
+        self.stake = 1.0
 
-    def snapshot(self) -> FastMoves:
-        """Return the network as it plays now: by the mean of the weights, or, for a policy, by these."""
-        playing = self.network if self.config.policy else self.mean_network
-        return fast_moves(self.inputs, arrays_of(playing, "network."), half=self.half)
+    def lists(self) -> InputLists:
+        """Return the lists of moves with which one thread plays rounds."""
+        return InputLists(self.inputs)
 
-    def samples(
-        self,
-        played: PlayRecord,
-        worth: NDArray[np.float64],
-        choices: TopChoices | None = None,
-        types: Ints | None = None,
-    ) -> MoveSamples:
-        """Return what is learned of some rounds. worth: [rounds, seats], in the target's unit.
+    def dealt(self, piece: Piece, rng: np.random.Generator) -> Array:
+        """Return a piece's rounds as they begin, to be played in place."""
+        return self.inputs.deal(piece.rounds, rng)
 
-        choices: what was chosen among at each of the decisions, where a policy learns. types: [rounds, seats]
-        whose rule each seat played by, of PERSONALITIES, where there were any.
-        """
-        baseline = np.zeros(len(played), np.float32)
-        if self.mean_critic is not None and len(played):
+    def seated(self, agent: Agent, piece: Piece, rng: np.random.Generator) -> Agent:
+        """Return who plays a piece: the network, and whom else the configuration and a rival want."""
+        agent = super().seated(agent, piece, rng)
+        if self.rival is None or self.config.policy:
+            return agent
+        teams = np.array(self.game.teams)
+        own = teams == np.arange(piece.rounds)[:, None] % len(set(self.game.teams))
+        seats = np.arange(len(teams))  # each of the rival's draws by itself
+        return Opposed((agent, *[self.rival] * len(seats)), np.where(own, 0, 1 + seats), rng)
+
+    def snapshot(self, module: Any = None) -> FastMoves:
+        """Return a network as it plays now; None: the mean of the weights."""
+        module = self.mean_network if module is None else module
+        return fast_moves(self.inputs, arrays_of(module, "network."), half=self.half)
+
+    def worth(self, payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return payoffs [rounds, seats] in the target's unit."""
+        return np.sign(payoffs) if self.config.target == "win" else payoffs / self.stake
+
+    def derived(self, record: PlayRecord, payoffs: Array) -> dict[str, Array]:
+        """Return the columns of samples that follow from a record. payoffs: [rounds, seats]."""
+        worth = self.worth(payoffs)[record.rounds].astype(np.float32)
+        return {"states": record.states, "actions": record.actions, "seats": record.seats, "worth": worth}
+
+    def remembered(self, fresh: list[MoveSamples]) -> list[MoveSamples]:
+        """Return what is learned from: one part, with what a critic expects that has not learned from it."""
+        whole = MoveSamples.joined(fresh)
+        if self.mean_critic is not None:
             critic = FastCritic(self.inputs, arrays_of(self.mean_critic, "critic."), half=self.half)
-            baseline = critic.values(played.states, played.seats)
-        each = worth[played.rounds].astype(np.float32)
-        own = None if types is None else paper_part("labels")(types, played.rounds, played.seats)
-        return MoveSamples(played.states, played.actions, played.seats, each, baseline, choices, own)
+            whole = replace(whole, baseline=critic.values(whole.states, whole.seats))
+        return super().remembered([whole])
 
     def losses(self, samples: MoveSamples) -> Losses:
         """Return the mean losses of a batch."""
@@ -162,7 +182,7 @@ class MoveLearner(BaseLearner):
         worth = torch.from_numpy(samples.worth[who, looks])
         h = self.network.tower(self.tensor(x))
         v = self.network.values(h).float()
-        baseline = torch.from_numpy(samples.baseline) if self.critic is not None else v[:n].detach()
+        baseline = v[:n].detach() if samples.baseline is None else torch.from_numpy(samples.baseline)
         target = worth[:n] - baseline
         found = dict.fromkeys(("critic", "hands", "policy"), torch.zeros(()))
         if choices is None:
@@ -209,31 +229,14 @@ def random_stake(inputs: MoveInputs, target: str) -> float:
     return float(inputs.game.returns(ends).std())
 
 
-@contextmanager
-def torch_threads(number: int) -> Iterator[None]:
-    """Have torch use so many threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-class MoveTrainer(BaseTrainer):
+class MoveTrainer(SelfPlayTrainer):
     """The trainer of a climbing game.
 
     decisions: moves of self-play so far; choices: those of them where there was a choice, which are learned.
+    called: the game's string, by which actors load it.
     """
 
-    COUNTED: ClassVar[dict[str, type]] = {
-        "generation": int,
-        "decisions": int,
-        "choices": int,
-        "rounds": int,
-        "seconds": float,
-        "processor_seconds": float,
-    }
+    COUNTED: ClassVar[dict[str, type]] = SelfPlayTrainer.COUNTED | {"choices": int}
     learner: MoveLearner
 
     def __init__(
@@ -248,100 +251,55 @@ class MoveTrainer(BaseTrainer):
         """Begin with random parameters.
 
         threads: that play and learn. teacher: who plays a share of the first moves, where there is a guide.
-        rival: somebody fixed to answer, who plays all other teams, each team in as many rounds; None for
-            self-play.
+        rival: somebody fixed to answer (`MoveLearner`).
         Raises GameError for a game whose moves are no inputs, ConfigError for fields that need what it lacks.
         """
-        super().__init__()
-        self.inputs = move_inputs(game)
+        inputs = move_inputs(game)
         if config.guide and teacher is None:
             raise ConfigError(
                 f"ClimbingConfig: guide must be 0 without a rule agent to teach; got {config.guide:g}"
             )
-        if config.hands and not self.inputs.hidden_bits:
+        if config.hands and not inputs.hidden_bits:
             raise ConfigError(
                 f"ClimbingConfig: hands must be 0 where no game says what is hidden; got {config.hands:g}"
             )
-        self.game, self.config, self.threads, self.teacher = game, config, threads, teacher
-        self.rival, self.teams = rival, np.array(game.teams)
-        self.learner = MoveLearner(self.inputs, config)
-        self.stake = random_stake(self.inputs, config.target)
-        self.rng = np.random.default_rng(config.seed)
-        self.choices = self.rounds = 0
+        learner = MoveLearner(inputs, config)
+        learner.teacher, learner.rival = teacher, rival
+        learner.stake = random_stake(inputs, config.target)
+        super().__init__(learner, threads=threads)
+        self.game, self.inputs, self.called, self.choices = game, inputs, game.name, 0
 
-    def run_generation(self) -> dict[str, Any]:
-        """Play one generation, learn from it, and return what happened."""
-        with torch_threads(self.threads):
-            return super().run_generation()
+    @property
+    def stake(self) -> float:
+        """Payoffs to 1 of the network's answers."""
+        return self.learner.stake
 
-    def play(self) -> tuple[list[MoveSamples], int, dict[str, float]]:
-        """Play a generation; return what it teaches, its moves, and what its row tells."""
-        rounds = self.config.rounds
-        with torch_threads(1):  # each player has its own thread
-            whole, choices, types = self.play_rounds()
-        worth = self.worth(self.game.returns(whole.final))
-        self.choices += len(whole)
-        self.rounds += rounds
-        offered = whole.offered / max(len(whole), 1)
-        told = {"moves_per_round": whole.steps / rounds, "offered": offered, "spread": float(worth.std())}
-        return [self.learner.samples(whole, worth, choices, types)], whole.steps, told
+    def made_elsewhere(self) -> tuple[Callable[[], MoveLearner], tuple[str, ...]]:
+        """Return what makes the learner in another process, and the names of what it needs there."""
+        told = self.called, self.config, self.stake, self.learner.teacher
+        return partial(_learner_of, *told), (self.called,)
 
-    def row(self, steps: int, seconds: float, playing: float) -> dict[str, Any]:
-        """Return the counters and the speed."""
-        return {**self.counted(), "decisions_per_second": steps / seconds, "playing": playing / seconds}
+    def deal(self) -> list[Piece]:
+        """Return the next generation, cut into pieces that deal their rounds."""
+        config, size = self.config, TOGETHER
+        if number := config.pieces or (self.setup.on != "local" and self.crew.size):
+            size = min(size, -(-config.rounds // number))
+        sizes = [min(size, config.rounds - at) for at in range(0, config.rounds, size)]
+        place = self.generation + self.ahead
+        return [
+            Piece.of((place, k), size, rng, self.decisions)
+            for k, (size, rng) in enumerate(zip(sizes, self.rng.spawn(len(sizes)), strict=True))
+        ]
 
-    def play_rounds(self) -> tuple[PlayRecord, TopChoices | None, Ints | None]:
-        """Return what was decided in the rounds of a generation; they are played in parts.
+    def noted(self, played: list[PlayedPiece]) -> dict[str, float]:
+        """Count the choices, and return how far payoffs are spread."""
+        self.choices += sum(int(one.of.sum()) for one in played)
+        worth = [self.learner.worth(self.game.returns(one.final)) for one in played]
+        return {"spread": float(np.concatenate(worth).std())}
 
-        Each part has a random stream. Where a policy learns, also what was chosen among; where seats played
-        by personalities, by whose rule each did, [rounds, seats].
-        """
-        network = self.learner.snapshot()
-        config, inputs = self.config, self.inputs
-        sizes = [min(TOGETHER, config.rounds - at) for at in range(0, config.rounds, TOGETHER)]
-        streams = self.rng.spawn(len(sizes))
-        temperature = config.temperature_at(self.decisions)
-        self.learner.temperature = temperature
-        agents: list[Any] = []
-        for rng, size in zip(streams, sizes, strict=True):
-            agent: Agent
-            if config.policy:
-                agent = paper_part("policy player")(network.advantages, config.policy_top, temperature, rng)
-            else:
-                agent = SoftAgent(network, temperature=temperature, epsilon=config.epsilon, rng=rng)
-                if config.prune >= 0 or config.guide or config.personas:
-                    agent = paper_part("climbing player")(agent, self, rng, size)
-                if self.rival is not None:  # each of its seats draws by itself
-                    seats = np.arange(len(self.teams))
-                    own = self.teams == np.arange(size)[:, None] % len(set(self.teams.tolist()))
-                    seated = (agent, *[self.rival] * len(seats))
-                    agent = Seated(seated, np.where(own, 0, 1 + seats), rng)
-            agents.append(agent)
-
-        def play(k: int) -> PlayRecord:
-            agent = agents[k]
-            played = play_rounds(inputs.deal(sizes[k], streams[k]), agent, InputLists(inputs))
-            if self.rival is None or config.policy:
-                return played
-            return played.where(agent.who[played.rounds, played.seats] == 0)
-
-        if self.threads == 1:
-            played = [play(k) for k in range(len(sizes))]
-        else:
-            with ThreadPoolExecutor(self.threads) as pool:
-                played = list(pool.map(play, range(len(sizes))))
-        whole = played[0] if len(played) == 1 else PlayRecord.joined(played)
-        chosen = [part for part in (agent.choices() for agent in agents) if part] if config.policy else []
-        types = [agent.types for agent in agents] if config.personas else []
-        return (
-            whole,
-            TopChoices.joined(chosen) if chosen else None,
-            np.concatenate(types) if types else None,
-        )
-
-    def worth(self, payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return payoffs [rounds, seats] in the target's unit."""
-        return np.sign(payoffs) if self.config.target == "win" else payoffs / self.stake
+    def evaluation_deals(self, rounds: int) -> Array:
+        """Return the deals that tell how a run gets on, [rounds], the same every time."""
+        return self.inputs.deal(rounds, np.random.default_rng(EVALUATION_SEED))
 
     def describe(self) -> dict[str, Any]:
         """Return what a checkpoint says of its game, network and training."""
@@ -360,29 +318,39 @@ class MoveTrainer(BaseTrainer):
         game: Game,
         config: ClimbingConfig | None = None,
         *,
-        threads: int = 1,
-        teacher: Agent | None = None,
+        setup: Setup | None = None,
+        opponent: Opponent | None = None,
+        called: str = "",
+        **how: Any,
     ) -> MoveTrainer:
         """Return a new trainer, or for a path the one that a checkpoint holds.
 
-        config: None is that of the checkpoint, or the default.
+        config: None is that of the checkpoint, or the default. setup: None for no evaluation. opponent:
+        returns whom the setup names. called: by which string others load the game. how: threads and teacher.
         Raises CheckpointError if the file is damaged, foreign, of another game, or lacks what resuming needs,
-        and for another configuration than the checkpoint's.
+        and for another configuration than the checkpoint's; WorkError where actors cannot be started.
         """
+        how |= {} if setup is None else {"threads": setup.threads}
         if path is None:
-            return cls(game, config or ClimbingConfig(), threads=threads, teacher=teacher)
-        tensors, description = read_checkpoint(path)
-        own = described_config(path, description, game)
-        trainer = cls(game, own, threads=threads, teacher=teacher)
-        check_features(path, description, trainer.inputs.layout)
-        trainer.learner.restore(tensors, path)
-        trainer.stake = float(description["stake"])
-        trainer.recall(path, description, own.seed)
-        if config not in (None, own):
+            trainer = cls(game, config or ClimbingConfig(), **how)
+        else:
+            tensors, description = read_checkpoint(path)
+            trainer = cls(game, described_config(path, description, game), **how)
+            trainer.resume(path, tensors, description, trainer.inputs.layout)
+            trainer.learner.stake = float(description["stake"])
+        if config not in (None, trainer.config):
             raise CheckpointError(
                 f"{path}: a resumed run keeps its settings; leave them out, or train elsewhere"
             )
-        return trainer
+        trainer.called = called or trainer.called
+        return trainer if setup is None else trainer.set_up(setup, opponent)
+
+
+def _learner_of(name: str, config: ClimbingConfig, stake: float, teacher: Agent | None) -> MoveLearner:
+    """Return the learner of a game by its string, as actors play by it."""
+    learner = MoveLearner(move_inputs(load_game(name_here(name), general_sum=True)), config)
+    learner.stake, learner.teacher = stake, teacher
+    return learner
 
 
 def trained_climbing_network(game: Game, decisions: int, rng: np.random.Generator) -> ClimbingBlueprint:

@@ -63,8 +63,6 @@ class TrainConfig(MoveTraining):
     replay: size of the replay buffer, in generations.
     fresh: factor of the learning rate for parts that a network has grown: what it remembers and what is at
         stake, and who holds the hidden cards.
-    near: the soft choice is among moves that are at most so many levels worse than the best (SDMC); 0 is
-        among all.
     trace: lambda of the lambda-return: how far returns are bootstrapped from the critic's values, from one
         decision learned from to the next; 1 is plain Monte Carlo.
     critic: whether returns are measured against the critic's value of the full state, a baseline that acts
@@ -75,8 +73,6 @@ class TrainConfig(MoveTraining):
         so. 0 learns from all.
     forgotten: share of the decisions whose past is hidden from a network that remembers, so that it can do
         without.
-    policy_from: decisions of plain DMC, without temperature, that come before a policy (DanZero+).
-        policy_rate: factor of the learning rate from there on.
     strangers: the opponent pool: agents, by name or path and set apart by commas, that play one side in some
         rounds, where only the other side's moves are learned (see `opponents`). "varied" is the strongest
         rule-based agent with weights drawn anew for every generation.
@@ -87,10 +83,6 @@ class TrainConfig(MoveTraining):
         network that does not see the stakes must not have any.
     tribute_by_value: whether tribute cards are chosen by the network's own values (see `network_tribute`)
         instead of by rule; needs a network with a value.
-    staleness: generations that a game may be older than the newest weights when it is collected. With 0 every
-        generation is played by the newest weights, and whoever plays waits for the learner and it for them.
-    pieces: shares in which a generation is played, each from a seed of its own; what a run learns depends on
-        them, not on who plays them. 0: one for each thread or actor that plays.
     """
 
     label: ClassVar[str] = "TrainConfig"
@@ -102,23 +94,18 @@ class TrainConfig(MoveTraining):
     halving: float = attrs.field(default=5e7, validator=real(1, 1e15))
     temperature: float = attrs.field(default=0.06, validator=real(0, 10))
     cooling: float = attrs.field(default=3e6, validator=real(1, 1e15))
-    near: float = attrs.field(default=0.0, validator=real(0, 10))
     trace: float = attrs.field(default=0.95, validator=real(0, 1))
     critic: bool = attrs.field(default=True, validator=flag)
     critic_every: int = attrs.field(default=2, validator=integer(1, 64))
     focus: float = attrs.field(default=0.0, validator=real(0, 1000))
     forgotten: float = attrs.field(default=0.05, validator=real(0, 1))
     hands: float = attrs.field(default=0.2, validator=real(0, 1000))
-    policy_from: float = attrs.field(default=0.0, validator=real(0, 1e15))
-    policy_rate: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
     strangers: str = attrs.field(default="", validator=text)
     strangers_share: float = attrs.field(default=0.0, validator=real(0, 1))
     strangers_by: str = attrs.field(default="evenly", validator=one_of(("evenly", "loss")))
     tribute: float = attrs.field(default=0.5, validator=real(0, 1))
     matches: float = attrs.field(default=0.0, validator=real(0, 1))
     tribute_by_value: bool = attrs.field(default=False, validator=flag)
-    staleness: int = attrs.field(default=0, validator=integer(0, 64))
-    pieces: int = attrs.field(default=0, validator=integer(0, 1 << 16))
 
     def check(self) -> None:
         """Raise ConfigError for rounds against an opponent pool in which there is nobody."""

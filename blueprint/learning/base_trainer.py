@@ -20,7 +20,7 @@ class BaseTrainer(ABC):
     """Everything a run holds: learner, random generator and counters.
 
     A kind of trainer says how a generation is played, and what its row tells; its learner, what is learned.
-    COUNTED: the counters that a checkpoint keeps, with their types. BEHIND: whether a generation is learned
+    COUNTED: the counters that a checkpoint keeps, with their types. behind: whether a generation is learned
     from while the next one is played, otherwise before.
     generation, decisions: trained so far. seconds, processor_seconds: of training, by the clock and of the
     processor. share: of the run that is over, in [0, 1]; the run sets it before each generation.
@@ -29,7 +29,7 @@ class BaseTrainer(ABC):
     """
 
     COUNTED: ClassVar[dict[str, type]]
-    BEHIND: ClassVar[bool] = False
+    behind = False
     rng: np.random.Generator
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class BaseTrainer(ABC):
         self.pending, self.pending_steps, told = self.play()
         playing, steps = time.perf_counter() - began, self.pending_steps
         self.decisions += steps
-        if not self.BEHIND:
+        if not self.behind:
             learned = self.learn_pending()
         seconds = time.perf_counter() - began
         self.generation += 1
@@ -103,6 +103,8 @@ class BaseTrainer(ABC):
 
         Raises CheckpointError where they are none.
         """
+        older: dict[str, Any] = {"processor_seconds": 0.0, "evaluation": {}}
+        description = older | description
         check_description(path, description, self.COUNTED)
         for name, kind in self.COUNTED.items():
             setattr(self, name, kind(description[name]))

@@ -22,6 +22,7 @@ class MoveTraining(Configuration):
     epsilon: probability of a uniformly random legal move in self-play (DanZero, DouZero: 0.01).
     temperature: of the softmax over advantages by which self-play chooses (SDMC); 0 is greedy. It falls as
         1 / sqrt(1 + decisions / cooling).
+    near: the soft choice is among moves that are at most so much worse than the best (SDMC); 0 is among all.
     average: Polyak averaging: the running mean of the weights, which plays, values and is shipped, looks back
         on this share of the decisions trained so far; 0 uses the weights themselves.
     guide: decisions over which the share of a teacher, a rule-based agent, in the play falls to zero (SDMC;
@@ -35,6 +36,13 @@ class MoveTraining(Configuration):
         squared loss of the advantages; 0 learns values alone. With it the weights that learn play, without
         random moves. policy_top: best moves that play draws from. policy_clip: how far the probability of a
         move may go from what it was when it was played, as a share, before it counts no more.
+    policy_from: decisions of plain DMC, without temperature, that come before a policy (DanZero+).
+        policy_rate: factor of the learning rate from there on.
+    staleness: generations that a game may be older than the newest weights when it is collected. With 0 every
+        generation is played by the newest weights, and whoever plays waits for the learner and it for them.
+    pieces: shares in which a generation is played, each from a seed of its own; what a run learns depends on
+        them, not on who plays them. 0: one for each thread or actor that plays; where pieces deal their
+        rounds, one for 1,024 of them, or for each actor.
     seed: of everything random.
     recipe: name of the recipe that the run was begun with (`papers.recipes`), none for a run of its own.
     """
@@ -47,6 +55,7 @@ class MoveTraining(Configuration):
     epsilon: float = attrs.field(default=0.01, validator=real(0, 1))
     temperature: float = attrs.field(default=0.03, validator=real(0, 10))
     cooling: float = attrs.field(default=2e7, validator=real(1, 1e15))
+    near: float = attrs.field(default=0.0, validator=real(0, 10))
     average: float = attrs.field(default=0.03, validator=real(0, 1))
     guide: float = attrs.field(default=0.0, validator=real(0, 1e15))
     guide_share: float = attrs.field(default=0.5, validator=real(0, 1))
@@ -57,6 +66,10 @@ class MoveTraining(Configuration):
     policy: float = attrs.field(default=0.0, validator=real(0, 1000))
     policy_top: int = attrs.field(default=4, validator=integer(2, 64))
     policy_clip: float = attrs.field(default=0.2, validator=real(0, 10, above=True))
+    policy_from: float = attrs.field(default=0.0, validator=real(0, 1e15))
+    policy_rate: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
+    staleness: int = attrs.field(default=0, validator=integer(0, 64))
+    pieces: int = attrs.field(default=0, validator=integer(0, 1 << 16))
     seed: int = attrs.field(default=0, validator=integer(0, 1 << 63))
     recipe: str = attrs.field(default="", validator=text)
 

@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.climbing.move_inputs import MoveInputs
+from blueprint.climbing.move_inputs import MoveInputs, move_inputs
 from blueprint.game_lockstep import Seated
-from blueprint.guandan.rules.split_agents import ADJUSTMENTS, PersonalityAgent, StrongAgent
+from blueprint.guandan.rules.split_agents import ADJUSTMENTS, PersonalityAgent
 from blueprint.papers.fields import PERSONALITIES
 from blueprint.papers.pruning import Pruned, hand_rests
 from blueprint.papers.styles import first_best
@@ -42,15 +42,11 @@ from blueprint.protocol import Agent, Decisions, shared_out
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import PLAY_KINDS, play_kinds
 from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_table
-from games.game import Game
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array, Ints
 
 if TYPE_CHECKING:
-    from blueprint.climbing.move_trainer import MoveTrainer
-    from blueprint.guandan.train_config import TrainConfig
-    from blueprint.guandan.training.pieces import Piece
-    from blueprint.learning.move_training import MoveTraining
+    from blueprint.learning.pieces import Piece, PieceLearner
 
 
 TYPES = (
@@ -249,36 +245,19 @@ def climbing_personas(agent: Agent, inputs: MoveInputs, types: Ints) -> Personas
     return Personas(agent, [personality_choice(inputs, name) for name in PERSONALITIES[:OWN]], types)
 
 
-def _taught(
-    agent: Agent, config: MoveTraining, game: Game, teacher: Agent | None, decisions: int, rng: Any
-) -> Agent:
-    """Return who plays after so many decisions trained, as the configuration prunes and guides."""
+def self_player(agent: Agent, learner: PieceLearner, piece: Piece, rng: np.random.Generator) -> Agent:
+    """Return who plays a piece, as the learner's configuration prunes, guides and types its seats."""
+    config, game, shape = learner.config, learner.game, (piece.rounds, learner.game.num_players)
     if config.prune >= 0:
         agent = Pruned(agent, game, config.prune)
-    share = guidance_share(decisions, config.guide, config.guide_share)
-    return agent if share == 0 or teacher is None else Guided(agent, teacher, share, rng)
-
-
-def guandan_player(
-    agent: Agent, config: TrainConfig, piece: Piece, rng: np.random.Generator, rounds: int
-) -> Agent:
-    """Return who plays a piece of so many rounds, as the configuration wants it.
-
-    The types of the seats follow from the piece's seed alone, whoever plays it.
-    """
-    agent = _taught(agent, config, GuanDan(), StrongAgent(), piece.decisions, rng)
+    share = guidance_share(piece.decisions, config.guide, config.guide_share)
+    if share and learner.teacher is not None:
+        agent = Guided(agent, learner.teacher, share, rng)
     if not config.personas:
         return agent
+    if not isinstance(game, GuanDan):
+        return climbing_personas(agent, move_inputs(game), drawn_types(config.personas, shape, rng))
+    # the types of the seats follow from the piece's seed alone, whoever plays it
     own = np.random.SeedSequence(piece.seed.entropy, spawn_key=(*piece.seed.spawn_key, PARTS))
-    types = drawn_types(config.personas, (rounds, 4), np.random.default_rng(own), np.uint8)
+    types = drawn_types(config.personas, shape, np.random.default_rng(own), np.uint8)
     return Personas(agent, [PersonalityAgent(name) for name in PERSONALITIES[:OWN]], types)
-
-
-def climbing_player(agent: Agent, trainer: MoveTrainer, rng: np.random.Generator, rounds: int) -> Agent:
-    """Return who plays so many rounds of a climbing game, as the trainer's configuration wants it."""
-    config, inputs = trainer.config, trainer.inputs
-    agent = _taught(agent, config, trainer.game, trainer.teacher, trainer.decisions, rng)
-    if not config.personas:
-        return agent
-    types = drawn_types(config.personas, (rounds, inputs.game.num_players), rng)
-    return climbing_personas(agent, inputs, types)

@@ -18,6 +18,7 @@ from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.move_inputs import InputLists
 from blueprint.climbing.move_trainer import MoveTrainer
 from blueprint.game_lockstep import play_rounds
+from blueprint.learning.pieces import PieceGame
 from blueprint.networks import OF_GAMES
 from blueprint.protocol import Decisions
 from experiments.bench.works import Speed, Work, in_turns
@@ -110,7 +111,13 @@ def network(*, game: str, half: bool, rounds: int, seed: int) -> Do:
 def self_play(*, game: str, rounds: int, seed: int) -> Do:
     """Return the work of a generation's rounds, forced decisions included."""
     trainer = _trainer(game, seed, rounds)
-    return lambda: trainer.play_rounds()[0].steps
+    learner, lists = trainer.learner, trainer.learner.lists()
+
+    def play() -> int:
+        games = (PieceGame(piece, learner, None) for piece in trainer.deal())
+        return sum(game.play(lists, lambda: False).steps for game in games)
+
+    return play
 
 
 def training(*, game: str, rounds: int, seed: int) -> Do:

@@ -146,8 +146,9 @@ class GuanDanHunt(Hunt):
         """Return the responder's name, the seconds of its training in all, and its counters."""
         if method == "lbr":
             return searching_responder(self.model), 0.0, {}
-        from blueprint.guandan.training.trainer import Setup, Trainer
+        from blueprint.guandan.training.trainer import Trainer
         from blueprint.learning.run import RunLimits, RunManner, train
+        from blueprint.learning.self_play import Setup
 
         last, cores = self.folder / "last.safetensors", available_cores()
         if not last.exists():

@@ -26,8 +26,12 @@ from blueprint.guandan.network.inputs import OUTCOMES, PAST_WIDTH, STATE_WIDTH, 
 from blueprint.guandan.network.q_network import Critic, TorchNetwork, held_nats, make_network
 from blueprint.guandan.objective import result_worth
 from blueprint.guandan.play.network_play import InferenceAgent
+from blueprint.guandan.play.selfplay import GUANDAN, Scratch
+from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.learning.learner import BaseLearner, Losses, arrays_of
+from blueprint.guandan.training.opponents import SparringAgent, league_of
+from blueprint.learning.learner import Losses, arrays_of
+from blueprint.learning.pieces import CriticValues, Piece, PieceLearner
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent, Decisions
 from blueprint.soft_choices import TopChoices
@@ -44,10 +48,6 @@ MOST = 1 << 16
 """Decisions at once elsewhere."""
 CERTAIN = 0.15
 """Share that is learned of the decisions that leave no doubt, where `TrainConfig.focus` is set."""
-
-
-CriticValues = Callable[[Array, Array], NDArray[np.float64]]
-"""Says how rounds [n] STATE end, all four hands open, for seats [n]: [n, 7] shares of OUTCOMES."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +106,16 @@ def lambda_returns(
     return out
 
 
-class Learner(BaseLearner):
+class Learner(PieceLearner):
     """The network, its critic and their optimiser."""
+
+    KIND, SENT, SOFT = Samples, ("target", "share", "types"), InferenceAgent
+    game = GUANDAN
 
     def __init__(self, network: NetworkConfig, config: TrainConfig, device: torch.device) -> None:
         """Begin with random parameters.
 
-        `temperature` is that at which a policy plays and learns; `anneal` scales the learning rate.
+        `temperature` is that at which a policy plays and learns.
         """
         torch.manual_seed(config.seed)
         made: Any = make_network(network).to(device)
@@ -123,7 +126,7 @@ class Learner(BaseLearner):
         averaged = config.average > 0
         groups = ((known, 1.0), (fresh, config.fresh))
         super().__init__(made, critic, groups, means=(averaged, averaged), device=device)
-        self.anneal, self.memory = 1.0, config.replay
+        self.memory = config.replay
         self.weighed |= {"policy": config.policy, "hands": config.hands, "moves": config.hands}
         self.weighed |= {"types": config.labels, "personality": config.labels}
         self.most = LEARNED if self.device.type == "cpu" else MOST
@@ -141,28 +144,31 @@ class Learner(BaseLearner):
         """Whether a snapshot of the network can take the fast path."""
         return self.device.type == "cpu" and self.network.config.kind == "ours"
 
-    def agent(self, temperature: float, epsilon: float, rng: np.random.Generator) -> Agent:
-        """Return a player by a snapshot of the network: by its fast path on a processor if it has one."""
-        return self._player(self.mean_network, temperature, epsilon, rng)
+    @property
+    def teacher(self) -> Agent:
+        """The rule agent of `guide`, one for each thread."""
+        return StrongAgent()
 
-    def policy_agent(self, temperature: float, rng: np.random.Generator) -> Agent:
-        """Return a player by the weights that learn, which keeps what it chose among (`choices`)."""
-        player = self._player(self.network, 0.0, 0.0, rng)
-        scores, k = player.inference.advantages, self.config.policy_top
-        found: Agent = paper_part("policy player")(scores, k, temperature, rng)
-        return found
+    def lists(self) -> Scratch:
+        """Return the lists of moves with which one thread plays rounds."""
+        return Scratch()
 
-    def _player(
-        self, network: Any, temperature: float, epsilon: float, rng: np.random.Generator
-    ) -> InferenceAgent:
-        soft: Any = {"temperature": temperature, "epsilon": epsilon, "near": self.config.near, "rng": rng}
+    def seated(self, agent: Agent, piece: Piece, rng: np.random.Generator) -> Agent:
+        """Return who plays a piece: the network, and whom else the configuration wants."""
+        agent, share = super().seated(agent, piece, rng), self.config.strangers_share
+        if share == 0:
+            return agent
+        return SparringAgent(agent, league_of(self.config).load(rng), share, piece.rounds, rng, piece.weights)
+
+    def snapshot(self, module: Any = None) -> Inference | TorchNetwork:
+        """Return a network as it plays now: its fast path on a processor if it has one."""
+        module = self.mean_network if module is None else module
         if not self._fast:
-            return InferenceAgent(TorchNetwork(network, device=self.device, dtype=self.dtype), **soft)
-        tensors = arrays_of(network, "network.")
-        return InferenceAgent(Inference(tensors, critic=False, half=self.half), **soft)
+            return TorchNetwork(module, device=self.device, dtype=self.dtype)
+        return Inference(arrays_of(module, "network."), critic=False, half=self.half)
 
     def critic_values(self) -> CriticValues | None:
-        """Return the critic as it values now, for threads beside the one that learns; None without one.
+        """Return the critic as it values now, [n, 7] shares of OUTCOMES; None without one.
 
         Without a critic the network's own value stands in, where it has one: that of weights which have not
         seen the rounds yet. Later weights know by heart how they ended, and nothing would be left to learn.
@@ -191,33 +197,15 @@ class Learner(BaseLearner):
                 out[rows] = F.softmax(logits(states[rows], seats[rows]).float(), 1).cpu().numpy()
         return out
 
-    def _playing(self) -> dict[str, Any]:
-        """Return the parts that play and value."""
-        parts = {"network": self.mean_network}
-        if self.config.policy and self.network is not self.mean_network:
-            parts["learned"] = self.network
-        if self.mean_critic is not None:
-            parts["critic"] = self.mean_critic
-        return parts
-
-    def weights(self) -> dict[str, Array]:
-        """Return copies of what plays and values now, by name, as they travel to those who play.
-
-        In single precision: small batches are played in it also where large ones go through bfloat16.
-        """
-        parts = (arrays_of(module, f"{part}.") for part, module in self._playing().items())
-        return {name: value for found in parts for name, value in found.items()}
-
-    def take_weights(self, weights: dict[str, Array]) -> None:
-        """Play and value by the weights of a learner elsewhere, of the same network."""
-        for part, module in self._playing().items():
-            own = {k.removeprefix(f"{part}."): v for k, v in weights.items() if k.startswith(f"{part}.")}
-            module.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in own.items()})
+    def derived(self, record: PlayRecord, payoffs: Array) -> dict[str, Array]:
+        """Return the columns of samples that follow from a record. payoffs: [rounds, 4]."""
+        outcome = outcome_classes(record.seats, payoffs[record.rounds, 0])
+        return {"states": record.states, "actions": record.actions, "outcome": outcome}
 
     def samples(
         self,
         record: PlayRecord,
-        payoff: Array,
+        payoffs: Array,
         critic_values: CriticValues | None,
         rng: np.random.Generator,
         *,
@@ -226,32 +214,30 @@ class Learner(BaseLearner):
     ) -> tuple[Samples, NDArray[np.int64] | slice]:
         """Return what is learned of a record, with targets, and which of its decisions these are, in order.
 
-        payoff: [rounds] to side 0. critic_values: None for plain returns. rng: draws what is learned, if not
-        all.
-        choices: what was chosen among at each of its decisions, where a policy learns. Without them, and
-        without a critic, returns are not bootstrapped: that is plain Monte Carlo. Before a policy begins the
-        network's own value is not taken off them either. types: [rounds, 4] of seats that play a part.
+        The arguments are those of `PieceLearner.samples`. Without choices, and without a critic, returns are
+        not bootstrapped: that is plain Monte Carlo. Before a policy begins the network's own value is not
+        taken off them either.
         """
         alone = choices is None and self.mean_critic is None
         critic_values = None if alone and self.config.policy else critic_values
-        share = np.ones(len(record.states), np.float32)
+        share = np.ones(len(record), np.float32)
         kept: NDArray[np.int64] | slice = slice(None)
         if self.config.focus:
             share = np.minimum(share, CERTAIN + self.config.focus * (1.0 - record.chance)).astype(np.float32)
             kept = np.flatnonzero(rng.random(len(share)) < share)
-            choices = None if choices is None else choices.take(kept)
-        states, actions, rounds = record.states[kept], record.actions[kept], record.rounds[kept]
-        seats = record.seats[kept]
-        outcome = outcome_classes(seats, payoff[rounds])
+            choices, record = None if choices is None else choices.take(kept), record.where(kept)
+        rounds, seats, payoff = record.rounds, record.seats, payoffs[:, 0]
         values = np.zeros(len(seats))
         if critic_values is not None:
-            values = np.einsum("nk,nk->n", critic_values(states, seats), result_worth(states, seats))
+            shares = critic_values(record.states, seats)
+            values = np.einsum("nk,nk->n", shares, result_worth(record.states, seats))
         trace = 1.0 if critic_values is None or alone else self.config.trace
         worth = result_worth(record.final, np.zeros(len(payoff), np.int64))
         paid = worth[np.arange(len(payoff)), np.asarray(OUTCOMES[0] - payoff, np.int64)]
         target = lambda_returns(rounds, seats, values, paid, trace)
         own = None if types is None else paper_part("labels")(types, rounds, seats)
-        return Samples(states, actions, outcome, target, share[kept], choices, own), kept
+        derived = self.derived(record, payoffs)
+        return Samples(**derived, target=target, share=share[kept], choices=choices, types=own), kept
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of states[rows] to the seats, [k] float64; the network must have a value."""
@@ -263,17 +249,6 @@ class Learner(BaseLearner):
                 logits = self.mean_network.outcomes(h)
                 out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
         return out
-
-    def rate(self, samples: Samples, decisions: int) -> float:
-        """Return the learning rate of a batch. decisions: trained so far."""
-        rate = self.anneal * super().rate(samples, decisions)
-        return rate * (self.config.policy_rate if samples.choices is not None else 1.0)
-
-    def remembered(self, fresh: list[Samples]) -> list[Samples]:
-        """Return what is learned from; a policy that begins does not learn from what came before."""
-        kind = fresh[0].choices is None
-        self.replay = [samples for samples in self.replay if (samples.choices is None) == kind]
-        return super().remembered(fresh)
 
     def _parts(self, n: int) -> Iterator[slice]:
         """Yield the rows of n samples in parts: on a processor, of as many as its cache holds layers of."""

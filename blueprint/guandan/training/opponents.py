@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.game_lockstep import PlayRecord, Seated
+from blueprint.game_lockstep import PlayRecord
 from blueprint.guandan.play.quick_agents import load_quick_agent
 from blueprint.guandan.rules.split_agents import StrongAgent, StrongParameters
 from blueprint.guandan.train_config import TrainConfig
+from blueprint.learning.pieces import Opposed
 from blueprint.protocol import Agent
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
@@ -107,7 +108,7 @@ def _varied(rng: np.random.Generator) -> StrongAgent:
     return StrongAgent(StrongParameters(**dict(zip(fields, drawn.tolist(), strict=True))))
 
 
-class SparringAgent(Seated):
+class SparringAgent(Opposed):
     """Plays all four seats of a batch of rounds, one side of some by strangers.
 
     strangers: those to be met, as often as `weights` say, or each as often as the others.
@@ -130,19 +131,14 @@ class SparringAgent(Seated):
         theirs = np.arange(4) & 1 == self.side[:, None]
         super().__init__((agent, *strangers), np.where(theirs, self.met[:, None] - NOBODY, 0))
 
-    def payoffs(self, payoff: Array) -> Array:
-        """Return the payoff to the network's side where a stranger sat opposite, [n]; payoff: to side 0."""
-        return np.where(self.side == 0, -payoff, payoff)
-
-    def ours(self, record: PlayRecord) -> NDArray[np.bool_]:
-        """Return which decisions of these rounds the network took, [n]."""
-        found: NDArray[np.bool_] = self.who[record.rounds, record.seats] == 0
-        return found
+    def met_by(self, payoffs: Array) -> tuple[NDArray[np.int64], Array]:
+        """Return who sat opposite in each round, and the payoff to the network's side; payoffs: to seats."""
+        return self.met, np.where(self.side == 0, -payoffs[:, 0], payoffs[:, 0])
 
     def own(self, record: PlayRecord) -> PlayRecord:
         """Return a record of these rounds without what strangers decided, neither kept nor counted.
 
         Their forced moves, of which a record only has the number, stay in it.
         """
-        ours = self.ours(record)
-        return replace(record.where(ours), steps=record.steps - int((~ours).sum()))
+        ours = super().own(record)
+        return replace(ours, steps=record.steps - (len(record) - len(ours)))

@@ -13,15 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gs2.commands.common import GAME_TYPED
 from gs2.commands.training.run_options import MOVE_GAMES, changed_fields, check_device, saved_config
 
 if TYPE_CHECKING:
     from blueprint.learning.base_trainer import BaseTrainer
     from blueprint.learning.run import RunPlace
+    from blueprint.learning.self_play import Opponent, Setup
+    from blueprint.protocol import Agent
     from games.game import Game
 
 FOLDER, FILE = "a directory", "a .safetensors file"
-SHARED = "minutes resume settings sizes seed checkpoint_minutes tensorboard as_json"
+SHARED = (
+    "minutes processor_minutes decisions resume settings sizes seed checkpoint_minutes tensorboard as_json"
+)
 Options = Mapping[str, Any]
 Begin = Callable[["Path | None"], "BaseTrainer"]
 """Returns the trainer that a checkpoint holds, or a new one for None."""
@@ -31,7 +36,7 @@ class GameLearner:
     """Training for one kind of game.
 
     games: of the kind. outputs: FOLDER, FILE, or both. own: options that it takes beside SHARED ones; any
-        other is refused. limits: options that end a run.
+        other is refused.
     minutes, checkpoint_minutes: defaults. in_time: whether the minutes are those of the call, evaluations
         included. keep_every: minutes between numbered copies.
     beside: whether the training is kept beside the checkpoint. unit: what is played, a counter of the
@@ -41,7 +46,6 @@ class GameLearner:
     games: tuple[str, ...]
     outputs: tuple[str, ...]
     own: str
-    limits: tuple[str, ...] = ("minutes", "processor_minutes", "decisions")
     minutes, checkpoint_minutes = 10.0, 1.0
     in_time, beside = False, False
     keep_every: float | None = None
@@ -51,7 +55,7 @@ class GameLearner:
     @property
     def options(self) -> set[str]:
         """Return the options that it takes."""
-        return {*SHARED.split(), *self.own.split(), *self.limits}
+        return {*SHARED.split(), *self.own.split()}
 
     def begin(self, game: Game, place: RunPlace, o: Options) -> Begin:
         """Return how the trainer of a run begins.
@@ -66,16 +70,26 @@ class GameLearner:
         raise NotImplementedError
 
 
-class _Moves(GameLearner):
-    games, outputs = MOVE_GAMES, (FOLDER, FILE)
-    own = "recipe threads"
+class Moves(GameLearner):
+    """Training for games whose moves are inputs. threads: of a run by default, None for all cores."""
+
+    games: tuple[str, ...] = MOVE_GAMES
+    outputs: tuple[str, ...] = (FOLDER, FILE)
+    own = "recipe threads on actors anneal evaluate_minutes against rounds"
+    threads: int | None = 1
 
     def begin(self, game: Game, place: RunPlace, o: Options) -> Begin:
         from blueprint.climbing.move_config import ClimbingConfig, described_config
         from blueprint.climbing.move_trainer import MoveTrainer
+        from blueprint.learning.self_play import EVALUATION_SEED
         from blueprint.paper_parts import paper_part
-        from gs2.wings import own_part
+        from gs2.play.agent_names import load_game_agent
+        from gs2.wings import games_with, own_part
 
+        def opponent(name: str, rng: object) -> Agent:
+            return load_game_agent(game, name, seed=EVALUATION_SEED)
+
+        known = games_with("teacher").get(game.name.partition("(")[0], "uniform")
         changes = changed_fields(ClimbingConfig, o["seed"], set=o["settings"], network=o["sizes"])
         saved = saved_config(place, o, changes, lambda at, told: described_config(at, told, game))
         if saved is not None:
@@ -83,18 +97,55 @@ class _Moves(GameLearner):
         else:
             recipe = o["recipe"] and paper_part("recipe", "--recipe")(o["recipe"])
             config = (recipe.climbing_config if recipe else ClimbingConfig)(**changes)
-        teacher = own_part(game.name, "teacher")
         return partial(
-            MoveTrainer.begun, game=game, config=config, threads=o["threads"] or 1, teacher=teacher
+            MoveTrainer.begun,
+            game=game,
+            config=config,
+            teacher=own_part(game.name, "teacher"),
+            setup=self.setup(o, known, opponent, minutes=15.0 if o["against"] else 0.0),
+            opponent=opponent,
+            called=click.get_current_context().meta[GAME_TYPED],
+        )
+
+    def setup(self, o: Options, known: str, opponent: Opponent, *, minutes: float) -> Setup:
+        """Return on what a run trains, and how it is evaluated.
+
+        known: opponents by default. opponent: loads one. minutes: between evaluations, by default.
+        Raises UsageError for a device that is not here, actors without a cluster, and opponents that search.
+        """
+        from numpy.random import default_rng
+
+        from blueprint.learning.self_play import Setup
+        from blueprint.protocol import follows
+        from games.support.work.executor import available_cores
+
+        minutes = minutes if o["evaluate_minutes"] is None else o["evaluate_minutes"]
+        opponents = tuple(name for name in (o["against"] or known).split(",") if name) if minutes else ()
+        for name in opponents:
+            if follows(opponent(name, default_rng(0))):
+                raise click.UsageError(f"--against must name agents that do not search; got {name}")
+        check_device(o["device"])
+        if o["on"].is_local and o["actors"] is not None:
+            raise click.UsageError(f"--actors {o['actors']} needs --on ray; here --threads say how many play")
+        return Setup(
+            device=o["device"],
+            threads=o["threads"] or self.threads or available_cores(),
+            on=str(o["on"]),
+            actors=o["actors"] or 0,
+            anneal=o["anneal"],
+            evaluate_minutes=minutes,
+            opponents=opponents,
+            rounds=o["rounds"],
         )
 
     def result(self, trainer: Any, place: RunPlace, row: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "game": trainer.game.name,
+            "game": trainer.learner.game.name,
             "recipe": trainer.config.recipe,
             "output": str(place.checkpoint),
             **trainer.counted(),
-            **{name: row.get(name) for name in ("advantage", "value", "critic", "hands")},
+            **dict.fromkeys(("advantage", "value", "critic", "hands")),
+            **row,
         }
 
 
@@ -145,7 +196,7 @@ def _saved_columns(path: Path, told: dict[str, Any]) -> dict[str, Any]:
     return {"seed": 0, "learner": "dmc", **told["config"]}
 
 
-MOVES, COLUMNS = _Moves(), _Columns()
+MOVES, COLUMNS = Moves(), _Columns()
 
 
 def learners() -> list[GameLearner]:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--decisions",
     type=COUNT,
-    help="End after this many decisions, those of a resumed run included (not GuanDan).",
+    help="End after this many decisions, those of a resumed run included.",
 )
 @click.option(
     "--measure",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 @click.option(
     "--processor-minutes",
     type=POSITIVE,
-    help="Length in processor time, which other programs do not shorten (not GuanDan).",
+    help="Length in processor time of this process, which other programs do not shorten.",
 )
 @click.option("--resume", is_flag=True, help="Continue the run at the output, if one exists.")
 @click.option(
@@ -111,26 +111,30 @@ if TYPE_CHECKING:
 @click.option(
     "--actors",
     type=CORES,
-    help="Actors of --on ray that play, a core each (GuanDan).  [default: its cores]",
+    help="Actors of --on ray that play, a core each (GuanDan, DouDiZhu, Big2).  [default: its cores]",
 )
 @click.option(
-    "--anneal", is_flag=True, help="Let the learning rate fall to zero over these minutes (GuanDan)."
+    "--anneal",
+    is_flag=True,
+    help="Let the learning rate fall to zero over the run (GuanDan, DouDiZhu, Big2).",
 )
 @click.option(
     "--evaluate-minutes",
     type=NOT_NEGATIVE,
-    default=15.0,
-    show_default=True,
-    help="Minutes between evaluations; 0 for never (GuanDan).",
+    help="Minutes between evaluations; 0 for never (GuanDan, DouDiZhu, Big2).  [default: 15 for GuanDan or "
+    "--against, else 0]",
 )
 @click.option(
     "--against",
-    default="greedy,strong",
-    show_default=True,
-    help="Opponents of the evaluations, separated by commas (GuanDan).",
+    help="Opponents of the evaluations, separated by commas (GuanDan, DouDiZhu, Big2).  [default: "
+    "greedy,strong for GuanDan, else the game's rule agent, or uniform]",
 )
 @click.option(
-    "--rounds", type=COUNT, default=100, show_default=True, help="Deals of each evaluation (GuanDan)."
+    "--rounds",
+    type=COUNT,
+    default=100,
+    show_default=True,
+    help="Deals of each evaluation (GuanDan, DouDiZhu, Big2).",
 )
 @click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra: gs2[tensorboard]).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -144,7 +148,8 @@ def train(game: str | None, output: str | None, older: str | None, **options: An
     The same command with --resume continues, also after Ctrl-C or a kill; a killed run loses the work since
     its last checkpoint. `--set temperature=0.01` and so on change the training, and `--network FIELD=VALUE` a
     size of the network; an unknown field is answered with near ones, or with all. `--on ray --actors N` lets
-    actors of a cluster play GuanDan; `--set staleness=1` lets them go on while this process learns.
+    actors of a cluster play (GuanDan, DouDiZhu, Big2); `--set staleness=1` lets them go on while this process
+    learns.
     """
     from games.registry import game_string, load_game
 
@@ -175,10 +180,13 @@ def _train(game: Game, output: Path, learner: GameLearner, options: dict[str, An
 
     place = RunPlace.with_state(output) if learner.beside else RunPlace.of(output)
     begin = learner.begin(game, place, options)
-    given: dict[str, Any] = {name: options[name] for name in learner.limits}
+    names = "minutes", "processor_minutes", "decisions"
+    given: dict[str, Any] = {name: options[name] for name in names}
     if all(limit is None for limit in given.values()):
         given["minutes"] = learner.minutes
-    limits = RunLimits(call_minutes=given["minutes"]) if learner.in_time else RunLimits(**given)
+    if learner.in_time:
+        given["call_minutes"] = given.pop("minutes")
+    limits = RunLimits(**given)
     minutes = options["checkpoint_minutes"]
     every = 60.0 * (learner.checkpoint_minutes if minutes is None else minutes)
     with ExitStack() as stack:

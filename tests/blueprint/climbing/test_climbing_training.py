@@ -20,7 +20,9 @@ from blueprint.climbing.move_inputs import move_inputs
 from blueprint.climbing.move_trainer import HandCritic, MoveTrainer, move_network, random_stake
 from blueprint.layers.fast_moves import FastCritic, fast_moves
 from blueprint.learning.learner import arrays_of
+from blueprint.learning.pieces import PieceGame, pack_record, unpack_record
 from blueprint.learning.run import RunLimits, RunManner, train
+from blueprint.learning.self_play import Setup
 from blueprint.networks import load_network
 from blueprint.papers.pruning import pruner
 from blueprint.protocol import Decisions, agent_name, probabilities
@@ -253,6 +255,35 @@ def test_a_foreign_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
             MoveTrainer.begun(path, game)
 
 
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [("doudizhu", POLICY), ("big2", SMALL.replace(critic=0, personality=8, personas=0.5))],
+)
+def test_a_record_holds_all_that_is_learned_from_a_piece(name: str, config: ClimbingConfig) -> None:
+    trainer = MoveTrainer(load_game(name), config)
+    learner, (piece,) = trainer.learner, trainer.deal()
+    one = PieceGame(piece, learner, None).play(learner.lists(), lambda: False)
+    other = unpack_record(pack_record(one, learner.SENT), piece, learner, learner.lists())
+    assert (one.steps, one.offered, one.rounds) == (other.steps, other.offered, other.rounds)
+    assert one.final.tobytes() == other.final.tobytes() and len(one.samples) == len(other.samples) > 20
+    for column in ("states", "actions", "seats", "worth", "types"):
+        assert np.array_equal(getattr(one.samples, column), getattr(other.samples, column)), column
+    assert (one.samples.choices is None) == (other.samples.choices is None) == (config is not POLICY)
+
+
+def test_a_run_says_what_it_wins_and_keeps_it(tmp_path: Path) -> None:
+    game, path = load_game("doudizhu(ranks=4)"), tmp_path / "x.safetensors"
+    setup = Setup(threads=1, evaluate_minutes=60.0, opponents=("uniform",), rounds=4)
+    how = {"setup": setup, "opponent": lambda name, rng: load_game_agent(game, name)}
+    trainer = MoveTrainer.begun(None, game, SMALL, **how)
+    trainer.run_generation()
+    won = trainer.evaluation_due()["won"]
+    assert 0 <= won["uniform"] <= 1 and trainer.evaluation["rounds"] == 8
+    trainer.save(path)
+    again = MoveTrainer.begun(path, game, **how)
+    assert again.evaluation == trainer.evaluation and again.evaluation_due() == {}
+
+
 def test_what_is_at_stake_is_the_spread_of_random_payoffs() -> None:
     inputs = move_inputs(load_game("doudizhu"))
     assert random_stake(inputs, "win") == 1.0
@@ -265,14 +296,14 @@ def test_what_is_at_stake_is_the_spread_of_random_payoffs() -> None:
 
 def test_a_policy_learns_from_the_moves_it_chose_among() -> None:
     trainer = MoveTrainer(load_game("big2"), POLICY)
-    record, choices, _ = trainer.play_rounds()
-    assert choices is not None and len(choices) == len(record)
-    rows = np.arange(len(record))
-    assert np.array_equal(choices.actions[rows, choices.picked], record.actions)
+    trainer.hand_out()
+    (samples,), steps, _ = trainer.play()
+    choices, rows = samples.choices, np.arange(len(samples))
+    assert choices is not None and len(choices) == len(samples)
+    assert np.array_equal(choices.actions[rows, choices.picked], samples.actions)
     assert np.all((choices.count >= 2) & (choices.count <= 3)) and np.all(choices.log_chance <= 0)
     # what was played has the probability that the weights give it, so that the first step's ratio is 1
-    samples = trainer.learner.samples(record, trainer.worth(trainer.game.returns(record.final)), choices)
-    losses = trainer.learner.learn([samples], np.random.default_rng(0), record.steps, record.steps)
+    losses = trainer.learner.learn([samples], np.random.default_rng(0), steps, steps)
     assert set(losses) == {"advantage", "value", "critic", "hands", "policy"} and losses["policy"] != 0
 
 

@@ -260,7 +260,9 @@ def test_the_others_are_recognised_from_what_they_played(name: str, least: float
     inputs = move_inputs(game)
     record, types = ruled_rounds(inputs, 1300, 6)
     learner = MoveLearner(inputs, config)
-    samples = learner.samples(record, game.returns(record.final), types=types)
+    samples, _ = learner.samples(
+        record, game.returns(record.final), None, np.random.default_rng(), types=types
+    )
     assert samples.types is not None
     n = game.num_players
     for j in (0, len(record) // 2, len(record) - 1):

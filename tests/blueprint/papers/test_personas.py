@@ -16,7 +16,6 @@ from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.split_agents import StrongAgent
-from blueprint.guandan.training.pieces import piece_agent
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.danzero import DanZeroPlay, hidden_moves
 from blueprint.papers.fields import PERSONALITIES
@@ -228,7 +227,6 @@ def test_training_with_guidance_plays_the_teachers_moves_until_it_ends() -> None
     assert trainer.decisions > 50
     unguided = Trainer(SMALL, FAST, threads=1)
     ended, never = (
-        piece_agent(t.learner.agent(0.0, 0.0, t.rng), t.config, t.deal()[0], t.rng, 4)
-        for t in (trainer, unguided)
+        t.learner.seated(t.learner.agent(0.0, 0.0, t.rng), t.deal()[0], t.rng) for t in (trainer, unguided)
     )
     assert type(ended) is type(never)

@@ -11,7 +11,6 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.quick_agents import RandomAgent
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.rules.min_combination import min_combinations
-from blueprint.guandan.training.pieces import piece_agent
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.papers.pruning import (
     Pruned,
@@ -87,7 +86,7 @@ def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
 def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
     trainer = Trainer(TINY, FAST.replace(prune=0), threads=1)
     player, piece = trainer.learner.agent(0.0, 0.0, trainer.rng), trainer.deal()[0]
-    assert isinstance(piece_agent(player, trainer.config, piece, trainer.rng, 4), Pruned)
+    assert isinstance(trainer.learner.seated(player, piece, trainer.rng), Pruned)
     trainer.run_generation()
     (played,) = trainer.pending
     moves = legal(played.states, canonical=True)

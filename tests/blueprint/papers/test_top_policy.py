@@ -110,7 +110,7 @@ def test_a_policy_learns_to_prefer_what_pays() -> None:
     def chance_of_the_worst() -> float:
         offsets = np.arange(n + 1) * choices.actions.shape[1]
         asked = Decisions(samples.states, rows, seats, offsets, choices.actions.reshape(-1))
-        scores = learner.policy_agent(0.06, rng).scores(asked).reshape(n, -1)
+        scores = learner.players(0)(rng).scores(asked).reshape(n, -1)
         weight = np.exp(scores / 0.06) * (np.arange(scores.shape[1]) < choices.count[:, None])
         return float((weight[rows, choices.count - 1] / weight.sum(1)).mean())
 

@@ -16,9 +16,10 @@ import pytest
 
 from blueprint.checkpoint import read_checkpoint
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.trainer import Setup, Trainer
+from blueprint.guandan.training.trainer import Trainer
 from blueprint.learning.run import RunLimits, RunManner, RunPlace
 from blueprint.learning.run import train as train_run
+from blueprint.learning.self_play import Setup
 from blueprint.networks import load_network
 from blueprint.papers.recipes import RECIPES
 from games import load_game

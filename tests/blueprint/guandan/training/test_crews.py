@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blueprint.guandan.training.dmc import Learner
-from blueprint.guandan.training.pieces import Piece, PieceGame, PlayedPiece, ThreadCrew
-from blueprint.guandan.training.trainer import Setup, Trainer
+from blueprint.guandan.training.trainer import Trainer
+from blueprint.learning.pieces import Piece, PieceGame, PieceLearner, PlayedPiece, ThreadCrew
 from blueprint.learning.run import RunLimits, train
+from blueprint.learning.self_play import Setup
 from games.support.interruption import Interrupted
 from games.support.work.executor import BEHIND, niceness
 from tests.blueprint.guandan import positions
@@ -38,7 +38,7 @@ class Watched(ThreadCrew):
         self.collected: list[int] = []
         self.most = 0
 
-    def hand_out(self, pieces: list[Piece], learner: Learner, version: int) -> None:
+    def hand_out(self, pieces: list[Piece], learner: PieceLearner, version: int) -> None:
         self.out.append((pieces[0].generation, version))
         self.most = max(self.most, len(self.out) - len(self.collected))
         super().hand_out(pieces, learner, version)

@@ -106,8 +106,9 @@ def test_rounds_are_drawn_by_the_weights() -> None:
     drawn = SparringAgent(Watched(False), [Watched(True)] * 2, 0.5, 8000, rng, np.array([0.9, 0.1]))
     met = drawn.met[drawn.met != NOBODY]
     assert abs(len(met) / 8000 - 0.5) < 0.03 and abs((met == 0).mean() - 0.9) < 0.03
-    payoff = np.arange(8000)
-    assert np.array_equal(np.sign(drawn.payoffs(payoff)[1:]), np.where(drawn.side == 0, -1, 1)[1:])
+    who, payoff = drawn.met_by(np.arange(8000)[:, None])
+    assert who is drawn.met
+    assert np.array_equal(np.sign(payoff[1:]), np.where(drawn.side == 0, -1, 1)[1:])
 
 
 def test_a_league_is_kept_with_the_checkpoint(tmp_path) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from blueprint.guandan.train_config import TrainConfig
-from blueprint.guandan.training.trainer import Setup, Trainer
+from blueprint.guandan.training.trainer import Trainer
 from blueprint.learning.run import RunLimits, RunManner, train
+from blueprint.learning.self_play import Setup
 from games.support.work.executor import BEHIND, niceness
 from games.support.work.ray_cluster import Cluster, connected
 from games.support.work.where import WorkError, where_from
@@ -70,8 +71,6 @@ def tensors(trainer: Trainer) -> dict[str, Any]:
 def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
     machines: Any, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from blueprint.guandan.training.ray_crew import RayCrew
-
     monkeypatch.chdir(tmp_path)  # a member of the league by a path that actors have nothing under
     Trainer(SMALL, TrainConfig(seed=8), threads=1).save("older.safetensors")
     config = FAST.replace(strangers="greedy,varied,older.safetensors", strangers_share=0.5)
@@ -87,7 +86,7 @@ def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
         import os
         import time
 
-        from blueprint.guandan.training.ray_crew import play_piece
+        from blueprint.learning.ray_crew import play_piece
 
         with open(told, "a") as file:
             file.write(f"{os.getpriority(os.PRIO_PROCESS, 0)}\n")
@@ -98,7 +97,7 @@ def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
     node = add_machine(machines)
     there = Trainer(SMALL, config, threads=1)
     lost = 0
-    with RayCrew(cluster.where.with_count(2), SMALL, config, slow) as crew:
+    with there.actors(cluster.where.with_count(2), play=slow) as crew:
         there.crew = crew
         while there.generation < 4:
             if there.generation == 1:
@@ -144,13 +143,11 @@ def test_a_run_on_actors_ends_at_ctrl_c_with_its_last_whole_generation(
 
 @pytest.mark.long
 def test_what_fails_on_an_actor_is_told_with_its_piece_and_place(cluster: Cluster) -> None:
-    from blueprint.guandan.training.ray_crew import RayCrew
-
     def fail(player: Any, piece: Any, weights: Any) -> bytes:
         raise ValueError("the cards are wet")
 
     trainer = Trainer(SMALL, FAST, threads=1)
-    with RayCrew(cluster.where.with_count(1), SMALL, FAST, fail) as crew:
+    with trainer.actors(cluster.where.with_count(1), play=fail) as crew:
         trainer.crew = crew
         with pytest.raises(WorkError, match=r"piece 0 of generation 0 on .*ValueError: the cards are wet"):
             trainer.run_generation()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load
 
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.dmc import Learner
-from blueprint.guandan.training.pieces import (
+from blueprint.guandan.training.trainer import Trainer
+from blueprint.learning.pieces import (
     BadRecord,
     Piece,
     PieceGame,
@@ -21,13 +20,13 @@ from blueprint.guandan.training.pieces import (
     pack_record,
     unpack_record,
 )
-from blueprint.guandan.training.trainer import Trainer
 from tests.blueprint.guandan.positions import FAST
 from tests.blueprint.guandan.positions import TINY as SMALL
 
 TAUGHT = NetworkConfig(
     kind="danzero", state=16, blocks=3, action=1, action_blocks=0, critic=0, personality=16
 )
+SENT = Learner.SENT
 LEAGUE: dict[str, Any] = {
     "strangers": "varied,greedy,random",
     "strangers_share": 0.5,
@@ -79,8 +78,8 @@ def test_a_record_holds_all_that_is_learned_from_a_piece(way: str) -> None:
     piece = piece_of(trainer.config)
     played = play(trainer.learner, piece)
     assert len(played.samples) > 20 and 0 < played.of.sum() == len(played.samples)
-    data = pack_record(played)
-    assert_same(played, unpack_record(data, piece, Scratch()))
+    data = pack_record(played, SENT)
+    assert_same(played, unpack_record(data, piece, trainer.learner, Scratch()))
 
 
 @pytest.mark.parametrize("way", ["league", "policy"])
@@ -89,7 +88,7 @@ def test_a_piece_comes_out_the_same_by_weights_that_travelled(way: str) -> None:
     trainer = Trainer(SMALL, config, threads=1)
     for _ in range(2):
         trainer.run_generation()
-    elsewhere = Learner(SMALL, config.replace(seed=99), trainer.device)
+    elsewhere = Learner(SMALL, config.replace(seed=99), trainer.learner.device)
     before = play(elsewhere, piece_of(config))
     elsewhere.take_weights(trainer.learner.weights())
     here, there = (play(learner, piece_of(config)) for learner in (trainer.learner, elsewhere))
@@ -97,38 +96,19 @@ def test_a_piece_comes_out_the_same_by_weights_that_travelled(way: str) -> None:
     assert before.final.tobytes() != here.final.tobytes()
 
 
-def test_moves_beyond_the_first_254_travel_as_well() -> None:
-    trainer = Trainer(SMALL, FAST, threads=1)
-    piece = piece_of(FAST, 2)
-    states = piece.states()
-    played = play(trainer.learner, piece)
-    huge = np.array([0, 254, 255, 256, 70000])
-    found = load(pack_record(replace(played, choices=huge)))
-    back = found["choices"].astype(np.int64)
-    back[back == 255] = found["large"]
-    assert np.array_equal(back, huge)
-    assert states.tobytes() == piece.states().tobytes(), "dealt anew every time"
-
-
 def test_a_record_of_another_piece_or_a_damaged_one_is_refused() -> None:
     trainer = Trainer(SMALL, FAST, threads=1)
     piece = piece_of(FAST)
-    data = pack_record(play(trainer.learner, piece))
+    data = pack_record(play(trainer.learner, piece), SENT)
     rng = np.random.default_rng(8)
     other = Piece.of((2, 1), deal_rounds(6, rng), rng, 1000, np.ones(1))
     with pytest.raises(BadRecord, match="piece 1 of generation 2: its rounds do not come out"):
-        unpack_record(data, other, Scratch())
+        unpack_record(data, other, trainer.learner, Scratch())
     for cut in (0, 7, len(data) // 2, len(data) - 1):
         with pytest.raises(BadRecord, match="damaged"):
-            unpack_record(data[:cut], piece, Scratch())
-    changed = 0
+            unpack_record(data[:cut], piece, trainer.learner, Scratch())
     for at in rng.integers(300, len(data), 10):
         bad = bytearray(data)
         bad[at] ^= 0x55
-        try:
-            found = unpack_record(bytes(bad), piece, Scratch())
-        except BadRecord:
-            changed += 1
-        else:  # a target: nothing else can be another without being noticed
-            assert found.final.tobytes() == unpack_record(data, piece, Scratch()).final.tobytes()
-    assert changed > 0
+        with pytest.raises(BadRecord):
+            unpack_record(bytes(bad), piece, trainer.learner, Scratch())

@@ -18,9 +18,10 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.training.dmc import lambda_returns
-from blueprint.guandan.training.trainer import Setup, Trainer
+from blueprint.guandan.training.trainer import Trainer
 from blueprint.learning.learner import looking_back
 from blueprint.learning.run import RunLimits, RunManner, train
+from blueprint.learning.self_play import Setup
 from blueprint.networks import export_checkpoint
 from blueprint.protocol import Decisions
 from blueprint.soft_choices import draw_soft
@@ -146,7 +147,7 @@ def test_focus_learns_most_from_what_is_in_doubt() -> None:
     rng = np.random.default_rng(5)
     player = trainer.learner.agent(0.02, 0.05, rng)
     record = play_rounds(deal_rounds(40, np.random.default_rng(2)), player, Scratch())
-    payoff = GuanDan().returns(record.final)[:, 0]
+    payoff = GuanDan().returns(record.final)
     chance = np.where(np.arange(len(record.chance)) % 2, np.float32(0.3), np.float32(1.0))
     record = replace(record, chance=chance)
     found, kept = trainer.learner.samples(record, payoff, None, rng)

@@ -19,11 +19,8 @@ from typing import Any
 
 import torch
 
-from blueprint.guandan.play.selfplay import Scratch
-from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.dmc import Learner
-from blueprint.guandan.training.opponents import league_of
-from blueprint.guandan.training.pieces import Piece, PieceGame, PlayedPiece, pack_record, unpack_record
+from blueprint.game_lockstep import MoveLists
+from blueprint.learning.pieces import Piece, PieceGame, PieceLearner, PlayedPiece, pack_record, unpack_record
 from games.support.work.executor import Task, niceness, step_behind
 from games.support.work.ray_executor import RayExecutor
 from games.support.work.where import Place, WorkError
@@ -38,13 +35,13 @@ Play = Callable[["PiecePlayer", Piece, tuple[int, dict[str, Any]]], bytes]
 class PiecePlayer:
     """Who plays in a process of the cluster. version: of its weights; critic_values: of what is played."""
 
-    def __init__(self, network: dict[str, Any], config: dict[str, Any], learner: tuple[str, int]) -> None:
-        """Get ready. learner: its machine and niceness; it goes first where it shares that machine."""
+    def __init__(self, make: Callable[[], PieceLearner], first: tuple[str, int]) -> None:
+        """Get ready. first: machine and niceness of who learns, which goes first on its own machine."""
         torch.set_num_threads(1)
-        if learner[0] == platform.node():
-            step_behind(learner[1])
-        made = NetworkConfig.from_json(network), TrainConfig.from_json(config)
-        self.learner, self.scratch = Learner(*made, torch.device("cpu")), Scratch()
+        if first[0] == platform.node():
+            step_behind(first[1])
+        self.learner = make()
+        self.lists = self.learner.lists()
         self.version, self.critic_values = -1, self.learner.critic_values()
 
 
@@ -54,7 +51,7 @@ def play_piece(player: PiecePlayer, piece: Piece, weights: tuple[int, dict[str, 
         player.learner.take_weights(weights[1])
         player.version, player.critic_values = weights[0], player.learner.critic_values()
     game = PieceGame(piece, player.learner, player.critic_values)
-    return pack_record(game.play(player.scratch, lambda: False))
+    return pack_record(game.play(player.lists, lambda: False), player.learner.SENT)
 
 
 def _place(piece: Piece) -> tuple[int, int]:
@@ -79,17 +76,22 @@ class RayCrew:
     """
 
     def __init__(
-        self, where: Place, network: NetworkConfig, config: TrainConfig, play: Play = play_piece
+        self,
+        where: Place,
+        make: Callable[[], PieceLearner],
+        names: tuple[str, ...] = (),
+        play: Play = play_piece,
     ) -> None:
         """Connect to the cluster; pieces are played as soon as it has room for them.
 
-        play: what is done with a piece. Raises WorkError where the cluster cannot be had.
+        make: returns a learner, there. names: of agents and games whose files it needs. play: what is done
+        with a piece. Raises WorkError where the cluster cannot be had.
         """
-        told = (network.to_json(), config.to_json(), (platform.node(), niceness()))
+        told = (make, (platform.node(), niceness()))
         self._executor: RayExecutor[Piece, bytes]
         self._executor = RayExecutor(Task(PiecePlayer, told, partial(_told, play)), where)
         self.size = self._executor.size
-        self._where, self._names = where, league_of(config).names
+        self._where, self._names = where, names
         self._due: deque[list[Piece]] = deque()
         self._tasks: deque[Piece] = deque()
         self._out: dict[tuple[int, int], Piece] = {}
@@ -101,7 +103,8 @@ class RayCrew:
         self._bytes = dict.fromkeys(("record_bytes", "piece_bytes", "weight_bytes"), 0)
         self._row: dict[str, float] = {}
         self._closed = self._came = False
-        self._scratch = Scratch()
+        self._learner: PieceLearner
+        self._lists: MoveLists | None = None
         self._orders: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="actors", daemon=True)
         self._thread.start()
@@ -124,8 +127,9 @@ class RayCrew:
         oldest = list(self._due)[:generations]
         return all(_place(piece) in self._done for pieces in oldest for piece in pieces)
 
-    def hand_out(self, pieces: list[Piece], learner: Learner, version: int) -> None:
+    def hand_out(self, pieces: list[Piece], learner: PieceLearner, version: int) -> None:
         """Have a generation played by the learner's weights of now, or by newer ones handed out later."""
+        self._learner = learner
         weights = learner.weights() if version != self._version else None
         self._version = version
         self._due.append(pieces)
@@ -204,7 +208,8 @@ class RayCrew:
             self._bytes["piece_bytes"] += len(piece.dealt)
 
     def _take_in(self, piece: Piece, record: bytes) -> None:
-        played = unpack_record(record, piece, self._scratch)
+        self._lists = self._lists or self._learner.lists()
+        played = unpack_record(record, piece, self._learner, self._lists)
         with self._changed:
             self._done[_place(piece)] = played
             self._came = True
