@@ -87,7 +87,7 @@ REFUSED = [
     ("train 'big2(ranks=99)' -o run", "ranks must be"),
     ("train big2 --game doudizhu", "--game is an older spelling of GAME; give one of them; got 'big2'"),
     ("train run --game big2 -o x", "--game is an older spelling of GAME; give one of them"),
-    ("train run --game big2 --anneal", "--anneal is for GuanDan only; train big2 without --anneal"),
+    ("train run --game big2 --preset ours", "--preset is for GuanDan only; train big2 without --preset"),
     ("train run -o x", 'no game is called "run"'),
     ("train kuhn_poker -o x.safetensors --set widht=3", "did you mean width"),
     ("train doudizhu -o x --set width=3", "no field 'width'"),
