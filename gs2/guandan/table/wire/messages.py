@@ -328,5 +328,6 @@ def decode_server_message(text: str | bytes) -> ServerMessage:
         message: ServerMessage = reader.decode(text)
         return message
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        wrong = _all_wrong(error, text, reader.type)
+        kind: Any = reader.type  # of a type that msgspec's releases tell differently
+        wrong = _all_wrong(error, text, kind)
         raise MessageError(f"not a message of a GuanDan server: {wrong}") from None
