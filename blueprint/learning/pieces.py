@@ -365,7 +365,10 @@ class ThreadCrew:
         self._versions.append((pieces[0].generation, version))
 
     def _play(self, game: PieceGame) -> PlayedPiece:
-        room = self._rooms.pop() if self._rooms else game.learner.lists()
+        try:
+            room = self._rooms.pop()  # another thread may have taken the last one
+        except IndexError:
+            room = game.learner.lists()
         try:
             return game.play(room, lambda: self._abandoned)
         finally:

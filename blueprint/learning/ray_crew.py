@@ -205,7 +205,7 @@ class RayCrew:
         self._executor.submit(_place(piece), piece, self._names)
         with self._changed:
             self._ages.append(piece.generation - self._sent)
-            self._bytes["piece_bytes"] += len(piece.dealt)
+            self._bytes["piece_bytes"] += len(piece.dealt[0])
 
     def _take_in(self, piece: Piece, record: bytes) -> None:
         self._lists = self._lists or self._learner.lists()

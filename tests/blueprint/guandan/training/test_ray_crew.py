@@ -138,6 +138,7 @@ def test_a_run_on_actors_ends_at_ctrl_c_with_its_last_whole_generation(
     assert again.decisions == rows[-1]["decisions"]
     assert 0 < max(row["staleness"] for row in rows) <= 2
     assert all(0 < row["record_bytes"] < 20 * row["decisions"] for row in rows)
+    assert all(row["piece_bytes"] > 100 for row in rows)
     assert signal.getsignal(signal.SIGINT) is before
 
 
