@@ -71,8 +71,9 @@ def walk(mine: Any, theirs: Any, rule: Any, me: int, masks: Any, span: Any, tops
     sums[spare + n_free] = 0.0
     fresh = top
     for i in range(at, end):
-        lists[fresh] = child[lists[i]]
-        fresh += 1
+        if want_mine or reach[lists[i] // 2] != 0.0:  # only gains are wanted of what is never played
+            lists[fresh] = child[lists[i]]
+            fresh += 1
     if not abrupt:
         scan = top
         while scan < fresh:
@@ -80,7 +81,7 @@ def walk(mine: Any, theirs: Any, rule: Any, me: int, masks: Any, span: Any, tops
             scan += 1
             rest, slot = np.int64(legal[infoset]), first[infoset]
             while rest & other:
-                if rest & -rest & other:
+                if rest & -rest & other and (want_mine or reach[slot] != 0.0):
                     lists[fresh] = child[2 * slot + 1]
                     fresh += 1
                 rest &= rest - 1
@@ -95,13 +96,15 @@ def walk(mine: Any, theirs: Any, rule: Any, me: int, masks: Any, span: Any, tops
         while rest:  # all free cells are among them
             if rest & -rest & free:
                 lists[to] = 2 * slot
-                sums[total] += reach[slot]
                 to += n
+                if want_theirs:
+                    sums[total] += reach[slot]
                 total += 1
             elif abrupt:
                 lists[fill] = 2 * slot + 1
                 fill += 1
-                sums[spare + n_free] += reach[slot]
+                if want_theirs:
+                    sums[spare + n_free] += reach[slot]
             rest &= rest - 1
             slot += 1
     paid = 0.0
