@@ -12,10 +12,11 @@ carries the fitting sequences of each player, and a sum over pairs of sequences 
 
 Infosets, slots and edges are those of `cfr.private_moves.listing`.
 
-A side is one player's arrays: (lists, sums, first, legal, child, reach, gain, wins). lists: int32, a stack of
-edges and infosets. sums: float64, a stack of reaches. gain: to the player itself. wins: which masks of stones
-win. A rule is (cells, whether a failed try ends the turn, mask of the players whose gains are wanted, the
-weight of all gains).
+Room is (lists, sums). lists: int64, stacks of both players' edges and infosets, each with the cells that are
+legal after it: `edge << BITS | legal`, or an infoset's first slot in the edge's place. sums: float64, a stack
+of reaches. Sides are (start, reach, gain, wins), arrays of both players. start: the first slot of the infoset
+that follows an edge. gain: to the player itself. wins: which masks of stones win. A rule is (cells, whether a
+failed try ends the turn, mask of the players whose gains are wanted, the weight of all gains).
 """
 
 from __future__ import annotations
@@ -41,110 +42,115 @@ from games.support.kernel import kernel
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int32]
+BITS = 16
+LEGAL = (1 << BITS) - 1
 
 
 @kernel(nogil=True)
-def walk(mine: Any, theirs: Any, rule: Any, me: int, masks: Any, span: Any, tops: Any, reached: Any) -> int:
+def walk(
+    room: Any, sides: Any, rule: Any, me: int, masks: Any, span: Any, tops: Any, reached: tuple[float, float]
+) -> int:
     """Add to both players' `gain` the payoffs at and below some placements, times the other's reach.
 
     me: the player who acts; a winner gets 1 from the other. masks: own stones and the other's. span: where
-    the edges of the player who acts begin and end in its lists, then those of the other. tops: where the free
-    space begins in the lists of both, and in the `sums` of both. reached: the summed reach of the edges of
-    both.
+    the list of the player who acts begins and ends, then that of the other. tops: where the free space begins
+    for lists of both, and in `sums`. reached: the summed reach of the edges of both.
     """
-    lists, sums, first, legal, child, reach, gain, wins = mine
+    lists, sums = room
+    start, reach, gain, wins = sides
     cells, abrupt, wanted, weight = rule
     own, other = masks
     at, end, other_at, other_end = span
     top, other_top, spare = tops
-    want_mine, want_theirs = wanted >> me & 1, wanted >> (1 - me) & 1
-    if not (want_mine and reached[1] != 0.0) and not (want_theirs and reached[0] != 0.0):
-        return 0
+    my_reach, their_reach = reached
     free = ~(own | other) & ((1 << cells) - 1)
-    if not free & (free - 1) and not wins[own | free] and not theirs[7][other | free]:
-        return 0  # one cell is free, and nobody wins by it
     n_free, rest = 0, free
     while rest:
         rest &= rest - 1
-        sums[spare + n_free] = 0.0
         n_free += 1
-    sums[spare + n_free] = 0.0
-    fresh = top
-    for i in range(at, end):
-        if want_mine or reach[lists[i] // 2] != 0.0:  # only gains are wanted of what is never played
-            lists[fresh] = child[lists[i]]
-            fresh += 1
-    if not abrupt:
-        scan = top
-        while scan < fresh:
-            infoset = lists[scan]
-            scan += 1
-            rest, slot = np.int64(legal[infoset]), first[infoset]
-            while rest & other:
-                if rest & -rest & other and (want_mine or reach[slot] != 0.0):
-                    lists[fresh] = child[2 * slot + 1]
-                    fresh += 1
-                rest &= rest - 1
+    while True:
+        you = 1 - me
+        want_mine, want_theirs = wanted >> me & 1, wanted >> you & 1
+        if not (want_mine and their_reach != 0.0) and not (want_theirs and my_reach != 0.0):
+            return 0
+        starts, reaches = start[me], reach[me]
+        fresh = top
+        for i in range(at, end):
+            edge = lists[i] >> BITS
+            if want_mine or reaches[edge >> 1] != 0.0:  # only gains are wanted of what is never played
+                lists[fresh] = starts[edge] << BITS | lists[i] & LEGAL
+                fresh += 1
+        if not abrupt:
+            scan = top
+            while scan < fresh:
+                legal, slot = lists[scan] & LEGAL, lists[scan] >> BITS
+                scan += 1
+                rest = legal
+                while rest & other:
+                    if rest & -rest & other and (want_mine or reaches[slot] != 0.0):
+                        lists[fresh] = starts[2 * slot + 1] << BITS | legal ^ (rest & -rest)
+                        fresh += 1
+                    rest &= rest - 1
+                    slot += 1
+        n = fresh - top
+        failed = fresh + n * n_free
+        fill = failed
+        for total in range(spare, spare + n_free + 1):
+            sums[total] = 0.0
+        for i in range(n):
+            legal, slot = lists[top + i] & LEGAL, lists[top + i] >> BITS
+            to, total, rest = fresh + i, spare, legal
+            while rest:  # all free cells are among them
+                bit = rest & -rest
+                if bit & free:
+                    lists[to] = slot << BITS + 1 | legal ^ bit
+                    to += n
+                    if want_theirs:
+                        sums[total] += reaches[slot]
+                    total += 1
+                elif abrupt:
+                    lists[fill] = (2 * slot + 1) << BITS | legal ^ bit
+                    fill += 1
+                    if want_theirs:
+                        sums[spare + n_free] += reaches[slot]
+                rest ^= bit
                 slot += 1
-    n = fresh - top
-    failed = fresh + n * n_free
-    fill = failed
-    for i in range(n):
-        infoset = lists[top + i]
-        rest, slot = np.int64(legal[infoset]), first[infoset]
-        to, total = fresh + i, spare
-        while rest:  # all free cells are among them
-            if rest & -rest & free:
-                lists[to] = 2 * slot
-                to += n
-                if want_theirs:
-                    sums[total] += reach[slot]
-                total += 1
-            elif abrupt:
-                lists[fill] = 2 * slot + 1
-                fill += 1
-                if want_theirs:
-                    sums[spare + n_free] += reach[slot]
-            rest &= rest - 1
-            slot += 1
-    paid = 0.0
-    block, below, rest = fresh, spare + n_free + 1, free
-    for total in range(spare, spare + n_free):
-        after = own | (rest & -rest)
-        rest &= rest - 1
-        if wins[after]:
-            paid += sums[total]
-            if want_mine:
-                for i in range(block, block + n):
-                    gain[lists[i] // 2] += weight * reached[1]
-        elif n_free > 1:
-            walk(
-                theirs,
-                mine,
-                rule,
-                1 - me,
-                (other, after),
-                (other_at, other_end, block, block + n),
-                (other_top, fill, below),
-                (reached[1], sums[total]),
-            )
-        block += n
-    if fill > failed:
-        walk(
-            theirs,
-            mine,
-            rule,
-            1 - me,
-            (other, own),
-            (other_at, other_end, failed, fill),
-            (other_top, fill, below),
-            (reached[1], sums[spare + n_free]),
-        )
-    if want_theirs and paid != 0.0:
-        edges, gains = theirs[0], theirs[6]
-        for i in range(other_at, other_end):
-            gains[edges[i] // 2] -= weight * paid
-    return 0
+        paid = 0.0
+        block, rest = fresh, free
+        for total in range(spare, spare + n_free):
+            bit = rest & -rest
+            rest ^= bit
+            after, left = own | bit, free ^ bit
+            if wins[me, after]:
+                paid += sums[total]
+                if want_mine:
+                    gains = gain[me]
+                    for i in range(block, block + n):
+                        gains[lists[i] >> BITS + 1] += weight * their_reach
+            # where one cell is free and nobody wins by it, nothing follows
+            elif left and (left & left - 1 or wins[me, after | left] or wins[you, other | left]):
+                walk(
+                    room,
+                    sides,
+                    rule,
+                    you,
+                    (other, after),
+                    (other_at, other_end, block, block + n),
+                    (other_top, fill, spare + n_free + 1),
+                    (their_reach, sums[total]),
+                )
+            block += n
+        if want_theirs and paid != 0.0:
+            gains = gain[you]
+            for i in range(other_at, other_end):
+                gains[lists[i] >> BITS + 1] -= weight * paid
+        if fill == failed:
+            return 0
+        # a failed try: the other player acts at the same placements
+        my_reach, their_reach = their_reach, sums[spare + n_free]
+        at, end, other_at, other_end = other_at, other_end, failed, fill
+        top, other_top = other_top, fill
+        me, own, other = you, other, own
 
 
 @kernel(nogil=True)
@@ -225,11 +231,14 @@ class PrivateMovesForm:
         self.game, self.sides = game, sides
         self.symmetries = Symmetries(game.placements, sides)
         self._height = max(side.height for side in sides)
+        first, second = (np.concatenate([side.first, [0]])[side.child] for side in sides)
+        self._start = first, second
 
     @property
     def nbytes(self) -> int:
         """Return the bytes that the infosets take, and where symmetries take them."""
-        return sum(side.nbytes for side in self.sides) + self.symmetries.nbytes
+        starts = sum(start.nbytes for start in self._start)
+        return sum(side.nbytes for side in self.sides) + starts + self.symmetries.nbytes
 
     @property
     def n_slots(self) -> int:
@@ -365,32 +374,21 @@ class PrivateMovesForm:
             array[:] = 0.0
         rules = self.game.placements
         cells, rounds = rules.cells, self.symmetries.parts(symmetric)
+        sides, whole, half = (self._start, reach, gain, rules.wins), (1 << cells) - 1, self._height
 
         def task(first: int, second: int, weight: float) -> None:
+            """Walk what follows these first tries; the second fails where they are the same."""
             rule = cells, int(rules.abrupt), wanted, weight
-            sums = np.zeros((4 * cells + 2) * (cells + 1))
-            one, two = (
-                (
-                    np.empty(self._height, np.int32),
-                    sums,
-                    side.first,
-                    side.legal,
-                    side.child,
-                    reach[player],
-                    gain[player],
-                    rules.wins[player],
-                )
-                for player, side in enumerate(self.sides)
-            )
-            one[0][0], two[0][0] = 2 * (1 + first), 2 * (1 + second) + (first == second)
+            lists, sums = np.empty(2 * half, np.int64), np.zeros((4 * cells + 2) * (cells + 1))
+            lists[0] = 2 * (1 + first) << BITS | whole ^ 1 << first
+            lists[half] = 2 * (1 + second) + (first == second) << BITS | whole ^ 1 << second
+            stones = 1 << first, 0 if first == second else 1 << second
             reached = float(reach[0][1 + first]), float(reach[1][1 + second])
-            tops, span, stone = (1, 1, 0), (0, 1, 0, 1), 1 << first
-            if first != second:
-                walk(one, two, rule, 0, (stone, 1 << second), span, tops, reached)
-            elif rules.abrupt:
-                walk(one, two, rule, 0, (stone, 0), span, tops, reached)
+            room, here = (lists, sums), (0, 1, half, half + 1)
+            if first != second or rules.abrupt:
+                walk(room, sides, rule, 0, stones, here, (1, half + 1, 0), reached)
             else:
-                walk(two, one, rule, 1, (0, stone), span, tops, reached[::-1])
+                walk(room, sides, rule, 1, stones[::-1], here[2:] + here[:2], (half + 1, 1, 0), reached[::-1])
 
         # In a round no two tasks share a first try of either player, so no two write to one slot.
         task(*rounds[0].pop(0))  # alone: it compiles
