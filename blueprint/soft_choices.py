@@ -152,3 +152,8 @@ class TopChoices(Columns):
     count: NDArray[np.int64]
     picked: NDArray[np.int64]
     log_chance: NDArray[np.float32]
+
+    def there(self) -> NDArray[np.bool_]:
+        """Return which of the actions there are, [n, k]: the first `count`."""
+        found: NDArray[np.bool_] = np.arange(self.actions.shape[1]) < self.count[:, None]
+        return found

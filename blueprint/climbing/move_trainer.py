@@ -186,9 +186,9 @@ class MoveLearner(PieceLearner):
         target = worth[:n] - baseline
         found = dict.fromkeys(("critic", "hands", "policy"), torch.zeros(()))
         if choices is None:
-            a = self.network.advantages(h[:n], self._moves(samples, samples.actions, 1)).float()
+            a = self.network.advantages(h[:n], self._moves(samples, samples.actions)).float()
         else:
-            moves = self._moves(samples, choices.actions.reshape(-1), choices.actions.shape[1])
+            moves = self._moves(samples, choices.actions[choices.there()], choices.count)
             a, found["policy"] = self.played(h[:n], moves, choices, target, torch.ones(n))
         found |= {"advantage": F.mse_loss(a, target), "value": F.mse_loss(v, worth)}
         hidden = np.empty((n, inputs.hidden_bits), np.uint8)
@@ -198,15 +198,16 @@ class MoveLearner(PieceLearner):
             seen = self.critic(self.tensor(np.concatenate([x[:n], hidden], 1))).float()
             found["critic"] = F.mse_loss(seen, worth[:n])
         if config.hands or samples.types is not None:
-            moves_again = partial(self._moves, samples, samples.actions, 1)
+            moves_again = partial(self._moves, samples, samples.actions)
             found |= self.network.missed(h[:n], hidden, samples.types, moves_again)
         return found
 
-    def _moves(self, samples: MoveSamples, actions: Array, k: int) -> Tensor:
-        """Return the inputs of moves, [k n, move_bits], k of them a decision."""
+    def _moves(self, samples: MoveSamples, actions: Array, count: Ints | None = None) -> Tensor:
+        """Return the inputs of moves, [m, move_bits]. count: [n], moves of a decision, None for one of each."""
         n = len(samples)
-        moves = np.empty((n * k, self.inputs.move_bits), np.uint8)
-        offsets, words = k * np.arange(n + 1), self.inputs.words(actions)
+        moves = np.empty((len(actions), self.inputs.move_bits), np.uint8)
+        offsets = np.arange(n + 1) if count is None else np.concatenate([[0], np.cumsum(count)])
+        words = self.inputs.words(actions)
         self.inputs.write_moves(samples.states, np.arange(n), samples.seats, offsets, words, moves)
         return self.tensor(moves)
 

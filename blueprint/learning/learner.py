@@ -155,13 +155,15 @@ class BaseLearner:
     ) -> tuple[Tensor, Tensor]:
         """Return A of the moves that a policy played, [n], and its loss over those that it chose among.
 
-        h: [n, width] of the decisions. moves: [k n, inputs]. target, weight: [n], as of `policy_loss`.
+        h: [n, width] of the decisions. moves: [m, inputs] of `choices.there()`. target, weight: [n], as of
+        `policy_loss`.
         """
-        n, k = choices.actions.shape
-        of = torch.arange(n, device=self.device).repeat_interleave(k)
-        each = self.network.advantages(h, moves, of).float().view(n, k)
+        there = choices.there()
+        of = torch.from_numpy(np.nonzero(there)[0]).to(self.device)
+        found = self.network.advantages(h, moves, of).float()
+        each = found.new_zeros(there.shape).masked_scatter(torch.from_numpy(there).to(self.device), found)
         picked = torch.from_numpy(choices.picked).to(self.device)[:, None]
-        at = self.temperature, self.config.policy_clip
+        at = self.temperature, self.config.policy_clip, self.config.policy_price
         loss = paper_part("policy loss")(each, choices, target, *at, weight).mean()
         return each.gather(1, picked)[:, 0], loss
 

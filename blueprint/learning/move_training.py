@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 
 from games.support.configuration import Configuration, integer, real, text
+
+LEARNERS: dict[str, dict[str, Any]] = {
+    "dmc": {"policy": 0.0},
+    "ppo": {"policy": 1.0, "policy_top": 16, "policy_price": 1.0},
+}
+"""Fields of learners by name: Deep Monte Carlo, and a policy that pays for its distance from uniform play."""
 
 
 @attrs.frozen(slots=False)
@@ -35,7 +42,8 @@ class MoveTraining(Configuration):
     policy: weight of the loss of a policy over the best moves (PPO, see `papers.top_policy`) beside the
         squared loss of the advantages; 0 learns values alone. With it the weights that learn play, without
         random moves. policy_top: best moves that play draws from. policy_clip: how far the probability of a
-        move may go from what it was when it was played, as a share, before it counts no more.
+        move may go from what it was when it was played, as a share, before it counts no more. policy_price:
+        of a nat away from uniform play over those moves, in temperatures (Rudolph et al. 2025).
     policy_from: decisions of plain DMC, without temperature, that come before a policy (DanZero+).
         policy_rate: factor of the learning rate from there on.
     staleness: generations that a game may be older than the newest weights when it is collected. With 0 every
@@ -66,6 +74,7 @@ class MoveTraining(Configuration):
     policy: float = attrs.field(default=0.0, validator=real(0, 1000))
     policy_top: int = attrs.field(default=4, validator=integer(2, 64))
     policy_clip: float = attrs.field(default=0.2, validator=real(0, 10, above=True))
+    policy_price: float = attrs.field(default=0.0, validator=real(0, 1000))
     policy_from: float = attrs.field(default=0.0, validator=real(0, 1e15))
     policy_rate: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
     staleness: int = attrs.field(default=0, validator=integer(0, 64))

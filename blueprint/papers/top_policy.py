@@ -4,8 +4,10 @@ Its player draws by the softmax of scores among the k best moves and keeps what 
 compares what the same moves score later. The network's advantages over a temperature are the logits. What
 moves them is how a return compares with a baseline, and only where play is in doubt: there the order of the
 moves is learned, where deep Monte-Carlo learning fits the value of every move by itself. The squared loss of
-that learning stays beside, so that advantages keep their unit.
-Sources: Zhao et al. 2023 (DanZero+: PPO on the top-k of a DMC network), Schulman et al. 2017 (PPO).
+that learning stays beside, so that advantages keep their unit. A policy may pay for its distance from uniform
+play; at a price of one temperature both losses rest at exp(A / temperature).
+Sources: Zhao et al. 2023 (DanZero+: PPO on the top-k of a DMC network), Schulman et al. 2017 (PPO), Rudolph
+et al. 2025 (arXiv 2502.08938: such a price is most of what PPO needs in games of hidden information).
 """
 
 from __future__ import annotations
@@ -105,20 +107,29 @@ class TopAgent:
 
 
 def policy_loss(
-    advantages: Tensor, choices: TopChoices, target: Tensor, temperature: float, clip: float, weight: Tensor
+    advantages: Tensor,
+    choices: TopChoices,
+    target: Tensor,
+    temperature: float,
+    clip: float,
+    price: float,
+    weight: Tensor,
 ) -> Tensor:
     """Return the clipped loss of proximal policy optimisation, in levels, a number a decision, [n].
 
     advantages: [n, k] of the moves chosen among, as the network has them now. target: [n], return minus
     baseline. clip: how far the probability of a move may go from what it was, as a share, before it counts no
-    more. weight: [n] of each decision.
+    more. price: of a nat away from uniform play over the moves chosen among, in temperatures. weight: [n] of
+    each decision.
     """
     device = advantages.device
-    beyond = np.arange(advantages.shape[1])[None] >= choices.count[:, None]
-    logits = (advantages / temperature).masked_fill(torch.from_numpy(beyond).to(device), -1e9)
+    beyond = torch.from_numpy(~choices.there()).to(device)
+    logits = (advantages / temperature).masked_fill(beyond, -1e9)
     picked = torch.from_numpy(choices.picked).to(device)
-    now = logits.log_softmax(1).gather(1, picked[:, None])[:, 0]
+    log = logits.log_softmax(1)
+    now = log.gather(1, picked[:, None])[:, 0]
     ratio = (now - torch.from_numpy(choices.log_chance).to(device)).exp()
     gained = torch.minimum(ratio * target, ratio.clamp(1 - clip, 1 + clip) * target)
+    away = (log.exp() * log).sum(1) if price else 0.0  # from uniform play, less a constant
     # over the temperature a step of an advantage is a step of a logit: this way it is in levels again
-    return -temperature * weight * gained
+    return -temperature * weight * (gained - price * temperature * away)

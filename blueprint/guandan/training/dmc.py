@@ -265,10 +265,10 @@ class Learner(PieceLearner):
         batch, choices, config = samples.states, samples.choices, self.config
         n = len(batch)
         seats = batch["player"].astype(np.int64)
-        rows = np.arange(n + 1)
-        k = 1 if choices is None else choices.actions.shape[1]
-        moves = samples.actions if choices is None else choices.actions.reshape(-1)
-        inputs = self.network.encode(Decisions(batch, rows[:n], seats, k * rows, moves))
+        moves, offsets = samples.actions, np.arange(n + 1)
+        if choices is not None:
+            moves, offsets = choices.actions[choices.there()], np.concatenate([[0], np.cumsum(choices.count)])
+        inputs = self.network.encode(Decisions(batch, np.arange(n), seats, offsets, moves))
         if self.network.config.past:
             forgets = self._forgets.random(n) < config.forgotten
             inputs[0][forgets, STATE_WIDTH : STATE_WIDTH + PAST_WIDTH] = 0

@@ -31,7 +31,7 @@ class _GuanDan(Moves):
 
         if game.name != "guandan(moves=full)":
             raise click.UsageError(f"gs2 train takes GuanDan with moves=full; got {game.name}; write guandan")
-        changes = changed_fields(TrainConfig, o["seed"], set=o["settings"])
+        changes = self.changes(TrainConfig, o)
         widths = changed_fields(NetworkConfig, None, network=o["sizes"])
         recipe, preset = o["recipe"], o["preset"]
         network: NetworkConfig | None

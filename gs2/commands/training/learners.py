@@ -75,7 +75,7 @@ class Moves(GameLearner):
 
     games: tuple[str, ...] = MOVE_GAMES
     outputs: tuple[str, ...] = (FOLDER, FILE)
-    own = "recipe threads on actors anneal evaluate_minutes against rounds"
+    own = "learner recipe threads on actors anneal evaluate_minutes against rounds"
     threads: int | None = 1
 
     def begin(self, game: Game, place: RunPlace, o: Options) -> Begin:
@@ -90,7 +90,7 @@ class Moves(GameLearner):
             return load_game_agent(game, name, seed=EVALUATION_SEED)
 
         known = games_with("teacher").get(game.name.partition("(")[0], "uniform")
-        changes = changed_fields(ClimbingConfig, o["seed"], set=o["settings"], network=o["sizes"])
+        changes = self.changes(ClimbingConfig, o, network=o["sizes"])
         saved = saved_config(place, o, changes, lambda at, told: described_config(at, told, game))
         if saved is not None:
             config = saved.replace(**changes)
@@ -106,6 +106,28 @@ class Moves(GameLearner):
             opponent=opponent,
             called=click.get_current_context().meta[GAME_TYPED],
         )
+
+    def changes(self, kind: Any, o: Options, **sizes: tuple[str, ...]) -> dict[str, Any]:
+        """Return the fields of a configuration class that a learner by name, and then settings, change.
+
+        sizes: of a network, where its fields are the configuration's. Raises UsageError for a learner that
+        there is not, or beside a recipe, BadParameter as of `changed_fields`.
+        """
+        from blueprint.learning.move_training import LEARNERS
+
+        changes, name = changed_fields(kind, o["seed"], set=o["settings"], **sizes), o["learner"]
+        if name is None:
+            return changes
+        if name not in LEARNERS:
+            raise click.UsageError(
+                f"--learner must be {' or '.join(LEARNERS)} for {', '.join(self.games)}; got {name}, which "
+                "asks a critic for the value of every action"
+            )
+        if o["recipe"] is not None:
+            raise click.UsageError(
+                f"--recipe {o['recipe']} says how it learns; got --learner {name} as well; leave one out"
+            )
+        return {**LEARNERS[name], **changes}
 
     def setup(self, o: Options, known: str, opponent: Opponent, *, minutes: float) -> Setup:
         """Return on what a run trains, and how it is evaluated.

@@ -66,8 +66,8 @@ if TYPE_CHECKING:
 @click.option(
     "--learner",
     type=click.Choice(("dmc", "mmd", "ppo")),
-    help="Magnetic mirror descent (mmd), PPO or Deep Monte Carlo (games other than climbing games).  "
-    "[default: mmd]",
+    help="Magnetic mirror descent (mmd; not GuanDan, DouDiZhu, Big2), PPO or Deep Monte Carlo.  [default: "
+    "dmc for GuanDan, DouDiZhu and Big2, else mmd]",
 )
 @click.option(
     "--recipe",

@@ -45,13 +45,15 @@ def test_the_best_moves_are_kept_in_order_and_drawn_by_their_softmax(k: int) -> 
         assert chance[j] == pytest.approx(wanted[index[j]], rel=1e-4)
 
 
-def slow_loss(row: np.ndarray, count: int, picked: int, old: float, target: float) -> float:
-    weight = np.exp(row[:count] / 0.1)
-    ratio = weight[picked] / weight.sum() / np.exp(old)
-    return -0.1 * min(ratio * target, min(max(ratio, 0.8), 1.2) * target)
+def slow_loss(row: np.ndarray, count: int, picked: int, old: float, target: float, price: float) -> float:
+    chance = np.exp(row[:count] / 0.1) / np.exp(row[:count] / 0.1).sum()
+    ratio = chance[picked] / np.exp(old)
+    gained = min(ratio * target, min(max(ratio, 0.8), 1.2) * target)
+    return -0.1 * (gained - price * 0.1 * (chance * np.log(chance)).sum())
 
 
-def test_the_loss_is_the_clipped_one_and_moves_only_what_is_within_the_clip() -> None:
+@pytest.mark.parametrize("price", [0.0, 2.5])
+def test_the_loss_is_the_clipped_one_and_moves_only_what_is_within_the_clip(price: float) -> None:
     rng = np.random.default_rng(1)
     n, k = 200, 4
     values = torch.from_numpy(rng.normal(scale=0.1, size=(n, k)).astype(np.float32)).requires_grad_()
@@ -60,11 +62,13 @@ def test_the_loss_is_the_clipped_one_and_moves_only_what_is_within_the_clip() ->
         np.zeros((n, k), np.int64), count, rng.integers(0, count), rng.normal(-1, 0.5, n).astype(np.float32)
     )
     target = rng.normal(size=n).astype(np.float32)
-    loss = policy_loss(values, choices, torch.from_numpy(target), 0.1, 0.2, torch.ones(n))
+    loss = policy_loss(values, choices, torch.from_numpy(target), 0.1, 0.2, price, torch.ones(n))
     for j in range(n):
         row = values.detach().numpy()[j].astype(float)
-        wanted = slow_loss(row, count[j], choices.picked[j], choices.log_chance[j], target[j])
+        wanted = slow_loss(row, count[j], choices.picked[j], choices.log_chance[j], target[j], price)
         assert float(loss[j].detach()) == pytest.approx(wanted, abs=1e-4)
+    if price:
+        return
     loss.sum().backward()
     moved = values.grad.numpy()
     logits = np.where(np.arange(k) < count[:, None], values.detach().numpy() / 0.1, -np.inf)
@@ -76,6 +80,26 @@ def test_the_loss_is_the_clipped_one_and_moves_only_what_is_within_the_clip() ->
     assert np.all(moved[np.arange(k) >= count[:, None]] == 0)
     # a good return makes its move likelier
     assert np.all((moved[np.arange(n), choices.picked] * target)[~clipped] < 0)
+
+
+@pytest.mark.parametrize("price", [0.5, 1.0, 3.0])
+def test_a_policy_rests_where_what_it_gains_pays_its_price(price: float) -> None:
+    """At exp(value / (price * temperature)), whatever it begins with; at price 1 scores are values."""
+    rng, k, temperature = np.random.default_rng(3), 5, 0.1
+    worth = rng.normal(scale=0.1, size=k).astype(np.float32)
+    scores = torch.from_numpy(rng.normal(scale=0.1, size=k).astype(np.float32)).requires_grad_()
+    optimiser = torch.optim.Adam([scores], lr=0.01)
+    every = np.arange(k)  # each move played once, as often as the policy plays it
+    for _ in range(800):
+        log = (scores.detach() / temperature).log_softmax(0).numpy()
+        told = TopChoices(np.tile(every, (k, 1)), np.full(k, k), every, log.copy())
+        args = torch.from_numpy(worth), temperature, 0.2, price, torch.from_numpy(np.exp(log))
+        optimiser.zero_grad()
+        policy_loss(scores.expand(k, k), told, *args).sum().backward()
+        optimiser.step()
+    log = (scores.detach() / temperature).log_softmax(0)
+    wanted = torch.from_numpy(worth / (price * temperature)).log_softmax(0)
+    assert torch.allclose(log.exp(), wanted.exp(), atol=0.01)
 
 
 @pytest.mark.parametrize(("threads", "strangers"), [(1, ""), (3, "greedy")])

@@ -114,6 +114,20 @@ def test_a_seed_is_given_by_either_option_and_kept(
     ran(*again, "3")
 
 
+@pytest.mark.parametrize(("game", "field"), [("guandan", "train"), ("big2", "config")])
+def test_moves_are_learned_by_the_learner_that_is_named(game: str, field: str, tmp_path: Path) -> None:
+    begin = ("train", game, "-o", tmp_path / game)
+    told = refused(*begin, "--learner", "mmd")
+    assert "--learner must be dmc or ppo for" in told and "got mmd" in told
+    assert "--recipe danzero+ says how it learns" in refused(
+        *begin, "--learner", "ppo", "--recipe", "danzero+"
+    )
+    ran(*begin, *SMALL[game], "--learner", "ppo", "--set", "policy_top=5")
+    kept = read_checkpoint(tmp_path / game / "last.safetensors", prefix="-")[1][field]
+    assert (kept["policy"], kept["policy_top"], kept["policy_price"]) == (1.0, 5, 1.0)
+    assert kept["recipe"] == "" and kept["seed"] == 0
+
+
 @pytest.mark.parametrize(("learner", "game"), GAMES.items())
 def test_a_training_goes_on_for_the_minutes_of_each_call(
     learner: GameLearner, game: str, tmp_path: Path
