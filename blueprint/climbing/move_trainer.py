@@ -25,7 +25,7 @@ from blueprint.checkpoint import (
     CheckpointError,
     read_checkpoint,
 )
-from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
+from blueprint.climbing.climbing_blueprint import ClimbingBlueprint, described_play
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
 from blueprint.climbing.move_inputs import InputLists, MoveInputs, move_inputs
 from blueprint.game_lockstep import PlayRecord
@@ -203,7 +203,7 @@ class MoveLearner(PieceLearner):
         return found
 
     def _moves(self, samples: MoveSamples, actions: Array, count: Ints | None = None) -> Tensor:
-        """Return the inputs of moves, [m, move_bits]. count: [n], moves of a decision, None for one of each."""
+        """Return the inputs of moves, [m, move_bits]. count: [n], moves of each decision, None for one."""
         n = len(samples)
         moves = np.empty((len(actions), self.inputs.move_bits), np.uint8)
         offsets = np.arange(n + 1) if count is None else np.concatenate([[0], np.cumsum(count)])
@@ -302,6 +302,20 @@ class MoveTrainer(SelfPlayTrainer):
         """Return the deals that tell how a run gets on, [rounds], the same every time."""
         return self.inputs.deal(rounds, np.random.default_rng(EVALUATION_SEED))
 
+    def start_from(self, path: str | Path) -> None:
+        """Take the weights of another network of the game, by whichever rules it learned, and its stake.
+
+        Raises CheckpointError if the file is missing, damaged, of another game or of other layers.
+        """
+        tensors, description = read_checkpoint(path, prefix="network.")
+        described_play(path, description, self.game)
+        if not self.learner.start_from(tensors):
+            raise CheckpointError(
+                f"checkpoint: {path} must have the layers that are trained; it has others; leave sizes and "
+                "recipes out"
+            )
+        self.learner.stake = float(description["stake"])
+
     def describe(self) -> dict[str, Any]:
         """Return what a checkpoint says of its game, network and training."""
         return {
@@ -322,18 +336,22 @@ class MoveTrainer(SelfPlayTrainer):
         setup: Setup | None = None,
         opponent: Opponent | None = None,
         called: str = "",
+        start: str | Path | None = None,
         **how: Any,
     ) -> MoveTrainer:
         """Return a new trainer, or for a path the one that a checkpoint holds.
 
         config: None is that of the checkpoint, or the default. setup: None for no evaluation. opponent:
-        returns whom the setup names. called: by which string others load the game. how: threads and teacher.
+        returns whom the setup names. called: by which string others load the game. start: a checkpoint whose
+        weights a new one has. how: threads and teacher.
         Raises CheckpointError if the file is damaged, foreign, of another game, or lacks what resuming needs,
         and for another configuration than the checkpoint's; WorkError where actors cannot be started.
         """
         how |= {} if setup is None else {"threads": setup.threads}
         if path is None:
             trainer = cls(game, config or ClimbingConfig(), **how)
+            if start is not None:
+                trainer.start_from(start)
         else:
             tensors, description = read_checkpoint(path)
             trainer = cls(game, described_config(path, description, game), **how)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.training.learners import FOLDER, Begin, Moves, Options
+from gs2.commands.training.learners import FOLDER, SELF_PLAY, Begin, Moves, Options
 from gs2.commands.training.run_options import changed_fields, saved_config
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class _GuanDan(Moves):
     games, outputs = ("GuanDan",), (FOLDER,)
-    own = f"{Moves.own} device preset"
+    own = f"{SELF_PLAY} device preset"
     minutes, checkpoint_minutes, keep_every = 60.0, 5.0, 60.0
     in_time, opponent, threads = True, "strong", None
 

@@ -27,6 +27,8 @@ FOLDER, FILE = "a directory", "a .safetensors file"
 SHARED = (
     "minutes processor_minutes decisions resume settings sizes seed checkpoint_minutes tensorboard as_json"
 )
+SELF_PLAY = "learner recipe threads on actors anneal evaluate_minutes against rounds"
+"""Options of every training that plays rounds in pieces."""
 Options = Mapping[str, Any]
 Begin = Callable[["Path | None"], "BaseTrainer"]
 """Returns the trainer that a checkpoint holds, or a new one for None."""
@@ -75,10 +77,12 @@ class Moves(GameLearner):
 
     games: tuple[str, ...] = MOVE_GAMES
     outputs: tuple[str, ...] = (FOLDER, FILE)
-    own = "learner recipe threads on actors anneal evaluate_minutes against rounds"
+    own = f"{SELF_PLAY} start_from"
     threads: int | None = 1
 
     def begin(self, game: Game, place: RunPlace, o: Options) -> Begin:
+        from blueprint.checkpoint import read_checkpoint
+        from blueprint.climbing.climbing_blueprint import described_play
         from blueprint.climbing.move_config import ClimbingConfig, described_config
         from blueprint.climbing.move_trainer import MoveTrainer
         from blueprint.learning.self_play import EVALUATION_SEED
@@ -92,11 +96,16 @@ class Moves(GameLearner):
         known = games_with("teacher").get(game.name.partition("(")[0], "uniform")
         changes = self.changes(ClimbingConfig, o, network=o["sizes"])
         saved = saved_config(place, o, changes, lambda at, told: described_config(at, told, game))
+        start = _file_of(o["start_from"], game)
         if saved is not None:
             config = saved.replace(**changes)
+        elif o["recipe"]:
+            config = paper_part("recipe", "--recipe")(o["recipe"]).climbing_config(**changes)
+        elif start is not None:
+            like = described_play(start, read_checkpoint(start, prefix="-")[1], game)[0]
+            config = like.replace(**{"seed": 0, "recipe": "", **changes})
         else:
-            recipe = o["recipe"] and paper_part("recipe", "--recipe")(o["recipe"])
-            config = (recipe.climbing_config if recipe else ClimbingConfig)(**changes)
+            config = ClimbingConfig(**changes)
         return partial(
             MoveTrainer.begun,
             game=game,
@@ -105,6 +114,7 @@ class Moves(GameLearner):
             setup=self.setup(o, known, opponent, minutes=15.0 if o["against"] else 0.0),
             opponent=opponent,
             called=click.get_current_context().meta[GAME_TYPED],
+            start=start,
         )
 
     def changes(self, kind: Any, o: Options, **sizes: tuple[str, ...]) -> dict[str, Any]:
@@ -169,6 +179,18 @@ class Moves(GameLearner):
             **dict.fromkeys(("advantage", "value", "critic", "hands")),
             **row,
         }
+
+
+def _file_of(name: str | None, game: Game) -> Path | None:
+    """Return the checkpoint of a name, `network` for the one that comes with the package; None of none."""
+    from blueprint.networks import shipped_file
+
+    if name != "network":
+        return None if name is None else Path(name)
+    found = shipped_file(game.name)
+    if found is None:
+        raise click.UsageError(f"--start-from network: none comes with gs2 for {game.name}; name a file")
+    return found
 
 
 class _Columns(GameLearner):

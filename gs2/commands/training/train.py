@@ -77,6 +77,12 @@ if TYPE_CHECKING:
     "DouDiZhu, Big2).",
 )
 @click.option(
+    "--start-from",
+    metavar="FILE",
+    help="Checkpoint whose weights a new run begins with, of the game by any rules; network for the one that "
+    "comes with gs2 (DouDiZhu, Big2).",
+)
+@click.option(
     "--set",
     "settings",
     metavar="FIELD=VALUE",

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import ClassVar, Self
 
 import click
+import numpy as np
 import pytest
 
 from blueprint.checkpoint import read_checkpoint
@@ -30,6 +31,7 @@ OPTIONS = {
     "resume": ("--resume",),
     "learner": ("--learner", "mmd"),
     "recipe": ("--recipe", "danzero"),
+    "start_from": ("--start-from", "network"),
     "settings": ("--set", "batch=8"),
     "sizes": ("--network", "state=8"),
     "seed": ("--seed", "0"),
@@ -88,6 +90,7 @@ def test_the_help_names_every_option_and_the_games_of_those_that_are_not_of_all(
         named = {
             frozenset({GUANDAN}): "GuanDan",
             frozenset({GUANDAN, MOVES}): "(GuanDan, DouDiZhu, Big2)",
+            frozenset({MOVES}): "(DouDiZhu, Big2)",
             frozenset({GUANDAN, COLUMNS}): "(not DouDiZhu, Big2)",
         }
         assert option.opts[0] in told
@@ -126,6 +129,24 @@ def test_moves_are_learned_by_the_learner_that_is_named(game: str, field: str, t
     kept = read_checkpoint(tmp_path / game / "last.safetensors", prefix="-")[1][field]
     assert (kept["policy"], kept["policy_top"], kept["policy_price"]) == (1.0, 5, 1.0)
     assert kept["recipe"] == "" and kept["seed"] == 0
+
+
+def test_a_network_of_other_rules_is_where_a_training_begins(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.safetensors", tmp_path / "new.safetensors"
+    ran("train", "big2(players=3,cards=5)", "-o", old, *SMALL["big2"], "--set", "epsilon=0.5")
+    words = ("train", "big2(players=2,cards=5)", "-o", new, "--start-from", old, "--minutes", "0")
+    told = as_json(*words, "--set", "learning_rate=0", "--set", "rounds=5")
+    assert told["game"] == "big2(players=2,cards=5)" and told["generation"] == 1
+    (before, at_first), (after, now) = (read_checkpoint(path, prefix="network.") for path in (old, new))
+    assert before.keys() == after.keys() and all(np.array_equal(before[k], after[k]) for k in before)
+    assert now["stake"] == at_first["stake"] != 1.0
+    assert now["config"] == at_first["config"] | {"learning_rate": 0.0, "rounds": 5}
+    again = as_json(*words, "--resume")  # goes on from its own
+    assert again["generation"] == 2
+    for more, why in ((("--network", "state=16"), "must have the layers"), (("--recipe", "pdhqn"), "layers")):
+        assert why in refused(*words[:3], tmp_path / "x.safetensors", *words[4:], *more)
+    assert "big2" in refused("train", "doudizhu", "-o", tmp_path / "x.safetensors", *words[4:])
+    assert not (tmp_path / "x.safetensors").exists()
 
 
 @pytest.mark.parametrize(("learner", "game"), GAMES.items())
