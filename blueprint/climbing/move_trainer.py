@@ -303,18 +303,20 @@ class MoveTrainer(SelfPlayTrainer):
         return self.inputs.deal(rounds, np.random.default_rng(EVALUATION_SEED))
 
     def start_from(self, path: str | Path) -> None:
-        """Take the weights of another network of the game, by whichever rules it learned, and its stake.
+        """Take the weights of another network of the game, by whichever rules it learned.
 
+        Its stake comes along where both have the same target, so that its answers stay right.
         Raises CheckpointError if the file is missing, damaged, of another game or of other layers.
         """
         tensors, description = read_checkpoint(path, prefix="network.")
-        described_play(path, description, self.game)
+        like, _ = described_play(path, description, self.game)
         if not self.learner.start_from(tensors):
             raise CheckpointError(
                 f"checkpoint: {path} must have the layers that are trained; it has others; leave sizes and "
                 "recipes out"
             )
-        self.learner.stake = float(description["stake"])
+        if like.target == self.config.target:
+            self.learner.stake = float(description["stake"])
 
     def describe(self) -> dict[str, Any]:
         """Return what a checkpoint says of its game, network and training."""
