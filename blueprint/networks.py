@@ -7,8 +7,9 @@ is imported when it is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -40,10 +41,13 @@ class GameNetworks:
     """What a game registers.
 
     kind: of its networks. inputs: called with the game, returns its `MoveInputs`; "" for rows of its own.
+    by_rule: stems of other networks' files, each with a pattern of the rules, as the game's string has them,
+    by which it plays better than the one of the default rules.
     """
 
     kind: str
     inputs: str = ""
+    by_rule: Mapping[str, str] = field(default_factory=dict)
 
 
 KINDS = {
@@ -60,10 +64,15 @@ KINDS = {
 }
 OF_GAMES = {
     "doudizhu": GameNetworks("climbing", "blueprint.climbing.doudizhu_inputs:DouDizhuInputs"),
-    "big2": GameNetworks("climbing", "blueprint.climbing.big2_inputs:Big2Inputs"),
+    "big2": GameNetworks(
+        "climbing",
+        "blueprint.climbing.big2_inputs:Big2Inputs",
+        {"big2-of-two": r"(?!.*cards=).*players=2\b"},  # with fewer cards it was not
+    ),
     "guandan": GameNetworks("guandan"),
 }
-"""Games whose networks come with the package, by name; each plays its game by any rules."""
+"""Games whose networks come with the package, by name; each plays its game by any rules, those of `by_rule`
+apart."""
 SHIPPED_GAMES = tuple(OF_GAMES)
 FEW: dict[str, Any] = {"passes": 2.0, "learning_rate": 2e-3}
 """Training of a network that is named by its decisions: few, so each teaches twice (research_networks.md)."""
@@ -105,8 +114,11 @@ def kind_of(game: Game) -> str:
 
 def shipped_file(game: str) -> Path | None:
     """Return the checkpoint that comes with the package for a game by its string, or None."""
-    name = game.partition("(")[0]
-    return WEIGHTS / f"{name}.safetensors" if name in OF_GAMES else None
+    name, _, rules = game.partition("(")
+    if name not in OF_GAMES:
+        return None
+    stems = (stem for stem, rule in OF_GAMES[name].by_rule.items() if re.match(rule, rules))
+    return WEIGHTS / f"{next(stems, name)}.safetensors"
 
 
 def load_network(path: str | Path, game: Game) -> Blueprint:

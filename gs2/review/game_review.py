@@ -173,7 +173,7 @@ class GameReview(GameReviewing):
     @property
     def files(self) -> tuple[Path, ...]:
         """That of the shipped network, if there is one."""
-        path = shipped_file(self.game.partition("(")[0])
+        path = shipped_file(self.played.name)
         return () if path is None else (path,)
 
     def review(self, game: RecordedGame, **how: Any) -> Review:

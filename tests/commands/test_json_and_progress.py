@@ -8,6 +8,7 @@ import click
 import pytest
 
 from gs2.commands import progress
+from gs2.commands.common import number
 from tests.commands.runner import as_json, gs2
 from tests.commands.tree import COMMANDS
 
@@ -77,3 +78,11 @@ def test_a_long_command_says_how_far_it_is(
     monkeypatch.setattr(progress, "EVERY", 0.01)
     done = gs2(*words)
     assert done.exit_code == 0 and says in done.stderr, done.output
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(1.3e-16, "0.0000"), (-2e-15, "0.0000"), (3e-9, "3.0e-09"), (-0.25, "-0.2500"), (float("nan"), "–")],
+)
+def test_a_number_says_nothing_of_rounding(value: float, words: str) -> None:
+    assert number(value) == words and number(value, signed=True).lstrip("+") == words

@@ -45,6 +45,7 @@ LARGE = r"(--game |GAME|'?(liars_dice|goofspiel|leduc_poker|openspiel:))"
 
 SMALLER = (
     (r"gs2 train '?(doudizhu|big2).*--resume", "--minutes 0.002"),
+    (r"gs2 train .*--start-from", "--minutes 0.001 --set rounds=4"),
     (
         r"gs2 train '?(doudizhu|big2)",
         "--minutes 0.001 --set rounds=8 --set state=16 --set action=8 --set critic=8",

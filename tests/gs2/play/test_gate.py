@@ -123,13 +123,15 @@ def test_what_cannot_be_gated_is_said_before_anything_is_played(
         assert isinstance(result.exception, SystemExit)
 
 
-@pytest.mark.parametrize("name", NETWORKED)
+@pytest.mark.parametrize("name", [*NETWORKED, "big2(players=2)"])
 def test_the_shipped_networks_are_small_meant_for_their_game_and_beat_its_rule_agent(name: str) -> None:
-    path = shipped_file(name)
+    path, family = shipped_file(name), name.partition("(")[0]
     assert path is not None and path.stat().st_size <= 8_000_000
     assert read_checkpoint(path, prefix="-")[1]["game"] == load_game(name).name
-    assert shipped_file(f"{name}(ranks=4)") == path and shipped_file("guandan(moves=full)") == SHIPPED
-    assert shipped_file("leduc_poker") is None
-    rule = {"doudizhu": "gs2.play.shedding:SHEDDING", "big2": "gs2.play.big2_shedding:BIG2_SHEDDING"}[name]
+    assert shipped_file(f"{family}(ranks=4)") == shipped_file(family)
+    assert shipped_file("big2(players=2,bombs=quads)") == shipped_file("big2(players=2)")
+    assert shipped_file("big2(players=2,cards=10)") == shipped_file("big2") != shipped_file("big2(players=2)")
+    assert shipped_file("guandan(moves=full)") == SHIPPED and shipped_file("leduc_poker") is None
+    rule = {"doudizhu": "gs2.play.shedding:SHEDDING", "big2": "gs2.play.big2_shedding:BIG2_SHEDDING"}[family]
     result = play_match(Meeting(name, "network", rule, pairs=amount(150, 80), seed=7))
     assert result.interval()[0] > 0
