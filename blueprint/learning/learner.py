@@ -164,7 +164,7 @@ class BaseLearner:
         each = found.new_zeros(there.shape).masked_scatter(torch.from_numpy(there).to(self.device), found)
         picked = torch.from_numpy(choices.picked).to(self.device)[:, None]
         at = self.temperature, self.config.policy_clip, self.config.policy_price
-        loss = paper_part("policy loss")(each, choices, target, *at, weight).mean()
+        loss = paper_part("policy loss")(each, choices, target, at, weight).mean()
         return each.gather(1, picked)[:, 0], loss
 
     def lag(self, decisions: int, span: float) -> float:

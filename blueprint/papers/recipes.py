@@ -104,8 +104,8 @@ _DMC: dict[str, Any] = {
 """Deep Monte Carlo as the papers have it: plain returns, a random move in a hundred, a constant rate."""
 _PLAIN: dict[str, Any] = {"critic": 0, "average": 0.0, "temperature": 0.0, "epsilon": 0.01, "halving": 1e15}
 """The same for DouDiZhu and Big2 (DouZero)."""
-ENTROPY = 0.05
-"""What a nat of entropy is worth to DanZero+ (its table of parameters), in levels."""
+ENTROPY = 0.05 / 0.06
+"""What a nat of entropy is worth to DanZero+ (its table of parameters), in levels over the temperature."""
 _COMMON = "A round's reward alone, without the whole game's; batches of 4,096, Adam, no clip of Q."
 
 _BOOK = (
@@ -134,18 +134,12 @@ _BOOK = (
             "policy": 1.0,
             "policy_top": 2,
             "policy_clip": 0.2,
-            "policy_price": ENTROPY / 0.06,
+            "policy_price": ENTROPY,
             "policy_from": 2e7,
             "policy_rate": 0.1,
         },
         play={},
-        climbing={
-            "average": 0.0,
-            "halving": 1e15,
-            "policy": 1.0,
-            "policy_top": 2,
-            "policy_price": ENTROPY / 0.06,
-        },
+        climbing={"average": 0.0, "halving": 1e15, "policy": 1.0, "policy_top": 2, "policy_price": ENTROPY},
         claim="wins 55.1 % of games against its DMC network (two candidates; 42.3 % with three)",
         differs="one network for both steps, whose values over a temperature are the logits and name the "
         "candidates; the squared loss of the values stays beside; no discount. Tribute is by rule, and by "

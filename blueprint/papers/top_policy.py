@@ -6,8 +6,7 @@ moves them is how a return compares with a baseline, and only where play is in d
 moves is learned, where deep Monte-Carlo learning fits the value of every move by itself. The squared loss of
 that learning stays beside, so that advantages keep their unit. A policy may pay for its distance from uniform
 play; at a price of one temperature both losses rest at exp(A / temperature).
-Sources: Zhao et al. 2023 (DanZero+: PPO on the top-k of a DMC network), Schulman et al. 2017 (PPO), Rudolph
-et al. 2025 (arXiv 2502.08938: such a price is most of what PPO needs in games of hidden information).
+Sources: Zhao et al. 2023 (DanZero+), Schulman et al. 2017 (PPO), Rudolph et al. 2025 (the price).
 """
 
 from __future__ import annotations
@@ -107,27 +106,20 @@ class TopAgent:
 
 
 def policy_loss(
-    advantages: Tensor,
-    choices: TopChoices,
-    target: Tensor,
-    temperature: float,
-    clip: float,
-    price: float,
-    weight: Tensor,
+    advantages: Tensor, choices: TopChoices, target: Tensor, at: tuple[float, float, float], weight: Tensor
 ) -> Tensor:
     """Return the clipped loss of proximal policy optimisation, in levels, a number a decision, [n].
 
     advantages: [n, k] of the moves chosen among, as the network has them now. target: [n], return minus
-    baseline. clip: how far the probability of a move may go from what it was, as a share, before it counts no
-    more. price: of a nat away from uniform play over the moves chosen among, in temperatures. weight: [n] of
-    each decision.
+    baseline. at: temperature; share by which a move's probability may change before it counts no more; price
+    of a nat away from uniform play over the moves, in temperatures. weight: [n], of decisions.
     """
+    temperature, clip, price = at
     device = advantages.device
     beyond = torch.from_numpy(~choices.there()).to(device)
     logits = (advantages / temperature).masked_fill(beyond, -1e9)
-    picked = torch.from_numpy(choices.picked).to(device)
     log = logits.log_softmax(1)
-    now = log.gather(1, picked[:, None])[:, 0]
+    now = log.gather(1, torch.from_numpy(choices.picked).to(device)[:, None])[:, 0]
     ratio = (now - torch.from_numpy(choices.log_chance).to(device)).exp()
     gained = torch.minimum(ratio * target, ratio.clamp(1 - clip, 1 + clip) * target)
     away = (log.exp() * log).sum(1) if price else 0.0  # from uniform play, less a constant

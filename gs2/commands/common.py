@@ -261,18 +261,14 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, default=plain, indent=1))
 
 
-ROUNDING = 1e-14
-"""What sums of payoffs in double precision may be off by."""
-
-
 def number(value: float, digits: int = 4, *, signed: bool = False) -> str:
     """Return a payoff in words: fixed decimals, or powers of ten where those would show nothing.
 
-    What is below `ROUNDING` is zero. signed: begin with + where it is not below zero.
+    What rounding leaves of zero is zero. signed: begin with + where it is not below zero.
     """
     if value != value:
         return "–"
-    value = 0.0 if abs(value) < ROUNDING else value
+    value = 0.0 if abs(value) < 1e-14 else value
     sign = "+" if signed else ""
     if value != 0 and abs(value) < 10**-digits:
         return f"{value:{sign}.1e}"

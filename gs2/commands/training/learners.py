@@ -28,7 +28,6 @@ SHARED = (
     "minutes processor_minutes decisions resume settings sizes seed checkpoint_minutes tensorboard as_json"
 )
 SELF_PLAY = "learner recipe threads on actors anneal evaluate_minutes against rounds"
-"""Options of every training that plays rounds in pieces."""
 Options = Mapping[str, Any]
 Begin = Callable[["Path | None"], "BaseTrainer"]
 """Returns the trainer that a checkpoint holds, or a new one for None."""
@@ -87,7 +86,7 @@ class Moves(GameLearner):
         from blueprint.climbing.move_trainer import MoveTrainer
         from blueprint.learning.self_play import EVALUATION_SEED
         from blueprint.paper_parts import paper_part
-        from gs2.play.agent_names import load_game_agent
+        from gs2.play.agent_names import load_game_agent, network_file, parse_agent
         from gs2.wings import games_with, own_part
 
         def opponent(name: str, rng: object) -> Agent:
@@ -96,7 +95,8 @@ class Moves(GameLearner):
         known = games_with("teacher").get(game.name.partition("(")[0], "uniform")
         changes = self.changes(ClimbingConfig, o, network=o["sizes"])
         saved = saved_config(place, o, changes, lambda at, told: described_config(at, told, game))
-        start = _file_of(o["start_from"], game)
+        name = o["start_from"]
+        start = None if name is None else network_file(game.name, parse_agent(name)) or Path(name)
         if saved is not None:
             config = saved.replace(**changes)
         elif o["recipe"]:
@@ -118,10 +118,9 @@ class Moves(GameLearner):
         )
 
     def changes(self, kind: Any, o: Options, **sizes: tuple[str, ...]) -> dict[str, Any]:
-        """Return the fields of a configuration class that a learner by name, and then settings, change.
+        """Return the fields of a configuration class that --learner, settings and sizes change.
 
-        sizes: of a network, where its fields are the configuration's. Raises UsageError for a learner that
-        there is not, or beside a recipe, BadParameter as of `changed_fields`.
+        Raises UsageError for a learner that there is not, or beside a recipe, and as `changed_fields`.
         """
         from blueprint.learning.move_training import LEARNERS
 
@@ -129,14 +128,10 @@ class Moves(GameLearner):
         if name is None:
             return changes
         if name not in LEARNERS:
-            raise click.UsageError(
-                f"--learner must be {' or '.join(LEARNERS)} for {', '.join(self.games)}; got {name}, which "
-                "asks a critic for the value of every action"
-            )
+            known, games = " or ".join(LEARNERS), ", ".join(self.games)
+            raise click.UsageError(f"--learner must be {known} for {games}; got {name}; name one of them")
         if o["recipe"] is not None:
-            raise click.UsageError(
-                f"--recipe {o['recipe']} says how it learns; got --learner {name} as well; leave one out"
-            )
+            raise click.UsageError(f"--recipe {o['recipe']} says how it learns; leave --learner {name} out")
         return {**LEARNERS[name], **changes}
 
     def setup(self, o: Options, known: str, opponent: Opponent, *, minutes: float) -> Setup:
@@ -179,18 +174,6 @@ class Moves(GameLearner):
             **dict.fromkeys(("advantage", "value", "critic", "hands")),
             **row,
         }
-
-
-def _file_of(name: str | None, game: Game) -> Path | None:
-    """Return the checkpoint of a name, `network` for the one that comes with the package; None of none."""
-    from blueprint.networks import shipped_file
-
-    if name != "network":
-        return None if name is None else Path(name)
-    found = shipped_file(game.name)
-    if found is None:
-        raise click.UsageError(f"--start-from network: none comes with gs2 for {game.name}; name a file")
-    return found
 
 
 class _Columns(GameLearner):

@@ -79,8 +79,7 @@ if TYPE_CHECKING:
 @click.option(
     "--start-from",
     metavar="FILE",
-    help="Checkpoint whose weights a new run begins with, of the game by any rules; network for the one that "
-    "comes with gs2 (DouDiZhu, Big2).",
+    help="Checkpoint of the game, by any rules, that a new run begins from; network: gs2's (DouDiZhu, Big2).",
 )
 @click.option(
     "--set",

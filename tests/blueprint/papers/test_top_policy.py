@@ -62,7 +62,7 @@ def test_the_loss_is_the_clipped_one_and_moves_only_what_is_within_the_clip(pric
         np.zeros((n, k), np.int64), count, rng.integers(0, count), rng.normal(-1, 0.5, n).astype(np.float32)
     )
     target = rng.normal(size=n).astype(np.float32)
-    loss = policy_loss(values, choices, torch.from_numpy(target), 0.1, 0.2, price, torch.ones(n))
+    loss = policy_loss(values, choices, torch.from_numpy(target), (0.1, 0.2, price), torch.ones(n))
     for j in range(n):
         row = values.detach().numpy()[j].astype(float)
         wanted = slow_loss(row, count[j], choices.picked[j], choices.log_chance[j], target[j], price)
@@ -93,7 +93,7 @@ def test_a_policy_rests_where_what_it_gains_pays_its_price(price: float) -> None
     for _ in range(800):
         log = (scores.detach() / temperature).log_softmax(0).numpy()
         told = TopChoices(np.tile(every, (k, 1)), np.full(k, k), every, log.copy())
-        args = torch.from_numpy(worth), temperature, 0.2, price, torch.from_numpy(np.exp(log))
+        args = torch.from_numpy(worth), (temperature, 0.2, price), torch.from_numpy(np.exp(log))
         optimiser.zero_grad()
         policy_loss(scores.expand(k, k), told, *args).sum().backward()
         optimiser.step()
