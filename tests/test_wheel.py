@@ -19,7 +19,7 @@ DATA = {
     "blueprint/MODEL_CARD.md",
     *(
         f"blueprint/weights/{game}.{kind}"
-        for game in ("big2", "doudizhu")
+        for game in ("big2", "big2-of-two", "doudizhu")
         for kind in ("json", "safetensors")
     ),
     "blueprint/weights/guandan-quick.json",
