@@ -40,7 +40,8 @@ class NetworkKind:
 class GameNetworks:
     """What a game registers.
 
-    kind: of its networks. inputs: called with the game, returns its `MoveInputs`; "" for rows of its own.
+    kind: of its networks. inputs: called with the game, and the game that a network learned or None, returns
+    its `MoveInputs`; "" for rows of its own.
     by_rule: stems of other networks' files, each with a pattern of the rules, as the game's string has them,
     by which it plays better than the one of the default rules.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.climbing.move_inputs import ActionType
+from blueprint.climbing.move_inputs import ActionType, Untaught
 from blueprint.row_layout import Blocks, at_least, block_starts, rows_hash, rows_width
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.big2_rules import PLAYERS, STAYS_OUT, Book
@@ -293,8 +293,9 @@ class Big2Inputs:
     action_type: ActionType = np.uint64
     seat_bits, move_bits, hidden_bits, others = SEAT_BITS, MOVE_BITS, HIDDEN_BITS, 3
     trial_rounds = 4096
+    untaught: Untaught | None = None
 
-    def __init__(self, game: Big2) -> None:
+    def __init__(self, game: Big2, learned: Game | None = None) -> None:
         self.game: Game = game
         self.deal, self._played, self._book = game.sample_deals, game.play_randomly, game.rules.book()
         self.layout = BIG2_STAYS_OUT_HASH if game.rules.stays_out else BIG2_HASH

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.climbing.move_inputs import ActionType
+from blueprint.climbing.doudizhu_auction import Auction
+from blueprint.climbing.move_inputs import ActionType, Untaught
 from blueprint.row_layout import Blocks, at_least, block_starts, rows_hash, rows_width
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import (
@@ -342,15 +343,20 @@ def _write_moves(
 
 
 class DouDizhuInputs:
-    """DouDiZhu, with any deck, and with or without an auction."""
+    """DouDiZhu, with any deck, and with or without an auction.
+
+    A network that learned without one is not told of it: what it never met would be noise.
+    """
 
     layout = DOUDIZHU_HASH
     action_type: ActionType = np.int64
     seat_bits, move_bits, hidden_bits, others = SEAT_BITS, MOVE_BITS, HIDDEN_BITS, 2
     trial_rounds = 4096
 
-    def __init__(self, game: DouDizhu) -> None:
+    def __init__(self, game: DouDizhu, learned: DouDizhu | None = None) -> None:
         self.game: Game = game
+        alone = learned is not None and game.by_bid and not learned.by_bid
+        self.untaught: Untaught | None = Auction(game) if alone else None
         self._rules, self.deal, self._played = game.rules, game.sample_deals, game.play_randomly
         self._tables = move_table().tables
         copies = np.where(
@@ -371,6 +377,8 @@ class DouDizhuInputs:
 
     def write_seats(self, states: Array, rows: Ints, seats: Ints, out: Bytes) -> None:
         _write_seats(*round_views(states), rows, seats, self._deck, self._tables, out)
+        if self.untaught is not None:
+            out[: len(rows), S.auction : S.spare] = 0
 
     def write_moves(
         self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints, out: Bytes

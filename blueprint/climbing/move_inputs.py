@@ -15,6 +15,7 @@ from pkgutil import resolve_name
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blueprint.game_lockstep import GameLockstep
 from blueprint.networks import OF_GAMES
@@ -32,7 +33,7 @@ class MoveInputs(MoveRows, Protocol):
 
     layout: name of the rows' layout. action_type: dtype of the game's actions. others: seats whose hands are
     hidden from one, each `hidden_bits / others` wide. trial_rounds: rounds of random play by which payoffs
-    are scaled.
+    are scaled. untaught: what is done by rule, None for nothing.
     """
 
     game: Game
@@ -40,6 +41,7 @@ class MoveInputs(MoveRows, Protocol):
     action_type: ActionType
     others: int
     trial_rounds: int
+    untaught: Untaught | None
 
     def deal(self, n: int, rng: np.random.Generator) -> Array:
         """Return n freshly dealt rounds, [n], at their first decision."""
@@ -55,6 +57,22 @@ class MoveInputs(MoveRows, Protocol):
 
     def play_randomly(self, states: Array, rng: np.random.Generator) -> Array:
         """Return the ends of rounds, [n], after uniformly random play from states, [n]."""
+        ...
+
+
+class Untaught(Protocol):
+    """What a game has and the rules that a network learned by have not: it is done by rule."""
+
+    def here(self, states: Array) -> NDArray[np.bool_]:
+        """Return whether the decision at each state is of that kind, [n]."""
+        ...
+
+    def choices(self, states: Array, player: int, actions: Ragged) -> Ints:
+        """Return the place in `actions` of what the rule does at each of these decisions, [n]."""
+        ...
+
+    def stakes(self, states: Array, player: int) -> NDArray[np.float64]:
+        """Return the payoffs at each state to 1 of the network's rules, [n]."""
         ...
 
 
@@ -119,6 +137,7 @@ class RowInputs:
 
     action_type: ActionType = np.int64
     trial_rounds = 128
+    untaught: Untaught | None = None
 
     def __init__(self, game: RowGame) -> None:
         """Take the game. Raises GameError if it acts by chance after the deal, or its rows are none."""
@@ -203,11 +222,14 @@ def _width(rows: Bytes, n: int, what: str) -> int:
     return int(rows.shape[1])
 
 
-def move_inputs(game: Game) -> MoveInputs:
-    """Return how a game is seen and played in lockstep. Raises GameError for one without such inputs."""
+def move_inputs(game: Game, learned: Game | None = None) -> MoveInputs:
+    """Return how a game is seen and played in lockstep. Raises GameError for one without such inputs.
+
+    learned: the same game by the rules that a network learned by, whose inputs these are; None for these.
+    """
     own = OF_GAMES.get(game.name.partition("(")[0])
     if own is not None and own.inputs:
-        found: MoveInputs = resolve_name(own.inputs)(game)
+        found: MoveInputs = resolve_name(own.inputs)(game, learned)
         return found
     if getattr(game, "moves_are_inputs", False):
         return RowInputs(game)  # type: ignore[arg-type]  # it says that it has the rows

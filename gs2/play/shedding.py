@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from blueprint.climbing.doudizhu_auction import called_by_rule
 from blueprint.climbing.doudizhu_turns import TURN_ROOM, doudizhu_turns
 from blueprint.protocol import Decisions
 from games.climbing.doudizhu.move_table import BOMB, PASS, SOLO, Tables, move_table
@@ -37,17 +38,6 @@ NEAR_END = 4
 """Cards left to an opponent from which on bombs and broken groups are worth an answer."""
 
 
-@kernel
-def _call(hand: int, bid: int) -> int:
-    """Return the call for a packed hand, 0 or above the bid: jokers, 2s and bombs count."""
-    worth = 3 * (hand >> 52 & 1) + 4 * (hand >> 56 & 1) + 2 * (hand >> 48 & 15)
-    for rank in range(13):
-        if hand >> 4 * rank & 15 == 4:
-            worth += 4
-    call = 3 if worth >= 8 else 2 if worth >= 6 else 1 if worth >= 4 else 0
-    return call if call > bid else 0
-
-
 @kernel(nogil=True)
 def _choose(
     words: Ints, bytes_: Bytes, seats: Ints, offsets: Ints, actions: Ints, tables: Tables, out: Ints
@@ -60,7 +50,7 @@ def _choose(
         hand = words[i, HAND + player]
         landlord = np.int64(bytes_[i, LANDLORD])
         if landlord == NO_SEAT:
-            wanted = CALLS + _call(hand, int(bytes_[i, BID]))
+            wanted = CALLS + called_by_rule(hand, int(bytes_[i, BID]))
             for j in range(begin, end):
                 if actions[j] == wanted:
                     out[i] = j

@@ -139,11 +139,11 @@ class GameReview(GameReviewing):
         super().__init__(game, preset)
         self.usual = USUAL
         self.played = game_titled(game)
-        agent = next(one for one in offered_agents() if one.played_as(self.played) is not None)
+        agent = next(one for one in offered_agents() if one.plays(self.played))
         name, _, search = agent.name.partition("+")
         self.settings = {"agent": f"{name}+{SEARCHES[preset]}" if search else name}
         self.network = agent.label
-        self.seated = Seated(self.played.name, self.settings["agent"], agent.played_as(self.played) or game)
+        self.seated = Seated(self.played.name, self.settings["agent"])
 
     def read(self, text: str, name: str) -> RecordedGame:
         """Return the rounds of a record; a player may sit elsewhere in each."""

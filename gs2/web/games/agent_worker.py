@@ -23,7 +23,6 @@ from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
 from gs2.play.search_agent import SearchAgent
 from gs2.web.games.card_face import card_face
-from gs2.wings import games_with
 
 KEPT = 6
 """Agents that a worker keeps loaded."""
@@ -38,11 +37,10 @@ _ONE = np.zeros(1, np.int64)
 
 @dataclass(frozen=True)
 class Seated:
-    """An agent at a table. game: that is played. name: of `load_game_agent`. played_as: the game it plays."""
+    """An agent at a table. game: that is played. name: of `load_game_agent`."""
 
     game: str
     name: str
-    played_as: str
 
 
 @lru_cache(maxsize=KEPT)
@@ -51,26 +49,11 @@ def _agent(game: str, name: str) -> tuple[Game, Agent]:
     return loaded, load_game_agent(loaded, name)
 
 
-def _turned(seated: Seated, history: Array, progress: Progress) -> tuple[Game, Agent, Array]:
-    """Return the game that an agent plays, the agent and the history there.
-
-    During an auction that it does not know, the game's rule agent calls in its place.
-    progress: told once they are loaded.
-    """
-    plays, name = seated.played_as, seated.name
-    if plays != seated.game:
-        caller = games_with("teacher")[seated.game.partition("(")[0]]
-        table, _ = _agent(seated.game, caller)
-        face = card_face(table)
-        state = state_at(table, history, 0, trail=False)[0]
-        fixed = None if face is None else face.fixed_history(history, state)
-        if fixed is None:
-            plays, name = seated.game, caller
-        else:
-            history = fixed
-    game, agent = _agent(plays, name)
+def _loaded(seated: Seated, progress: Progress) -> tuple[Game, Agent]:
+    """Return the game of a table and an agent there. progress: told once they are loaded."""
+    found = _agent(seated.game, seated.name)
     progress(1, STEPS)
-    return game, agent, history
+    return found
 
 
 def state_at(game: Game, history: Array, seat: int, *, trail: bool) -> tuple[Array, SeatTrail]:
@@ -98,7 +81,7 @@ def _asked(game: Game, agent: Agent, history: Array) -> Decisions:
 
 def agent_ready(seated: Seated, *, progress: Progress) -> bool:
     """Return whether an agent has values for its moves, once loaded. Raises ValueError if it cannot be."""
-    _, agent = _agent(seated.played_as, seated.name)
+    _, agent = _agent(seated.game, seated.name)
     return _valued(agent) is not None
 
 
@@ -107,7 +90,7 @@ def agent_answer(seated: Seated, history: Array, draw: float, *, progress: Progr
 
     draw: the random number in [0, 1) that decides among actions of its mixed strategy.
     """
-    game, agent, history = _turned(seated, history, progress)
+    game, agent = _loaded(seated, progress)
     asked = _asked(game, agent, history)
     return int(pick_by(asked.table, probabilities(agent, asked), np.array([draw]))[0])
 
@@ -123,17 +106,14 @@ def agent_view(
     of an agent that searches drawn deals, what the action wins in them over the agent's usual one, in the
     points of the table, and the standard error; else None.
     """
-    at_table = history
-    game, agent, history = _turned(seated, history, progress)
+    game, agent = _loaded(seated, progress)
     asked = _asked(game, agent, history)
     gains = agent.gains(asked) if isinstance(agent, SearchAgent) else None  # first: the search is remembered
     shares = probabilities(agent, asked)
     blueprint = _valued(agent)
     values: Array | None = None
-    table = load_game(seated.game, general_sum=True) if seated.game != game.name else game
-    before = state_at(table, at_table, 0, trail=False)[0]
-    face = card_face(table)
-    points = 1.0 if face is None else face.unit(game, before, int(table.player(before)[0]))
+    face = card_face(game)
+    points = 1.0 if face is None else face.unit(asked.states, int(asked.seats[0]))
     if blueprint is not None:
         unit = win if getattr(blueprint, "wins", False) else points
         values = unit * np.asarray(

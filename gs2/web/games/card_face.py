@@ -99,22 +99,8 @@ class Face:
         """Return what each seat of a round that is over gets, in the points that people count."""
         return played.payoffs
 
-    def fixed_form(self) -> str | None:
-        """Return the game that this is after an auction, seats turned, by its string; None without one."""
-        return None
-
-    def fixed_history(self, history: Array, state: Array) -> Array | None:
-        """Return the actions from the root as those of `fixed_form`; None while its auction lasts.
-
-        state: [1] after them.
-        """
-        return None
-
-    def unit(self, played_as: Game, state: Array, seat: int) -> float:
-        """Return by what a payoff of this game, or of `fixed_form`, makes the points of the table (`points`).
-
-        played_as: whose payoff it is. state: [1] at the table. seat: of the table.
-        """
+    def unit(self, state: Array, seat: int) -> float:
+        """Return by what a payoff to a seat makes the points of the table (`points`). state: [1]."""
         return 1.0
 
     def kinds(self, legal: Array) -> list[str]:

@@ -12,8 +12,8 @@ from blueprint.climbing.doudizhu_turns import turns_to_shed
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_number, move_table
 from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text, read_multiset
-from games.climbing.doudizhu.round_state import CALLS, DEALS, NO_SEAT
-from games.game import CHANCE, Game, GameError
+from games.climbing.doudizhu.round_state import CALLS, NO_SEAT
+from games.game import CHANCE, GameError
 from games.support.array_types import Array
 from gs2.web.games.card_face import Face, fewest_moves, seen_plays
 from gs2.web.games.game_round import GameRound
@@ -66,33 +66,10 @@ class DouDizhuFace(Face):
             return played.payoffs
         return [float(one) for one in self.game.points(played.state)[0]]
 
-    def fixed_form(self) -> str | None:
-        game = self.game
-        if not game.by_bid:
-            return None
-        return DouDizhu(ranks=game.ranks, spring=game.spring, returns=game.scoring).name
-
-    def fixed_history(self, history: Array, state: Array) -> Array | None:
-        """Return the actions with seat s as seat (s - landlord) % 3: but for that the games are one.
-
-        What was trained where seat 0 is the landlord plays on so; of the calls it knows nothing.
-        """
-        landlord = int(state["landlord"][0])
-        if landlord == NO_SEAT:
-            return None
-        deals = history[history >= DEALS] - DEALS
-        shares = deals[:, None] // np.array([1, 5, 25]) % 5
-        turned = DEALS + np.roll(shares, -landlord, axis=1) @ np.array([1, 5, 25])
-        return np.concatenate([turned, history[history < CALLS]]).astype(history.dtype)
-
-    def unit(self, played_as: Game, state: Array, seat: int) -> float:
-        """Return the factor: in a fixed form no call is one, and the landlord is paid by one farmer."""
-        if not isinstance(played_as, DouDizhu) or played_as.by_bid:
-            return 1.0
-        by_bid, counted = self.game.by_bid, self.game.scoring == "points"
-        doubled = int(state["landlord"][0]) == seat and (counted or by_bid)
-        called = max(int(state["bid"][0]), 1) if counted and by_bid else 1
-        return float((1 + doubled) * called)
+    def unit(self, state: Array, seat: int) -> float:
+        """Return the factor: a landlord of fixed seat is paid by one farmer alone."""
+        alone = not self.game.by_bid and self.game.scoring == "points"
+        return 2.0 if alone and int(state["landlord"][0]) == seat else 1.0
 
     def _sprung(self, played: GameRound) -> bool:
         """Return whether a side that never got to play doubled the stake, or a landlord that played once."""

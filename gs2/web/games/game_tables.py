@@ -92,12 +92,12 @@ class GameTables:
         """Return the agent of a label that plays a game. Raises Refused if there is none."""
         fitting = [agent for agent in self.agents if game.name.partition("(")[0] in agent.games]
         for agent in fitting:
-            if agent.label == label and agent.played_as(game) is not None:
+            if agent.label == label and agent.plays(game):
                 return agent
         other = next((agent for agent in fitting if agent.label == label), None)
         if other is not None:
             raise Refused("wrong", f"{other.label} was trained on {other.exactly}, not on {game.name}")
-        known = ", ".join(agent.label for agent in fitting if agent.played_as(game) is not None)
+        known = ", ".join(agent.label for agent in fitting if agent.plays(game))
         raise Refused("wrong", f"no agent of {game.name} is called {label!r:.60} here; there are {known}")
 
     # --- tables ---
@@ -144,7 +144,7 @@ class GameTables:
                 raise DamagedTable(f"{error}; give your own by --agent or --game-agent") from None
         play = play_of(setup.game)(setup, game)
         if not play.advisers:
-            labels = [one.label for one in self.agents if one.played_as(game) and one.label != "random"]
+            labels = [one.label for one in self.agents if one.plays(game) and one.label != "random"]
             play.advisers = tuple(dict.fromkeys([*labels, *(one for one in setup.seats if one != PERSON)]))
         return play
 
@@ -184,9 +184,9 @@ class GameTables:
     def _asked(self, what: str, play: Play, label: Any, seat: int) -> tuple[AgentOffer, Call | None]:
         """Return an agent, and what its worker is asked. Raises Refused if there is none of this label."""
         agent = self.offer(play.game, label)
-        names = play.game.name, agent.played_as(play.game) or play.game.name
-        game, played_as = (self.own[name][0] if name in self.own else name for name in names)
-        return agent, play.call(what, Seated(game, agent.name, played_as), seat)
+        name = play.game.name
+        seated = Seated(self.own[name][0] if name in self.own else name, agent.name)
+        return agent, play.call(what, seated, seat)
 
     async def _run(self, agent: AgentOffer, call: Call | None, worker: int | None = None) -> Any:
         """Return what an agent's worker answers. Raises Refused if it fails or takes too long."""

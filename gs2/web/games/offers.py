@@ -18,7 +18,6 @@ from games.game import Game, GameError
 from games.parameters import Bool, Int, Ints, OneOf, Parameter
 from games.registry import game_spec, load_game
 from games.support.own import is_own, own_object
-from gs2.web.games.card_face import card_face
 from gs2.web.tables.table import Refused
 from gs2.wings import FIRST, TITLES, games_with, own_part
 
@@ -58,18 +57,10 @@ class AgentOffer:
         """The worker that it shares: those that answer at once have one for all of them."""
         return "quick" if self.about in ("rules", "random") else self.name
 
-    def played_as(self, game: Game) -> str | None:
-        """Return the game as which it plays a game: that one, or it without its auction; None for neither."""
+    def plays(self, game: Game) -> bool:
+        """Return whether it plays a game; a network of a game that comes with one plays by any rules."""
         family = game.name.partition("(")[0]
-        if family not in self.games:
-            return None
-        if self.exactly in (None, game.name):
-            return game.name
-        face = card_face(game)
-        fixed = None if face is None else face.fixed_form()
-        if family in NETWORKED:
-            return fixed or game.name
-        return fixed if self.exactly == fixed else None
+        return family in self.games and (self.exactly in (None, game.name) or family in NETWORKED)
 
 
 LISTED = (

@@ -136,8 +136,7 @@ def test_a_hint_is_the_same_whatever_the_others_hold(name: str) -> None:
         seat = played.player
         other = another(played, seat, rng)
         first, second = (
-            agent_view(Seated(game.name, rules, game.name), one.history(), progress=progress)
-            for one in (played, other)
+            agent_view(Seated(game.name, rules), one.history(), progress=progress) for one in (played, other)
         )
         assert first == second and 0 <= first["best"] < first["of"] == len(played.legal)
 

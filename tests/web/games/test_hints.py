@@ -78,7 +78,7 @@ def test_an_agent_is_loaded_in_the_first_step_of_every_job(
     history = kuhn(tmp_path).play.round.history()
     calls: list[tuple[Callable[..., Any], tuple[float, ...]]] = [(agent_view, ()), (agent_answer, (0.5,))]
     for at, (function, more) in enumerate(calls):
-        seated = Seated("kuhn_poker", f"cfr:{at + 1}", "kuhn_poker")
+        seated = Seated("kuhn_poker", f"cfr:{at + 1}")
         for wanted in (["loaded", "1/2", "asked"], ["1/2", "asked"]):
             told.clear()
             function(seated, history, *more, progress=lambda done, of: told.append(f"{done}/{of}"))
@@ -140,7 +140,7 @@ def test_a_hint_of_a_search_says_what_moves_gain_and_how_sure_that_is() -> None:
     history = GameRound(game, 3, 1).history()
     name = "gs2.play.shedding:SHEDDING+rollout:branches=3,samples=8"
 
-    moves = agent_view(Seated(game.name, name, game.name), history, progress=progress)["moves"]
+    moves = agent_view(Seated(game.name, name), history, progress=progress)["moves"]
     judged = [move for move in moves if move["gain"] is not None]
     assert 1 < len(judged) <= 3 < len(moves)
     usual = [move for move in judged if move["gain"] == 0 and move["error"] == 0]

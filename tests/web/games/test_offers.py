@@ -59,14 +59,12 @@ def test_networks_of_one_name_are_told_apart_by_their_last_folder_alone(tmp_path
     assert labels == ["a/n", "network:temperature=0.1@b/n", "network@a/n"]
 
 
-def test_a_network_with_a_way_to_play_also_plays_after_an_auction(tmp_path: Path) -> None:
+def test_a_network_with_a_way_to_play_plays_by_any_rules(tmp_path: Path) -> None:
     path = checkpoint("doudizhu", tmp_path / "n.safetensors")
     (one,) = offered(f"network:temperature=0.05@{path}")
-    assert one.played_as(load_game("doudizhu(landlord=bid)", general_sum=True)) == "doudizhu"
-    assert one.played_as(load_game("doudizhu(ranks=7)", general_sum=True)) == "doudizhu(ranks=7)"
-    by_bid = load_game("doudizhu(landlord=bid,ranks=7)", general_sum=True)
-    assert one.played_as(by_bid) == "doudizhu(ranks=7)", "the rule agent calls, the network plays"
-    assert one.played_as(load_game("leduc_poker", general_sum=True)) is None
+    for rules in ("landlord=bid", "ranks=7", "landlord=bid,ranks=7"):
+        assert one.plays(load_game(f"doudizhu({rules})", general_sum=True))
+    assert not one.plays(load_game("leduc_poker", general_sum=True))
 
 
 def test_a_shipped_network_that_plays_otherwise_is_offered_where_there_is_one() -> None:
