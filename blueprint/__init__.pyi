@@ -2,8 +2,8 @@ from .check import BlueprintReport as BlueprintReport
 from .check import check_blueprint as check_blueprint
 from .checkpoint import CheckpointError as CheckpointError
 from .climbing.move_inputs import MoveInputs as MoveInputs
-from .climbing.move_inputs import Untaught as Untaught
 from .climbing.move_inputs import RowGame as RowGame
+from .climbing.move_inputs import Untaught as Untaught
 from .climbing.move_inputs import move_inputs as move_inputs
 from .guandan import SHIPPED as SHIPPED
 from .guandan.network.inference import Inference as Inference

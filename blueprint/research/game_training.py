@@ -125,9 +125,7 @@ class GameTrainer(BaseTrainer):
         return GameNetwork(self.layout, NetworkWeights(arrays_of(module)), self.config, name)
 
     def _player(self) -> GameNetwork:
-        """Return who plays: the last weights, asked on the device where they are if that is a GPU."""
-        if self.device.type == "cpu":
-            return self.network(smooth=False)
+        """Return who plays: the last weights, asked on the device where they are."""
         return GameNetwork(self.layout, TowerWeights(self.learner.network), self.config)
 
     def play(self) -> tuple[list[Decided], int, dict[str, Any]]:

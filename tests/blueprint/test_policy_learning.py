@@ -25,7 +25,14 @@ from blueprint.research.game_network import (
 )
 from blueprint.research.game_selfplay import Decided, Turn, play_generation
 from blueprint.research.game_training import GameTrainer, train_game_network
-from blueprint.research.policy_learning import CLIP, PolicyLearner, TowerWeights, clipped_gain, mirror_gain
+from blueprint.research.policy_learning import (
+    CLIP,
+    PolicyLearner,
+    TowerWeights,
+    by_layers,
+    clipped_gain,
+    mirror_gain,
+)
 from cfr.best_response import exploitability
 from cfr.policies.policy import uniform_policy
 from cfr.tree import grow
@@ -235,16 +242,14 @@ def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, old: bool, tm
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_layers_answer_where_they_are_trained_as_their_arrays_do(learner: str) -> None:
-    """On a GPU the layers are asked as they are; on a processor, arrays of them are."""
     game = load_game("leduc_poker")
     trainer = GameTrainer(game, small(learner))
     trainer.run_generation()
     network = trainer.network(smooth=False)
     x = draw(1).integers(0, 2, (9000, trainer.layout.features.width)).astype(np.uint8)
-    for mine, its in zip(
-        TowerWeights(trainer.learner.network).answer(x), network.weights.answer(x), strict=True
-    ):
-        np.testing.assert_allclose(mine, its, atol=1e-4)
+    for asked in (TowerWeights(trainer.learner.network), by_layers(network).weights):
+        for mine, its in zip(asked.answer(x), network.weights.answer(x), strict=True):
+            np.testing.assert_allclose(mine, its, atol=1e-4)
     layers = GameNetwork(trainer.layout, TowerWeights(trainer.learner.network), trainer.config)
     one, other = (play_generation(who, 64, draw(2), epsilon=0.1) for who in (layers, network))
     assert np.array_equal(one.column, other.column) and len(one.turns) == len(other.turns)
