@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint
 from blueprint.climbing.move_config import ClimbingConfig, described_config
-from blueprint.climbing.move_inputs import MoveInputs, Untaught, move_inputs
+from blueprint.climbing.move_inputs import MoveInputs, move_inputs
 from blueprint.layers.fast_moves import FastMoves, fast_moves
 from blueprint.network_blueprint import NetworkBlueprint
 from blueprint.networks import OF_GAMES
@@ -59,8 +59,8 @@ class ClimbingBlueprint(NetworkBlueprint):
             asked = Decisions.of(states, actions, seats, game=self.game)
             scores = np.where(paper_part("pruner")(self.game, self.prune)(asked), scores, -np.inf)
         if untaught := self.network.inputs.untaught:
-            here, stakes = untaught.here(states), self._stakes(untaught, states, player)
-            values *= stakes[actions.rows]
+            here = untaught.here(states)
+            values *= self._stakes(states, player)[actions.rows]
             scores[here[actions.rows]] = -np.inf
             scores[untaught.choices(states, player, actions)[here]] = 0.0
         return values, scores
@@ -69,13 +69,19 @@ class ClimbingBlueprint(NetworkBlueprint):
         """Return V of states at which others act, [n], in the network's unit."""
         rows, seats = np.arange(len(states)), np.full(len(states), player, np.int64)
         values = self.network.values(np.ascontiguousarray(states), rows, seats).astype(np.float64)
-        untaught = self.network.inputs.untaught
-        return values if untaught is None else values * self._stakes(untaught, states, player)
+        return values * self._stakes(states, player)
 
-    def _stakes(self, untaught: Untaught, states: Array, player: int) -> NDArray[np.float64]:
-        """Return by what values are multiplied, [n]: what is done by rule is not valued."""
-        stakes = np.ones(len(states)) if self.wins else untaught.stakes(states, player)
-        return np.where(untaught.here(states), 0.0, stakes)
+    def by_rule(self, states: Array) -> NDArray[np.bool_]:
+        """Return whether a rule plays at each state, [n]: values there are 0, and say nothing."""
+        untaught = self.network.inputs.untaught
+        return np.zeros(len(states), bool) if untaught is None else untaught.here(states)
+
+    def _stakes(self, states: Array, player: int) -> NDArray[np.float64]:
+        """Return by what values are multiplied, [n]."""
+        untaught, stakes = self.network.inputs.untaught, np.ones(len(states))
+        if untaught is not None and not self.wins:
+            stakes = untaught.stakes(states, player)
+        return np.where(self.by_rule(states), 0.0, stakes)
 
 
 def described_play(

@@ -114,7 +114,8 @@ def agent_view(
     values: Array | None = None
     face = card_face(game)
     points = 1.0 if face is None else face.unit(asked.states, int(asked.seats[0]))
-    if blueprint is not None:
+    by_rule = getattr(blueprint, "by_rule", None)
+    if blueprint is not None and not (by_rule and by_rule(asked.states)[0]):
         unit = win if getattr(blueprint, "wins", False) else points
         values = unit * np.asarray(
             blueprint.q(game, asked.states, int(asked.seats[0]), asked.table), np.float64

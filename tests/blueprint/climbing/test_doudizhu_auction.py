@@ -95,10 +95,11 @@ def test_a_network_without_an_auction_plays_and_values_as_in_its_own_game(
             if landlord == NO_SEAT:
                 calls += 1
                 asked = Decisions.of(state, legal, player, game=game)
-                assert policy[SHEDDING(asked)[0]] == 1 and not q.any()
+                assert policy[SHEDDING(asked)[0]] == 1 and not q.any() and here.by_rule(state)[0]
                 assert not here.value(game, state, player)[0] and not here.value(game, state, 2 - player)[0]
                 continue
             landlords.add(landlord)
+            assert not here.by_rule(state)[0]
             other, seat = after(fixed, turned(history[:n], landlord)), (player - landlord) % 3
             assert np.array_equal(fixed.actions(other).values, legal.values)
             np.testing.assert_array_equal(policy, own.policy(fixed, other, seat, legal))
