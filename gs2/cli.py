@@ -7,10 +7,16 @@ with gs2, are found in the same way.
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from gs2.commands.groups import LazyGroup, Target
 from gs2.wings import OWN_COMMANDS
+
+# Read by NumPy as it is imported, here and in the processes that follow. Its products are small, and its
+# threads wait for each other by spinning: with other programs beside, two were hundreds of times slower.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 GROUP = "gs2.commands"
 """Entry points that add commands."""

@@ -9,6 +9,7 @@ Inference is NumPy alone, so that agents start at once and take little memory; t
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,8 +26,8 @@ from games.support.array_types import Array
 from games.support.configuration import ConfigError, Configuration, integer, one_of, real
 
 KIND = "game"
-AT_ONCE = 8192
-"""Infosets that go through the network together."""
+AT_ONCE = 256
+"""Infosets that go through the network together: layers of more leave the cache (our measurement)."""
 PREFIX = "network."
 
 
@@ -152,6 +153,7 @@ class NetworkWeights:
 
     def __init__(self, arrays: dict[str, NDArray[np.float32]]) -> None:
         """Take the arrays of `NetworkLayout.shapes`."""
+        _touch_work_space()
         self.arrays = arrays
         blocks = sum(name.startswith("blocks.") and name.endswith(".weight") for name in arrays)
         names = ["input", *(f"blocks.{k}" for k in range(blocks))]
@@ -174,23 +176,35 @@ class NetworkWeights:
 
         The policy is the softmax of scores. There are none, [n, 0], where it is that of Q / temperature.
         """
-        parts = [self._forward(features[k : k + AT_ONCE]) for k in range(0, len(features), AT_ONCE)]
-        found = np.concatenate(parts) if len(parts) != 1 else parts[0]
+        n, (width, outputs) = len(features), self.head.shape
+        found = np.empty((n, outputs), np.float32)
+        h, more = np.empty((2, min(n, AT_ONCE), width), np.float32)
+        for low in range(0, n, AT_ONCE):
+            part = features[low : low + AT_ONCE].astype(np.float32, copy=False)
+            self._forward(part, h[: len(part)], more[: len(part)], found[low : low + AT_ONCE])
         return found[:, 0], found[:, 1 : 1 + self.columns], found[:, 1 + self.columns :]
 
-    def _forward(self, features: Array) -> NDArray[np.float32]:
-        weight, bias = self.layers[0]
-        h = features.astype(np.float32, copy=False) @ weight
-        h += bias
-        np.maximum(h, 0, out=h)
-        for weight, bias in self.layers[1:]:
-            more = h @ weight
-            more += bias
-            np.maximum(more, 0, out=more)
-            h += more
-        found: NDArray[np.float32] = np.matmul(h, self.head, dtype=np.float32)
-        found += self.bias
-        return found
+    def _forward(self, x: Array, h: Array, more: Array, out: Array) -> None:
+        """Write what the heads say of inputs x into out. h, more: room for layers, [n, width]."""
+        for k, (weight, bias) in enumerate(self.layers):
+            into = more if k else h
+            np.matmul(h if k else x, weight, out=into)
+            into += bias
+            np.maximum(into, 0, out=into)
+            if k:
+                h += more
+        np.matmul(h, self.head, out=out)
+        out += self.bias
+
+
+@cache
+def _touch_work_space() -> None:
+    """Have a product touch all of OpenBLAS's work space.
+
+    Its kernels prefetch beyond what a small product has packed there. On virtual machines the way to a page
+    that was never touched is so long that products took three times as long (our measurement).
+    """
+    np.ones((16, 320), np.float32) @ np.ones((320, 640), np.float32)
 
 
 class GameNetwork(NetworkBlueprint):

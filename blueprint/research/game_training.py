@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from threadpoolctl import threadpool_limits
 
 from blueprint.checkpoint import write_checkpoint
 from blueprint.learning.base_trainer import BaseTrainer
@@ -151,7 +150,7 @@ class GameTrainer(BaseTrainer):
     @contextmanager
     def working(self) -> Iterator[None]:
         """Use one core: the layers are small, and threads cost more than they bring."""
-        with threadpool_limits(1), on_one_core():
+        with on_one_core():
             yield
 
     def evaluation_due(self) -> dict[str, Any]:

@@ -32,13 +32,13 @@ from torch.nn import functional as F
 
 from blueprint.layers.fused import Tower
 from blueprint.learning.learner import BaseLearner, Losses, drawn_rows
-from blueprint.research.game_network import GameNetwork, GameNetworkConfig, NetworkLayout, NetworkWeights
+from blueprint.research.game_network import GameNetworkConfig, NetworkLayout, NetworkWeights
 from blueprint.research.game_selfplay import Decided, Turn
 from games.support.array_types import Array, Ints
 
 CPU = torch.device("cpu")
 AT_ONCE = 8192
-"""Histories that go through the critic together."""
+"""Histories that go through a network together."""
 CRITIC_PASSES = 2
 """Gradient steps of the critic to one of the policy."""
 WAITING = 4
@@ -75,30 +75,20 @@ class GameTower(Tower):
 
 
 class TowerWeights(NetworkWeights):
-    """A network's answers by its layers as they are trained, on the device where that is done.
-
-    torch takes seconds to load; on some processors its products are up to three times as fast as NumPy's.
-    """
+    """A network's answers by its layers as they are trained, on the device where that is done."""
 
     def __init__(self, tower: GameTower) -> None:
         """Take the layers; they are asked as they are at that moment."""
         self.tower, self.has_policy = tower, tower.policy is not None
-        self.columns = tower.advantage.out_features
 
-    def _forward(self, features: Array) -> NDArray[np.float32]:
+    def answer(self, features: Array) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """Return V [n], A and scores [n, columns] of infosets with these features, [n, inputs]."""
+        parts, device = [], self.tower.value.weight.device
         with torch.no_grad():
-            x = torch.from_numpy(features).to(self.tower.value.weight.device)
-            v, a, scores = self.tower.answers(x.float())
-            found = torch.cat([v[:, None], a, *([scores] if self.has_policy else [])], 1)
-        return np.asarray(found.cpu().numpy())
-
-
-def by_layers(network: GameNetwork) -> GameNetwork:
-    """Return a network that answers by layers of torch: for one that is asked at millions of infosets."""
-    layout, weights, config = network.layout, network.weights, network.config
-    tower = GameTower(layout.features.width, weights.columns, config, policy=weights.has_policy)
-    tower.load_state_dict({name: torch.from_numpy(value) for name, value in weights.arrays.items()})
-    return GameNetwork(layout, TowerWeights(tower), config, network.name)
+            for x in torch.split(torch.from_numpy(features), AT_ONCE):
+                parts.append(self.tower.answers(x.to(device).float()))
+        v, a, scores = (torch.cat(answers).cpu().numpy() for answers in zip(*parts, strict=True))
+        return v, a, scores if self.has_policy else scores[:, :0]
 
 
 @dataclass(eq=False)

@@ -267,10 +267,9 @@ def private_policy(
     Raises PolicySpecError for another name, StateError or CheckpointError for another game's file.
     """
     if spec.endswith(".safetensors"):
-        from blueprint.research.game_network import load_game_network
-        from blueprint.research.policy_learning import by_layers
+        from blueprint.networks import load_network
 
-        network = by_layers(load_game_network(spec, form.game))
+        network = load_network(spec, form.game)
         tell(f"asking {spec} at {form.n_slots:,} slots …")
         return policy_on(form, network)
     if is_private_run(spec):

@@ -29,7 +29,6 @@ from blueprint.research.policy_learning import (
     CLIP,
     PolicyLearner,
     TowerWeights,
-    by_layers,
     clipped_gain,
     mirror_gain,
 )
@@ -247,10 +246,10 @@ def test_layers_answer_where_they_are_trained_as_their_arrays_do(learner: str) -
     trainer.run_generation()
     network = trainer.network(smooth=False)
     x = draw(1).integers(0, 2, (9000, trainer.layout.features.width)).astype(np.uint8)
-    for asked in (TowerWeights(trainer.learner.network), by_layers(network).weights):
-        for mine, its in zip(asked.answer(x), network.weights.answer(x), strict=True):
-            np.testing.assert_allclose(mine, its, atol=1e-4)
-    layers = GameNetwork(trainer.layout, TowerWeights(trainer.learner.network), trainer.config)
+    asked = TowerWeights(trainer.learner.network)
+    for mine, its in zip(asked.answer(x), network.weights.answer(x), strict=True):
+        np.testing.assert_allclose(mine, its, atol=1e-4)
+    layers = GameNetwork(trainer.layout, asked, trainer.config)
     one, other = (play_generation(who, 64, draw(2), epsilon=0.1) for who in (layers, network))
     assert np.array_equal(one.column, other.column) and len(one.turns) == len(other.turns)
 

@@ -134,17 +134,20 @@ def step_behind(first: int, *, whole_process: bool = True) -> None:
 
 @contextmanager
 def on_one_core() -> Iterator[None]:
-    """Let torch, where it is loaded, use one thread: a piece of work has one core.
+    """Let torch, where it is loaded, and NumPy's products use one thread: a piece of work has one core.
 
-    Its threads wait for each other by spinning; where others keep the cores busy, two are many times slower
+    Their threads wait for each other by spinning; where others keep the cores busy, two are many times slower
     than one.
     """
+    from threadpoolctl import threadpool_limits
+
     torch: Any = sys.modules.get("torch")
     before = 1 if torch is None else torch.get_num_threads()
     if before > 1:
         torch.set_num_threads(1)
     try:
-        yield
+        with threadpool_limits(1):
+            yield
     finally:
         if before > 1:
             torch.set_num_threads(before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from games.support.interruption import Interruption
 from games.support.work.engines import executor_at
@@ -160,15 +162,34 @@ def test_a_machine_without_gs2_says_so() -> None:
     assert f"gs2 is not installed there and {this_build()['gs2']} here" in done.stdout.decode()
 
 
-def test_a_piece_of_work_has_one_thread_of_torch_and_gives_the_others_back() -> None:
+def test_a_piece_of_work_has_one_thread_of_torch_and_of_numpy_and_gives_the_others_back() -> None:
     import torch
+
+    def threads() -> set[int]:
+        pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        return {torch.get_num_threads(), *pools}
 
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(3)
-        with pytest.raises(KeyError), on_one_core():
-            assert torch.get_num_threads() == 1
-            raise KeyError
-        assert torch.get_num_threads() == 3
+        with threadpool_limits(3, user_api="blas"):
+            with pytest.raises(KeyError), on_one_core():
+                assert threads() == {1}
+                raise KeyError
+            assert threads() == {3}
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("given", "threads"), [(None, "1"), ("2", "2")])
+def test_a_command_multiplies_in_one_thread_unless_told_otherwise(given: str | None, threads: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    environment |= {} if given is None else {"OPENBLAS_NUM_THREADS": given}
+    code = (
+        "import gs2.cli, numpy, threadpoolctl\n"
+        "pools = threadpoolctl.threadpool_info()\n"
+        "print({pool['num_threads'] for pool in pools if pool['user_api'] == 'blas'})"
+    )
+    asked = [sys.executable, "-c", code]
+    done = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() in (f"{{{threads}}}", "set()")  # NumPy may be built upon another library
