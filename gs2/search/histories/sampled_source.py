@@ -544,7 +544,9 @@ class _Draw:
 
     def _sealed(self, own: HistorySample, groups: list[HistorySample] | None) -> list[HistorySample] | None:
         """Return the groups with all that may be confused with what lies below; None if it is too much."""
-        if groups is None or (self.config.subgame.depth is not None and not are_sealed(own, groups)):
+        subgame = self.config.subgame  # a thinned tree need not lead from further roots to the infoset
+        whole = subgame.depth is None and subgame.branches is None
+        if groups is None or not (whole or are_sealed(own, groups)):
             return None
         return sealed_groups(self.game, self.player, own, groups, self.follow, self.config.histories.samples)
 

@@ -19,6 +19,7 @@ from blueprint.research.game_network import (
     NetworkWeights,
     network_description,
 )
+from cfr.policies.policy import uniform_policy
 from cfr.tree import FlatTree, TreeRules, grow
 from games.game import Game
 from games.infosets.trail import Trail, find_trail
@@ -118,6 +119,17 @@ def test_a_result_shows_what_the_blueprint_plays_and_every_action(method: str, n
             }
             left_out += len(beyond)
     assert left_out > 0
+
+
+@pytest.mark.parametrize("seed", [1, 3, 5])
+def test_branches_never_cut_off_the_infoset_searched_where_turns_are_hidden(seed: int) -> None:
+    # Histories that may be confused with what lies below begin above it, and branches may not lead there.
+    there, _ = prepared(seed, False)
+    strategy = uniform_policy(there.tree)
+    for infoset in range(there.tree.n_infosets):
+        config = preset("kluss", source="sampled", branches=1, iterations=1)
+        found = solve_infoset(there, strategy, infoset, config, rng(seed))
+        assert sorted(found.refined.values()) == [*[0.0] * (len(found.refined) - 1), 1.0]
 
 
 def test_a_whole_strategy_needs_every_action() -> None:
