@@ -18,7 +18,7 @@ from games.game import Game, Infoset
 from games.support.configuration import ConfigError
 from games.support.spec import split_spec
 from gs2.search.config.presets import PRESETS, preset
-from gs2.search.config.search import SearchConfig
+from gs2.search.config.search import SearchConfig, needs_listing
 
 if TYPE_CHECKING:
     from gs2.search.context import SearchContext, Strategy
@@ -134,13 +134,17 @@ class SearchAgent:
         from gs2.search.refine.at import refine_at
 
         game, state, rng, (player, *key) = one.game, one.states[one.rows], self._dice(name), name
-        seat, found = (0 if game.num_players > 2 else player), []
-        for context, strategy in self._views(player if game.num_players > 2 else 0):
-            number = context.infoset_number(Infoset(seat, tuple(key), ""))
-            found.append(refine_infoset(context, strategy, number, self.config, rng).here(strategy))
-        if found:
+        named = Infoset(0 if game.num_players > 2 else player, tuple(key), "")
+        views = self._views(player if game.num_players > 2 else 0)
+        if views and not any(context.lacks(named) for context, _ in views):
+            found = []
+            for context, strategy in views:
+                number = context.infoset_number(named)
+                found.append(refine_infoset(context, strategy, number, self.config, rng).here(strategy))
             mean: NDArray[np.float64] = np.mean(found, axis=0)
             return mean
+        if views and needs_listing(self.config.to_json()):  # and who plays the blueprint never leads here
+            return np.asarray(self.blueprint.policy(game, state, player, one.table), np.float64)
         if self._kept is not None:
             left = self._kept(game, state, player, one.table)
             if left.sum() == 1:

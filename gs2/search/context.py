@@ -56,7 +56,9 @@ from cfr.tree.flat import infoset_parent_slot, own_slots
 from cfr.tree.memory import SEARCH_BYTES
 from cfr.values import Reach, best_responses, check_policy, check_probabilities, node_values, reach
 from games.game import Game, GameError, Infoset
+from games.infosets.nature import NatureView
 from games.infosets.trail import Trail, trails_along
+from games.infosets.two_seats import TwoSeatView
 from games.ragged import Ragged, ranges
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of, tabulate
@@ -651,16 +653,25 @@ class SearchContext:
                     f"in [0, {self.tree.n_infosets}); got {infoset!r}"
                 )
             return int(infoset)
-        key = np.array(infoset.key, np.uint64)
-        found = np.flatnonzero(
-            (self.tree.infoset_player == infoset.player) & np.all(self.tree.infoset_key == key, axis=1)
-        )
+        found = self._numbers(infoset)
         if len(found) == 0:
+            hint = "list them with `gs2 infosets`"
+            if isinstance(self.game, NatureView):
+                hint = "what is played for others there may never lead to it"
             raise ValueError(
                 f"{self.game.name}: player {infoset.player} must have a decision at the infoset; "
-                f"got {infoset.text!r}; list them with `gs2 infosets`"
+                f"got {infoset.text!r}; {hint}"
             )
         return int(found[0])
+
+    def lacks(self, infoset: object) -> bool:
+        """Return whether seats that play the blueprint never lead to an infoset of a game seen from two."""
+        named = isinstance(self.game, TwoSeatView) and isinstance(infoset, Infoset)
+        return named and len(self._numbers(infoset)) == 0
+
+    def _numbers(self, infoset: Infoset) -> NDArray[np.int64]:
+        known = np.all(self.tree.infoset_key == np.array(infoset.key, np.uint64), axis=1)
+        return np.flatnonzero((self.tree.infoset_player == infoset.player) & known)
 
     def nodes_below(self, nodes: NDArray[Any]) -> int:
         """Return how many nodes stand at and below some histories, [n] nodes, none below another."""

@@ -119,9 +119,9 @@ def part_of(
     strategy that is no `Blueprint`, where no tree is grown; what `sample_tree` raises.
     """
     context = listed_context(game, config)
-    if context is not None:
-        config = where_listed(config)
-        number = context.infoset_number(infoset.infoset if isinstance(infoset, Trail) else infoset)
+    named = infoset.infoset if isinstance(infoset, Trail) else infoset
+    if context is not None and not (config.histories.source == "auto" and context.lacks(named)):
+        config, number = where_listed(config), context.infoset_number(named)
         return Part(context, context.strategy(blueprint), number, config, config)
     if isinstance(game, SearchContext):
         if isinstance(infoset, int | np.integer):

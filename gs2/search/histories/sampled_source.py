@@ -91,7 +91,7 @@ def sealed_groups(
         every = every.take(np.flatnonzero(apart(every.lines, np.zeros(len(every), bool))))
         if len(every) > most:
             return None
-        trails = _trails_below(game, player, every, seen)
+        trails = _trails_below(game, player, own, every, seen)
         if trails is None or len(trails) > most:
             return None
         new = follow(trails, most + 1) if trails else []
@@ -103,11 +103,12 @@ def sealed_groups(
 
 
 def _trails_below(
-    game: Game, player: int, roots: HistorySample, seen: set[tuple[int, int, bytes]]
+    game: Game, player: int, own: HistorySample, roots: HistorySample, seen: set[tuple[int, int, bytes]]
 ) -> list[Trail] | None:
     """Return a trail to each infoset at or below some histories that is not in `seen`, and add it there.
 
-    Where the player acts, what its opponent knows is an infoset, too. None if the tree is too large.
+    Where the player acts, what its opponent knows is an infoset, too. None if the tree is too large, or if
+    the blueprint of other seats never leads from the histories to those of the infoset, `own`.
     """
     ones = np.ones(len(roots))
     try:
@@ -118,6 +119,8 @@ def _trails_below(
     for seat, acting in ((0, 0), (1, 1), (1 - player, player)):
         nodes = np.flatnonzero(tree.player == acting)
         keys = game.infoset_key(tree.states[nodes], seat)
+        if seat == acting == player and not np.all(keys == game.infoset_key(own.states[:1], seat), 1).any():
+            return None
         lines = []
         for row in np.unique(keys, axis=0, return_index=True)[1].tolist():
             name = seat, acting, keys[row].tobytes()

@@ -89,6 +89,27 @@ def test_each_opponent_in_turn_is_the_mean_of_the_searches_against_one() -> None
         solve_infoset(game, play, trail, config, rng(0))
 
 
+def test_what_the_blueprint_of_others_never_leads_to_is_searched_by_drawing() -> None:
+    ruled_out = 0
+    for seed, public in ((0, True), (1, False), (2, True), (3, False)):
+        game, play = RandomGame(seed, public=public, teams=(0, 1, 2)), RandomPlay(seed, zeros=0.7)
+        agents = [
+            SearchAgent(game, play, preset(name, iterations=10), name=name) for name in ("kluss", "2-klss")
+        ]
+        for _, infoset in decisions(game, 3, seed):
+            try:
+                solve_infoset(game, play, infoset, preset("kluss", source="enumerated"), rng(0))
+            except ValueError as error:
+                assert "what is played for others there may never lead to it" in str(error)
+                ruled_out += 1
+            found = solve_infoset(game, play, infoset, preset("kluss", iterations=10), rng(0))
+            assert sum(found.refined.values()) == pytest.approx(1)
+        for agent in agents:
+            played = play_agents(game, (agent, load_game_agent(game, "uniform")), rng(seed), 10)
+            assert np.isfinite(played.payoffs).all()
+    assert ruled_out > 0
+
+
 @pytest.mark.parametrize(
     "words", ["rollout:samples=6", "gs2-d:source=sampled,companions=3", "gs2-r:opponent=each"]
 )
