@@ -499,7 +499,7 @@ class TreeSource:
         self.solved[np.unique(considered.group[rows])] = rooted
         if self.summary is None:
             return 0.0
-        mine = subgame.tree.slot_player == considered.player
+        mine = subgame.slots_of(considered.player)
         return self.summary.complete(subgame.slot_origin[mine], policy[mine], self.solved, tolerance)
 
     def solve(self, problem: TreeSource) -> Proposal:
@@ -511,7 +511,7 @@ class TreeSource:
                 f"the opponent has better replies than the {self.summary.count} plans it was given where "
                 f"its histories stayed in summary, by up to {solution.missed:.3g}"
             )
-        mine = subgame.tree.slot_player == self.considered.player
+        mine = subgame.slots_of(self.considered.player)
         return Proposal(
             slots=subgame.slot_origin[mine],
             probs=solution.policy[mine],

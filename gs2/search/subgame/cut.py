@@ -47,6 +47,10 @@ class Subgame:
         """Return which infosets are choices of continuations or plans, [I] bool."""
         return np.zeros(self.tree.n_infosets, bool) if self.grafted is None else self.grafted
 
+    def slots_of(self, player: int) -> NDArray[np.int64]:
+        """Return the slots of a player's decisions in the game, choices of continuations left out, [s]."""
+        return np.flatnonzero((self.tree.slot_player == player) & (self.slot_origin >= 0))
+
 
 @dataclass(frozen=True, eq=False)
 class Roots:

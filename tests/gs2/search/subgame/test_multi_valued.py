@@ -15,12 +15,15 @@ from cfr.values import node_values
 from games.game import CHANCE, Game
 from games.registry import load_game
 from games.support.configuration import ConfigError
+from gs2.play.search_agent import named_search
 from gs2.policies.tabulate import policy_of, tabulate
+from gs2.search.context import SearchContext
 from gs2.search.continuation_policies import (
     ContinuationBlueprint,
     continuation_blueprints,
     read_continuations,
 )
+from gs2.search.explain import solve_infoset
 from gs2.search.subgame.continuations import (
     LeafChooser,
     continuation_payoffs,
@@ -240,3 +243,19 @@ def test_payoffs_of_another_shape_are_refused() -> None:
     for shape in ((len(known), 2), (len(known), 2, 2, 2), (1, 2, 2), (len(known), 2, 3)):
         with pytest.raises(ValueError, match="choices: values must be"):
             with_choices(cut, [LeafChooser(0, known)], np.zeros(shape))
+
+
+@SEEDS
+@pytest.mark.parametrize("method", ["maxmargin:", "gs2+:whole=0,k=1,"])
+def test_what_a_player_chooses_at_leaves_is_no_part_of_its_refined_strategy(seed: int, method: str) -> None:
+    there = SearchContext(RandomGame(seed))
+    policy = random_blueprint(there.game, seed)[1]
+    config = named_search(f"{method}depth=1,leaf=multi-valued,rollouts=0,choosers=everyone,iterations=20")
+    for infoset in range(there.tree.n_infosets):
+        found = solve_infoset(there, policy, infoset, config, rng(seed))
+        mine = there.tree.infoset_player == there.tree.infoset_player[infoset]
+        assert np.all(found.slots >= 0) and np.all(mine[there.tree.slot_infoset[found.slots]])
+        after = policy.copy()
+        after[found.slots] = found.probs
+        sums = np.add.reduceat(after, there.tree.infoset_offset[:-1])
+        assert sums == pytest.approx(np.ones(there.tree.n_infosets))
