@@ -509,7 +509,7 @@ def print_result(
     else:
         out.print(
             f"\n[bold]Subgame[/bold]: {result.nodes:,} nodes, {result.infosets:,} infosets; "
-            f"{config.name} by {config.gadget.kind} gadget, {config.solve.variant}, "
+            f"{config.name} by {config.gadget.kind} gadget, {config.solve.algorithm}, "
             f"{result.iterations} iterations, gap {number(result.gap, 6)}",
             soft_wrap=True,
         )

@@ -294,7 +294,7 @@ def solve_picture(
         "kind": "search",
         "method": result.config.name,
         "gadget": result.config.gadget.kind,
-        "variant": result.config.solve.variant,
+        "variant": result.config.solve.algorithm,
         "payoffs": None,
         **told,
         "config": config,

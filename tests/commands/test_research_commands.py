@@ -224,3 +224,12 @@ def test_values_are_told_whatever_their_size(size: float, tmp_path: Path) -> Non
 def test_a_step_is_told_as_one_and_not_as_a_subgame(method: str, words: str) -> None:
     result = ran("solve", "kuhn_poker", "--method", method)
     assert words in result.stdout and "Subgame" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [("iterations=9", "pcfr+, 9"), ("solver=anchored,iterations=9", "anchored, 9"), ("solver=lp", "lp, 0")],
+)
+def test_a_subgame_is_told_with_the_solver_that_solved_it(options: str, words: str) -> None:
+    result = ran("solve", "kuhn_poker", "--blueprint", "uniform", "--method", f"kluss:{options}")
+    assert f"kluss by maxmargin gadget, {words}" in result.stdout

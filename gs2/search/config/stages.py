@@ -223,6 +223,11 @@ class SolveConfig(Configuration):
     opponent_temperature: float = attrs.field(default=0.0, validator=real(0))
     doubt: float = attrs.field(default=0.0, validator=real(0))
 
+    @property
+    def algorithm(self) -> str:
+        """Return the name of what solves the subgame: the variant of CFR, or the solver that is another."""
+        return self.variant if self.solver == "cfr" else self.solver
+
 
 @attrs.frozen(slots=False)
 class SafetyConfig(Configuration):
