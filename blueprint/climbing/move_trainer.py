@@ -38,7 +38,7 @@ from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent
 from blueprint.soft_choices import TopChoices
 from blueprint.structured import Columns
-from games.game import Game
+from games.game import Game, payoff_span
 from games.registry import load_game
 from games.support.array_types import Array, Ints
 from games.support.configuration import ConfigError
@@ -221,13 +221,14 @@ ROUND_MOVES = 60
 def random_stake(inputs: MoveInputs, target: str) -> float:
     """Return what is at stake in a round: payoffs to 1 of the network's answers.
 
-    Of "win" it is 1, of "payoff" the standard deviation of payoffs in random play, always the same rounds.
+    Of "win" it is 1, of "payoff" the standard deviation of payoffs in random play, always the same rounds; a
+    hundredth of the payoff range if they all end alike.
     """
     if target == "win":
         return 1.0
     rng = np.random.default_rng(0x57A6E)
     ends = inputs.play_randomly(inputs.deal(inputs.trial_rounds, rng), rng)
-    return float(inputs.game.returns(ends).std())
+    return float(inputs.game.returns(ends).std()) or payoff_span(inputs.game) / 100
 
 
 class MoveTrainer(SelfPlayTrainer):

@@ -144,6 +144,23 @@ def test_a_resumed_run_of_ones_own_game_ends_where_one_without_a_break_does(tmp_
     assert np.bincount(actions.rows, probs).tolist() == [1.0] * len(states)
 
 
+class _Even(Shedding):
+    """Nobody is paid."""
+
+    payoff_range = (0.0, 0.0)
+
+    def payoff(self, state: tuple[Any, ...]) -> list[float]:
+        return [0.0] * self.num_players
+
+
+def test_a_game_whose_random_play_always_pays_alike_is_learned(tmp_path: Path) -> None:
+    place = RunPlace.of(tmp_path / "x.safetensors")
+    begin = partial(MoveTrainer.begun, game=_Even(1), config=SMALL.replace(target="payoff"))
+    trainer = train(place, begin, RunLimits(decisions=100))
+    assert all(np.isfinite(value).all() for value in trainer.learner.tensors().values())
+    assert MoveTrainer.begun(place.state, _Even(1)).stake == trainer.stake == 0.01
+
+
 class _Seen(DouDizhu):
     """DouDiZhu as a stranger would offer it: by rows of its own."""
 
