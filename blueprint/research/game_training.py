@@ -52,6 +52,7 @@ class GameTrainer(BaseTrainer):
         "games": int,
         "steps": int,
         "seconds": float,
+        "processor_seconds": float,
     }
 
     def __init__(
@@ -154,8 +155,9 @@ class GameTrainer(BaseTrainer):
             yield
 
     def evaluation_due(self) -> dict[str, Any]:
-        """Measure the network if it is time to, and return the curve."""
-        if self.measure is not None and self.share * self.times >= len(self.curve) + 1:
+        """Measure the network if this generation passed a time to, and return the curve."""
+        due = int(self.share * self.times) > int(self.learner.share * self.times)
+        if self.measure is not None and due:
             self.curve.append([self.decisions, self.measure(self.network())])
         return {"curve": self.curve}
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blueprint.check import check_blueprint
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.learning.run import RunLimits, RunPlace, train
+from blueprint.learning.run import RunLimits, RunManner, RunPlace, train
 from blueprint.networks import load_network
 from blueprint.protocol import Blueprint, agent_of
 from blueprint.research.game_network import GameNetwork, GameNetworkConfig, NetworkLayout, load_game_network
@@ -202,6 +202,17 @@ def test_a_training_is_measured_as_often_as_asked_and_keeps_it(kuhn: tuple[Path,
     assert curve[-1][1] == pytest.approx(exploitability(tree, policy_of(network, game, tree)))
     trainer = GameTrainer.begun(RunPlace.with_state(path).state, game)
     assert trainer.curve == curve
+
+
+def test_a_training_that_goes_on_is_measured_again_and_counts_all_its_time(tmp_path: Path) -> None:
+    game, place = load_game("kuhn_poker"), RunPlace.with_state(tmp_path / "x.safetensors")
+    begin = partial(GameTrainer.begun, game=game, config=SMALL, measure=lambda network: 0.0, times=3)
+    first = train(place, begin, RunLimits(decisions=3_000))
+    before, spent = list(first.curve), first.processor_seconds
+    begun = begin(place.state)
+    assert begun.processor_seconds == spent > 0 and len(before) == 3
+    after = train(place, begin, RunLimits(decisions=6_000), RunManner(resume=True)).curve
+    assert after[:3] == before and [round(row[0] / 2_000) for row in after[3:]] == [2, 3]
 
 
 def test_a_checkpoint_of_another_game_or_a_damaged_one_is_refused(

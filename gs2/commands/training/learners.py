@@ -207,11 +207,12 @@ class _Columns(GameLearner):
 
     def result(self, trainer: Any, place: RunPlace, row: Mapping[str, Any]) -> dict[str, Any]:
         told = ("generations", "decisions", "games", "seconds", "q_loss", "v_loss", "curve")
+        found = {**trainer.told(), **row}
         return {
             "game": trainer.layout.game.name,
             "output": str(place.checkpoint),
             "bytes": place.checkpoint.stat().st_size if place.checkpoint.exists() else 0,
-            **{name: row.get(name) for name in told},
+            **{name: found.get(name) for name in told},
         }
 
 

@@ -15,6 +15,9 @@ import pytest
 from blueprint.checkpoint import read_checkpoint
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.learning.run import RunPlace
+from blueprint.research.game_network import GameNetworkConfig
+from blueprint.research.game_training import GameTrainer
+from games import load_game
 from gs2.commands.guandan.train_guandan import GUANDAN
 from gs2.commands.training import train as command
 from gs2.commands.training.learners import COLUMNS, MOVES, GameLearner
@@ -269,6 +272,13 @@ def test_a_training_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
 
 
 def test_a_training_that_was_interrupted_at_once_has_a_result(tmp_path: Path) -> None:
-    trainer = SimpleNamespace(layout=SimpleNamespace(game=SimpleNamespace(name="kuhn_poker")))
+    trainer = GameTrainer(load_game("kuhn_poker"), GameNetworkConfig())
     found = COLUMNS.result(trainer, RunPlace.with_state(tmp_path / "x.safetensors"), {})
-    assert found["bytes"] == 0 and found["decisions"] is None
+    assert found["bytes"] == found["decisions"] == 0 and found["q_loss"] is None
+
+
+def test_a_complete_training_tells_where_it_stands(tmp_path: Path) -> None:
+    words = ("train", "kuhn_poker", "-o", tmp_path / "x.safetensors", "--decisions", "1", "--measure", "1")
+    found = as_json(*words)
+    again = as_json(*words, "--resume")
+    assert again == {**found, "q_loss": None, "v_loss": None} and len(found["curve"]) == 1
