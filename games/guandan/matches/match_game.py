@@ -105,7 +105,14 @@ class GuanDanMatch:
         if moves not in ("full", "canonical"):
             raise GameError(f'guandan: moves must be "full" or "canonical"; got {moves!r}')
         self.canonical = moves == "canonical"
+        if self.owner not in (None, 0, 1):
+            raise GameError(f"guandan: owner must be team 0 or 1; got {self.owner!r}")
         preset = told.pop("rules", None)
+        if preset is not None and told:
+            raise GameError(
+                f"guandan: a preset must stand without other switches; got rules={preset} and "
+                f"{', '.join(told)}; name all switches that differ, or the preset alone"
+            )
         self.rules = as_rules(told if preset is None else str(preset))
 
     def root(self) -> Array:
@@ -113,10 +120,8 @@ class GuanDanMatch:
         return _one(self._match(0, by_record=True))
 
     def _match(self, seed: int, *, by_record: bool) -> Match:
-        owner = self.owner if self.owner in (0, 1) else None
-        return Match(
-            seed, rules=self.rules, levels=self.levels, owner=owner, log=by_record, by_record=by_record
-        )
+        told: dict[str, Any] = {"rules": self.rules, "levels": self.levels, "owner": self.owner}
+        return Match(seed, **told, log=by_record, by_record=by_record)
 
     def sample_deals(self, n: int, rng: np.random.Generator) -> Array:
         """Return n matches, each with a seed that deals all its rounds, [n] of object."""

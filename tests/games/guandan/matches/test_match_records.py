@@ -109,7 +109,11 @@ def test_the_words_of_a_game_name_its_rules() -> None:
     for rules in (*PRESETS.values(), Rules(max_drops=3, return_levels=True)):
         game = GuanDanMatch(match_name(rules, ("T", "A"), 1))
         assert (game.rules, game.levels, game.owner) == (rules, (8, 12), 1)
-    for wrong in ("guandan_match", "guandan_match()", "guandan_match(rules=tea)", "guandan_match(levels=2)"):
+    words = (
+        "guandan_match()",
+        *(f"guandan_match({w})" for w in ("rules=tea", "levels=2", "levels=25,owner=2")),
+    )
+    for wrong in ("guandan_match", *words, "guandan_match(rules=njupt,ace_limit=1)"):
         with pytest.raises(GameError):
             GuanDanMatch(wrong)
 
