@@ -18,7 +18,7 @@ from math import prod
 
 from games.base import ExpandedGame, ExplicitGame, Looked, expand
 from games.game import CHANCE, TERMINAL, GameError
-from games.infosets.naming import numbered
+from games.infosets.naming import normal_text, numbered
 from games.support.array_types import Array
 from games.support.files import FileProblem, read_bytes
 
@@ -526,12 +526,10 @@ def _infoset_names(found: GambitFile, seat: int) -> dict[int, str]:
     for node in found.nodes:
         if node.who == seat and node.infoset is not None:
             labels[node.infoset.number] = node.infoset.label
-    known = [" ".join(label.lower().split()) for label in labels.values()]
-    names = {}
-    for number, label in labels.items():
-        alone = label and known.count(" ".join(label.lower().split())) == 1
-        names[number] = label if alone else f"{label} infoset {number}".strip()
-    return names
+    names = {number: f"{label} infoset {number}".strip() for number, label in labels.items()}
+    taken = [normal_text(name) for name in (*labels.values(), *names.values())]
+    alone = [number for number, label in labels.items() if label and taken.count(normal_text(label)) == 1]
+    return names | {number: labels[number] for number in alone}
 
 
 def _forgetful(

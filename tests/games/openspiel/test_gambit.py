@@ -285,6 +285,15 @@ def test_equal_labels_are_two_actions_and_the_better_one_is_found(tmp_path: Path
     assert uniform_values(load(HEAD + chance, tmp_path))[0] == pytest.approx(-1.0)
 
 
+def test_a_label_like_the_name_of_another_infoset_stays_an_infoset_of_its_own(tmp_path: Path) -> None:
+    nodes = 'p "" 1 1 "" { "a" "b" } 0 t "" 1 "" { 2 0 } t "" 2 "" { 0 2 }'
+    nodes += ' p "" 1 2 "Infoset 1" { "a" "b" } 0 t "" 2 t "" 1'
+    (tmp_path / "g.efg").write_text(f'EFG 2 R "g" {{ "A" "B" }} c "" 1 "" {{ "u" 1/2 "d" 1/2 }} 0 {nodes}')
+    game = load_game(f"gambit:{tmp_path / 'g.efg'}")
+    assert solve_lp(grow(game)).value + game.shift == pytest.approx(2)
+    assert [infoset.text for infoset in decision_infosets(game)] == ["P0 infoset 1", "P0 Infoset 1 infoset 2"]
+
+
 def test_a_tree_of_one_decision_or_one_player_is_a_game(tmp_path: Path) -> None:
     game = load(ONE_NODE, tmp_path)
     assert check_game(game, np.random.default_rng(0)).histories == 2
