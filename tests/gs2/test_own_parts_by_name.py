@@ -205,6 +205,14 @@ def test_a_game_of_ones_own_stands_in_front_of_a_match_and_in_what_training_says
     assert "100%  " in made.stderr
 
 
+def test_a_gate_asks_where_a_game_of_ones_own_lies(place: Path) -> None:
+    assert gs2("train", "parts.py:Mine", "-o", "m.safetensors", "--decisions", "1").exit_code == 0
+    words = ("gate", "m.safetensors", "--against", "uniform", "--pairs", "100", "--processes", "1")
+    asked = gs2(*words)
+    assert asked.exit_code == 2 and "--game must say where my_poker lies" in asked.stderr
+    assert gs2(*words, "--game", "parts.py:Mine", "--json").exit_code in (0, 1)
+
+
 def test_a_generator_and_a_gadget_of_ones_own_are_used(place: Path) -> None:
     words = ("solve", "kuhn_poker", "--json", "--method")
     solved = json.loads(gs2(*words, "gs2-d", "-k", "1", "--generator", "parts.py:first").stdout)

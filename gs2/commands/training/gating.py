@@ -163,14 +163,21 @@ def _check_target(target: Path, candidate: Path) -> None:
 
 
 def _trained_on(candidate: Path) -> str:
-    """Return the game of a checkpoint; of what is none, the first game, whose loader says what is wrong."""
+    """Return the game of a checkpoint; of what is none, the first game, whose loader says what is wrong.
+
+    Raises UsageError for one's own game, of which a checkpoint has the name alone.
+    """
     from blueprint.checkpoint import CheckpointError, read_checkpoint
     from blueprint.networks import game_of
+    from games.registry import is_game_name
 
     try:
-        return game_of(read_checkpoint(candidate, prefix="-")[1])
+        name = game_of(read_checkpoint(candidate, prefix="-")[1])
     except CheckpointError:
         return FIRST
+    if not is_game_name(name):
+        raise click.UsageError(f"--game must say where {name} lies, for which {candidate} is: FILE.py:NAME")
+    return name
 
 
 def _kept_deals(which: str) -> Path | None:
