@@ -42,7 +42,9 @@ STYLES = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}
     help="Effort of each search.",
 )
 @click.option("--round", "number", type=COUNT, help="Judge only this round, counted through the file.")
-@click.option("--seat", type=click.IntRange(0, 3), help="Show only this seat's decisions.")
+@click.option(
+    "--seat", type=click.IntRange(0, 3), help="Show only this player's decisions, by its first seat."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole review as JSON.")
 @click.option("--html", type=NEW_FILE, help="Also write the review as one HTML file, a new one.")
 @click.option("--rows", type=CountType(0), default=8, show_default=True, help="Costliest decisions shown.")
@@ -130,13 +132,14 @@ def _review_many(
 
 
 def _of_seat(found: dict[str, Any], seat: int) -> dict[str, Any]:
-    """Return a review with one seat's decisions alone."""
+    """Return a review with one player's decisions alone. seat: the player's in the first round."""
     rounds = []
     for played in found["rounds"]:
-        kept = [j for j, decision in enumerate(played["decisions"]) if decision["seat"] == seat]
+        sits = played["players"].index(seat) if seat in played["players"] else None
+        kept = [j for j, decision in enumerate(played["decisions"]) if decision["seat"] == sits]
         place = {old: new for new, old in enumerate(kept)}
         plays = [{**play, "decision": place.get(play["decision"])} for play in played["plays"]]
-        cards = [card for card in played["cards"] if card["seat"] == seat]
+        cards = [card for card in played["cards"] if card["seat"] == sits]
         judged = [played["decisions"][j] for j in kept]
         rounds.append({**played, "decisions": judged, "plays": plays, "cards": cards})
     players = [player for player in found["players"] if player["seat"] == seat]

@@ -29,6 +29,7 @@ from gs2.review.review_data import (
     ReviewedPlay,
     ReviewedRound,
     ReviewError,
+    players_of,
     printable,
 )
 from gs2.review.reviewing import GameReviewing, whole_lines
@@ -148,9 +149,9 @@ class GameReview(GameReviewing):
     def read(self, text: str, name: str) -> RecordedGame:
         """Return the rounds of a record; a player may sit elsewhere in each."""
         records = parse_rounds(whole_lines(text), name, repair=True)
-        names: list[str] = []
+        names, sitting = players_of(record.agents for _, record in records)
         rounds = []
-        for number, (line, record) in enumerate(records, 1):
+        for number, ((line, record), players) in enumerate(zip(records, sitting, strict=True), 1):
             if record.game not in (self.game, self.played.name):
                 raise ReviewError(
                     f"{name}, line {line}: the rounds of a review are of one game; got {record.game!r:.60} "
@@ -160,13 +161,7 @@ class GameReview(GameReviewing):
                 played = GameRound.recorded(self.played, record)
             except RoundRecordError as error:
                 raise RoundRecordError(f"{name}, line {line}: {error}") from None
-            seats: list[int] = []
-            for agent in record.agents:
-                free = [k for k, one in enumerate(names) if one == agent and k not in seats]
-                if not free:
-                    names.append(agent)
-                seats.append(free[0] if free else len(names) - 1)
-            rounds.append(PlayedRound(played, number, tuple(seats)))
+            rounds.append(PlayedRound(played, number, players))
         shown = tuple(printable(one) or f"player {k}" for k, one in enumerate(names))
         return RecordedGame("record", shown, tuple(rounds), records[-1][1].complete)
 

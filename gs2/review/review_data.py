@@ -8,7 +8,7 @@ of levels.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -61,6 +61,24 @@ class RecordedGame:
 def printable(name: Any) -> str:
     """Return a stranger's name as it may be shown: on one line, no control characters, not at any length."""
     return "".join(letter for letter in str(name)[:200] if letter.isprintable()).strip()[:80]
+
+
+def players_of(agents: Iterable[Sequence[str]]) -> tuple[list[str], list[tuple[int, ...]]]:
+    """Return the names of the players of several rounds, and of each round the player on every seat.
+
+    agents: who sits where, of each round. Whoever has a name keeps it in other seats.
+    """
+    names: list[str] = []
+    sitting = []
+    for seated in agents:
+        seats: list[int] = []
+        for agent in seated:
+            free = [k for k, one in enumerate(names) if one == agent and k not in seats]
+            if not free:
+                names.append(agent)
+            seats.append(free[0] if free else len(names) - 1)
+        sitting.append(tuple(seats))
+    return names, sitting
 
 
 def is_json(line: str) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,14 +26,23 @@ from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.round import GuanDan, Shown, advance, from_hands
 from games.guandan.rounds.state import NOBODY
-from games.record import RoundRecord
+from games.record import RoundRecord, RoundRecordError, replay_round
+from games.registry import load_game
 from games.support.array_types import Array, Bytes, Row
 from gs2.guandan.agent.deals.dealing import states_along
 from gs2.guandan.table.client.tracker import level_owner, shown_by_tribute
 from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.moves import find_move, read_move
-from gs2.review.review_data import RecordedGame, ReviewedPlay, ReviewedRound, is_json, printable
+from gs2.review.review_data import (
+    RecordedGame,
+    ReviewedPlay,
+    ReviewedRound,
+    is_json,
+    players_of,
+    printable,
+)
+from gs2.wings import FIRST
 
 
 def round_end(
@@ -66,7 +75,7 @@ class RecordedRound:
         make up the number. known: whether each seat's hand is known.
     seats: [n] uint8 and actions: [n] ACTION, the moves made. tributes, returns: cards exchanged before.
     anti: seats that refused tribute. end: as `round_end`, None for a round that was cut off. notes: what
-    could not be followed.
+    could not be followed. players: of each seat.
     """
 
     game: int
@@ -80,6 +89,7 @@ class RecordedRound:
     anti: tuple[int, ...] = ()
     end: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    players: tuple[int, ...] = (0, 1, 2, 3)
 
     def states(self) -> Array:
         """Return the round before every move and after the last, [n + 1] STATE."""
@@ -108,20 +118,42 @@ class RecordedRound:
             ),
             result=self.end,
             notes=self.notes,
+            players=self.players,
         )
 
 
 def record_rounds(records: Sequence[RoundRecord], name: str = "record") -> RecordedGame:
     """Return the rounds of records, whole matches or single rounds, every word checked against the rules.
 
-    name: of the file, for messages. Raises RoundRecordError where a record departs from the rules.
+    A player may sit elsewhere in each record. name: of the file, for messages.
+    Raises RoundRecordError where a record departs from the rules.
     """
     rounds: list[RecordedRound] = []
-    for number, record in enumerate(records, 1):
-        rounds += _match_rounds(record, number, name)
+    agents, sitting = players_of(record.agents for record in records)
+    for number, (record, players) in enumerate(zip(records, sitting, strict=True), 1):
+        single = record.game.partition("(")[0].strip() == FIRST
+        read = _single_round if single else _match_rounds
+        rounds += [replace(one, players=players) for one in read(record, number, name)]
     # a record may hold any text as a name
-    names = tuple(printable(name) or f"seat {seat}" for seat, name in enumerate(records[0].agents))
+    names = tuple(printable(agent) or f"seat {seat}" for seat, agent in enumerate(agents))
     return RecordedGame("record", names, tuple(rounds), records[-1].complete)
+
+
+def _single_round(record: RoundRecord, game: int, name: str) -> list[RecordedRound]:
+    """Return a round that is of no match; none where nobody has played."""
+    try:
+        *moves, last = replay_round(record, load_game(record.game))
+    except GameError as error:
+        raise RoundRecordError(f"{name}: {error}") from None
+    made = [(move.states, move.player, move.action) for move in moves if move.player >= 0]
+    if not made:
+        return []
+    states, seats, actions = zip(*made, strict=True)
+    row, level = last.states[0], int(last.states["level"][0])
+    held = [(seat, hand_text(hand, level).split()) for seat, hand in enumerate(unpack(row["hand"]))]
+    end = _end(last.states, [(seat, cards) for seat, cards in held if cards])
+    seated, played = np.array(seats, np.uint8), np.concatenate(actions)
+    return [RecordedRound(game, 1, states[0], (True,) * 4, seated, played, end=end)]
 
 
 def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRound]:
@@ -428,7 +460,8 @@ def _round(told: _Told, before: _Told | None, name: str) -> RecordedRound:
         seats.append(seat)
         actions.append(legal_moves[at])
         advance(state, legal_moves[at : at + 1])
-    end = _end(told, state) if not notes else None
+    left = [] if told.over is None else [(seat, cards) for seat, cards in told.over.restCards if cards]
+    end = _end(state, left) if not notes else None
     return RecordedRound(
         told.game,
         told.number,
@@ -497,10 +530,10 @@ def _shown(told: _Told, level: int, hands: Bytes) -> Shown:
     return Shown(np.minimum(known, hands)[None], np.array(cap, np.int64)[None])
 
 
-def _end(told: _Told, state: Array) -> dict[str, Any] | None:
+def _end(state: Array, left: Iterable[tuple[int, Sequence[str]]]) -> dict[str, Any] | None:
+    """Return how a round ended as `round_end`, None where it goes on. left: as there."""
     row = state[0]
     if row["player"] >= 0:
         return None
     payoffs = [int(x) for x in _GAME.returns(state)[0]]
-    left = [] if told.over is None else [(seat, cards) for seat, cards in told.over.restCards if cards]
     return round_end([int(seat) for seat in row["order"]], payoffs, None, left)

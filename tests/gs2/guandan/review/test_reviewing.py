@@ -13,10 +13,12 @@ import pytest
 
 from games.guandan.cards import CARD_NAMES
 from games.guandan.rounds.state import NOBODY
+from games.record import RoundRecordError
 from games.support.work.where import where_of
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.review import match_review
 from gs2.guandan.review.match_review import MatchReview
+from gs2.play.contests import Meeting, contest_of
 from gs2.review import reviewing
 from gs2.review.review_data import VERDICTS, ReviewError
 from gs2.review.reviewing import (
@@ -158,6 +160,35 @@ def test_what_moves_cost_as_the_cards_lay_adds_up_to_what_the_round_brought(smal
         alone = float(Rollouts(CountEvaluator(0.05)).payoffs(played.start.copy())[0])
         assert played.end is not None
         assert alone - costs[0] + costs[1] - costs[2] + costs[3] == pytest.approx(played.end["payoffs"][0])
+
+
+def test_rounds_and_whole_games_of_a_match_are_read_and_their_players_keep_their_names(small, tmp_path):
+    """The agents of a match swap seats in the second game of a pair."""
+    for terms in ({}, {"whole": True}):
+        contest = contest_of("guandan", terms)
+        met = Meeting("guandan(moves=full)", "random", "greedy", pairs=1, seed=5, terms=contest.terms)
+        rounds = contest.play(met, [0], recorded=True).rounds
+        text = "".join(json.dumps(record.to_json()) + "\n" for record in rounds)
+        game = parse_game(text)
+        assert game.names == ("random", "greedy", "random", "greedy") and game.complete
+        assert {(one.game, one.told.players) for one in game.rounds} == {
+            (1, (0, 1, 2, 3)),
+            (2, (1, 0, 3, 2)),
+        }
+        assert (len(game.rounds) > 2) == bool(terms)
+        if not terms:
+            (tmp_path / "match.jsonl").write_text(text)
+            for one, record in zip(game.rounds, rounds, strict=True):
+                assert (one.end["payoffs"], one.end["levels"]) == (list(record.payoffs), None)
+                assert len(one.actions) == len(record.play)
+            review = json.loads(gs2("review", tmp_path / "match.jsonl", "--json").stdout)
+            check(review)
+            alone = json.loads(gs2("review", tmp_path / "match.jsonl", "--json", "--seat", 1).stdout)
+            seats = [{found["seat"] for found in one["decisions"]} for one in alone["rounds"]]
+            assert seats == [{1}, {0}] and alone["players"] == review["players"][1:2]
+            wrong = text.replace("Single", "Simple", 1)
+            with pytest.raises(RoundRecordError, match=r"^x: play \d+: an action must be legal here"):
+                parse_game(wrong, name="x")
 
 
 @pytest.fixture
