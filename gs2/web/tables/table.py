@@ -265,14 +265,17 @@ class Table(Generic[P]):
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 raise DamagedTable(f"{log.path}:{number}: {error}; move the file away") from None
         if play.opening is not None:
-            self.enter(*play.opening)
+            self._write(*play.opening)  # nobody looks yet, and there may be no event loop here
         self._count_change()
 
     def enter(self, word: str, value: Any) -> None:
         """Write a line of the log, carry it out, and tell everybody."""
+        self._write(word, value)
+        self._tell()
+
+    def _write(self, word: str, value: Any) -> None:
         self.log.append({word: value})
         self._carry_out(word, value)
-        self._tell()
 
     def _carry_out(self, word: str, value: Any) -> None:
         if word == "choose":

@@ -98,6 +98,23 @@ def test_a_table_that_lost_any_one_line_never_keeps_the_others_from_opening(tmp_
     assert 0 in found
 
 
+def test_a_table_of_agents_that_was_cut_off_before_its_first_deal_is_dealt_when_it_is_opened(
+    tmp_path: Path,
+) -> None:
+    setup = TableSetup(id="zzzzzzzz", game="kuhn_poker", seats=("random",) * 2)
+    TableLog(tmp_path / "zzzzzzzz.jsonl", setup, new=True).close()
+    with open(tmp_path / "zzzzzzzz.jsonl", "a") as file:
+        file.write('{"round":[0,')
+
+    async def opened() -> None:
+        house = House(tmp_path)
+        await house.open()
+        assert house.damaged == [] and house.tables["zzzzzzzz"].play.number == 1
+        house.close()
+
+    asyncio.run(opened())
+
+
 def test_tables_played_at_last_are_open_and_the_others_when_they_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
