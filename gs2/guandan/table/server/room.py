@@ -302,8 +302,8 @@ class Room(RecordedGames):
         return AgentError(f"seat {seat.index} is not to act now; waiting for seat {who}")
 
     def refused(self, seat: Seat) -> None:
-        """Ask again after a bad answer; after too many, decide for the client."""
-        if seat.due is None:
+        """Ask again after a bad answer; after too many, decide for the client, once."""
+        if seat.due is None or seat.thinking:
             return
         seat.wrong += 1
         if seat.wrong >= self.config.wrong:

@@ -160,6 +160,33 @@ async def test_wrong_indices_are_asked_again_until_the_limit():
             bot.cancel()
 
 
+@with_a_limit
+async def test_the_fallback_is_asked_once_whatever_a_client_says_while_it_thinks():
+    asked: list[int] = []
+    go_on = threading.Event()
+
+    class Thinks:
+        def act(self, observation):
+            asked.append(observation.seat)
+            go_on.wait(PATIENCE)
+            return 0
+
+    config = ServerConfig(dialect="njupt", port=0, seed=6, room=RoomConfig(wrong=1))
+    async with TableServer(config, {"fallback": ThreadHost(Thinks)}) as server:
+        url = server.url.removesuffix("/game/{name}")
+        bad = await connect(f"{url}/game/bad", max_size=None)
+        bots = [asyncio.create_task(njupt_client(url, f"bot{k}")) for k in range(3)]
+        await heard_until(bad, is_act)
+        for _ in range(4):
+            await bad.send("nonsense")
+            await heard_until(bad, is_error)
+        go_on.set()
+        await heard_until(bad, lambda message: message.get("stage") == "play")
+        assert server.rooms[1].result.fallbacks == [1, 0, 0, 0] and asked == [0]
+        for bot in bots:
+            bot.cancel()
+
+
 @pytest.mark.long
 @with_a_limit
 async def test_a_client_that_reads_nothing_is_cut_off_before_it_fills_the_memory():
