@@ -29,10 +29,20 @@ class MeetingError(ValueError):
 
 @dataclass(frozen=True)
 class MatchFiles:
-    """Where a match is written. results: a row for each pair. records: its rounds, move by move."""
+    """Where a match is written. results: a row for each pair. records: its rounds, move by move.
+
+    Raises MeetingError where both are one file.
+    """
 
     results: Path | None = None
     records: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.results and self.records and self.results.resolve() == self.records.resolve():
+            raise MeetingError(
+                f"match: results and records must be two files; got {self.records} for both; name other "
+                "--records"
+            )
 
 
 def result_row(pair: int, payoffs: Any, won: Any, lengths: Any = None) -> Row:
