@@ -133,6 +133,10 @@ def _review_many(
 
 def _of_seat(found: dict[str, Any], seat: int) -> dict[str, Any]:
     """Return a review with one player's decisions alone. seat: the player's in the first round."""
+    from gs2.review.review_data import ReviewError
+
+    if seat >= len(found["players"]):
+        raise ReviewError(f"{found['name']}: a seat must be 0..{len(found['players']) - 1}; got {seat}")
     rounds = []
     for played in found["rounds"]:
         sits = played["players"].index(seat) if seat in played["players"] else None

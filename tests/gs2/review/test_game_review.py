@@ -145,6 +145,8 @@ def test_the_command_shows_points_and_writes_the_page(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     assert "leduc.jsonl: 2 rounds, judged at fast by cfr" in found.stdout and "points behind" in found.stdout
     assert "gs2/review.js" in page.read_text() and "<b>" not in page.read_text()
+    nobody = gs2("review", path, "--no-cache", "--seat", 2)
+    assert nobody.exit_code == 2 and "leduc.jsonl: a seat must be 0..1; got 2" in nobody.stderr
 
 
 def test_a_table_gives_its_finished_rounds_to_a_review(tmp_path: Path) -> None:
