@@ -164,6 +164,7 @@ class Room(RecordedGames):
         self.session = Session(self, games=games, rules=self.config.rules, seed=seed)
         self.state = "waiting"
         self._finished = finished
+        self._starting: asyncio.TimerHandle | None = None
         self._limit = self.config.decision or math.inf
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -260,7 +261,7 @@ class Room(RecordedGames):
         """Start the games if all seats are taken."""
         if self.state == "waiting" and self.full:
             self.state = "starting"
-            asyncio.get_running_loop().call_later(self.config.delay, self._start)
+            self._starting = asyncio.get_running_loop().call_later(self.config.delay, self._start)
 
     def _start(self) -> None:
         if self.state != "starting":
@@ -275,6 +276,8 @@ class Room(RecordedGames):
         if self.state in ("waiting", "starting"):
             self.seats[seat.index] = Seat(seat.index)
             self.state = "waiting"
+            if self._starting is not None:
+                self._starting.cancel()  # whoever comes now gets the whole delay
             if not any(s.user for s in self.seats):
                 self.finish("left")
             return

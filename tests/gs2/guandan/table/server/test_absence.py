@@ -48,6 +48,28 @@ def short_games(monkeypatch):
     near_the_end(monkeypatch)
 
 
+def test_whoever_takes_the_place_of_a_lost_client_gets_the_whole_delay_before_the_deal():
+    timers: list[tuple[SimpleNamespace, Any]] = []
+
+    def call_later(delay: float, call: Any) -> SimpleNamespace:
+        timer = SimpleNamespace(delay=delay, cancelled=False)
+        timer.cancel = lambda: setattr(timer, "cancelled", True)
+        timers.append((timer, call))
+        return timer
+
+    room = Room(1, OpenGuanDan(), RoomConfig(delay=1.0))
+    with patch("asyncio.get_running_loop", lambda: SimpleNamespace(call_later=call_later)):
+        for seat in range(4):
+            room.take(Ear(), f"u{seat}")
+        room.start_if_full()
+        room.lost(room.seats[3])
+        room.take(Ear(), "late")
+        room.start_if_full()
+        assert [(timer.delay, timer.cancelled) for timer, _ in timers] == [(1.0, True), (1.0, False)]
+        timers[1][1]()
+    assert room.state == "playing" and room.result.names == ["u0", "u1", "u2", "late"]
+
+
 @with_a_limit
 async def test_a_client_that_never_answers_is_decided_for_and_told():
     async with table(room={"decision": 300.0, "missed": 1}) as (server, sockets):
