@@ -142,6 +142,13 @@ class Element extends BrowserNode {
     document.activeElement = this;
   }
 
+  showModal() {}
+
+  /** Close a dialog. */
+  close() {
+    this.happen("close");
+  }
+
   contains(other) {
     for (let at = other; at; at = at.parentNode) if (at === this) return true;
     return false;

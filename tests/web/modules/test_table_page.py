@@ -73,6 +73,33 @@ def case(kind: str) -> dict[str, Any]:
     return {"before": before, "after": after, "found": {"best": 0, "moves": [move]}, "about": about}
 
 
+def test_a_round_that_ends_again_after_an_undo_shows_its_result_again(tmp_path: Path) -> None:
+    table = game_table(tmp_path, "guandan", ("person", "greedy", "greedy", "greedy"), seed=2)
+    before = table.state(0)
+    while not table.play.waiting:
+        before = table.state(0)
+        for seat in list(table.play.pending):
+            table.choose(seat, table.play.count(seat) - 1)
+    after = table.state(0)
+    table.close()
+    found = in_page(
+        PAGE
+        + """
+        const due = [];
+        for (const state of [data.after, data.before, data.after]) {
+          line().say(state);
+          due.push(page.boxName);
+          if (state === data.after) page.box.close();
+          line().say({ ...state, version: state.version + 1 });
+          due.push(page.boxName);
+        }
+        report(due);
+        """,
+        {"before": before, "after": after},
+    )
+    assert found == ["round-1", "", "", "", "round-1", ""], "and a dialog that was closed stays so"
+
+
 def test_a_hint_ends_when_it_is_refused_and_with_the_connection_over_which_it_was_asked() -> None:
     found = in_page(
         PAGE

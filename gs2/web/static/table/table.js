@@ -286,6 +286,7 @@ export class Table {
     const due = this.face.due?.(state) || null;
     const name = due?.name ?? "";
     if (this.boxName && this.boxName !== name) this.box?.close();
+    if (!name) this.dismissed = ""; // after an undo the same round may end again
     if (!name || this.boxName === name || this.dismissed === name) return;
     const box = this.showBox(due.open(state, { next: () => this.next(), review: () => this.review(), record: `${this.address}/record` }));
     this.boxName = name;
