@@ -146,7 +146,7 @@ def not_zero_sum(name: str) -> GameError:
     """Return the error for a game whose payoffs do not sum to zero, where it is asked to be searched."""
     return GameError(
         f"{name}: payoffs must sum to zero to be searched; these do not; gs2 blueprint (CFR without a "
-        "guarantee), gs2 exploitability and gs2 match take it, and load_game with general_sum=True"
+        "guarantee) and gs2 exploitability take it, and load_game with general_sum=True"
     )
 
 

@@ -206,9 +206,7 @@ def _told(game: Game) -> dict[str, Any]:
     if isinstance(game, GambitGame):
         told |= {"title": game.title, "player_labels": list(game.players)}
     if not getattr(game, "zero_sum", True):
-        told["payoffs"] = (
-            "do not sum to zero: blueprint (CFR without a guarantee), exploitability and match take it"
-        )
+        told["payoffs"] = "do not sum to zero: blueprint (CFR without a guarantee) and exploitability take it"
     elif shifted(game):
         told["payoffs"] = shift_line(shifted(game))
     return told

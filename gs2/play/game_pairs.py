@@ -217,7 +217,7 @@ class _Table(NumberedGames):
         if off > TOLERANCE and not getattr(self.game, "zero_sum", True):
             raise GameError(
                 f"{self.game.name}: payoffs of all seats must sum to zero for agents to be compared; in one "
-                f"game they sum to {off:g}; choose other returns"
+                f"game they sum to {off:g}; gs2 exploitability measures a policy there"
             )
         first = np.array([teams.index(team) for team in range(max(teams) + 1)])
         return self.payoff[rows, first[self.side]], winners(self.payoff, teams)[rows, self.side]

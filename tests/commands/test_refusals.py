@@ -45,7 +45,7 @@ REFUSED = [
     ("match 'liars_dice(dice=5)' uniform+gs2+ uniform", "train a network (gs2 train GAME)"),
     ("ladder --game kuhn_poker uniform unifrm", "did you mean uniform"),
     ("ladder 'goofspiel(returns=total_points)' uniform dmc:5", "payoffs of all seats must sum to zero"),
-    ("match 'goofspiel(returns=total_points)' uniform uniform", "choose other returns"),
+    ("match 'goofspiel(returns=total_points)' uniform uniform", "gs2 exploitability measures a policy there"),
     ("games --round 1", "--round chooses among recorded rounds"),
     ("games kuhn_poker --size --replay x.jsonl", "give one of them"),
     ("match gredy random", "did you mean greedy"),
