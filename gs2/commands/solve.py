@@ -24,7 +24,6 @@ from gs2.commands.common import (
     number,
     number_table,
     print_json,
-    stderr,
     stdout,
 )
 from gs2.commands.progress import working
@@ -110,10 +109,6 @@ class Asked:
     "one in large games]",
 )
 @click.option("--methods", is_flag=True, help="List the game's methods and exit.")
-@click.option("--position", hidden=True)
-@click.option("--preset", hidden=True)
-@click.option("--gap", type=FINITE, hidden=True)
-@click.option("--worlds", type=COUNT, hidden=True)
 @click.option("-k", "k", type=COUNT, help="Number of histories to keep.  [default: the method's]")
 @click.option(
     "--generator",
@@ -210,8 +205,7 @@ def solve(
         _list_methods(own, as_json)
         return
     usual = "gs2+" if own is None else next(iter(own.methods))
-    named = method is not None or changes["preset"] is not None
-    text, method = _by_present_names(text, method, usual, changes)
+    named, method = method is not None, usual if method is None else method
     rows = None if all_rows else rows
     given = {field: value for field, value in changes.items() if value is not None}
     name = method.partition(":")[0].strip()
@@ -392,23 +386,6 @@ def _example_infoset(game: Game, seed: int) -> Infoset:
     raise click.UsageError(
         f"{game.name}: at least one player must have a decision in a game to solve; none has"
     )
-
-
-def _by_present_names(
-    text: str | None, method: str | None, usual: str, changes: dict[str, Any]
-) -> tuple[str | None, str]:
-    """Return the infoset and the method, by whichever options they were given; say the present ones."""
-    given = {name: changes.pop(name) for name in ("position", "preset")}
-    for name, present in (("position", "--infoset"), ("preset", "--method")):
-        if given[name] is not None:
-            stderr().print(f"--{name} is now {present} {given[name]}", soft_wrap=True)
-    method = next(name for name in (method, given["preset"], usual) if name is not None)
-    for name in ("gap", "worlds"):
-        value = changes.pop(name)
-        if value is not None:
-            method += f"{',' if ':' in method else ':'}{name}={value}"
-            stderr().print(f"--{name} is now a field of --method, as in {method}", soft_wrap=True)
-    return given["position"] if text is None else text, method
 
 
 def _list_positions(game: Game, own: OwnSolving | None, as_json: bool) -> None:
