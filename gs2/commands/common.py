@@ -313,17 +313,6 @@ def lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return file(seat(locking))
 
 
-def rounds_are_pairs(how: dict[str, Any]) -> None:
-    """Take --rounds, the earlier name of --pairs, out of a command's options, and say the present name."""
-    rounds = how.pop("rounds")
-    if rounds is None:
-        return
-    if how["pairs"] is not None:
-        raise click.UsageError("--rounds must be left out where --pairs is given: it is its earlier name")
-    stderr().print(f"--rounds is now --pairs {rounds}", soft_wrap=True)
-    how["pairs"] = rounds
-
-
 def end_interrupted(asked: Interruption, kept: Path | None) -> NoReturn:
     """Say what goes on from the results kept so far, and exit as interrupted commands do."""
     hint = f"; the same command continues from {kept}" if kept else "; --output lets it continue later"

@@ -23,8 +23,6 @@ from gs2.commands.common import (
     number,
     number_table,
     print_json,
-    rounds_are_pairs,
-    stderr,
     stdout,
 )
 from gs2.commands.progress import working
@@ -54,7 +52,6 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             type=COUNT,
             help=f"Pairs of games, seats swapped.  [default: 1000; 100 for agents of {FIRST} that search]",
         ),
-        click.option("--rounds", type=COUNT, hidden=True),
         click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of chance and agents."),
         *(option for own in TERMS for option in own.OPTIONS),
         click.option(
@@ -93,19 +90,6 @@ def _game_and_agents(
     return game, named
 
 
-def _earlier(how: dict[str, Any]) -> None:
-    """Take options by their earlier names, and say the present ones."""
-    games = how.pop("games", None)
-    if games is not None and (how["rounds"] is not None or how["pairs"] is not None or how["whole"]):
-        raise click.UsageError(
-            "--games must stand alone; play rounds with --pairs N, whole games with --whole --pairs N"
-        )
-    if games is not None:
-        stderr().print(f"--games is now --whole --pairs {games}", soft_wrap=True)
-        how["pairs"], how["whole"] = games, True
-    rounds_are_pairs(how)
-
-
 def _contest(text: str, how: dict[str, Any]) -> tuple[str, GameContest]:
     """Return the game's string and its contest, before processes start. how: the command's options."""
     from games.registry import game_string, load_game
@@ -127,7 +111,6 @@ def _arena(contest: GameContest, name: str, on: Place, processes: int | None) ->
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[GAME] A B")
-@click.option("--games", type=COUNT, hidden=True)
 @click.option("--independent", is_flag=True, help="Give the games of a pair different chance.")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Results, to write or resume.")
 @click.option("--records", type=OUTPUT_FILE, help="Every round in words, to write or resume.")
@@ -145,7 +128,6 @@ def match(words: tuple[str, ...], text: str | None, output: Path | None, as_json
     from gs2.play.contests import Meeting
     from gs2.play.match_files import MatchFiles
 
-    _earlier(how)
     game, (a, b) = _game_and_agents(words, text, 2)
     name, contest = _contest(game, how)
     meeting = Meeting(
@@ -276,7 +258,6 @@ def ladder(
     """
     from gs2.play.ladder import LadderPlan, play_ladder, plot_ladder
 
-    _earlier(how)
     check_plot(plot)
     game, agents = _game_and_agents(words, text, None)
     name, contest = _contest(game, how)

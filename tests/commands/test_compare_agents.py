@@ -68,25 +68,6 @@ def test_a_verdict_names_the_stronger_one_or_says_why_it_is_open() -> None:
             assert said == f"{'a' if low > 0 else 'b'} is the stronger one."
 
 
-@pytest.mark.parametrize(
-    ("earlier", "now"),
-    [
-        (("match", "--game", "guandan", "--rounds", "2"), ("match", "--pairs", "2")),
-        (("ladder", "--game=guandan", "--rounds", "2"), ("ladder", "--pairs", "2")),
-        (("match", "guandan", "--games", "1"), ("match", "--whole", "--pairs", "1")),
-    ],
-)
-def test_earlier_options_still_work_and_guandan_can_be_named(
-    earlier: tuple[str, ...], now: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ladder, "rate", partial(ladder.rate, resamples=10))
-    found = [gs2(*words, "greedy", "random", "--json", *ONE) for words in (earlier, now)]
-    assert [result.exit_code for result in found] == [0, 0], found[0].output
-    assert f"{earlier[-2]} is now {' '.join(now[1:])}" in found[0].stderr and "is now" not in found[1].stderr
-    old, new = (json.loads(result.stdout) for result in found)
-    assert old["net"] == new["net"] and old["won"] == new["won"]
-
-
 def test_a_ladder_of_whole_games_has_what_their_match_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ladder, "rate", partial(ladder.rate, resamples=10))
     words = ("strong", "random", "--whole", "--pairs", "2", "--json", *ONE)

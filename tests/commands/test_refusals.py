@@ -56,8 +56,6 @@ REFUSED = [
     ("match greedy random --level 4 --whole", "--level needs single rounds"),
     ("match greedy random --rules njupt", "--rules needs whole games: add --whole"),
     ("match greedy random --whole --rules no", "rules are one of"),
-    ("match greedy random --games 2 --rounds 2", "--games must stand alone"),
-    ("match greedy random --pairs 2 --rounds 2", "it is its earlier name"),
     ("match greedy random --tribute nan", "nan"),
     ("match kuhn_poker uniform uniform --level 4", "level must be left out"),
     ("ladder uniform cfr:5 --pairs 5", "no agent of guandan is called 'cfr:5'"),

@@ -18,7 +18,6 @@ from gs2.commands.common import (
     OUTPUT_FILE,
     SEED,
     print_json,
-    rounds_are_pairs,
     stderr,
     stdout,
 )
@@ -48,7 +47,6 @@ def _enough(ctx: click.Context, param: click.Parameter, value: int | None) -> in
 )
 @click.option("--game", "text", help="Game string.  [default: what the candidate was trained on]")
 @click.option("--pairs", type=COUNT, callback=_enough, help="Most deals, each played twice.  [default: 8000]")
-@click.option("--rounds", type=COUNT, callback=_enough, hidden=True)
 @click.option(
     "--batch", type=COUNT, callback=_enough, default=1000, show_default=True, help="Deals between two looks."
 )
@@ -88,7 +86,6 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
     name, contest = game_string(text or game.name, game), contest_of(game)
     against = against or contest.shipped
     target, output, seed = how["target"], how["output"], how["seed"]
-    rounds_are_pairs(how)
     pairs = how["pairs"] or MOST
     for agent in (against, str(candidate)):
         contest.check(agent, seed)

@@ -45,10 +45,10 @@ def check_commands(folder: Path) -> None:
         works(*run, *tiny, *small)
     refused("--preset danzero", "train", "guandan", "-o", str(folder / "other"), "--preset", "danzero")
     refused("Config: kind", "train", "guandan", "-o", str(folder / "other"), "--network", "kind=danzero")
-    refused("Play: persona", "match", "--rounds", "1", "blueprint:persona=balanced", "greedy")
+    refused("Play: persona", "match", "--pairs", "1", "blueprint:persona=balanced", "greedy")
     last = str(folder / "doudizhu" / "last.safetensors")
     works("match", "--game", "doudizhu", last, "network", "--pairs", "1")
-    works("match", str(folder / "guandan" / "last.safetensors"), "network", "--rounds", "1")
+    works("match", str(folder / "guandan" / "last.safetensors"), "network", "--pairs", "1")
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ def test_a_worse_network_does_not_pass_the_gate(
 def test_what_a_worker_process_refuses_is_one_line(tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.safetensors"
     damaged.write_bytes(b"\xff" * 100)
-    words = ["match", str(damaged), "greedy", "--rounds", "2", "--processes", "2"]
+    words = ["match", str(damaged), "greedy", "--pairs", "2", "--processes", "2"]
     result = gs2(*words)
     assert result.exit_code != 0 and "is damaged" in result.output
     assert isinstance(result.exception, SystemExit) and "Traceback" not in result.output
@@ -182,7 +182,7 @@ def test_a_run_keeps_its_recipe_goes_on_by_it_and_plays(odmc: Path) -> None:
     assert description["generation"] == before + 3
     assert (description["train"]["recipe"], description["train"]["batch"]) == ("odmc", 32)
     agent = f"blueprint:prune=2,heeds=false@{odmc / 'last.safetensors'}"
-    ran("match", agent, str(odmc / "last.safetensors"), "--rounds", "2", "--processes", "1", "--json")
+    ran("match", agent, str(odmc / "last.safetensors"), "--pairs", "2", "--processes", "1", "--json")
 
 
 def test_a_resumed_run_keeps_its_recipe(odmc: Path) -> None:

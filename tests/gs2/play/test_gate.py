@@ -52,7 +52,7 @@ def test_a_gate_that_could_decide_nothing_is_refused(tmp_path: Path) -> None:
         with pytest.raises(MeetingError, match="batch must be in"):
             Challenge(Meeting("kuhn_poker", "uniform", "uniform", pairs=10), batch, confidence)
     target = tmp_path / "x.safetensors"
-    for words in (("--pairs", "1"), ("--batch", "99"), ("--rounds", "7")):
+    for words in (("--pairs", "1"), ("--batch", "99")):
         said = refused("gate", SHIPPED, "--against", "random", *words, "--export", target)
         assert "must be at least 100" in said and not target.exists()
 
