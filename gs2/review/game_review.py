@@ -44,7 +44,7 @@ SEARCHES = {"fast": "rollout:branches=4", "standard": "rollout:branches=6,sample
 SHOWN = 6
 """Moves that are compared where nothing is searched."""
 USUAL = 2.0
-"""What a round brings or costs where the thresholds are as they are."""
+"""What a round brings or costs where the thresholds are as they are, and where no round has paid anybody."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ class GameReview(GameReviewing):
 
     def review(self, game: RecordedGame, **how: Any) -> Review:
         paid = [np.abs(seat_points(one.played)).mean() for one in game.rounds if one.played.over]
-        self.usual = max(float(np.mean(paid)), 1e-9) if paid else USUAL
+        self.usual = float(np.mean(paid or [0.0])) or USUAL
         share = self.usual / USUAL
         self.thresholds = {k: limit * (share if k != "sure" else 1.0) for k, limit in THRESHOLDS.items()}
         return super().review(game, **how)

@@ -13,7 +13,7 @@ import pytest
 from games.game import TERMINAL
 from games.record import RoundRecord, RoundRecordError
 from games.registry import load_game
-from gs2.review.review_data import VERDICTS, ReviewError
+from gs2.review.review_data import THRESHOLDS, VERDICTS, ReviewError
 from gs2.review.reviewing import parse_game, review_text
 from gs2.web.games.game_round import GameRound, round_record
 from gs2.web.tables.table import Refused
@@ -147,6 +147,17 @@ def test_the_command_shows_points_and_writes_the_page(tmp_path: Path) -> None:
     assert "gs2/review.js" in page.read_text() and "<b>" not in page.read_text()
     nobody = gs2("review", path, "--no-cache", "--seat", 2)
     assert nobody.exit_code == 2 and "leduc.jsonl: a seat must be 0..1; got 2" in nobody.stderr
+
+
+def test_a_record_whose_rounds_pay_nobody_is_judged_by_the_usual_thresholds(tmp_path: Path) -> None:
+    path = tmp_path / "goofspiel.jsonl"
+    path.write_text(text_of("goofspiel", rounds=1))
+    assert not any(played("goofspiel").payoffs)
+    review = review_text(path.read_text())
+    check(review)
+    assert review["thresholds"] == THRESHOLDS
+    shown = gs2("review", path, "--no-cache")
+    assert shown.exit_code == 0 and "value to the first team" in shown.stdout
 
 
 def test_a_table_gives_its_finished_rounds_to_a_review(tmp_path: Path) -> None:
