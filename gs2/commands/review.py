@@ -313,6 +313,8 @@ def _won(played: dict[str, Any], names: list[str]) -> str:
     result = played["result"]
     if result is None:
         return "not finished"
+    if played["level"] is None and not result["gain"]:
+        return "nobody"
     first = [seat for seat, team in enumerate(played["teams"]) if team == result["winner"]]
     return f"{' and '.join(_name(played, seat, names) for seat in first)}, {result['gain']:+g}"
 

@@ -18,6 +18,7 @@ from gs2.review.reviewing import parse_game, review_text
 from gs2.web.games.game_round import GameRound, round_record
 from gs2.web.tables.table import Refused
 from tests.commands.runner import gs2
+from tests.web.modules.least_browser import in_page, needs_node
 from tests.web.tables.stored_tables import game_table
 
 NAMES = ("Ann", "rules", "rules", "</script><b>Eve</b>")
@@ -158,6 +159,22 @@ def test_a_record_whose_rounds_pay_nobody_is_judged_by_the_usual_thresholds(tmp_
     assert review["thresholds"] == THRESHOLDS
     shown = gs2("review", path, "--no-cache")
     assert shown.exit_code == 0 and "value to the first team" in shown.stdout
+    assert "nobody" in shown.stdout and "+0 " not in shown.stdout
+
+
+@needs_node
+def test_the_page_says_that_nobody_won_a_round_that_pays_nobody() -> None:
+    told = in_page(
+        """
+        import { newRoot, report } from "browser";
+        const { start } = await import("gs2/review.js");
+        const root = newRoot();
+        start(root, data);
+        report(root.querySelector(".review-value").textContent);
+        """,
+        review_text(text_of("goofspiel", rounds=1)),
+    )
+    assert "nobody won" in told and "won +0" not in told
 
 
 def test_a_table_gives_its_finished_rounds_to_a_review(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ addWords({
   "reviewed.level": ["level {level}", "打 {level}"],
   "reviewed.mistakes": ["{count} to look at", "{count} 处值得看"],
   "reviewed.won": ["{names} won {gain}", "{names} 胜 {gain}"],
+  "reviewed.even": ["nobody won", "不分胜负"],
   "reviewed.unfinished": ["not finished", "未打完"],
   "reviewed.curve": ["Value to {names}, move by move", "{names} 一方的局面值，逐手变化"],
   "reviewed.curveOf": ["Expectation of {name}, as value to {names}", "{name} 的预期，按 {names} 一方计"],

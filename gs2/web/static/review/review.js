@@ -208,6 +208,7 @@ class ReviewPage {
 
   wonBy(round) {
     if (!round.result) return say("reviewed.unfinished");
+    if (round.level === null && round.result.gain === 0) return say("reviewed.even");
     return say("reviewed.won", { names: this.team(round.result.winner, round), gain: `+${round.result.gain}` });
   }
 
