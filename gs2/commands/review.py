@@ -42,9 +42,7 @@ STYLES = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}
     help="Effort of each search.",
 )
 @click.option("--round", "number", type=COUNT, help="Judge only this round, counted through the file.")
-@click.option(
-    "--seat", type=click.IntRange(0, 3), help="Show only this player's decisions, by its first seat."
-)
+@click.option("--seat", type=click.IntRange(0, 3), help="Show only the player of this first seat.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole review as JSON.")
 @click.option("--html", type=NEW_FILE, help="Also write the review as one HTML file, a new one.")
 @click.option("--rows", type=CountType(0), default=8, show_default=True, help="Costliest decisions shown.")
@@ -133,10 +131,8 @@ def _review_many(
 
 def _of_seat(found: dict[str, Any], seat: int) -> dict[str, Any]:
     """Return a review with one player's decisions alone. seat: the player's in the first round."""
-    from gs2.review.review_data import ReviewError
-
     if seat >= len(found["players"]):
-        raise ReviewError(f"{found['name']}: a seat must be 0..{len(found['players']) - 1}; got {seat}")
+        raise click.UsageError(f"{found['name']}: a seat must be 0..{len(found['players']) - 1}; got {seat}")
     rounds = []
     for played in found["rounds"]:
         sits = played["players"].index(seat) if seat in played["players"] else None

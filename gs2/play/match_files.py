@@ -39,10 +39,7 @@ class MatchFiles:
 
     def __post_init__(self) -> None:
         if self.results and self.records and self.results.resolve() == self.records.resolve():
-            raise MeetingError(
-                f"match: results and records must be two files; got {self.records} for both; name other "
-                "--records"
-            )
+            raise MeetingError(f"match: results and records must be two files; got {self.records} for both")
 
 
 def result_row(pair: int, payoffs: Any, won: Any, lengths: Any = None) -> Row:

@@ -34,14 +34,7 @@ from gs2.guandan.table.client.tracker import level_owner, shown_by_tribute
 from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.moves import find_move, read_move
-from gs2.review.review_data import (
-    RecordedGame,
-    ReviewedPlay,
-    ReviewedRound,
-    is_json,
-    players_of,
-    printable,
-)
+from gs2.review.review_data import RecordedGame, ReviewedPlay, ReviewedRound, is_json, players_of, printable
 from gs2.wings import FIRST
 
 
@@ -131,8 +124,7 @@ def record_rounds(records: Sequence[RoundRecord], name: str = "record") -> Recor
     rounds: list[RecordedRound] = []
     agents, sitting = players_of(record.agents for record in records)
     for number, (record, players) in enumerate(zip(records, sitting, strict=True), 1):
-        single = record.game.partition("(")[0].strip() == FIRST
-        read = _single_round if single else _match_rounds
+        read = _single_round if record.game.partition("(")[0].strip() == FIRST else _match_rounds
         rounds += [replace(one, players=players) for one in read(record, number, name)]
     # a record may hold any text as a name
     names = tuple(printable(agent) or f"seat {seat}" for seat, agent in enumerate(agents))
@@ -152,8 +144,8 @@ def _single_round(record: RoundRecord, game: int, name: str) -> list[RecordedRou
     row, level = last.states[0], int(last.states["level"][0])
     held = [(seat, hand_text(hand, level).split()) for seat, hand in enumerate(unpack(row["hand"]))]
     end = _end(last.states, [(seat, cards) for seat, cards in held if cards])
-    seated, played = np.array(seats, np.uint8), np.concatenate(actions)
-    return [RecordedRound(game, 1, states[0], (True,) * 4, seated, played, end=end)]
+    played = np.array(seats, np.uint8), np.concatenate(actions)
+    return [RecordedRound(game, 1, states[0], (True,) * 4, *played, end=end)]
 
 
 def _match_rounds(record: RoundRecord, game: int, name: str) -> list[RecordedRound]:
