@@ -90,10 +90,10 @@ class SearchAgent:
         """
         from gs2.search.refine.at import refine_and_judge
 
-        game, past, alone = one.game, one.past, len(one.actions) == 1
-        if alone or past is None or (game.num_players == 2 and self._views(0)):
+        game, past, alone, name = one.game, one.past, len(one.actions) == 1, _name(one)
+        if alone or past is None or self._views(name[0] if game.num_players > 2 else 0):
             return None
-        (row,), name = one.rows.tolist(), _name(one)
+        (row,) = one.rows.tolist()
         rows = refine_and_judge(game, self.blueprint, past.of(row).of(name[0]), self.config, self._dice(name))
         self._known.setdefault(name, rows[0])
         return rows[1:]

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.protocol import Blueprint
+from blueprint.protocol import Blueprint, Decisions, Trails
 from cfr.best_response import counterfactual_values
 from cfr.tree import grow
 from games import Game, Infoset, Ragged, load_game
-from games.infosets.trail import Trail, trails_along
+from games.infosets.trail import SeatTrail, Trail, trails_along
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.play.agent_names import load_game_agent, load_searched
@@ -121,6 +121,20 @@ def test_searching_agents_of_many_seats_play_and_answer_the_same_when_asked_agai
         payoffs.append(play_agents(game, (agent, load_game_agent(game, "uniform")), rng(1), 2).payoffs)
         assert payoffs[-1].shape == (2, 3) and agent.searches > 0
     np.testing.assert_array_equal(*payoffs)
+
+
+@pytest.mark.parametrize("method", ["kluss", "2-klss"])
+def test_asking_for_gains_changes_no_answer_where_many_seats_are_listed(method: str) -> None:
+    game, play = RandomGame(6, teams=(0, 1, 2)), RandomPlay(6)
+    for trail, _ in decisions(game, 4, 6):
+        seat, states = trail.player, grow(game).states
+        states = states[game.player(states) == seat]
+        state = states[np.all(game.infoset_key(states, seat) == trail.keys[-1], axis=1)][:1]
+        seen = SeatTrail(list(trail.keys))
+        asked = Decisions.of(state, game.actions(state), seat, game=game, past=Trails([seen]))
+        told, plays = (SearchAgent(game, play, preset(method), name=method) for _ in range(2))
+        assert told.gains(asked) is None
+        assert np.array_equal(told(asked), plays(asked))
 
 
 def test_search_beats_uniform_play_at_a_small_doudizhu() -> None:
