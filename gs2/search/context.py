@@ -666,8 +666,9 @@ class SearchContext:
 
     def lacks(self, infoset: object) -> bool:
         """Return whether seats that play the blueprint never lead to an infoset of a game seen from two."""
-        named = isinstance(self.game, TwoSeatView) and isinstance(infoset, Infoset)
-        return named and len(self._numbers(infoset)) == 0
+        if not isinstance(self.game, TwoSeatView) or not isinstance(infoset, Infoset):
+            return False
+        return len(self._numbers(infoset)) == 0
 
     def _numbers(self, infoset: Infoset) -> NDArray[np.int64]:
         known = np.all(self.tree.infoset_key == np.array(infoset.key, np.uint64), axis=1)
