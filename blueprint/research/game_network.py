@@ -3,7 +3,7 @@
     blueprint = load_game_network("liars5.safetensors", game)
     blueprint.policy(game, states, player, actions)
 
-Inference is NumPy alone, so that agents start at once and take little memory; training is torch
+Inference does without torch, so that agents start at once and take little memory; training is torch
 (`blueprint.research.game_training`).
 """
 
@@ -24,6 +24,7 @@ from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError, Configuration, integer, one_of, real
+from games.support.kernel import kernel
 
 KIND = "game"
 AT_ONCE = 256
@@ -178,23 +179,38 @@ class NetworkWeights:
         """
         n, (width, outputs) = len(features), self.head.shape
         found = np.empty((n, outputs), np.float32)
-        h, more = np.empty((2, min(n, AT_ONCE), width), np.float32)
+        room = np.empty((2, min(n, AT_ONCE), width), np.float32)
         for low in range(0, n, AT_ONCE):
-            part = features[low : low + AT_ONCE].astype(np.float32, copy=False)
-            self._forward(part, h[: len(part)], more[: len(part)], found[low : low + AT_ONCE])
+            part = np.ascontiguousarray(features[low : low + AT_ONCE])
+            self._forward(part, *room[:, : len(part)], found[low : low + AT_ONCE])
         return found[:, 0], found[:, 1 : 1 + self.columns], found[:, 1 + self.columns :]
 
-    def _forward(self, x: Array, h: Array, more: Array, out: Array) -> None:
-        """Write what the heads say of inputs x into out. h, more: room for layers, [n, width]."""
-        for k, (weight, bias) in enumerate(self.layers):
-            into = more if k else h
-            np.matmul(h if k else x, weight, out=into)
-            into += bias
-            np.maximum(into, 0, out=into)
-            if k:
-                h += more
+    def _forward(self, features: Array, h: Array, more: Array, out: Array) -> None:
+        """Write what the heads say of infosets into out. h, more: room for layers, [n, width]."""
+        _first_layer(features, *self.layers[0], h)
+        for weight, bias in self.layers[1:]:
+            np.matmul(h, weight, out=more)
+            more += bias
+            np.maximum(more, 0, out=more)
+            h += more
         np.matmul(h, self.head, out=out)
         out += self.bias
+
+
+@kernel(nogil=True)
+def _first_layer(
+    features: Array, weight: NDArray[np.float32], bias: NDArray[np.float32], out: NDArray[np.float32]
+) -> None:
+    """Write the rectified first layer, [n, width]. Most features are 0, and are passed over."""
+    for i in range(len(features)):
+        out[i] = bias
+        for j in range(features.shape[1]):
+            if features[i, j] != 0:
+                value = np.float32(features[i, j])
+                for k in range(out.shape[1]):
+                    out[i, k] += value * weight[j, k]
+        for k in range(out.shape[1]):
+            out[i, k] = max(out[i, k], np.float32(0))
 
 
 @cache
