@@ -182,7 +182,8 @@ class NetworkWeights:
         room = np.empty((2, min(n, AT_ONCE), width), np.float32)
         for low in range(0, n, AT_ONCE):
             part = np.ascontiguousarray(features[low : low + AT_ONCE])
-            self._forward(part, *room[:, : len(part)], found[low : low + AT_ONCE])
+            h, more = room[:, : len(part)]
+            self._forward(part, h, more, found[low : low + AT_ONCE])
         return found[:, 0], found[:, 1 : 1 + self.columns], found[:, 1 + self.columns :]
 
     def _forward(self, features: Array, h: Array, more: Array, out: Array) -> None:
