@@ -9,7 +9,7 @@ Inference does without torch, so that agents start at once and take little memor
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -158,19 +158,13 @@ class NetworkWeights:
         self.arrays = arrays
         blocks = sum(name.startswith("blocks.") and name.endswith(".weight") for name in arrays)
         names = ["input", *(f"blocks.{k}" for k in range(blocks))]
-        self.layers = [
-            (
-                np.ascontiguousarray(arrays[f"{n}.weight"].T, np.float32),
-                np.asarray(arrays[f"{n}.bias"], np.float32),
-            )
-            for n in names
-        ]
+        laid_out = partial(np.ascontiguousarray, dtype=np.float32)
+        self.layers = [(laid_out(arrays[f"{n}.weight"].T), laid_out(arrays[f"{n}.bias"])) for n in names]
         self.columns = len(arrays["advantage.bias"])
         self.has_policy = "policy.bias" in arrays
         names = ["value", "advantage", *(["policy"] if self.has_policy else [])]
         heads = [np.concatenate([arrays[f"{n}.{part}"] for n in names]) for part in ("weight", "bias")]
-        self.head = np.ascontiguousarray(heads[0].T, np.float32)
-        self.bias = heads[1].astype(np.float32)
+        self.head, self.bias = laid_out(heads[0].T), laid_out(heads[1])
 
     def answer(self, features: Array) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Return V [n], A and scores [n, columns] of infosets with these features, [n, inputs].
