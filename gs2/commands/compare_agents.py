@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -293,6 +294,9 @@ def ladder(
         stdout().print(f"Drawn in {plot}.")
 
 
+_net = partial(number, digits=3, signed=True)
+
+
 def _print_ladder(found: Ladder) -> None:
     out = stdout()
     out.print(f"[bold]{found.plan.game}[/bold]\n", soft_wrap=True)
@@ -302,8 +306,8 @@ def _print_ladder(found: Ladder) -> None:
         points, elo = found.points[k], found.elo[k]
         table.add_row(
             found.labels[k],
-            f"{points.mean:+.3f}",
-            f"[{points.low:+.3f}, {points.high:+.3f}]",
+            _net(points.mean),
+            f"[{_net(points.low)}, {_net(points.high)}]",
             f"{elo.mean:.0f}",
             f"[{elo.low:.0f}, {elo.high:.0f}]",
             f"{100 * found.won_of_all(k):.1f} %",
@@ -313,7 +317,7 @@ def _print_ladder(found: Ladder) -> None:
     title = f"{found.unit.capitalize()} of the row against the column"
     pairs = number_table(*columns, lines=True, title=title, title_justify="left")
     for i in found.order:
-        cells = ["" if i == j else f"{found.net[i, j]:+.3f}" for j in found.order]
+        cells = ["" if i == j else _net(found.net[i, j]) for j in found.order]
         pairs.add_row(found.labels[i], *cells)
     out.print(pairs)
     told = f"{found.plan.pairs:,} pairs of games a match, on the same chance; the mean of all ratings is 0."

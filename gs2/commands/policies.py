@@ -225,7 +225,7 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
         f"{number(result['exploitability'], 6)} (NashConv / 2)"
     )
     if "locked" in result:
-        out.print(f"{result['locked']:,} infosets are locked; the figures are of the locked game")
+        out.print(f"locked infosets: {result['locked']:,}; the figures are of the locked game")
     if "meaning" in result:
         out.print(f"a seat could gain {number(result['mean_gain'], 6)} on average: {result['meaning']}")
     if "shift" in result:

@@ -228,6 +228,7 @@ def solve(
     from cfr.sequence_form import sequence_form
     from cfr.tree import grow
     from games.support.configuration import ConfigError
+    from games.support.spec import split_spec
     from gs2.explore.prepared_games import PreparedGame
     from gs2.explore.solve_picture import search_game, solve_picture, write_explore_page
     from gs2.parts import check_leaf_of
@@ -280,7 +281,8 @@ def solve(
     else:
         if output is not None:
             held_new(output)
-        drawn = [name for name in ("samples", "companions") if changes[name] is not None]
+        told = {*given, *(setting.partition("=")[0].strip() for setting in split_spec(method)[1])}
+        drawn = [name for name in ("samples", "companions") if name in told]
         if drawn:
             raise ConfigError(
                 f"{drawn[0]} needs drawn histories, but {game.name} lists all of them; "

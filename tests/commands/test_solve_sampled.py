@@ -180,7 +180,9 @@ def test_what_needs_the_whole_game_is_refused_with_what_to_do(words: list[str], 
 
 @pytest.mark.parametrize("option", ["samples", "companions"])
 def test_a_number_of_draws_is_refused_where_all_histories_are_listed(option: str) -> None:
-    words = ["kuhn_poker", "--infoset", "P1 holds Q | bet", "--blueprint", "uniform", f"--{option}", "3"]
-    assert f"{option} needs drawn histories" in refused("solve", *words)
+    asked = ["kuhn_poker", "--infoset", "P1 holds Q | bet", "--blueprint", "uniform"]
+    words = [*asked, f"--{option}", "3"]
+    for told in (words, [*asked, "--method", f"gs2-d: {option} =3"]):
+        assert f"{option} needs drawn histories" in refused("solve", *told)
     code, said = run(*words, "--source", "sampled", "--method", "gs2-d")
     assert code == 0, said
