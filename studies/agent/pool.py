@@ -6,6 +6,7 @@ agents are compared deal by deal, and a mean over the pool is taken of deals tha
 
 from __future__ import annotations
 
+import gzip
 import json
 from itertools import combinations
 from pathlib import Path
@@ -27,19 +28,28 @@ Cells = dict[tuple[str, str], dict[Deal, float]]
 def read_cells(files: tuple[Path, ...]) -> Cells:
     """Return what each agent gained against each opponent, deal by deal.
 
-    Raises click.UsageError if a file is no match of rounds, or a deal stands in two files.
+    files: each of one match or of several, one after the other; packed if the name ends in .gz.
+    Raises click.UsageError if a file is no match of rounds, or a deal was met twice.
     """
     cells: Cells = {}
     for path in files:
-        header, *rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
-        if header.get("format") != FORMAT or header["whole"]:
+        read = gzip.open if path.suffix == ".gz" else open
+        with read(path, "rt", encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines]
+        heads = [row for row in rows if "pair" not in row]
+        if (
+            not heads
+            or rows[0] is not heads[0]
+            or any(row.get("format") != FORMAT or row["whole"] for row in heads)
+        ):
             raise click.UsageError(f"{path} must hold single rounds of gs2 match")
-        deals = cells.setdefault((_name(header["a"]), _name(header["b"])), {})
         for row in rows:
-            deal = header["seed"], row["pair"]
-            if deal in deals:
+            if "pair" not in row:
+                seed, deals = row["seed"], cells.setdefault((_name(row["a"]), _name(row["b"])), {})
+            elif (deal := (seed, row["pair"])) in deals:
                 raise click.UsageError(f"{path}: deal {deal} must be met once by these agents")
-            deals[deal] = float(np.mean(row["payoffs"]))
+            else:
+                deals[deal] = float(np.mean(row["payoffs"]))
     return cells
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -74,7 +75,16 @@ def test_files_of_real_matches_are_read_and_others_refused(tmp_path: Path) -> No
     assert "must be met once" in run(files[0], files[0]).output
     whole = tmp_path / "whole.jsonl"
     whole.write_text('{"format": "gs2-games-1", "a": "a", "b": "b", "seed": 0, "whole": true}\n')
-    assert "must hold single rounds" in run(str(whole)).output
+    for wrong in (whole.read_text(), "", '{"pair": 0, "payoffs": [1, 1]}\n', '{"format": "other"}\n'):
+        whole.write_text(wrong)
+        assert "must hold single rounds" in run(str(whole)).output
+
+
+def test_matches_are_read_alike_from_one_packed_file(tmp_path: Path) -> None:
+    files = written(tmp_path)
+    packed = tmp_path / "all.jsonl.gz"
+    packed.write_bytes(gzip.compress(b"".join(Path(name).read_bytes() for name in files)))
+    assert run(str(packed)).output == run(*files).output
 
 
 @pytest.mark.parametrize("left_out", ["gs2-strong.jsonl", "rollout-mincomb.jsonl"])
