@@ -16,7 +16,7 @@ from tests.commands.runner import TINY, gs2, ran, refused
 
 NOTES = b"my own notes"
 ONE = ("--processes", "1")
-LEAST = ("--rounds", "100", "--batch", "100")
+LEAST = ("--pairs", "100", "--batch", "100")
 SMALL = ("--set", "rounds=4", "--set", "state=8", "--set", "action=8", "--set", "critic=8", "--threads", "1")
 RUNS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "network": (
@@ -183,7 +183,7 @@ def test_a_plot_replaces_a_picture_of_its_kind_and_nothing_else(kind: str, tmp_p
     plot = tmp_path / f"ladder{kind}"
     others = [NOTES, b"", b"<?xml version='1.0'?><html>", *(b for k, b in PICTURES.items() if k != kind)]
     ladders = (
-        ("greedy", "random", "--rounds", "1", *ONE),
+        ("greedy", "random", "--pairs", "1", *ONE),
         ("kuhn_poker", "uniform", "cfr:1", "--pairs", "1"),
     )
     for words in ladders:

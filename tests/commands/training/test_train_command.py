@@ -133,7 +133,7 @@ def test_a_worse_network_does_not_pass_the_gate(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     target = tmp_path / "shipped.safetensors"
-    words = ("--rounds", "100", "--batch", "100", "--processes", "1", "--export", str(target), "--json")
+    words = ("--pairs", "100", "--batch", "100", "--processes", "1", "--export", str(target), "--json")
     # not greedy: on a fast machine seconds of training come near it
     result = gs2("gate", str(run / "last.safetensors"), "--against", "blueprint", *words)
     assert result.exit_code == 1, result.output
@@ -201,7 +201,7 @@ def test_a_network_of_a_game_with_an_auction_is_gated(
     small = ("--set", "rounds=4", "--set", "state=8", "--set", "action=8", "--decisions", "1")
     result = ran("train", "doudizhu(landlord=bid,ranks=4)", "-o", str(path), *small)
     shutil.copy(path, tmp_path / "y.safetensors")
-    words = ("--against", str(tmp_path / "y.safetensors"), "--rounds", "100", "--batch", "100", "--json")
+    words = ("--against", str(tmp_path / "y.safetensors"), "--pairs", "100", "--batch", "100", "--json")
     result = gs2("gate", str(path), *words, "--processes", "2")
     assert result.exit_code == 1, result.output
     found = json.loads(result.stdout)
