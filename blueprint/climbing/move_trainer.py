@@ -10,7 +10,7 @@ whose move it was (PDHQN, section 3.5), and another by whose rule the others pla
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,7 +32,7 @@ from blueprint.game_lockstep import PlayRecord
 from blueprint.layers.fast_moves import FastCritic, FastMoves, fast_moves
 from blueprint.layers.fused import MoveHead, Tower
 from blueprint.learning.learner import Losses, arrays_of
-from blueprint.learning.pieces import Opposed, Piece, PieceLearner, PlayedPiece
+from blueprint.learning.pieces import CriticValues, Opposed, Piece, PieceLearner, PlayedPiece
 from blueprint.learning.self_play import EVALUATION_SEED, Opponent, SelfPlayTrainer, Setup
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent
@@ -87,18 +87,20 @@ class MoveSamples(Columns):
     """Decisions with what they led to.
 
     states, actions, seats: of `PlayRecord`. worth: [n, seats] float32, what the round came to for each seat,
-    in the target's unit. choices: what was chosen among, where a policy learns. types: [n, seats] whose rule
-    each seat played by, where they played by personalities, from the seat that decides on. baseline: [n]
-    float32, what the critic expected for who decided; None without one.
+    in the target's unit. target: [n] float32, return minus baseline, what the moves' head learns. share: [n]
+    float32, probability with which each decision was kept. choices: what was chosen among, where a policy
+    learns. types: [n, seats] whose rule each seat played by, where they played by personalities, from the
+    seat that decides on.
     """
 
     states: Array
     actions: Array
     seats: Ints
     worth: NDArray[np.float32]
+    target: NDArray[np.float32]
+    share: NDArray[np.float32]
     choices: TopChoices | None = None
     types: Ints | None = None
-    baseline: NDArray[np.float32] | None = None
 
 
 class MoveLearner(PieceLearner):
@@ -108,7 +110,7 @@ class MoveLearner(PieceLearner):
     for self-play. stake: payoffs to 1 of the network's answers.
     """
 
-    KIND, SENT = MoveSamples, ("types",)
+    KIND = MoveSamples
     in_order = False
     teacher: Agent | None = None
     rival: Agent | None = None
@@ -122,7 +124,7 @@ class MoveLearner(PieceLearner):
         known = [*network.parameters(), *(() if critic is None else critic.parameters())]
         averaged = config.average > 0
         super().__init__(network, critic, ((known, 1.0),), means=(averaged, averaged))
-        self.temperature = config.temperature
+        self.memory, self.temperature = config.replay, config.temperature
         self.weighed |= {"policy": config.policy, "hands": config.hands}
         self.weighed |= {"types": config.recognise, "personality": config.labels}
         self.stake = 1.0
@@ -150,22 +152,21 @@ class MoveLearner(PieceLearner):
         module = self.mean_network if module is None else module
         return fast_moves(self.inputs, arrays_of(module, "network."), half=self.half)
 
-    def worth(self, payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def critic_values(self) -> CriticValues:
+        """Return what values states now, [n] float32: the critic, or without one V of what a seat sees."""
+        if self.mean_critic is not None:
+            return FastCritic(self.inputs, arrays_of(self.mean_critic, "critic."), half=self.half).values
+        seen = self.snapshot()
+        return lambda states, seats: seen.values(states, np.arange(len(states)), seats)
+
+    def worth(self, final: Array, payoffs: Array) -> NDArray[np.float64]:
         """Return payoffs [rounds, seats] in the target's unit."""
         return np.sign(payoffs) if self.config.target == "win" else payoffs / self.stake
 
     def derived(self, record: PlayRecord, payoffs: Array) -> dict[str, Array]:
         """Return the columns of samples that follow from a record. payoffs: [rounds, seats]."""
-        worth = self.worth(payoffs)[record.rounds].astype(np.float32)
+        worth = self.worth(record.final, payoffs)[record.rounds].astype(np.float32)
         return {"states": record.states, "actions": record.actions, "seats": record.seats, "worth": worth}
-
-    def remembered(self, fresh: list[MoveSamples]) -> list[MoveSamples]:
-        """Return what is learned from: one part, with what a critic expects that has not learned from it."""
-        whole = MoveSamples.joined(fresh)
-        if self.mean_critic is not None:
-            critic = FastCritic(self.inputs, arrays_of(self.mean_critic, "critic."), half=self.half)
-            whole = replace(whole, baseline=critic.values(whole.states, whole.seats))
-        return super().remembered([whole])
 
     def losses(self, samples: MoveSamples) -> Losses:
         """Return the mean losses of a batch."""
@@ -182,21 +183,22 @@ class MoveLearner(PieceLearner):
         worth = torch.from_numpy(samples.worth[who, looks])
         h = self.network.tower(self.tensor(x))
         v = self.network.values(h).float()
-        baseline = v[:n].detach() if samples.baseline is None else torch.from_numpy(samples.baseline)
-        target = worth[:n] - baseline
+        target = torch.from_numpy(samples.target)
         found = dict.fromkeys(("critic", "hands", "policy"), torch.zeros(()))
         if choices is None:
             a = self.network.advantages(h[:n], self._moves(samples, samples.actions)).float()
         else:
             moves = self._moves(samples, choices.actions[choices.there()], choices.count)
-            a, found["policy"] = self.played(h[:n], moves, choices, target, torch.ones(n))
+            weight = 1 / torch.from_numpy(samples.share)
+            a, found["policy"] = self.played(h[:n], moves, choices, target, weight)
         found |= {"advantage": F.mse_loss(a, target), "value": F.mse_loss(v, worth)}
         hidden = np.empty((n, inputs.hidden_bits), np.uint8)
         if self.critic is not None or config.hands:
             inputs.write_hidden(states, rows, seats, hidden)
         if self.critic is not None:
-            seen = self.critic(self.tensor(np.concatenate([x[:n], hidden], 1))).float()
-            found["critic"] = F.mse_loss(seen, worth[:n])
+            some = slice(None, n, config.critic_every)
+            seen = self.critic(self.tensor(np.concatenate([x[some], hidden[some]], 1))).float()
+            found["critic"] = F.mse_loss(seen, worth[some])
         if config.hands or samples.types is not None:
             moves_again = partial(self._moves, samples, samples.actions)
             found |= self.network.missed(h[:n], hidden, samples.types, moves_again)
@@ -296,7 +298,7 @@ class MoveTrainer(SelfPlayTrainer):
     def noted(self, played: list[PlayedPiece]) -> dict[str, float]:
         """Count the choices, and return how far payoffs are spread."""
         self.choices += sum(int(one.of.sum()) for one in played)
-        worth = [self.learner.worth(self.game.returns(one.final)) for one in played]
+        worth = [self.learner.worth(one.final, self.game.returns(one.final)) for one in played]
         return {"spread": float(np.concatenate(worth).std())}
 
     def evaluation_deals(self, rounds: int) -> Array:

@@ -60,17 +60,10 @@ class NetworkConfig(Configuration):
 class TrainConfig(MoveTraining):
     """Deep Monte-Carlo training of GuanDan; values are in levels.
 
-    replay: size of the replay buffer, in generations.
     fresh: factor of the learning rate for parts that a network has grown: what it remembers and what is at
         stake, and who holds the hidden cards.
-    trace: lambda of the lambda-return: how far returns are bootstrapped from the critic's values, from one
-        decision learned from to the next; 1 is plain Monte Carlo.
     critic: whether returns are measured against the critic's value of the full state, a baseline that acts
         as a control variate.
-    critic_every: the critic learns from one decision in so many: those of a round share its outcome.
-    focus: prioritised sampling: a decision is learned from with probability 0.15 + focus * (1 - that of the
-        move played). Where play is all but certain there is little to learn, and half of all decisions are
-        so. 0 learns from all.
     forgotten: share of the decisions whose past is hidden from a network that remembers, so that it can do
         without.
     strangers: the opponent pool: agents, by name or path and set apart by commas, that play one side in some
@@ -97,7 +90,6 @@ class TrainConfig(MoveTraining):
     trace: float = attrs.field(default=0.95, validator=real(0, 1))
     critic: bool = attrs.field(default=True, validator=flag)
     critic_every: int = attrs.field(default=2, validator=integer(1, 64))
-    focus: float = attrs.field(default=0.0, validator=real(0, 1000))
     forgotten: float = attrs.field(default=0.05, validator=real(0, 1))
     hands: float = attrs.field(default=0.2, validator=real(0, 1000))
     strangers: str = attrs.field(default="", validator=text)

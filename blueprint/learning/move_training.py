@@ -25,6 +25,7 @@ class MoveTraining(Configuration):
 
     rounds: of a generation, played in lockstep. passes: times each decision is learned from, on average.
     batch: decisions per gradient step.
+    replay: size of the replay buffer, in generations.
     learning_rate: of Adam; it falls as 1 / sqrt(1 + decisions / halving).
     epsilon: probability of a uniformly random legal move in self-play (DanZero, DouZero: 0.01).
     temperature: of the softmax over advantages by which self-play chooses (SDMC); 0 is greedy. It falls as
@@ -32,6 +33,12 @@ class MoveTraining(Configuration):
     near: the soft choice is among moves that are at most so much worse than the best (SDMC); 0 is among all.
     average: Polyak averaging: the running mean of the weights, which plays, values and is shipped, looks back
         on this share of the decisions trained so far; 0 uses the weights themselves.
+    trace: lambda of the lambda-return: how far returns are bootstrapped from the critic's values, from one
+        decision learned from to the next; 1 is plain Monte Carlo.
+    critic_every: the critic learns from one decision in so many: those of a round share its outcome.
+    focus: prioritised sampling: a decision is learned from with probability 0.15 + focus * (1 - that of the
+        move played). Where play is all but certain there is little to learn, and half of all decisions are
+        so. 0 learns from all.
     guide: decisions over which the share of a teacher, a rule-based agent, in the play falls to zero (SDMC;
         see `papers.players`); 0 turns it off. guide_share: its share at the beginning.
     hands: weight of the loss of a head, or an opponent model, that predicts the hidden cards (ODMC).
@@ -56,6 +63,7 @@ class MoveTraining(Configuration):
     """
 
     rounds: int = attrs.field(default=2048, validator=integer(1, 1 << 20))
+    replay: int = attrs.field(default=1, validator=integer(1, 64))
     passes: float = attrs.field(default=1.0, validator=real(0.01, 64))
     batch: int = attrs.field(default=2048, validator=integer(1, 1 << 20))
     learning_rate: float = attrs.field(default=1e-3, validator=real(0, 1))
@@ -65,6 +73,9 @@ class MoveTraining(Configuration):
     cooling: float = attrs.field(default=2e7, validator=real(1, 1e15))
     near: float = attrs.field(default=0.0, validator=real(0, 10))
     average: float = attrs.field(default=0.03, validator=real(0, 1))
+    trace: float = attrs.field(default=1.0, validator=real(0, 1))
+    critic_every: int = attrs.field(default=1, validator=integer(1, 64))
+    focus: float = attrs.field(default=0.0, validator=real(0, 1000))
     guide: float = attrs.field(default=0.0, validator=real(0, 1e15))
     guide_share: float = attrs.field(default=0.5, validator=real(0, 1))
     hands: float = attrs.field(default=0.0, validator=real(0, 1000))

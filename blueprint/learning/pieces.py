@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from blueprint.game_lockstep import MoveLists, PlayRecord, Seated, play_rounds
 from blueprint.learning.learner import BaseLearner, arrays_of
+from blueprint.learning.returns import lambda_returns, shared_worth
 from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent, Decisions, drawn
 from blueprint.soft_choices import SoftAgent, TopChoices
@@ -37,6 +38,8 @@ from games.support.work.executor import niceness, step_behind
 
 CriticValues = Callable[[Array, Ints], Array]
 """Values states [n], all hands open, for seats [n]: an answer a row."""
+CERTAIN = 0.15
+"""Share that is learned of the decisions that leave no doubt, where `MoveTraining.focus` is set."""
 
 
 @dataclass(frozen=True)
@@ -127,14 +130,14 @@ class PieceLearner(BaseLearner):
     """A learner by whose weights pieces are played.
 
     A kind of it says how rounds are played (`game`, `lists`, `dealt`), by which `snapshot`, and what is
-    learned (`derived`); perhaps who else plays (`seated`), and what values rounds (`critic_values`,
-    `samples`).
+    learned (`derived`, `worth`); perhaps who else plays (`seated`), and what values rounds (`critic_values`,
+    `valued`).
     KIND: of its samples. SENT: of their columns, those that do not follow from a record; besides `choices`.
     SOFT: plays by a network. anneal: a factor of the learning rate.
     """
 
     KIND: ClassVar[type[Columns]]
-    SENT: ClassVar[tuple[str, ...]]
+    SENT: ClassVar[tuple[str, ...]] = ("target", "share", "types")
     SOFT: ClassVar[type[SoftAgent]] = SoftAgent
     game: Game
     anneal = 1.0
@@ -188,6 +191,17 @@ class PieceLearner(BaseLearner):
         """Return the columns of samples that follow from a record. payoffs: [rounds, seats]."""
         raise NotImplementedError
 
+    def worth(self, final: Array, payoffs: Array) -> NDArray[np.float64]:
+        """Return what rounds were worth to each seat, [rounds, seats], in the unit of the network's values.
+
+        final: [rounds] at their end. payoffs: [rounds, seats].
+        """
+        raise NotImplementedError
+
+    def valued(self, critic_values: CriticValues, record: PlayRecord) -> Array:
+        """Return what the states of a record are worth to who decides, [n], in the same unit."""
+        return critic_values(record.states, record.seats)
+
     def samples(
         self,
         record: PlayRecord,
@@ -197,16 +211,31 @@ class PieceLearner(BaseLearner):
         *,
         choices: TopChoices | None = None,
         types: Array | None = None,
-    ) -> tuple[Any, NDArray[np.int64] | slice]:
-        """Return what is learned of a record, and which of its decisions these are, in order.
+    ) -> tuple[Any, Ints | slice]:
+        """Return what is learned of a record, with targets, and which of its decisions these are, in order.
 
         payoffs: [rounds, seats]. critic_values: of the weights that played. rng: draws what is learned, if
         not all. choices: what was chosen among at each of its decisions, where a policy learns. types:
         [rounds, seats] of seats that play a part.
+        Without choices, and without a critic, returns are not bootstrapped: that is plain Monte Carlo. Before
+        a policy begins the network's own value is not taken off them either.
         """
+        config, alone = self.config, choices is None and self.mean_critic is None
+        critic_values = None if alone and config.policy else critic_values
+        share = np.ones(len(record), np.float32)
+        kept: Ints | slice = slice(None)
+        if config.focus:
+            share = np.minimum(share, CERTAIN + config.focus * (1.0 - record.chance)).astype(np.float32)
+            kept = np.flatnonzero(rng.random(len(share)) < share)
+            choices, record = None if choices is None else choices.take(kept), record.where(kept)
+        values = np.zeros(len(record)) if critic_values is None else self.valued(critic_values, record)
+        trace = 1.0 if critic_values is None or alone else config.trace
+        worth = self.worth(record.final, payoffs)
+        target = lambda_returns(record.rounds, record.seats, values, worth, shared_worth(self.game), trace)
         own = None if types is None else paper_part("labels")(types, record.rounds, record.seats)
         kind: Any = self.KIND
-        return kind(**self.derived(record, payoffs), choices=choices, types=own), slice(None)
+        derived = self.derived(record, payoffs)
+        return kind(**derived, target=target, share=share[kept], choices=choices, types=own), kept
 
     def _playing(self) -> dict[str, Any]:
         """Return the parts that play and value."""

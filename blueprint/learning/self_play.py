@@ -179,15 +179,19 @@ class SelfPlayTrainer(BaseTrainer):
         return {}
 
     def learn_pending(self) -> dict[str, float]:
-        """Learn from what was played last, if that is still to be done; return mean losses and the seconds.
+        """Learn from what was played last, if that is still to be done.
 
+        Return mean losses, the targets' spread and the seconds.
         What was played last and the replay are not in a checkpoint: a trainer that was loaded learns from
         what is played next.
         """
-        began = time.perf_counter()
+        began, fresh = time.perf_counter(), self.pending
         with torch_threads(1 if self.behind else self.threads):
             losses = super().learn_pending()
-        return losses and {"learn_seconds": time.perf_counter() - began, **losses}
+        if not losses:
+            return {}
+        spread = float(np.concatenate([samples.target for samples in fresh]).std())
+        return {"target_std": spread, "learn_seconds": time.perf_counter() - began, **losses}
 
     def row(self, steps: int, seconds: float, playing: float) -> dict[str, Any]:
         """Return the counters and the speed."""

@@ -32,12 +32,10 @@ from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.opponents import SparringAgent, league_of
 from blueprint.learning.learner import Losses, arrays_of
 from blueprint.learning.pieces import CriticValues, Piece, PieceLearner
-from blueprint.paper_parts import paper_part
 from blueprint.protocol import Agent, Decisions
 from blueprint.soft_choices import TopChoices
 from blueprint.structured import Columns
-from games.support.array_types import Array, Ints
-from games.support.kernel import kernel
+from games.support.array_types import Array
 
 CACHED = 1024
 """Decisions that go through the network at once on a processor: layers of more do not stay in its cache
@@ -46,8 +44,6 @@ LEARNED = 2 * CACHED
 """The same where gradients are added up: each part also passes over all weights and gradients."""
 MOST = 1 << 16
 """Decisions at once elsewhere."""
-CERTAIN = 0.15
-"""Share that is learned of the decisions that leave no doubt, where `TrainConfig.focus` is set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,41 +71,10 @@ def outcome_classes(seats: NDArray[np.int64], payoff: Array) -> NDArray[np.int64
     return np.asarray(OUTCOMES[0] - (1 - 2 * (seats & 1)) * payoff, np.int64)
 
 
-@kernel
-def _lambda_returns(
-    rounds: Ints,
-    signs: NDArray[np.float64],
-    values: NDArray[np.float64],
-    trace: float,
-    running: NDArray[np.float64],
-    out: NDArray[np.float32],
-) -> None:
-    """Walk the record backwards; `running` holds the lambda-return of each round for side 0."""
-    for t in range(len(rounds) - 1, -1, -1):
-        i = rounds[t]
-        out[t] = signs[t] * running[i] - values[t]
-        running[i] = (1.0 - trace) * signs[t] * values[t] + trace * running[i]
-
-
-def lambda_returns(
-    rounds: NDArray[np.int64], seats: Array, values: Array, payoff: Array, trace: float
-) -> NDArray[np.float32]:
-    """Return the lambda-return of each decision minus its value, [n] float32, for the deciding side.
-
-    rounds: [n] which round each decision belongs to, in order of play. seats: [n] who decides.
-    values: [n] value of each state to the deciding side. payoff: [rounds] payoff of each round to side 0.
-    """
-    signs = np.asarray(1 - 2 * (np.asarray(seats, np.int64) & 1), np.float64)
-    out = np.empty(len(rounds), np.float32)
-    running = np.array(payoff, np.float64)
-    _lambda_returns(rounds, signs, np.asarray(values, np.float64), trace, running, out)
-    return out
-
-
 class Learner(PieceLearner):
     """The network, its critic and their optimiser."""
 
-    KIND, SENT, SOFT = Samples, ("target", "share", "types"), InferenceAgent
+    KIND, SOFT = Samples, InferenceAgent
     game = GUANDAN
 
     def __init__(self, network: NetworkConfig, config: TrainConfig, device: torch.device) -> None:
@@ -202,42 +167,16 @@ class Learner(PieceLearner):
         outcome = outcome_classes(record.seats, payoffs[record.rounds, 0])
         return {"states": record.states, "actions": record.actions, "outcome": outcome}
 
-    def samples(
-        self,
-        record: PlayRecord,
-        payoffs: Array,
-        critic_values: CriticValues | None,
-        rng: np.random.Generator,
-        *,
-        choices: TopChoices | None = None,
-        types: Array | None = None,
-    ) -> tuple[Samples, NDArray[np.int64] | slice]:
-        """Return what is learned of a record, with targets, and which of its decisions these are, in order.
+    def worth(self, final: Array, payoffs: Array) -> NDArray[np.float64]:
+        """Return what rounds were worth to each seat, [rounds, 4], in levels; arguments as there."""
+        worth = result_worth(final, np.zeros(len(final), np.int64))
+        paid = worth[np.arange(len(final)), np.asarray(OUTCOMES[0] - payoffs[:, 0], np.int64)]
+        return paid[:, None] * np.where(np.array(self.game.teams) == 0, 1, -1)
 
-        The arguments are those of `PieceLearner.samples`. Without choices, and without a critic, returns are
-        not bootstrapped: that is plain Monte Carlo. Before a policy begins the network's own value is not
-        taken off them either.
-        """
-        alone = choices is None and self.mean_critic is None
-        critic_values = None if alone and self.config.policy else critic_values
-        share = np.ones(len(record), np.float32)
-        kept: NDArray[np.int64] | slice = slice(None)
-        if self.config.focus:
-            share = np.minimum(share, CERTAIN + self.config.focus * (1.0 - record.chance)).astype(np.float32)
-            kept = np.flatnonzero(rng.random(len(share)) < share)
-            choices, record = None if choices is None else choices.take(kept), record.where(kept)
-        rounds, seats, payoff = record.rounds, record.seats, payoffs[:, 0]
-        values = np.zeros(len(seats))
-        if critic_values is not None:
-            shares = critic_values(record.states, seats)
-            values = np.einsum("nk,nk->n", shares, result_worth(record.states, seats))
-        trace = 1.0 if critic_values is None or alone else self.config.trace
-        worth = result_worth(record.final, np.zeros(len(payoff), np.int64))
-        paid = worth[np.arange(len(payoff)), np.asarray(OUTCOMES[0] - payoff, np.int64)]
-        target = lambda_returns(rounds, seats, values, paid, trace)
-        own = None if types is None else paper_part("labels")(types, rounds, seats)
-        derived = self.derived(record, payoffs)
-        return Samples(**derived, target=target, share=share[kept], choices=choices, types=own), kept
+    def valued(self, critic_values: CriticValues, record: PlayRecord) -> Array:
+        """Return what the states of a record are worth to who decides, [n], in levels."""
+        shares = critic_values(record.states, record.seats)
+        return np.einsum("nk,nk->n", shares, result_worth(record.states, record.seats))
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of states[rows] to the seats, [k] float64; the network must have a value."""

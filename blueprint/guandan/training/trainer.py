@@ -115,15 +115,6 @@ class Trainer(SelfPlayTrainer):
                 self.league.note(*one.met)
         return {}
 
-    def learn_pending(self) -> dict[str, float]:
-        """Learn from what was played last; return mean losses, the targets' spread and the seconds."""
-        fresh = self.pending
-        losses = super().learn_pending()
-        if not losses:
-            return {}
-        spread = float(np.concatenate([samples.target for samples in fresh]).std())
-        return {"target_std": spread, **losses}
-
     def describe(self) -> dict[str, Any]:
         """Return what a checkpoint says of the network, the training and the league."""
         return {

@@ -17,7 +17,6 @@ from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals
 from blueprint.guandan.play.selfplay import Scratch
-from blueprint.guandan.training.dmc import lambda_returns
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.learning.learner import looking_back
 from blueprint.learning.run import RunLimits, RunManner, train
@@ -197,18 +196,6 @@ def test_a_foreign_or_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -
         write_checkpoint(path, {}, {"features": "0000", **more})
         with pytest.raises(CheckpointError, match=told):
             Trainer.load(path)
-
-
-def test_lambda_returns_are_monte_carlo_at_one_and_one_step_at_zero() -> None:
-    rounds = np.array([0, 1, 0, 0, 1])
-    seats = np.array([0, 1, 1, 2, 3])
-    values = np.array([0.5, 0.25, -1.0, 2.0, -0.5])
-    payoff = np.array([3.0, -2.0])
-    full = lambda_returns(rounds, seats, values, payoff, 1.0)
-    assert np.allclose(full, [3 - 0.5, 2 - 0.25, -3 + 1.0, 3 - 2.0, 2 + 0.5])
-    step = lambda_returns(rounds, seats, values, payoff, 0.0)
-    # the next value of the round, seen from the deciding side
-    assert np.allclose(step, [1.0 - 0.5, -0.5 - 0.25, -2.0 + 1.0, 3 - 2.0, 2 + 0.5])
 
 
 def test_a_checkpoint_keeps_its_evaluation_and_can_be_trained_on_once_exported(tmp_path: Path) -> None:
