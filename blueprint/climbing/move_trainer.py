@@ -306,12 +306,13 @@ class MoveTrainer(SelfPlayTrainer):
         return self.inputs.deal(rounds, np.random.default_rng(EVALUATION_SEED))
 
     def start_from(self, path: str | Path) -> None:
-        """Take the weights of another network of the game, by whichever rules it learned.
+        """Take the weights of another network of the game, by whichever rules it learned, and its critic's.
 
-        Its stake comes along where both have the same target, so that its answers stay right.
+        A critic begins anew where the file has none, as what is shipped, or one of other layers. The stake
+        comes along where both have the same target, so that answers stay right.
         Raises CheckpointError if the file is missing, damaged, of another game or of other layers.
         """
-        tensors, description = read_checkpoint(path, prefix="network.")
+        tensors, description = read_checkpoint(path)
         like, _ = described_play(path, description, self.game)
         if not self.learner.start_from(tensors):
             raise CheckpointError(

@@ -209,16 +209,18 @@ class BaseLearner:
         self.optimiser.load_state_dict(state)
 
     def start_from(self, tensors: dict[str, Array]) -> bool:
-        """Take the weights `network.*` of another network of the same layers; return whether it was one."""
-        own = {f"network.{name}": tuple(value.shape) for name, value in self.network.state_dict().items()}
-        if own != {name: value.shape for name, value in tensors.items() if name.startswith("network.")}:
-            return False
-        state = {
-            name: torch.from_numpy(np.array(tensors[f"network.{name}"], np.float32))
-            for name in self.network.state_dict()
-        }
-        for module in (self.network, self.mean_network):
-            module.load_state_dict(state)
+        """Take the weights `network.*` of another network of the same layers; return whether it was one.
+
+        Its critic, `critic.*`, comes along where it has the layers of the own one.
+        """
+        for name, mean, module in self._modules():
+            own = module.state_dict()
+            found = {key: tensors.get(f"{name}.{key}") for key in own}
+            extra = sum(key.startswith(f"{name}.") for key in tensors) > len(own)
+            if extra or any(v is None or v.shape != own[key].shape for key, v in found.items()):
+                return name != "network"
+            for part in (module, mean):
+                part.load_state_dict({key: torch.tensor(np.array(v, np.float32)) for key, v in found.items()})
         return True
 
     def _moments(self, tensors: dict[str, Array], path: str | Path) -> dict[int, dict[str, Tensor]]:

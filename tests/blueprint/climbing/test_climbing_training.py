@@ -166,6 +166,21 @@ def test_a_resumed_run_ends_where_one_without_a_break_does(
     assert told["decisions"] == rows[-1]["decisions"] and told["config"] == config.to_json()
 
 
+@pytest.mark.parametrize("critic", [SMALL.critic, 8, 0])
+def test_a_training_starts_from_the_weights_of_another_and_its_critic_where_it_fits(
+    trained: Path, critic: int
+) -> None:
+    tensors, _ = read_checkpoint(trained / "last.safetensors")
+    start, config = trained / "last.safetensors", SMALL.replace(critic=critic, seed=5)
+    begun = MoveTrainer.begun(None, load_game("doudizhu"), config, start=start).learner.tensors()
+    for name, value in begun.items():
+        other = tensors[name.removeprefix("learned.")]
+        fits = "network." in name or critic == SMALL.critic
+        assert (value.shape == other.shape and np.array_equal(value, other)) == fits, name
+    with pytest.raises(CheckpointError, match="layers"):
+        MoveTrainer.begun(None, load_game("doudizhu"), config.replace(state=16), start=start)
+
+
 def test_a_network_that_trained_with_pruning_plays_by_it(tmp_path: Path) -> None:
     game = load_game("doudizhu")
     trainer = MoveTrainer(game, SMALL.replace(prune=0, recipe="odmc", critic=0, target="win"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from blueprint.learning.self_play import Setup
 from blueprint.networks import export_checkpoint
 from blueprint.protocol import Decisions
 from blueprint.soft_choices import draw_soft
-from games.guandan.rounds.round import GuanDan
 from tests.blueprint.guandan.positions import FAST
 from tests.blueprint.guandan.positions import TINY as SMALL
 from tests.patience import amount
@@ -139,22 +137,6 @@ def test_the_probability_of_an_action_is_how_often_it_is_drawn() -> None:
                 wanted = chance[taken, row]
                 assert np.ptp(wanted) == 0
                 assert taken.mean() == pytest.approx(wanted[0], abs=0.03)
-
-
-def test_focus_learns_most_from_what_is_in_doubt() -> None:
-    trainer = Trainer(SMALL, FAST.replace(focus=2.0, temperature=0.02))
-    rng = np.random.default_rng(5)
-    player = trainer.learner.agent(0.02, 0.05, rng)
-    record = play_rounds(deal_rounds(40, np.random.default_rng(2)), player, Scratch())
-    payoff = GuanDan().returns(record.final)
-    chance = np.where(np.arange(len(record.chance)) % 2, np.float32(0.3), np.float32(1.0))
-    record = replace(record, chance=chance)
-    found, kept = trainer.learner.samples(record, payoff, None, rng)
-    assert np.array_equal(found.states, record.states[kept])
-    certain = int((chance == 1).sum())
-    sure = len(found) - (len(chance) - certain)  # the others are all learned from
-    assert sure / certain == pytest.approx(0.15, abs=0.05)
-    assert len(Trainer(SMALL, FAST).learner.samples(record, payoff, None, rng)[0]) == len(chance)
 
 
 def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
