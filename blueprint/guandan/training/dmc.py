@@ -176,7 +176,8 @@ class Learner(PieceLearner):
     def valued(self, critic_values: CriticValues, record: PlayRecord) -> Array:
         """Return what the states of a record are worth to who decides, [n], in levels."""
         shares = critic_values(record.states, record.seats)
-        return np.einsum("nk,nk->n", shares, result_worth(record.states, record.seats))
+        found: Array = np.einsum("nk,nk->n", shares, result_worth(record.states, record.seats))
+        return found
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of states[rows] to the seats, [k] float64; the network must have a value."""
