@@ -162,8 +162,8 @@ class RunManner:
     every: seconds between checkpoints. keep_every: minutes of training between numbered copies; None: none.
     progress: called with the row of each generation. stop: asked after each; True ends the run.
     interruption: hears Ctrl-C and the terminate signal; by default the run itself does. Either ends the run
-        at once, with a checkpoint of the last whole generation; the trainer may then be in the middle of the
-        next.
+        at once, with a checkpoint of the last whole generation. The trainer's counters are those of it; its
+        weights may be in the middle of the next.
     """
 
     resume: bool = False
@@ -245,12 +245,14 @@ def _generations(
     saved_generation = trainer.generation
     ended = limits.over(trainer, elapsed, longest)
     while not ended and not asked.stop:
-        trainer.share = limits.used(trainer, elapsed)
+        trainer.share, counted = limits.used(trainer, elapsed), trainer.counted()
         whole = trainer.checkpoint() if place is not None and trainer.generation > saved_generation else None
         try:
             with asked.at_once():
                 row = trainer.run_generation()
         except (Interrupted, WorkError) as error:
+            for name, value in counted.items():
+                setattr(trainer, name, value)
             if place is not None and whole is not None:
                 trainer.write(place.checkpoint, *whole)
             if isinstance(error, WorkError):

@@ -31,6 +31,7 @@ from games import Game, load_game
 from games.ragged import Ragged
 from games.support.array_types import Ints
 from games.support.configuration import ConfigError
+from games.support.interruption import Interrupted
 from gs2.play.agent_names import load_game_agent
 from tests.blueprint.climbing.random_rounds import GAMES, at_random, moves_of, played, rows_of
 from tests.patience import amount
@@ -179,6 +180,26 @@ def test_a_training_starts_from_the_weights_of_another_and_its_critic_where_it_f
         assert (value.shape == other.shape and np.array_equal(value, other)) == fits, name
     with pytest.raises(CheckpointError, match="layers"):
         MoveTrainer.begun(None, load_game("doudizhu"), config.replace(state=16), start=start)
+
+
+@pytest.mark.parametrize("where", ["play", "learn_pending"])
+def test_a_run_that_is_interrupted_tells_what_its_checkpoint_holds(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, calls = getattr(MoveTrainer, where), list[int]()
+
+    def cut(trainer: MoveTrainer) -> object:
+        calls.append(trainer.generation)
+        found = whole(trainer)
+        if trainer.generation == 2 and calls.count(2) > (where == "learn_pending"):
+            raise Interrupted
+        return found
+
+    monkeypatch.setattr(MoveTrainer, where, cut)
+    trainer = run(load_game("doudizhu"), tmp_path, 5)
+    _, about = read_checkpoint(tmp_path / "last.safetensors", prefix="-")
+    assert about["generation"] == 2
+    assert {name: about[name] for name in trainer.COUNTED} == trainer.counted()
 
 
 def test_a_network_that_trained_with_pruning_plays_by_it(tmp_path: Path) -> None:
