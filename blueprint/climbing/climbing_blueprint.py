@@ -59,10 +59,8 @@ class ClimbingBlueprint(NetworkBlueprint):
             asked = Decisions.of(states, actions, seats, game=self.game)
             scores = np.where(paper_part("pruner")(self.game, self.prune)(asked), scores, -np.inf)
         if untaught := self.network.inputs.untaught:
-            here = untaught.here(states)
             values *= self._stakes(states, player)[actions.rows]
-            scores[here[actions.rows]] = -np.inf
-            scores[untaught.choices(states, player, actions)[here]] = 0.0
+            untaught.decide(states, seats, actions, scores)
         return values, scores
 
     def views(self, states: Array, player: int) -> NDArray[np.float64]:

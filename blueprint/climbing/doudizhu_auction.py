@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.climbing.doudizhu.doudizhu import DouDizhu
-from games.climbing.doudizhu.round_state import BID, CALLS, HAND, NO_SEAT, round_views
+from games.climbing.doudizhu.round_state import BID, CALLS, HAND, LANDLORD, NO_SEAT, round_views
 from games.ragged import Ragged
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
@@ -24,13 +24,15 @@ def called_by_rule(hand: int, bid: int) -> int:
 
 
 @kernel(nogil=True)
-def _choices(words: Ints, bytes_: Bytes, player: int, offsets: Ints, actions: Ints, out: Ints) -> None:
-    """Write the place of the rule's call among the actions of each decision, [n]."""
+def _decide(
+    words: Ints, bytes_: Bytes, seats: Ints, offsets: Ints, actions: Ints, scores: NDArray[np.float64]
+) -> None:
+    """Write what `Auction.decide` says."""
     for i in range(len(words)):
-        wanted = CALLS + called_by_rule(words[i, HAND + player], int(bytes_[i, BID]))
-        for j in range(offsets[i], offsets[i + 1]):
-            if actions[j] == wanted:
-                out[i] = j
+        if bytes_[i, LANDLORD] == NO_SEAT:
+            wanted = CALLS + called_by_rule(words[i, HAND + seats[i]], int(bytes_[i, BID]))
+            for j in range(offsets[i], offsets[i + 1]):
+                scores[j] = 0.0 if actions[j] == wanted else -np.inf
 
 
 class Auction:
@@ -44,12 +46,10 @@ class Auction:
         found: NDArray[np.bool_] = states["landlord"] == NO_SEAT
         return found
 
-    def choices(self, states: Array, player: int, actions: Ragged) -> Ints:
-        """Return the place in `actions` of the rule's call at each state of the auction, [n]."""
-        out = np.zeros(len(states), np.int64)
+    def decide(self, states: Array, seats: Ints, actions: Ragged, scores: NDArray[np.float64]) -> None:
+        """Write the scores of calls among `actions`, [m]: 0 for the rule's, -inf for the others."""
         words, _, marks = round_views(states)
-        _choices(words, marks, player, actions.offsets, np.ascontiguousarray(actions.values), out)
-        return out
+        _decide(words, marks, seats, actions.offsets, np.ascontiguousarray(actions.values), scores)
 
     def stakes(self, states: Array, player: int) -> NDArray[np.float64]:
         """Return the payoffs here to 1 of those with a fixed landlord, [n]: the call, twice for a landlord.

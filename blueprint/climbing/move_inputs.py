@@ -67,8 +67,8 @@ class Untaught(Protocol):
         """Return whether the decision at each state is of that kind, [n]."""
         ...
 
-    def choices(self, states: Array, player: int, actions: Ragged) -> Ints:
-        """Return the place in `actions` of what the rule does at each of these decisions, [n]."""
+    def decide(self, states: Array, seats: Ints, actions: Ragged, scores: NDArray[np.float64]) -> None:
+        """Write the scores of the actions at these decisions, [m]: 0 for the rule's, -inf for the others."""
         ...
 
     def stakes(self, states: Array, player: int) -> NDArray[np.float64]:

@@ -120,23 +120,17 @@ class ListeningMoves(FastMoves):
         super()._further(layers)
         width, inner, tensors = self._views.width, len(self._context.base), layers.tensors
         self._adds = self._listened
-        self._hands = self._foreseen = None
-        if "network.hands.weight" in tensors:
-            self._hands = layers.one("network.hands", width, self.inputs.hidden_bits)
-        if "network.foreseen.weight" in tensors:
-            if self._hands is None:
-                raise CheckpointError(f"{layers.name}: network.foreseen needs network.hands; it is not there")
-            self._foreseen = layers.one("network.foreseen", self.inputs.hidden_bits, inner, bias=False)
-        self._recogniser = self._heard = None
-        told = (self.inputs.game.num_players - 1) * len(PERSONALITIES)
-        if "network.recogniser.weight" in tensors:
-            self._recogniser = layers.one("network.recogniser", width, told)
-        if "network.heard.weight" in tensors:
-            if self._recogniser is None:
-                raise CheckpointError(
-                    f"{layers.name}: network.heard needs network.recogniser; it is not there"
-                )
-            self._heard = layers.one("network.heard", told, inner, bias=False)
+
+        def pair(says: str, hears: str, bits: int) -> list[Any]:
+            found = [f"network.{name}.weight" in tensors for name in (says, hears)]
+            if found == [False, True]:
+                raise CheckpointError(f"{layers.name}: network.{hears} needs network.{says}; it is not there")
+            said = layers.one(f"network.{says}", width, bits) if found[0] else None
+            return [said, layers.one(f"network.{hears}", bits, inner, bias=False) if found[1] else None]
+
+        others = self.inputs.game.num_players - 1
+        self._hands, self._foreseen = pair("hands", "foreseen", self.inputs.hidden_bits)
+        self._recogniser, self._heard = pair("recogniser", "heard", others * len(PERSONALITIES))
 
     def _listened(self, h: Tensor) -> Tensor:
         context = self._context(h)
@@ -174,7 +168,7 @@ class StyledNetwork:
     def personalities(self, decisions: Decisions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return A of each action, [m], and the probability that each personality takes it, [m, 4].
 
-        Raises ConfigError for another game.
+        Where a rule plays, A of the other actions is -inf. Raises ConfigError for another game.
         """
         d, inputs = decisions, self.inputs
         if d.game.name != inputs.game.name:
@@ -190,7 +184,10 @@ class StyledNetwork:
             given = torch.from_numpy(moves).float()
             a = self.network.advantages(h, given, of)
             labels = torch.sigmoid(self.network.styles(h, given, of))
-        return a.double().numpy(), labels.double().numpy()
+        values = a.double().numpy()
+        if inputs.untaught:
+            inputs.untaught.decide(states, d.seats, d.table, values)
+        return values, labels.double().numpy()
 
 
 def load_persona_agent(

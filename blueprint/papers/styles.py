@@ -58,8 +58,8 @@ def blended_scores(
 class StyledAgent:
     """Plays the action that scores highest for a personality; alpha: weight of the values.
 
-    network: with a personality head: its `personalities` are the value of each action, [m], and the
-    probability that each personality takes it, [m, 4].
+    network: with a personality head: its `personalities` are the value of each action, [m], -inf for one that
+    is not to be played, and the probability that each personality takes it, [m, 4].
     Raises ConfigError where the network has no personality head, or there is no such personality or weight.
     """
 
@@ -82,5 +82,6 @@ class StyledAgent:
         """Return one action per decision, as an index within its row."""
         offsets = np.asarray(decisions.offsets)
         values, labels = self.network.personalities(decisions)
-        scores = blended_scores(values, labels, offsets, self.alpha)
-        return first_best(scores[:, self._column], offsets)
+        never = np.isneginf(values)
+        scores = blended_scores(np.where(never, 0.0, values), labels, offsets, self.alpha)
+        return first_best(np.where(never, -np.inf, scores[:, self._column]), offsets)

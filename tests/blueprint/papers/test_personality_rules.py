@@ -23,6 +23,7 @@ from blueprint.papers.pruning import hand_rests
 from blueprint.protocol import Decisions, agent_of, probabilities
 from games import load_game
 from games.climbing.doudizhu.move_table import NUM_MOVES, move_number
+from games.climbing.doudizhu.round_state import NO_SEAT
 from games.ragged import Ragged
 from games.support.array_types import Ints
 from games.support.configuration import ConfigError
@@ -208,6 +209,21 @@ def test_a_persona_alone_plays_in_its_style(name: str, files: dict[str, Path], t
         halved = move_agent(path, game, MovePlay(persona=persona, alpha=0.5))
         assert np.array_equal(styled, probabilities(agent_of(halved), asked_of))
     assert differ > 1
+
+
+def test_a_rule_calls_for_a_persona_whose_network_learned_without_an_auction(files: dict[str, Path]) -> None:
+    game = load_game("doudizhu(landlord=bid)", general_sum=True)
+    styled = [load_persona_agent(files["doudizhu"], game, "aggressive", alpha=alpha) for alpha in (0.0, 1.0)]
+    calls = 0
+    for d in asked(move_inputs(game), 12):
+        bids = d.states["landlord"][d.rows] == NO_SEAT
+        calls += bids.sum()
+        ruled = SHEDDING(dataclasses.replace(d, played=game))
+        for agent in styled:
+            found = agent(dataclasses.replace(d, played=game))
+            assert np.array_equal(found[bids], ruled[bids])
+            assert np.all((found >= 0) & (found < np.diff(d.offsets)))
+    assert calls > 20
 
 
 def test_a_persona_that_cannot_be_played_is_refused(files: dict[str, Path], tmp_path: Path) -> None:
