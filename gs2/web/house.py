@@ -146,6 +146,8 @@ def _seed(data: dict[str, Any]) -> int:
     seed = data.get("seed")
     if seed is None:
         return secrets.randbits(62)
+    if isinstance(seed, str) and seed.isdecimal() and len(seed) < 20:
+        seed = int(seed)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < SEEDS:
         raise Refused("wrong", f"a seed is a whole number in 0..{SEEDS - 1}; got {seed!r:.40}")
     return seed

@@ -12,6 +12,7 @@ import pytest
 
 from games.guandan.matches.match_game import match_events, parse_matches
 from games.record import replayed_rounds
+from gs2.web.tables.table_log import read_table
 from tests.web.serving import Server
 
 GAMES: tuple[Any, ...] = (
@@ -340,6 +341,12 @@ def test_a_hint_names_a_legal_move_and_its_values(server: Server) -> None:
     seat.close()
 
 
+def test_a_long_seed_is_kept_to_its_last_digit(server: Server) -> None:
+    for seed in (2**53 + 1, 2**63 - 1):
+        table, _ = server.table(**LANDLORD, seed=str(seed))  # as the page sends it
+        assert read_table(server.folder / f"{table}.jsonl")[0].seed == seed
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -362,7 +369,7 @@ def test_a_hint_names_a_legal_move_and_its_values(server: Server) -> None:
         {"options": {"ranks": 10**30}},
         {"options": {"landlord": "x" * 10_000}},
         {"options": []},
-        {"seed": -1},
+        *({"seed": seed} for seed in (-1, "-1", "1e3", "seven", "9" * 30)),
         {"seed": True},
         {"pace": "fast"},
         {"pace": 1e9},

@@ -255,7 +255,7 @@ export class Lobby {
           games: Number(games) || 1,
           rotate,
           pace: Number(pace),
-          seed: seed.trim() === "" ? null : Number(seed),
+          seed: seed.trim() || null, // as text: a number would lose digits above 2 ** 53
         },
       });
       if (table.key) keep(`seat-${table.id}`, table.key);
