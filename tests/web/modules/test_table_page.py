@@ -175,6 +175,27 @@ def test_a_turn_is_taken_when_its_time_is_over_and_not_before() -> None:
     assert found == [True] * 7
 
 
+def test_a_suggestion_is_only_shown_after_a_turn_that_was_not_taken_for_the_player() -> None:
+    found = in_page(
+        PAGE
+        + """
+        page.clock.set({ limit: 15 });
+        await pass(15100);
+        const shown = [sent().at(-1)];
+        const { since, version } = data.before;
+        line().say({ type: "error", code: "not_your_turn", text: "the player was faster" });
+        line().say({ ...data.after, version: version + 1, since: since + 1 });
+        page.own.parts.suggest.click();
+        const card = data.after.round.hands[data.after.table.you][0];
+        const moves = [{ index: 0, move: ["Single", "3", [card]] }];
+        line().say({ type: "suggestions", since: since + 1, moves });
+        report([...shown, sent().at(-1), sent().includes("play")]);
+        """,
+        case("guandan"),
+    )
+    assert found == ["suggest", "select", False]
+
+
 def test_play_goes_on_without_the_player_until_it_is_taken_back() -> None:
     found = in_page(
         PAGE

@@ -238,6 +238,7 @@ export class OwnSeat {
   /** Choose the next of the moves that can be played. */
   suggest() {
     if (this.turn === null || this.spoken !== null) return;
+    this.alone = false; // what was asked for the person may have had no answer
     if (this.suggestions === null) this.told.send({ type: "suggest" });
     else this.suggested({ ...this.suggestions, at: this.suggestions.at + 1 });
   }
