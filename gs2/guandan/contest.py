@@ -19,7 +19,7 @@ from blueprint.guandan.play.duplicate import (
     play_games_duplicate,
 )
 from blueprint.guandan.play.selfplay import Scratch
-from blueprint.protocol import Agent, Decisions
+from blueprint.protocol import Agent, Decisions, agent_name
 from games.guandan.matches.match_game import match_name
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rules import as_rules
@@ -62,8 +62,8 @@ class _Timed:
     """An agent with the time that its decisions take."""
 
     def __init__(self, agent: Agent) -> None:
-        self.agent, self.pace = agent, Pace()
-        for name in ("name", "follows", "cards"):
+        self.agent, self.pace, self.name = agent, Pace(), agent_name(agent)
+        for name in ("follows", "cards"):
             if hasattr(agent, name):
                 setattr(self, name, getattr(agent, name))
 

@@ -139,6 +139,10 @@ class WeakestOfMany:
     def __call__(self, decisions):
         return np.zeros(len(decisions), np.int64)
 
+class Outside:
+    def __call__(self, decisions):
+        return np.diff(decisions.offsets)
+
 class Neither:
     pass
 
@@ -222,6 +226,12 @@ def test_ones_own_agent_meets_others_in_the_arena(own: Path, name: str) -> None:
     assert play_match(Meeting("guandan", name, "random", 1, terms={"whole": True})).complete
     own.write_text(OWN + "\n# another version\n")
     assert guandan_agent(name).fingerprint() != before
+
+
+@pytest.mark.usefixtures("own")
+def test_a_match_names_the_agent_whose_answer_is_no_choice() -> None:
+    with pytest.raises(AgentFault, match=r"agent Outside: .* index of its legal moves"):
+        play_match(Meeting("guandan", "own.py:Outside", "greedy", 1))
 
 
 def test_a_name_of_ones_own_that_cannot_be_is_refused_and_what_makes_no_agent_when_it_is_loaded(
