@@ -437,7 +437,7 @@ def canonical_flushes(hand: Ints, first: int, out: Ints, m: int) -> int:
 
 
 RESERVE = 1 << 18
-"""Rows kept free before a hand is listed: more than any hand of 27 cards has moves (tubes 12 * 15 ** 3, full
+"""Rows kept free before a hand is listed: more than any hand of 28 cards has moves (tubes 12 * 15 ** 3, full
 houses 390 * 195, straights 10 * 2944, plates 13 * 30 ** 2 and few others, each bound generous)."""
 
 

@@ -60,8 +60,9 @@ def legal_moves(
     counts, levels = unpack(hands), np.asarray(levels, np.int64)
     if counts.size and counts.max() > 2:
         raise GameError("guandan: a card is held 0, 1 or 2 times; a packed hand holds one three times")
-    if counts.size and counts.sum(1, dtype=np.int64).max() > HAND_SIZE:
-        raise GameError(f"guandan: a hand has at most {HAND_SIZE} cards; got {counts.sum(1).max()}")
+    if counts.size and counts.sum(1, dtype=np.int64).max() > HAND_SIZE + 1:
+        # whoever is to return a card for tribute holds one more
+        raise GameError(f"guandan: a hand has at most {HAND_SIZE + 1} cards; got {counts.sum(1).max()}")
     if levels.size and not 0 <= levels.min() <= levels.max() < NUM_RANKS:
         raise GameError(f"guandan: a level is a rank code 0..12; got {levels.min()}..{levels.max()}")
     states["hand"][:, 0], states["level"] = hands, levels

@@ -119,7 +119,7 @@ def test_a_batch_lists_what_its_hands_list_alone() -> None:
     ("hand", "level", "message"),
     [
         (np.array([[3, 0]], np.uint64), 0, "three times"),
-        (np.array([[0x2AAAAAAAAAAAAA, 0]], np.uint64), 0, "at most 27"),
+        (np.array([[0x2AAAAAAAAAAAAA, 0]], np.uint64), 0, "at most 28"),
         (np.array([[1, 0]], np.uint64), 13, "rank code 0..12"),
     ],
 )
