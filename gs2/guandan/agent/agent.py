@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks, load_networks
 from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.decision import Decision, noted_faults
 from gs2.guandan.agent.endgame import is_endgame, solve_drawn
-from gs2.guandan.agent.evaluator import evaluator_values
+from gs2.guandan.agent.evaluator import InTime, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig, agent_preset
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
@@ -273,7 +274,9 @@ class Gs2Agent:
         """Choose by generative subgame solving as published."""
         state, config = progress.state, self.config
         memory = self._memories.of(state, progress.seat)
-        draw = partial(self._deals, memory, progress)
+        until: Any = InTime(self.evaluator, deadline)
+        networks = replace(self.networks, evaluator=until)
+        draw = partial(self._deals, memory, progress, networks)
         source = DealSource(progress, deadline, draw, self.rollouts, config)
         try:
             solution = solve_deals(source, self._draws(state))
@@ -292,10 +295,10 @@ class Gs2Agent:
         progress.choice = int(solution.moves[np.argmax(policy)])
         progress.stage = "subgame"
 
-    def _dealer(self, progress: Decision) -> Dealer:
+    def _dealer(self, progress: Decision, networks: DealNetworks | None = None) -> Dealer:
         """Return what draws deals that the player to act considers possible."""
         rng = self._draws(progress.state)
-        return Dealer(progress.state, progress.moves, self.networks, self.config.deals, rng)
+        return Dealer(progress.state, progress.moves, networks or self.networks, self.config.deals, rng)
 
     def _draws(self, state: Array) -> np.random.Generator:
         """Return what is drawn from at a decision: the agent's stream, or one of the infoset's own."""
@@ -305,17 +308,17 @@ class Gs2Agent:
         told = _GAME.infoset_key(state, int(state["player"][0]))[0, :2]  # the hash says all
         return np.random.default_rng([seed, *told.tolist()])
 
-    def _deals(self, memory: RoundMemory, progress: Decision) -> Deals:
+    def _deals(self, memory: RoundMemory, progress: Decision, networks: DealNetworks) -> Deals:
         """Return deals for a subgame: sampled, or kept from before and topped up by new ones."""
-        state, config, dealer = progress.state, self.config, self._dealer(progress)
+        state, config, dealer = progress.state, self.config, self._dealer(progress, networks)
         most = config.deals.sample
-        new = valued(dealer.draw(most, most), self.evaluator, config)
+        new = valued(dealer.draw(most, most), networks.evaluator, config)
         old = memory.survivors(state, progress.seat)
         if not config.deals.nested or new.worlds.exact or not len(old):
             return new
         weight = 1.0 if config.deals.greedy else float(new.worlds.weights.mean())
         kept = dealer.weighed(Worlds(old, np.full(len(old), weight), False))
-        return renewed(valued(kept, self.evaluator, config), new, config, dealer.rng)
+        return renewed(valued(kept, networks.evaluator, config), new, config, dealer.rng)
 
     def _reuse(self, progress: Decision, memory: RoundMemory, why: str) -> None:
         """Play what an earlier subgame of the round says here, if the line stayed inside it."""

@@ -6,8 +6,9 @@ different seats act, so search speaks to an `Evaluator`.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,18 @@ class Evaluator(Protocol):
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the payoff that each seat expects from what it sees alone, [k], whoever is to act."""
         ...
+
+
+class InTime:
+    """An evaluator up to an instant of `time.perf_counter()`; asked later, it raises TimeoutError."""
+
+    def __init__(self, evaluator: Evaluator, until: float) -> None:
+        self._evaluator, self._until = evaluator, until
+
+    def __getattr__(self, name: str) -> Any:
+        if time.perf_counter() >= self._until:
+            raise TimeoutError("the time was up before the deals were valued")
+        return getattr(self._evaluator, name)
 
 
 def batched_scores(evaluator: Evaluator, decisions: Decisions) -> NDArray[np.float32]:
