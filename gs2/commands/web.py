@@ -94,8 +94,7 @@ def web(as_json: bool, show: bool | None, folder: Path | None, **how: Any) -> No
         )
     for name in how["agents"]:
         check_agent(name)
-    offered_agents(how["game_agents"])  # refuses a name that no agent has
-    own_games(how["games"])
+    offered_agents(how["game_agents"], own_games(how["games"]))  # refuses a name that no agent has
     base = os.environ.get("XDG_DATA_HOME") or (Path.home() / ".local" / "share")
     folder = folder or Path(base) / "gs2" / "web"
     ended_by = asyncio.run(_serve(address, folder, how, (as_json, show)))

@@ -61,7 +61,7 @@ class GameTables:
     ) -> None:
         self.own = own_games(games)
         self.workers = workers
-        self.agents = offered_agents(agents, list(self.own))
+        self.agents = offered_agents(agents, self.own)
         self.labels: dict[str, str] = {}
         for game in games_with("play"):
             listed: dict[str, str] = dict(play_of(game).AGENTS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ OWN = tuple(games_with("play"))
 NETWORKED = tuple(name for name in GAMES if shipped_file(name) is not None)
 """Those of them whose networks come with the package; a network of one plays it by any rules."""
 NETWORK = ".safetensors"
+OwnGames = Mapping[str, tuple[str, Game, str]]
 SEATS = (2, 3, 4)
 """Seats that the page has places for."""
 NAME = re.compile(r"([^@/]*@)?(.*/)?(.*)", re.S)
@@ -78,13 +80,14 @@ LISTED = (
 """Agents that anybody may seat, the usual one of each game first."""
 
 
-def offered_agents(given: Sequence[str] = (), own: Sequence[str] = ()) -> tuple[AgentOffer, ...]:
+def offered_agents(given: Sequence[str] = (), own: OwnGames | None = None) -> tuple[AgentOffer, ...]:
     """Return the agents that may be seated: those given on the command line before those that are listed.
 
-    own: further games, by the names that the page has for them; agents of any game play them too.
+    own: further games, as of `own_games`; agents of any game play them too.
     Raises GameError, or the error of a checkpoint, at a given name that can be none.
     """
-    named = [offer for name in dict.fromkeys(given) for offer in _given(name, given)]
+    own = own or {}
+    named = [offer for name in dict.fromkeys(given) for offer in _given(name, given, own)]
     offers = (*named, *_shipped(), *LISTED)
     return tuple(attrs.evolve(one, games=(*GAMES, *own)) if one.games == GAMES else one for one in offers)
 
@@ -114,7 +117,7 @@ def _named_file(base: str) -> Path | None:
     return name.file if Path(base).is_file() or name.file is None else network_file("", name)
 
 
-def _given(name: str, all_given: Sequence[str]) -> list[AgentOffer]:
+def _given(name: str, all_given: Sequence[str], own_games: OwnGames) -> list[AgentOffer]:
     """Return an agent of the command line: one offer, or one for each game whose shipped network it is."""
     from gs2.play.agent_names import network_file, parse_agent
     from gs2.policies.policy_spec import check_policy_file
@@ -136,7 +139,7 @@ def _given(name: str, all_given: Sequence[str]) -> list[AgentOffer]:
     if is_own(base) and Path(own).is_file():
         label = label.replace(own, Path(own).name, 1)
     if path is not None and path.suffix == NETWORK:
-        return [_of_network(name, label, path)]
+        return [_of_network(name, label, path, own_games)]
     if path is not None:
         check_policy_file(path)
     word = base.partition(":")[0].lower().rstrip("+-")
@@ -151,18 +154,20 @@ def _given(name: str, all_given: Sequence[str]) -> list[AgentOffer]:
     return [AgentOffer(label=label, name=name, games=GAMES)]
 
 
-def _of_network(name: str, label: str, path: Path) -> AgentOffer:
+def _of_network(name: str, label: str, path: Path, own: OwnGames) -> AgentOffer:
     """Return the agent of a checkpoint, of the game that it was trained on."""
     from blueprint.checkpoint import read_checkpoint
 
     trained = str(read_checkpoint(path)[1].get("game", ""))
     family = trained.partition("(")[0]
-    if family not in GAMES:
+    games = (family,) if family in GAMES else tuple(one for one, game in own.items() if game[2] == trained)
+    if not games:
         raise GameError(
-            f"game agent {name!r} must be of a game that the page offers, one of {', '.join(GAMES)}; it "
-            f"was trained on {trained or TITLES[FIRST]}; give {TITLES[FIRST]}'s agents as --agent"
+            f"game agent {name!r} must be of a game that the page offers, one of "
+            f"{', '.join((*GAMES, *own))}; it was trained on {trained or TITLES[FIRST]}; give "
+            f"{TITLES[FIRST]}'s agents as --agent, your own game as --game"
         )
-    return AgentOffer(label=label, name=name, games=(family,), exactly=trained)
+    return AgentOffer(label=label, name=name, games=games, exactly=None if games[0] in own else trained)
 
 
 def _field(parameter: Parameter) -> dict[str, Any] | None:
@@ -180,7 +185,7 @@ def _field(parameter: Parameter) -> dict[str, Any] | None:
     return None
 
 
-def game_offers(agents: Sequence[AgentOffer], own: Mapping[str, tuple[str, Game]]) -> list[dict[str, Any]]:
+def game_offers(agents: Sequence[AgentOffer], own: OwnGames) -> list[dict[str, Any]]:
     """Return the games as the page lists them: options, seats by default, agents; own: as `own_games`."""
     found = []
     for name in (*OWN, *GAMES, *own):
@@ -208,20 +213,21 @@ def game_offers(agents: Sequence[AgentOffer], own: Mapping[str, tuple[str, Game]
     return found
 
 
-def own_games(given: Sequence[str]) -> dict[str, tuple[str, Game]]:
+def own_games(given: Sequence[str]) -> OwnGames:
     """Return the games of the command line, FILE.py:GAME each, by the names that the page has for them.
 
-    A game is called by that name from then on. Raises GameError at one that cannot be had or shown.
+    A game is called by that name here; its networks know it by its own, the third part.
+    Raises GameError at one that cannot be had or shown.
     """
     found = {}
     for where, label in seat_labels(given, GAMES).items():
-        game = load_game(where, general_sum=True)
+        game = copy(load_game(where, general_sum=True))
         if not is_own(where) or game.num_players not in SEATS:
             raise GameError(
                 f"a game to play is FILE.py:GAME, for {SEATS[0]} to {SEATS[-1]} players; got {where!r}"
             )
-        game.name = label
-        found[label] = where, game
+        called, game.name = game.name, label
+        found[label] = where, game, called
     return found
 
 

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.climbing.move_trainer import MoveTrainer
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.game import Game, GameError, Infoset
 from games.registry import load_game
-from gs2.web.games.agent_worker import Seated, agent_view
+from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
 from gs2.web.games.card_face import Face, card_face, round_view, seat_points
 from gs2.web.games.game_round import GameRound
 from gs2.web.games.game_tables import GameTables
@@ -242,7 +244,7 @@ def test_equal_cards_are_played_as_they_were_chosen() -> None:
 
 
 def test_a_strangers_card_game_is_played_by_its_cards_once_it_has_a_face() -> None:
-    (label, (_, game)), *_ = own_games([f"{EXAMPLE}:Sevens"]).items()
+    (label, (_, game, _)), *_ = own_games([f"{EXAMPLE}:Sevens"]).items()
     assert label == game.name == "own_card_game.py:Sevens"
     face, rng = card_face(game), np.random.default_rng(1)
     assert face is not None
@@ -271,3 +273,19 @@ def test_a_strangers_game_is_offered_with_agents_of_any_game_and_ones_own() -> N
     house.close()
     with pytest.raises(GameError):
         own_games(["leduc_poker"])
+
+
+def test_a_network_of_a_strangers_game_is_seated_there(tmp_path: Path) -> None:
+    where, path = f"{EXAMPLE}:Sevens", tmp_path / "mine.safetensors"
+    trainer = MoveTrainer(load_game(where), ClimbingConfig(state=16, blocks=1, action=8, critic=0, rounds=8))
+    trainer.save(path)
+    with pytest.raises(GameError, match="your own game as --game"):
+        GameTables([str(path)])
+    house = GameTables([str(path), f"{path}+rollout"], [where])
+    label, game = "own_card_game.py:Sevens", house.own["own_card_game.py:Sevens"][1]
+    (offer,) = (one for one in game_offers(house.agents, house.own) if one["name"] == label)
+    assert [agent["label"] for agent in offer["agents"]] == ["mine", "mine+rollout", "random"]
+    house.close()
+    played = GameRound(game, 2, 1)
+    seated = Seated(where, house.offer(game, "mine").name)
+    assert 0 <= agent_answer(seated, played.history(), 0.5, progress=lambda *_: None) < len(played.legal)
