@@ -338,7 +338,10 @@ def replayed_rounds(path: str | Path, game: Game | None = None, *, name: str = "
         the game is another (one's own, FILE.py:NAME).
     Raises RoundRecordError, naming file and line, at a round that the rules do not allow.
     """
-    games: dict[str, Game] = {} if game is None else {name or game.name: game, game.name: game}
+    # records of the browser's tables name one's own game without its folders
+    games: dict[str, Game] = {}
+    if game is not None:
+        games = dict.fromkeys((name or game.name, name.rpartition("/")[2], game.name), game)
     for number, record in read_rounds(path):
         try:
             if record.game not in games:

@@ -208,6 +208,8 @@ def test_a_record_has_no_code_run_that_its_reader_did_not_name(tmp_path: Path) -
     assert not (tmp_path / "ran").exists()
     (found,) = replayed_rounds(file, load_game(name), name=name)
     assert found.record.game == name and (tmp_path / "ran").exists()
+    write(file, {**record.to_json(), "game": "mine.py:Mine"})  # as a table in the browser tells it
+    assert len(list(replayed_rounds(file, load_game(name), name=name))) == 1
 
 
 def test_rounds_of_a_match_say_who_sat_where_and_are_appended_in_one_way(tmp_path: Path) -> None:
