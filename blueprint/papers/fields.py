@@ -76,7 +76,8 @@ def _check_climbing(config: Any) -> None:
 
 
 def _check_style(config: Any) -> None:
-    one_of(("", *PERSONALITIES))(config, attrs.fields_dict(type(config))["persona"], config.persona)
+    if config.persona:
+        one_of(PERSONALITIES)(config, attrs.fields_dict(type(config))["persona"], config.persona)
     if config.alpha is not None and not config.persona:
         raise ConfigError(f"{config.label}: alpha={config.alpha:g} blends with a style; name a persona too")
 

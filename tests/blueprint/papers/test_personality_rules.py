@@ -231,6 +231,8 @@ def test_a_persona_that_cannot_be_played_is_refused(files: dict[str, Path], tmp_
     for persona, alpha in (("bold", 0.5), ("balanced", 1.5)):
         with pytest.raises(ConfigError, match="persona must be one of"):
             load_persona_agent(path, game, persona, alpha=alpha)
+    with pytest.raises(ConfigError, match=r"persona must be one of aggressive, .*got 'bold'"):
+        MovePlay(persona="bold")
     with pytest.raises(ConfigError, match=r"alpha must be in \[0, 1\)"):
         MovePlay(persona="balanced", alpha=1.0)  # no style at all
     with pytest.raises(ConfigError, match="name a persona too"):
