@@ -21,10 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.checkpoint import (
-    CheckpointError,
-    read_checkpoint,
-)
+from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint, described_play
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
 from blueprint.climbing.move_inputs import InputLists, MoveInputs, move_inputs

@@ -13,15 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.layers.bfloat import (
-    add_positive,
-    add_set,
-    bits,
-    masked,
-    relu,
-    relu_joined,
-    scattered,
-)
+from blueprint.layers.bfloat import add_positive, add_set, bits, masked, relu, relu_joined, scattered
 
 
 def rectified(x: Tensor, layer: nn.Linear, scale: Tensor | None = None) -> Tensor:

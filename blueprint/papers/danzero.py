@@ -37,13 +37,7 @@ from blueprint.protocol import Decisions
 from blueprint.row_layout import rows_hash
 from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import ACTS_SEEN
-from games.guandan.views.features import (
-    ACTION_WIDTH,
-    SLICES,
-    STATE_WIDTH,
-    action_features,
-    state_features,
-)
+from games.guandan.views.features import ACTION_WIDTH, SLICES, STATE_WIDTH, action_features, state_features
 from games.support.array_types import Array
 
 DANZERO_HASH = rows_hash("danzero", 1, [[name, part.start, part.stop] for name, part in SLICES.items()])

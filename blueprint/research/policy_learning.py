@@ -32,6 +32,7 @@ from torch.nn import functional as F
 
 from blueprint.layers.fused import Tower
 from blueprint.learning.learner import BaseLearner, Losses, drawn_rows
+from blueprint.learning.returns import shared_worth
 from blueprint.research.game_network import GameNetworkConfig, NetworkLayout, NetworkWeights
 from blueprint.research.game_selfplay import Decided, Turn
 from games.support.array_types import Array, Ints
@@ -132,7 +133,7 @@ class GameLearner(BaseLearner):
         self.layout, self.config = layout, config
         self.own, self.players = layout.features.width, layout.game.num_players
         self.inputs = self.own * (self.players if config.critic == "hands" else 1)
-        self.teams = np.array(layout.game.teams)
+        self.shared = shared_worth(layout.game)
         columns, learns = layout.columns.count, config.learner != "dmc"
         tower = GameTower(self.own, columns, config, policy=learns).to(device)
         critic = GameTower(self.inputs, columns, config, policy=False).to(device) if learns else None
@@ -222,7 +223,6 @@ class PolicyLearner(GameLearner):
         q = self._asked(rows.hands).cpu().numpy()
         target, others = (np.zeros(part.shape, np.float32) for part in (rows.target, rows.others))
         later = (played.payoff / self.layout.stake).astype(np.float32)
-        two = len(set(self.teams.tolist())) == 2
         end = len(target)
         for turn in reversed(played.turns):
             here = slice(end - len(turn.column), end)
@@ -231,10 +231,8 @@ class PolicyLearner(GameLearner):
             taken = np.arange(len(found)), turn.column
             kept = self.config.trace * np.minimum(1, turn.policy[taken] / turn.chance)
             worth = (turn.policy * q[here]).sum(1) + kept * (found - q[here][taken])
-            if two:  # what one team wins the other loses
-                later[turn.games] = worth[:, None] * np.where(self.teams == self.teams[turn.seat], 1, -1)
-            else:
-                later[turn.games, turn.seat] = worth
+            told = np.flatnonzero(self.shared[turn.seat])  # seats of whose worth this says something
+            later[turn.games[:, None], told] = worth[:, None] * self.shared[turn.seat, told]
             after = (turn.seat + np.arange(1, self.players)) % self.players
             others[here] = later[turn.games[:, None], after]
         rows.target, rows.others = (torch.from_numpy(part).to(self.device) for part in (target, others))

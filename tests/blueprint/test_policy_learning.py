@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from blueprint.check import check_blueprint
 from blueprint.checkpoint import read_checkpoint, write_checkpoint
+from blueprint.learning.returns import shared_worth
 from blueprint.learning.run import RunLimits, RunPlace
 from blueprint.protocol import agent_of, blueprint_of
 from blueprint.research.game_network import (
@@ -66,6 +68,25 @@ def test_the_twin_comes_to_rest_where_actions_are_played_by_their_values(seed: i
         slots = tree.slots(i)
         weights = np.exp(scores[slots] - scores[slots].max())
         np.testing.assert_allclose(policy[slots], weights / weights.sum(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["goofspiel(cards=3,returns=total_points)", "leduc_poker", "big2(players=3,ranks=3,suits=2)", "2v1"],
+)
+def test_where_the_critic_is_silent_a_decision_leads_to_what_its_own_seat_is_paid(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where what one seat gains is no loss of another's."""
+    game = RandomGame(3, teams=(0, 1, 1)) if name == "2v1" else load_game(name, general_sum=True)
+    trainer = GameTrainer(game, small("mmd", trace=1.0), rng=draw(1))
+    learner, columns = trainer.learner, trainer.layout.columns.count
+    played = play_generation(trainer.network(), 50, draw(2), epsilon=0.0)
+    monkeypatch.setattr(learner, "_asked", lambda hands: torch.zeros(len(hands), columns))
+    learner.learn([played], draw(), 0, 0)
+    wanted = [played.payoff[turn.games, turn.seat] for turn in played.turns]
+    found = learner.replay[-1].target
+    np.testing.assert_allclose(found, np.concatenate(wanted) / learner.layout.stake, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -154,7 +175,7 @@ def test_returns_of_three_players_and_of_two_teams(
     layout = NetworkLayout.of(load_game("kuhn_poker"), small("mmd"))
     learner = PolicyLearner(layout, small("mmd", critic="own", trace=0.5, passes=0.01))
     monkeypatch.setattr(learner, "players", len(teams))
-    monkeypatch.setattr(learner, "teams", np.array(teams))
+    monkeypatch.setattr(learner, "shared", shared_worth(SimpleNamespace(teams=teams)))
     rng, games, columns = draw(), 6, layout.columns.count
     turns = []
     for seat in [0, 1, len(teams) - 1, 0]:

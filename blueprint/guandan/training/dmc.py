@@ -179,17 +179,6 @@ class Learner(PieceLearner):
         found: Array = np.einsum("nk,nk->n", shares, result_worth(record.states, record.seats))
         return found
 
-    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return V(I) of states[rows] to the seats, [k] float64; the network must have a value."""
-        out = np.empty(len(rows))
-        with torch.inference_mode(), self.precision():
-            for part in self._parts(len(rows)):
-                x = self.mean_network.encode_seen(states, seats[part], rows[part])
-                h = self.mean_network.states(self.tensor(x))
-                logits = self.mean_network.outcomes(h)
-                out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
-        return out
-
     def _parts(self, n: int) -> Iterator[slice]:
         """Yield the rows of n samples in parts: on a processor, of as many as its cache holds layers of."""
         size = CACHED if self.device.type == "cpu" else MOST

@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from blueprint.checkpoint import (
-    CheckpointError,
-    check_description,
-    read_checkpoint,
-)
+from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.duplicate import duplicate_deals
 from blueprint.guandan.play.network_tribute import NetworkTribute
@@ -97,7 +93,7 @@ class Trainer(SelfPlayTrainer):
     def deal(self) -> list[Piece]:
         """Return the next generation, dealt and cut into pieces."""
         config = self.config
-        cards = NetworkTribute(self.learner) if config.tribute_by_value else card_choice
+        cards = NetworkTribute(self.learner.snapshot()) if config.tribute_by_value else card_choice
         states = deal_rounds(
             config.rounds, self.rng, tribute=config.tribute, cards=cards, matches=config.matches
         )

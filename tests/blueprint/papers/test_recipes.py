@@ -161,7 +161,7 @@ def test_without_a_critic_moves_learn_what_the_value_did_not_know_before_the_rou
     trainer.run_generation()
     (samples,) = trainer.pending
     states, seats = samples.states, samples.states["player"].astype(np.int64)
-    returns = samples.target + learner.values(states, np.arange(len(seats)), seats)
+    returns = samples.target + learner.snapshot().values(states, np.arange(len(seats)), seats)
     assert np.abs(returns - np.rint(returns)).max() < 0.01
     assert set(np.abs(np.rint(returns))) <= {1, 2, 3}
     before = critic_values(states, seats)

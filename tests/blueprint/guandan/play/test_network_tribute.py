@@ -78,7 +78,7 @@ def test_self_play_gives_tribute_by_the_networks_own_values() -> None:
     config = FAST.replace(rounds=12, tribute=1.0, tribute_by_value=True)
     trainer = Trainer(TINY, config, threads=1)
     trainer.rng = np.random.default_rng(5)
-    tribute = NetworkTribute(trainer.learner)
+    tribute = NetworkTribute(trainer.learner.snapshot())
     trainer.run_generation()
     expected = deal_rounds(12, np.random.default_rng(5), tribute=1.0, cards=tribute)
     by_rule = deal_rounds(12, np.random.default_rng(5), tribute=1.0)
