@@ -308,8 +308,8 @@ def _print_ladder(found: Ladder) -> None:
             found.labels[k],
             _net(points.mean),
             f"[{_net(points.low)}, {_net(points.high)}]",
-            f"{elo.mean:.0f}",
-            f"[{elo.low:.0f}, {elo.high:.0f}]",
+            f"{round(elo.mean)}",
+            f"[{round(elo.low)}, {round(elo.high)}]",
             f"{100 * found.won_of_all(k):.1f} %",
         )
     out.print(table)

@@ -267,7 +267,7 @@ def plot_ladder(ladder: Ladder, path: Path) -> None:
     ends = np.maximum([mean - low, high - mean], 0)
     left.errorbar(mean, y, xerr=ends, fmt="o", color="#1f4e79", capsize=3, markersize=5)
     for k, value in enumerate(mean):
-        words = f"{value:.{digits}f}"
+        words = f"{round(value, digits) + 0.0:.{digits}f}"
         left.annotate(words, (value, k), (0, 6), textcoords="offset points", ha="center", fontsize=8)
     left.set_yticks(y, names)
     left.set_ylim(count - 0.5, -0.7)
@@ -278,7 +278,9 @@ def plot_ladder(ladder: Ladder, path: Path) -> None:
     right.imshow(table, cmap="RdBu", vmin=-most, vmax=most)
     for i, j in zip(*np.nonzero(~np.isnan(table)), strict=True):
         color = "white" if abs(table[i, j]) > 2 / 3 * most else "black"
-        right.text(j, i, f"{table[i, j]:+.2f}", ha="center", va="center", fontsize=8, color=color)
+        right.text(
+            j, i, f"{round(table[i, j], 2) + 0.0:+.2f}", ha="center", va="center", fontsize=8, color=color
+        )
     right.set_xticks(y, names, rotation=45, ha="right")
     right.set_yticks(y, names)
     right.set_title(f"{ladder.unit}, row against column", fontsize=10)

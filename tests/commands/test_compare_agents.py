@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,6 +80,26 @@ def test_a_ladder_of_whole_games_has_what_their_match_has(monkeypatch: pytest.Mo
     )
     assert rated["net"][0][1] == met["net"] == 1
     assert "--rules needs whole games" in refused("ladder", "strong", "random", "--rules", "njupt")
+
+
+def test_a_ladder_prints_no_zero_below_zero(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def almost_even(*given: Any, **named: Any) -> ladder.Ladder:
+        found = rate(*given, resamples=10, **named)
+        for share, shown in ((-1e-17, found.points), (-0.3, found.elo)):
+            for rating in shown:
+                vars(rating).update(mean=share, low=share, high=share)
+        found.net[~np.isnan(found.net)] = -1e-17
+        return found
+
+    rate = ladder.rate
+    monkeypatch.setattr(ladder, "rate", almost_even)
+    words = ("ladder", "kuhn_poker", "uniform", "cfr:1", "--pairs", "2", *ONE)
+    told = ran(*words).stdout
+    assert "+0.000" in told and "-0" not in told and "−0" not in told
+    for by in ladder.ORDERS:
+        drawn = tmp_path / f"{by}.svg"
+        ran(*words, "--by", by, "--plot", str(drawn))
+        assert not re.search(r"-0(\.0*)?\s*-->", drawn.read_text())
 
 
 def test_an_interrupted_match_keeps_its_deals_and_goes_on(tmp_path: Path) -> None:
