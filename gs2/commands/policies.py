@@ -239,6 +239,8 @@ def _advance(run: SolverRun[Any], name: str, limits: Limits, asked: Interruption
     pause = SAVE_EVERY
     pace = 0.0
     with working(f"{name}: the first iterations …") as tell:
+        if target is not None and run.resumed and run.exploitability() <= target:
+            return "target"
         while last is None or run.iteration < last:
             look = run.iteration + max(10, run.iteration // 20)
             look = look if last is None else min(look, last)

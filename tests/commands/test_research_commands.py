@@ -86,7 +86,19 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(number: int, tmp_pa
     assert f"at iteration {first['iterations']:,}" in done.stderr
     result = json.loads(done.stdout)
     assert result["stopped"] == "target"
-    assert result["iterations"] > first["iterations"]
+    assert result["iterations"] == first["iterations"]
+
+
+@pytest.mark.parametrize(
+    ("game", "form"),
+    [("kuhn_poker", "listed"), ("kuhn_poker", "public"), ("dark_hex(size=2)", "private")],
+)
+def test_a_run_that_has_reached_its_target_is_not_taken_further(game: str, form: str, tmp_path: Path) -> None:
+    words = ("blueprint", game, "--form", form, "-o", tmp_path / "x.npz")
+    first = as_json(*words, "--iterations", "3")
+    again = as_json(*words, "--target", first["exploitability"] + 1e-9)
+    assert (again["stopped"], again["iterations"]) == ("target", 3)
+    assert again["exploitability"] == first["exploitability"]
 
 
 def test_a_method_takes_fields_as_in_an_experiment_and_an_option_counts_instead() -> None:
