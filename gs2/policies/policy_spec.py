@@ -254,8 +254,15 @@ def exact_exploitability(game: Game) -> Callable[[Blueprint], float]:
         form = list_private_moves(game)
         return lambda blueprint: form.evaluate(policy_on(form, blueprint)).exploitability
     tree = grow(game)
-    listed = sequence_form(tree, game)
-    return lambda blueprint: sum(best_response_values(listed, policy_of(blueprint, game, tree))) / 2
+    listed = sequence_form(tree, game) if is_two_sided(tree) else None
+    return lambda blueprint: _listed_worth(tree, listed, policy_of(blueprint, game, tree))["exploitability"]
+
+
+def _listed_worth(tree: FlatTree, listed: SequenceForm | None, probs: NDArray[np.float64]) -> dict[str, Any]:
+    """Return what a strategy is worth on a listed tree. listed: its sequence form, if it has two sides."""
+    if listed is None:
+        return profile_worth(tree, probs)
+    return worth_of_two(expected_value(listed, probs), best_response_values(listed, probs))
 
 
 def private_policy(
@@ -322,9 +329,7 @@ def measured(
         locked = LockedTree(tree, lock(tree))
         tree, probs = locked.tree, locked.part(probs)
         listed = sequence_form(tree) if is_two_sided(tree) else None
-    if listed is None:
-        return profile_worth(tree, probs)
-    return worth_of_two(expected_value(listed, probs), best_response_values(listed, probs))
+    return _listed_worth(tree, listed, probs)
 
 
 def _measured_publicly(policy: PublicPolicy, spec: str, tell: Callable[[str], None]) -> dict[str, Any]:

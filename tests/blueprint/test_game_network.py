@@ -26,7 +26,7 @@ from games import TERMINAL, Ragged, load_game
 from games.game import Game, GameError
 from games.support.array_types import Array
 from gs2.play.game_pairs import play_agents
-from gs2.policies.policy_spec import exact_exploitability
+from gs2.policies.policy_spec import exact_exploitability, measured
 from gs2.policies.tabulate import policy_of
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from tests.games.random_games import RandomGame
@@ -189,8 +189,8 @@ def test_against_a_rival_only_the_networks_own_decisions_teach() -> None:
 def kuhn(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GameNetwork]:
     """Return the file of a network that was measured as it was trained, and the network."""
     game, path = load_game("kuhn_poker"), tmp_path_factory.mktemp("kuhn") / "kuhn.safetensors"
-    measured = {"rng": rng(), "measure": exact_exploitability(game), "times": 3}
-    begin = partial(GameTrainer.begun, game=game, config=SMALL, **measured)
+    how = {"rng": rng(), "measure": exact_exploitability(game), "times": 3}
+    begin = partial(GameTrainer.begun, game=game, config=SMALL, **how)
     return path, train(RunPlace.with_state(path), begin, RunLimits(decisions=3_000)).network()
 
 
@@ -202,6 +202,13 @@ def test_a_training_is_measured_as_often_as_asked_and_keeps_it(kuhn: tuple[Path,
     assert curve[-1][1] == pytest.approx(exploitability(tree, policy_of(network, game, tree)))
     trainer = GameTrainer.begun(RunPlace.with_state(path).state, game)
     assert trainer.curve == curve
+
+
+def test_a_training_of_three_teams_is_measured_as_gs2_exploitability_does(tmp_path: Path) -> None:
+    game, path = load_game("big2(players=3,ranks=2,suits=2)"), tmp_path / "x.safetensors"
+    begin = partial(GameTrainer.begun, game=game, config=SMALL, measure=exact_exploitability(game), times=1)
+    curve = train(RunPlace.with_state(path), begin, RunLimits(decisions=300)).curve
+    assert curve[-1][1] == pytest.approx(measured(game, str(path))["exploitability"])
 
 
 def test_a_training_that_goes_on_is_measured_again_and_counts_all_its_time(tmp_path: Path) -> None:
