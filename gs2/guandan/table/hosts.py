@@ -341,8 +341,11 @@ class ProcessHost:
             self.jobs.start(worker, f"{__name__}:forget", self.name, key)
 
     def give_up(self, key: Hashable) -> None:
-        """End the worker if it is this seat that it thinks about, lest others wait for it for ever."""
+        """Cancel what the seat asked; a worker that thinks about it is ended, lest others wait for ever."""
         worker = self._home(key)
+        for asker, _, future in self.waiting[worker]:
+            if asker == key:
+                future.cancel()
         if key in self.busy.get(worker, ()):
             logger.warning("the worker of agent %s takes too long and is ended", self.name)
             self.jobs.stop(str(worker))

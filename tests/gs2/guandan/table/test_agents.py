@@ -104,9 +104,9 @@ def test_a_worker_process_gathers_batches_survives_a_crash_and_is_given_up_when_
             hung = host.answer("a", seats[0])
             while "a" not in host.busy.get(0, ()):
                 await asyncio.sleep(0.01)
-            waits = host.answer("b", seats[1])
-            host.give_up("b")
-            assert not hung.done() and not waits.done()
+            waits, late = host.answer("b", seats[1]), host.answer("c", seats[1])
+            host.give_up("c")
+            assert not hung.done() and not waits.done() and late.cancelled()
             host.give_up("a")
             with pytest.raises(AgentError, match="died"):
                 await hung
