@@ -39,7 +39,8 @@ PROBABILITY_TOLERANCE = 1e-9
 PAYOFF_TOLERANCE = 1e-9
 """As a share of the largest payoff, lest tiny payoffs pass unchecked and huge ones fail by rounding."""
 TEXTS_PER_LEVEL = 40
-"""Histories of each level whose words are checked: words are made one at a time."""
+"""Histories of each level whose words are checked: words are made one at a time. At greater depths a history
+is put into words less often, since its words are as long as it is."""
 
 WALKED = 1000
 """Histories to keep of a level from which on a small game may also be walked whole, to list infosets."""
@@ -115,6 +116,8 @@ def check_game(
     states = game.root()
     one = isinstance(states, np.ndarray) and len(states) == 1
     _require(game, one, "root", "must return a batch of one state")
+    begun = bool((game.player(states) != TERMINAL).all())
+    _require(game, begun, "player", "must not be TERMINAL at the root: somebody, or chance, must act")
     sequences = np.full((len(states), game.num_players), b"", object)
     histories = terminals = 0
     complete = True
@@ -127,7 +130,7 @@ def check_game(
         keys = _check_keys(game, states)
         level = _Level(states, acting, actions, keys)
         _check_recall(game, level, sequences, seen)
-        _check_words(game, level, seen, rng)
+        _check_words(game, level, seen, rng, depth)
         if not len(actions.values):
             break
         kept = np.arange(len(actions.values))
@@ -340,13 +343,14 @@ def _check_step(
     return children
 
 
-def _check_words(game: Game, level: _Level, seen: _Seen, rng: np.random.Generator) -> None:
+def _check_words(game: Game, level: _Level, seen: _Seen, rng: np.random.Generator, depth: int) -> None:
     """Check that words are unique where they must be, and that infosets are read back."""
     states, keys = level.states, level.keys
     for row in rng.permutation(len(states))[:TEXTS_PER_LEVEL]:
         state = states[row]
-        said = game.state_text(state)
-        _require(game, isinstance(said, str) and bool(said), "state_text", "must be words", repr(said))
+        if rng.random() * depth < TEXTS_PER_LEVEL:
+            said = game.state_text(state)
+            _require(game, isinstance(said, str) and bool(said), "state_text", "must be words", repr(said))
         words = [game.action_text(state, action) for action in level.actions[int(row)]]
         _require(game, len(set(words)) == len(words), "action_text", "must be unique in a state", words)
         for player in range(game.num_players):
@@ -393,8 +397,8 @@ INFOSETS = 8
 """Infosets looked at."""
 DRAWS = 400
 """Histories that the game is asked for at each."""
-RUNS = 48
-"""Thinned samples that are added up at each."""
+RUNS, AT_ONCE = 48, 16
+"""Thinned samples that are added up at each, and those that are drawn together."""
 SMALL = 30_000
 """Histories up to which a game is walked to list its infosets."""
 RARE = 1e-7
@@ -445,17 +449,18 @@ def _met(game: Game, rng: np.random.Generator) -> Iterator[Trail]:
     """Yield what players saw at decisions met in random play, whoever is to act there."""
     found = 0
     while found < INFOSETS:
+        line = [(state, who, taken) for state, who, _, taken in random_line(game, rng)]
+        decisions = [at for at, (_, who, _) in enumerate(line) if who >= 0]
+        if not decisions:
+            return
+        end = decisions[int(rng.integers(len(decisions)))]
         watchers = [Watcher(game, player) for player in range(game.num_players)]
-        trails: list[list[Trail]] = []
-        for state, who, _, taken in random_line(game, rng):
+        for at, (state, who, taken) in enumerate(line[: end + 1]):
             for watcher in watchers:
                 watcher.see(state)
-            if who >= 0:
-                trails.append([watcher.trail for watcher in watchers])
+            if who >= 0 and at < end:
                 watchers[who].act(taken)
-        if not trails:
-            return
-        yield from trails[int(rng.integers(len(trails)))]
+        yield from (watcher.trail for watcher in watchers)
         found += game.num_players
 
 
@@ -515,9 +520,9 @@ def _check_thinned(game: Game, trail: Trail, total: float, count: int, rng: np.r
     """Check that samples of a part of an infoset add up to the whole of it on average."""
     most = max(1, count // 3)
     sums = []
-    for _ in range(RUNS):
-        found = follow_trails(game, [trail], most, rng)[0]
-        sums.append(float(np.sum(found.stands * found.chance)))
+    for done in range(0, RUNS, AT_ONCE):
+        for found in follow_trails(game, [trail] * min(AT_ONCE, RUNS - done), most, rng):
+            sums.append(float(np.sum(found.stands * found.chance)))
     off = abs(float(np.mean(sums)) - total)
     bound = 7 * float(np.std(sums)) / np.sqrt(RUNS) + 1e-9
     rule = f"must make samples of player {trail.player}'s infoset add up to {total:g}, within {bound:g}"

@@ -164,8 +164,10 @@ class ActionColumns:
         """Return columns for the actions that random plays come across, and what is at stake in them.
 
         What is at stake is the standard deviation of payoffs, at least a hundredth of the payoff range.
-        Raises GameError if there are more actions than a network should have columns.
+        Raises GameError if there are more actions than a network should have columns, or none.
         """
+        if game.player(game.root())[0] == TERMINAL:
+            raise GameError(f"{game.name}: a game to learn must not be over at its root; this one is")
         found: list[Array] = []
         payoffs: list[NDArray[np.float64]] = []
         for _ in range(LOOKS):

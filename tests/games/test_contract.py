@@ -202,6 +202,10 @@ def by_position(actions: Ragged, states: np.ndarray) -> Ragged:
 
 BROKEN = {
     "player must be int8": ("player", lambda p, s: p.astype(np.int64)),
+    "player must not be TERMINAL at the root": (
+        "player",
+        lambda p, s: np.where(s["node"] == 0, TERMINAL, p).astype(np.int8),
+    ),
     "player must be a seat": ("player", lambda p, s: np.where(p == CHANCE, 7, p).astype(np.int8)),
     "must be empty where the game is over": ("actions", one_more_at_the_end),
     "actions must be different in each row": ("actions", lambda a, s: Ragged(a.offsets, a.values * 0)),

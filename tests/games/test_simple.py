@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import cfr
+from blueprint.research.infoset_features import ActionColumns
 from games import CHANCE, TERMINAL, GameError, SimpleGame, check_game, load_game
 from games.infosets import decision_infosets
 from gs2 import SearchContext, solve_infoset
@@ -268,3 +270,47 @@ def test_what_a_network_is_shown_are_as_many_numbers_everywhere() -> None:
     both = np.concatenate([first, game.step(first, actions.rows, actions.values)])
     with pytest.raises(GameError, match=r"shows must be a list of numbers, as long at every history"):
         game.features(both, 0)  # type: ignore[attr-defined]
+
+
+class Long(SimpleGame):
+    """A coin, one guess at it, and nothing more to choose up to the end."""
+
+    payoff_range = (-1.0, 1.0)
+    asked = 0
+
+    def start(self) -> tuple[str, ...]:
+        return ()
+
+    def turn(self, state: tuple[str, ...]) -> int:
+        type(self).asked += 1
+        return TERMINAL if len(state) == self.max_length else len(state) % 2 if state else CHANCE
+
+    def choices(self, state: tuple[str, ...]) -> Sequence[str]:
+        return ("heads", "tails") if len(state) < 2 else ("on",)
+
+    def after(self, state: tuple[str, ...], choice: str) -> tuple[str, ...]:
+        return (*state, choice)
+
+    def payoff(self, state: tuple[str, ...]) -> float:
+        return 1.0 if state[0] == state[1] else -1.0
+
+    def sees(self, state: tuple[str, ...], player: int) -> str:
+        return f"{len(state)} {' '.join(state[1:2])}"
+
+
+def test_a_check_takes_as_long_as_histories_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("games.check.TEXTS_PER_LEVEL", 4)
+    asked = []
+    for length in (40, 80):
+        game = type("Long", (Long,), {"max_length": length})()
+        assert check_game(game, np.random.default_rng(0)).terminals == 4
+        asked.append(type(game).asked)
+    assert asked[1] < 2.5 * asked[0]
+
+
+def test_a_game_that_is_over_where_it_begins_is_no_game() -> None:
+    over = {"turn": lambda self, state: TERMINAL, "payoff": lambda self, state: 0.0}
+    game = type("Over", (Long,), {"payoff_range": (0.0, 0.0), **over})()
+    for ask in (check_game, ActionColumns.sampled):
+        with pytest.raises(GameError, match=r"must not be (over|TERMINAL)"):
+            ask(game, np.random.default_rng(0))
