@@ -74,7 +74,7 @@ def follow_trails(
     """
     if n < 1:
         raise GameError(f"{game.name}: a sample must have at least 1 history; got n = {n}")
-    if isinstance(game, TwoSeatView) and all(trail.player <= game.decides for trail in trails):
+    if isinstance(game, TwoSeatView) and all(0 <= trail.acting <= game.decides for trail in trails):
         # Its histories are the game's, so that what nature did is explored as well, and the game's own serve.
         ways = [game.original_trail(trail) for trail in trails]
         drawn = follow_trails(game.original, ways, n, rng, policy=game.rule(policy), explore=explore)

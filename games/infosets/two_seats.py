@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
 from games.infosets.histories import HistorySample, PlayRule
 from games.infosets.nature import NatureView
-from games.infosets.trail import Trail
+from games.infosets.trail import Trail, trails_along
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -151,3 +151,10 @@ class TwoSeatView(NatureView):
         if len(live) == len(drawn):
             return found
         return replace(found.take(live), complete=drawn.complete)
+
+
+def seat_trails(game: Game, lines: Ragged, player: int) -> list[Trail]:
+    """Return the trail of a player along each history; in a view with what its seat did as nature, too."""
+    if not isinstance(game, TwoSeatView):
+        return trails_along(game, lines, player)
+    return [game.trail(trail) for trail in trails_along(game.original, lines, game.seats[player])]

@@ -34,7 +34,8 @@ from games.game import Game, payoff_span
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, joined_samples, line_order
 from games.infosets.sampling import follow_trails
-from games.infosets.trail import Trail, trails_along
+from games.infosets.trail import Trail
+from games.infosets.two_seats import seat_trails
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
@@ -131,7 +132,7 @@ def _trails_below(
                 lines.append(np.concatenate([root, tree.action[tree.way_to(node)].astype(root.dtype)]))
         if lines:
             counts = np.array([len(line) for line in lines])
-            trails += trails_along(game, Ragged.from_counts(counts, np.concatenate(lines)), seat)
+            trails += seat_trails(game, Ragged.from_counts(counts, np.concatenate(lines)), seat)
     return trails
 
 
@@ -516,7 +517,7 @@ class _Draw:
     def _opponents(self, own: HistorySample) -> list[Trail]:
         """Return the trail of the opponent to each of its infosets among some histories."""
         first = np.unique(self._groups(own), return_index=True)[1]
-        return trails_along(self.game, own.lines.take(first), self.opponent)
+        return seat_trails(self.game, own.lines.take(first), self.opponent)
 
     def _closure(self, own: HistorySample, most: int) -> list[HistorySample] | None:
         """Return the common-knowledge closure, by infosets of the opponent; None if it has more histories."""
@@ -535,7 +536,7 @@ class _Draw:
                         if name not in seen[seat]:
                             seen[seat].add(name)
                             fresh.append(row)
-                    trails += trails_along(self.game, sample.lines.take(np.array(fresh, np.int64)), seat)
+                    trails += seat_trails(self.game, sample.lines.take(np.array(fresh, np.int64)), seat)
                 new = self.follow(trails, most + 1) if trails else []
                 if not all(sample.complete for sample in new):
                     return None

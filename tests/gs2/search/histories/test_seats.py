@@ -96,7 +96,8 @@ def test_what_the_blueprint_of_others_never_leads_to_is_searched_by_drawing() ->
         agents = [
             SearchAgent(game, play, preset(name, iterations=10), name=name) for name in ("kluss", "2-klss")
         ]
-        for _, infoset in decisions(game, 3, seed):
+        for trail, infoset in decisions(game, 3, seed):
+            assert refine_at(game, play, trail, EXACT, rng(0)).sum() == pytest.approx(1)
             try:
                 solve_infoset(game, play, infoset, preset("kluss", source="enumerated"), rng(0))
             except ValueError as error:
