@@ -51,6 +51,7 @@ def test_without_a_blueprint_a_large_game_says_how_to_make_one() -> None:
             ("big2",),
             "rollout by unsafe gadget",
         ),  # a shipped network, by the search for those that never hesitate
+        (("doudizhu(landlord=bid)",), "rollout by unsafe gadget"),
         (("dark_hex", "--blueprint", "uniform"), "gs2 by unsafe gadget"),
         ((DEALT, "--blueprint", "uniform", "--depth", "1", "--leaf", "rollout"), "gs2+ by maxmargin gadget"),
     ],

@@ -2,8 +2,8 @@
 
 Teams are fixed by seat, so the landlord's seat must be. With `landlord=first`, the form that DouZero and
 RLCard play, seat 0 is the landlord and teams are (0, 1, 1): a zero-sum game of two teams, for all that solves
-and searches. With `landlord=bid` any seat may become it. No fixed teams tell that, so payoffs are each seat's
-own, `zero_sum` is False and `load_game` wants `general_sum=True`.
+and searches. With `landlord=bid` any seat may become it. No fixed teams tell that, so every seat is a team,
+(0, 1, 2), and payoffs are each seat's own.
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ class DouDizhu:
             )
         self.landlord, self.ranks, self.spring, self.scoring = landlord, ranks, spring, returns
         self.by_bid = landlord == "bid"
-        self.zero_sum = not self.by_bid
+        if self.by_bid:
+            self.teams = (0, 1, 2)
         self.rules = rule_code(ranks, self.by_bid)
         self.move_numbers = DEALS if self.by_bid else CALLS
         self.follows = ranks == 1

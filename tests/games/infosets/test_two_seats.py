@@ -139,7 +139,7 @@ def test_who_plays_against_a_seat_begins_with_the_next_of_another_team() -> None
     game = RandomGame(0, teams=(0, 1, 0, 1))
     assert other_side(game, 0) == (1, 3)
     assert other_side(game, 3) == (0, 2)
-    assert other_side(load_game("doudizhu(landlord=bid)", general_sum=True), 1) == (2, 0)
+    assert other_side(load_game("doudizhu(landlord=bid)"), 1) == (2, 0)
 
 
 def test_two_seats_of_one_team_and_infosets_of_nature_are_refused() -> None:

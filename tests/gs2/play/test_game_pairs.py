@@ -214,7 +214,7 @@ def test_where_each_seat_is_a_team_the_first_agent_sits_on_every_seat_once() -> 
 
 
 def test_where_no_teams_are_true_each_seat_is_one() -> None:
-    game = load_game("doudizhu(ranks=4,landlord=bid)", general_sum=True)
+    game = load_game("doudizhu(ranks=4,landlord=bid)")
     played = play_numbered(game, (KeyedAgent(1), KeyedAgent(2)), np.arange(30), 3, recorded=("a", "b"))
     assert played.payoffs.shape == (30, 3) and playing_teams(game) == (0, 1, 2)
     for record in played.rounds:

@@ -36,7 +36,7 @@ class LastCard:
 
 @pytest.mark.parametrize("name", ["network", "network+rollout:samples=2,branches=2"])
 def test_a_hint_during_the_auction_has_no_values_of_a_network_that_learned_without(name: str) -> None:
-    game = load_game("doudizhu(landlord=bid)", general_sum=True)
+    game = load_game("doudizhu(landlord=bid)")
     played = GameRound(game, 1, 0)
     while played.state["landlord"][0] == NO_SEAT:
         view = agent_view(Seated(game.name, name), played.history(), progress=progress)

@@ -241,7 +241,7 @@ def test_rlcard_plays_the_same_rounds() -> None:
 
 def test_payoffs_with_an_auction_are_each_seats_own() -> None:
     game = DouDizhu(landlord="bid", ranks=1, spring=True)
-    assert not game.zero_sum and DouDizhu().zero_sum
+    assert game.teams == (0, 1, 2) and DouDizhu().teams == (0, 1, 1)
     rng = np.random.default_rng(3)
     ends, _ = game.play_randomly(game.sample_deals(3000, rng), rng)
     returns = game.returns(ends)
