@@ -393,7 +393,7 @@ def sample_tree(
         context = SearchContext(game, tree)
         key = tree.infoset_key == trail.keys[-1]
         number = int(np.flatnonzero((tree.infoset_player == trail.player) & key.all(axis=1))[0])
-        fitting = roots.even | fitting_roots(context, number)
+        fitting = fitting_roots(context, number)
         if fitting.all():
             break
         roots = roots.take(np.flatnonzero(fitting))
@@ -424,8 +424,8 @@ class _Roots:
 
     weight: [r] float64, reach of chance and, where the player's own play leads here, of the player.
     above: [r, P] float64, the parts of reach that `weight` leaves out, the opponent's as far as it is
-    believed. reach: [r] float64, `weight` with the opponent's part. even: whether all are equally long, or
-    everything that they may be confused with is there. every: whether none of the infoset's is missing.
+    believed. reach: [r] float64, `weight` with the opponent's part. every: whether none of the infoset's is
+    missing.
     """
 
     states: NDArray[Any]
@@ -434,7 +434,6 @@ class _Roots:
     reach: NDArray[np.float64]
     config: SearchConfig
     size: SampleSize
-    even: bool
     every: bool
 
     def take(self, rows: NDArray[np.int64]) -> _Roots:
@@ -571,8 +570,7 @@ class _Draw:
             above[:, player] = 1.0
         order = line_order(every.lines)
         counts = every.lines.counts
-        even = exact or bool(counts.min() == counts.max())
-        if not even:
+        if not exact and counts.min() < counts.max():
             key = self.game.infoset_key(every.states, player)
             inside = np.all(key == self.trail.keys[-1], axis=1)
             order = order[apart(every.lines, inside)[order]]
@@ -585,7 +583,7 @@ class _Draw:
         )
         reach = weight * above[:, self.opponent]
         parts = every.states[order], weight[order], above[order], reach[order]
-        return _Roots(*parts, config, size, even, own.complete)
+        return _Roots(*parts, config, size, own.complete)
 
     def _with_own(self, own: HistorySample, groups: list[HistorySample], reached: bool) -> HistorySample:
         """Return the infoset's histories as drawn there, and the rest of the opponent infosets as drawn here.

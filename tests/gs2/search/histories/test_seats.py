@@ -111,6 +111,13 @@ def test_what_the_blueprint_of_others_never_leads_to_is_searched_by_drawing() ->
     assert ruled_out > 0
 
 
+def test_where_nature_rules_out_an_infoset_what_is_drawn_still_has_perfect_recall() -> None:
+    game, play = RandomGame(177, public=False, teams=(0, 1, 2, 3)), RandomPlay(177, zeros=0.5)
+    ((trail, _),) = decisions(game, 1, 177)
+    config = preset("gs2-r", opponent="each", samples=300, freeze="none", k=1, iterations=10)
+    assert refine_at(game, play, trail, config, rng(0)).sum() == pytest.approx(1)
+
+
 @pytest.mark.parametrize(
     "words", ["rollout:samples=6", "gs2-d:source=sampled,companions=3", "gs2-r:opponent=each"]
 )
