@@ -76,10 +76,10 @@ def test_specs_describe_every_parameter_and_presets_are_games() -> None:
 
 
 def test_a_registered_game_loads_by_name_and_names_are_taken_once() -> None:
-    spec = GameSpec("my_poker", "a test", KuhnPoker.parameters, KuhnPoker)
+    spec = GameSpec("registered_poker", "a test", KuhnPoker.parameters, KuhnPoker)
     register_game(spec)
-    assert load_game("my_poker(cards=4)").payoff_range == (-2.0, 2.0)
-    assert "my_poker" in [known.name for known in game_specs()]
+    assert load_game("registered_poker(cards=4)").payoff_range == (-2.0, 2.0)
+    assert "registered_poker" in [known.name for known in game_specs()]
     for taken in (
         spec,
         GameSpec("leduc_poker", "", (), KuhnPoker),
