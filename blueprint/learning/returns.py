@@ -52,6 +52,5 @@ def lambda_returns(
     trace: lambda; 1 is plain Monte Carlo.
     """
     out, running = np.empty(len(rounds), np.float32), np.array(worth, np.float64)
-    at = np.asarray(seats, np.int64)
-    _lambda_returns(rounds, at, np.asarray(values, np.float64), shared, trace, running, out)
+    _lambda_returns(rounds, seats, np.asarray(values, np.float64), shared, trace, running, out)
     return out

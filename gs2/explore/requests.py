@@ -15,12 +15,7 @@ from games.game import GameError
 from games.infosets import normal_text
 from games.registry import PRESETS, RESEARCH_GAMES, game_specs
 from games.support.configuration import ConfigError, Configuration, integer, one_of, real, text
-from gs2.explore.prepared_games import (
-    MOST_HISTORIES,
-    NOT_LISTED,
-    PreparedGame,
-    prepared_game,
-)
+from gs2.explore.prepared_games import MOST_HISTORIES, NOT_LISTED, PreparedGame, prepared_game
 from gs2.explore.solve_picture import search_game, solve_picture
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig

@@ -17,15 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blueprint.agent_name import (
-    NETWORK,
-    SUFFIX,
-    AgentName,
-    NamedAgent,
-    made_agent,
-    parse_name,
-    source_of,
-)
+from blueprint.agent_name import NETWORK, SUFFIX, AgentName, NamedAgent, made_agent, parse_name, source_of
 from blueprint.checkpoint import read_checkpoint
 from blueprint.networks import SHIPPED_GAMES, shipped_file
 from blueprint.protocol import Agent, AgentFault, Blueprint, UnknownAgent, agent_of

@@ -20,14 +20,7 @@ from games.game import Game, Infoset
 from games.infosets import infoset_at
 from games.infosets.trail import Trail
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import (
-    MAX_LISTED,
-    NO_OPTIONS,
-    AnyStrategy,
-    SearchContext,
-    SearchOptions,
-    check_asked,
-)
+from gs2.search.context import MAX_LISTED, NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions, check_asked
 from gs2.search.histories.enumerated import action_values, histories_of
 from gs2.search.histories.sampled_source import Part, sample_tree
 from gs2.search.histories.seats import first_two, trail_to

@@ -20,13 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
-from cfr.public.policies.public_policy import (
-    PublicPolicy,
-    learnt_rows,
-    one_history,
-    private_numbers,
-    way_on,
-)
+from cfr.public.policies.public_policy import PublicPolicy, learnt_rows, one_history, private_numbers, way_on
 from cfr.public.sweeper import (
     AVERAGE,
     BEST,

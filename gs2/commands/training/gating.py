@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from games.support.interruption import Interruption
-from gs2.commands.common import (
-    CORES,
-    COUNT,
-    ON,
-    OUTPUT_FILE,
-    SEED,
-    print_json,
-    stderr,
-    stdout,
-)
+from gs2.commands.common import CORES, COUNT, ON, OUTPUT_FILE, SEED, print_json, stderr, stdout
 from gs2.wings import FIRST
 
 if TYPE_CHECKING:

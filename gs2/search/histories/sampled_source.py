@@ -45,12 +45,7 @@ from gs2.search.context import SearchContext, SearchOptions, Strategy
 from gs2.search.gadget.path import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.enumerated import group_values
-from gs2.search.histories.sampled_growth import (
-    ActionErrors,
-    action_errors,
-    fitting_roots,
-    grow_sampled,
-)
+from gs2.search.histories.sampled_growth import ActionErrors, action_errors, fitting_roots, grow_sampled
 from gs2.search.histories.seats import past_rule
 from gs2.search.result import ActionRow, SampleSize, SearchResult
 from gs2.search.subgame.cut import root_numbers

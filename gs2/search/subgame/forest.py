@@ -14,11 +14,7 @@ from cfr.tree.flat import own_slots
 from games.game import TERMINAL, Game
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions, Strategy
-from gs2.search.continuation_policies import (
-    continuation_blueprints,
-    read_continuations,
-    usual_continuations,
-)
+from gs2.search.continuation_policies import continuation_blueprints, read_continuations, usual_continuations
 from gs2.search.subgame.continuations import LeafChooser, continuation_payoffs, known_at, with_choices
 from gs2.search.subgame.cut import DepthLimit, Roots, Subgame, root_numbers
 from gs2.search.subgame.leaf import checked_leaf, rollout_leaf, value_leaf

@@ -18,16 +18,7 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 
 from games.game import GameError
-from games.guandan.cards import (
-    ACTION,
-    CARD_NAMES,
-    HAND_SIZE,
-    NO_ACTION,
-    RANKS,
-    as_level,
-    pack,
-    parse_cards,
-)
+from games.guandan.cards import ACTION, CARD_NAMES, HAND_SIZE, NO_ACTION, RANKS, as_level, pack, parse_cards
 from games.guandan.matches.tribute import ACE, card_place, score_round
 from games.guandan.rounds.position import parse_position
 from games.guandan.rounds.round import advance
