@@ -11,6 +11,7 @@ import numpy as np
 
 from games.game import TERMINAL, Game
 from games.record import RoundRecord
+from games.support.own import is_own
 from gs2.web.games.agent_worker import Seated
 from gs2.web.games.card_face import card_face, round_view, seat_points
 from gs2.web.games.game_round import GameRound, round_record
@@ -55,6 +56,7 @@ class GamePlay(Play):
         self.setup, self.game = setup, game
         self.face = card_face(game)
         self.look = "words" if self.face is None else "cards"
+        self.reviewed = not is_own(setup.game)  # a review runs no code that a record names
         self.names: list[str] = []
         self.order: tuple[int, ...] = tuple(range(len(setup.seats)))
         self._round: GameRound | None = None

@@ -106,7 +106,7 @@ class Play(Protocol):
     by default every agent. pending: seats that are to act. opening: a line that comes before anything else,
     None if play has begun. fresh: whether a round after others has no choice yet. over: whether nothing is
     left to play. extra: offers to people besides choosing and undo. scores: of the players; None where nobody
-    counts. standing: how far play is, for the list of tables.
+    counts. standing: how far play is, for the list of tables. reviewed: whether its record can be.
     """
 
     setup: TableSetup
@@ -115,6 +115,7 @@ class Play(Protocol):
     names: list[str]
     look: str
     advisers: Sequence[str] = ()
+    reviewed: bool = True
 
     @property
     def pending(self) -> Collection[int]: ...
@@ -390,6 +391,7 @@ class Table(Generic[P]):
                 "undo": self.can_undo(you),
                 "failure": self.failure,
                 "advisers": list(play.advisers),
+                "reviewed": play.reviewed,
             },
             **play.view(you, hands),
         }

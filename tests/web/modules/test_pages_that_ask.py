@@ -276,6 +276,11 @@ def test_the_lobby_keeps_what_was_typed_in_another_language() -> None:
     assert {name: made[name] for name in wanted} == wanted
 
 
+def test_agents_move_at_the_usual_pace_where_none_is_entered() -> None:
+    made = [in_page(LOBBY, {"acts": [["pace", text]], "storage": True}) for text in ("", "0")]
+    assert [one["pace"] for one in made] == [0.7, 0]
+
+
 def test_numbers_of_a_report_are_the_numbers() -> None:
     rng = random.Random(5)
     values = [10 ** rng.uniform(-3, 6) * rng.choice((1, -1)) for _ in range(2000)]

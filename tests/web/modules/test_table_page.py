@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from gs2.web.games.game_play import GamePlay
+from gs2.web.tables.table_log import TableSetup
 from tests.web.modules.least_browser import in_page, needs_node
 from tests.web.tables.stored_tables import game_table, stored_table_of_people
 
@@ -98,6 +100,27 @@ def test_a_round_that_ends_again_after_an_undo_shows_its_result_again(tmp_path: 
         {"before": before, "after": after},
     )
     assert found == ["round-1", "", "", "", "round-1", ""], "and a dialog that was closed stays so"
+
+
+def test_a_review_is_offered_of_what_can_be_reviewed(tmp_path: Path) -> None:
+    table = game_table(tmp_path, "leduc_poker", ("person", "cfr"), seed=2)
+    while not table.play.finished:
+        (seat,) = table.play.pending
+        table.choose(seat, table.play.count(seat) - 1)
+    state = table.state(0)
+    table.close()
+    own = GamePlay(TableSetup(id="t", game="sevens.py:Sevens", seats=("person", "random")), table.play.game)
+    other = {**state, "version": state["version"] + 1, "table": {**state["table"], "reviewed": own.reviewed}}
+    found = in_page(
+        PAGE
+        + """
+        const shown = [!page.parts.review.hidden];
+        line().say(data.other);
+        report([...shown, !page.parts.review.hidden]);
+        """,
+        {"before": state, "other": other},
+    )
+    assert found == [True, False]
 
 
 def test_a_hint_ends_when_it_is_refused_and_with_the_connection_over_which_it_was_asked() -> None:

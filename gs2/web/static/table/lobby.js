@@ -11,6 +11,8 @@ import "gs2/table-words.js";
 /** Milliseconds between two looks at the list of tables. */
 const LOOK_AGAIN = 5000;
 const PERSON = "person";
+/** Seconds between the moves of agents, unless something else is entered. */
+const USUAL_PACE = "0.7";
 /** Cards that greet. */
 const SHOWN = ["ST", "SJ", "SQ", "H2", "SA"];
 /** Options that matter most: they stand before the seats. */
@@ -44,7 +46,7 @@ export class Lobby {
   constructor(root, app) {
     Object.assign(this, { root, app, games: [], tables: null, seats: [], options: {}, busy: false, left: false });
     // what is set is kept here too: the browser may keep nothing
-    this.set = { name: kept("name"), games: "1", pace: kept("pace", "0.7"), seed: "", rotate: kept("game-rotate", "yes") === "yes" };
+    this.set = { name: kept("name"), games: "1", pace: kept("pace", USUAL_PACE), seed: "", rotate: kept("game-rotate", "yes") === "yes" };
     this.redraw();
     this.load();
     this.timer = setInterval(() => document.hidden || this.look(), LOOK_AGAIN);
@@ -238,7 +240,8 @@ export class Lobby {
 
   async create() {
     if (this.busy || !this.game) return;
-    const { name, games, pace, seed, rotate } = this.set;
+    const { name, games, seed, rotate } = this.set;
+    const pace = this.set.pace.trim() || USUAL_PACE;
     keep("name", name.trim());
     keep("pace", pace);
     keep("game-rotate", rotate ? "yes" : "no");

@@ -228,7 +228,7 @@ export class Table {
     this.part("counter", [deck, known], () => deck && [h("h2", {}, say("table.counter")), counterView(deck, known)]);
     this.part("watch", [state.table, state.waiting, state.round.over], () => watcherTools(state, { send: (message) => this.send(message), next: () => this.next(), record: `${this.address}/record` }));
     // where people play, hands are shown of rounds that are over
-    parts.review.hidden = (state.results ?? state.finished).length === 0 && (state.table.people > 0 || face.matches !== true);
+    parts.review.hidden = !state.table.reviewed || (state.results ?? state.finished).length === 0 && (state.table.people > 0 || face.matches !== true);
     parts.record.hidden = face.matches === true;
     parts.seats.hidden = face.matches === true || you === null || (state.table.people > 1 && !state.round.over);
     if (this.pacePlace?.isConnected) this.drawPace();
