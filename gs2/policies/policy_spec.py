@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from blueprint.soft_choices import soft_shares
 from cfr.best_response import best_response_values, expected_value
-from cfr.policies.lock import LockedTree
+from cfr.policies.lock import LockedGame, LockedTree
 from cfr.policies.policy import Policy, load_policy, uniform_policy
 from cfr.policies.policy_words import load_policy_json, read_policy_json
 from cfr.private_moves.form import Both, PrivateMovesForm, list_private_moves
@@ -175,6 +175,9 @@ def policy_from_spec(
         from blueprint.networks import trained_network
 
         return policy_of(trained_network(game, int(amount), np.random.default_rng(seed)), game, tree)
+    if isinstance(game, LockedGame):  # files are of the game without the lock
+        locked = LockedTree(grow(game.original), game.lock)
+        return locked.part(policy_from_spec(spec, game.original, locked.original))
     if spec.endswith(".safetensors"):
         from blueprint.networks import load_network
 

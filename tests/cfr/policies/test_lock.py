@@ -184,6 +184,16 @@ def test_commands_lock_by_words_by_policy_and_by_seat(
     kings = load_game("kuhn_poker").parse_infoset("P0 holds K")
     assert policy.at(np.array([kings.key], np.uint64), 0).values.tolist() == [0.0, 1.0]
     assert policy.on(tree).shape == (tree.n_slots,)
+    # files are read in the locked game too, and what they say of the lock is not looked at
+    for file in ("king.npz", "solved.npz", "king.words.json"):
+        if file.endswith(".json"):
+            ran("blueprint", "kuhn_poker", "--lock", "king.json", "-o", file)
+        for source in ("enumerated", "sampled"):
+            found = as_json(*words, "--blueprint", file, "--method", "1-klss", "--source", source)
+            there = cfr.load_policy(file.replace(".words.json", ".npz"), "kuhn_poker")
+            queen = load_game("kuhn_poker").parse_infoset(words[-1])
+            expected = there.at(np.array([queen.key], np.uint64), 1).values
+            assert [row["blueprint"] for row in found["actions"]] == pytest.approx(expected.tolist())
 
 
 @pytest.mark.parametrize(
