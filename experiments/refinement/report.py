@@ -237,7 +237,7 @@ def warm_table(rows: Sequence[Row]) -> str:
 
 def _ratio_words(rows: Sequence[Row]) -> str:
     """Return the mean ratio to the blueprint's in words."""
-    ratio = float(np.mean([row.exploitability / row.blueprint_exploitability for row in rows]))
+    ratio = float(np.mean([row.ratio for row in rows]))
     return f"{ratio:.2f}" if ratio < 1 else f"{ratio:.1f}"
 
 

@@ -29,6 +29,8 @@ ROWS = "rows.csv"
 GRID = "grid.json"
 """Its file of what they are of."""
 MADE_OF = "made_of"
+NOTHING = 1e-12
+"""Exploitability, in payoffs, of an equilibrium up to rounding: one as good as another is level with it."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,11 @@ class Row:
     def cell(self) -> Cell:
         """The cell that this is the result of."""
         return Cell(*(getattr(self, field.name) for field in fields(self)[: len(fields(Cell))]))
+
+    @property
+    def ratio(self) -> float:
+        """Exploitability over the blueprint's; what is below `NOTHING` counts as that."""
+        return max(self.exploitability, NOTHING) / max(self.blueprint_exploitability, NOTHING)
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -266,7 +273,7 @@ def summarise_cells(rows: Iterable[Row]) -> list[CellSummary]:
     )
     out = []
     for cell, members in cells.items():
-        ratios = np.array([row.exploitability / row.blueprint_exploitability for row in members])
+        ratios = np.array([row.ratio for row in members])
         low = high = float(ratios.mean())
         if len(ratios) > 1:
             low, high = bootstrap_interval(ratios, np.random.default_rng(0), resamples=RESAMPLES)

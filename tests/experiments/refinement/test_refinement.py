@@ -213,6 +213,18 @@ def test_methods_are_compared_in_the_cells_that_both_have() -> None:
     assert "| gs2+ | blueprint | 3 | 1 | 1 | 1 | 1 | 1.2 |" in comparison_table(rows)
 
 
+def test_a_blueprint_that_is_an_equilibrium_has_finite_ratios() -> None:
+    worth = {"unsafe": (0.0, 0.0), "maxmargin": (-1e-17, 2e-17), "gs2-d:k=3": (0.0, 0.5)}
+    rows = [
+        made_row(Cell("a", "uniform", method, limit=0.01), before, after)
+        for method, (before, after) in worth.items()
+    ]
+    ratios = [summary.ratio for summary in summarise_cells(rows)]
+    assert ratios[:2] == [1.0, 1.0] and 1e6 < ratios[2] < np.inf
+    rows.append(made_row(Cell("a", "uniform", "gs2-d:k=3,warm_start=1", limit=0.01), 0.0, 0.0))
+    assert "→ 1.0" in warm_table(rows)
+
+
 STRENGTHS = {"uniform": 2.0, "cfr:2": 1.0, "cfr:10": 0.5}
 
 
