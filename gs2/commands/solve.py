@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -263,6 +263,7 @@ def solve(
             shipped = asked_spec == "network" and shipped_file(game.name) is not None
             config = named_search("rollout" if shipped else "gs2", label="method", **given)
     spec = asked_spec
+    told = {*given, *(setting.partition("=")[0].strip() for setting in split_spec(method)[1])}
     searched = None
     if context is None:
         if output is not None:
@@ -278,16 +279,12 @@ def solve(
             config = config.replace(source="sampled") if game.num_players == 2 else config
         with working(f"solving by {config.name}{where} …"):
             result = solve_infoset(game, asked, infoset, config, np.random.default_rng(seed), options)
+        if result.sampled is None and not on_tree:  # a small game of many seats
+            _check_listed(told, game)
     else:
         if output is not None:
             held_new(output)
-        told = {*given, *(setting.partition("=")[0].strip() for setting in split_spec(method)[1])}
-        drawn = [name for name in ("samples", "companions") if name in told]
-        if drawn:
-            raise ConfigError(
-                f"{drawn[0]} needs drawn histories, but {game.name} lists all of them; "
-                "add --source sampled, or leave it out"
-            )
+        _check_listed(told, game)
         infoset_number = context.infoset_number(infoset)  # before anything that takes long
         with working(f"computing the blueprint {spec} …"):
             prepared = PreparedGame(game, context, sequence_form(context.tree, game))
@@ -311,6 +308,19 @@ def solve(
         print_json({**result.to_json(), "blueprint_spec": spec, "seed": seed, **whole})
     else:
         print_result(result, whole.get("opponent_best_response"), whole.get("replaced", 0), rows)
+
+
+def _check_listed(told: Set[str], game: Game) -> None:
+    """Raise ConfigError if a field was told that is read of drawn histories alone."""
+    from games.support.configuration import ConfigError
+    from gs2.search.config.search import DRAWN
+
+    for name in DRAWN:
+        if name in told:
+            raise ConfigError(
+                f"{name} needs drawn histories, but {game.name} lists all of them; "
+                "add --source sampled, or leave it out"
+            )
 
 
 def _is_public(config: SearchConfig) -> bool:

@@ -179,6 +179,15 @@ def test_what_needs_the_whole_game_is_refused_with_what_to_do(words: list[str], 
     assert rule in refused("solve", LARGE, "--infoset", AT, *words)
 
 
+@pytest.mark.parametrize("field", ["belief=0.5", "slip=0.1", "explore=0", "branches=1", "samples=3"])
+def test_what_is_read_of_draws_alone_is_refused_where_all_histories_are_listed(field: str) -> None:
+    for asked in (["kuhn_poker", "--infoset", "P1 holds Q | bet"], ["big2(players=3,ranks=2,suits=2)"]):
+        words = [*asked, "--blueprint", "uniform", "--method", f"kluss:{field}"]
+        assert f"{field.partition('=')[0]} needs drawn histories" in refused("solve", *words)
+    code, said = run(*words, "--source", "sampled")
+    assert code == 0, said
+
+
 @pytest.mark.parametrize("option", ["samples", "companions"])
 def test_a_number_of_draws_is_refused_where_all_histories_are_listed(option: str) -> None:
     asked = ["kuhn_poker", "--infoset", "P1 holds Q | bet", "--blueprint", "uniform"]
