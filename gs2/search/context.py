@@ -658,6 +658,8 @@ class SearchContext:
             hint = "list them with `gs2 infosets`"
             if isinstance(self.game, NatureView):
                 hint = "what is played for others there may never lead to it"
+            if isinstance(self.game, TwoSeatView):
+                hint += "; source = auto draws histories there"
             raise ValueError(
                 f"{self.game.name}: player {infoset.player} must have a decision at the infoset; "
                 f"got {infoset.text!r}; {hint}"
