@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from games.game import Game
+from games.infosets.two_seats import TwoSeatView, other_side
 from games.support.configuration import ConfigError, StagedConfiguration
 from games.support.contract import ContractError
 from games.support.own import entry_point, is_own, own_object
@@ -20,6 +21,7 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES, LEAF_NAMES
 from gs2.search.gadget.build import OWN_GADGETS, GadgetBuilder
 from gs2.search.generation import GENERATORS, Generator, check_generator
+from gs2.search.refine.policy_only import UniformPlay
 from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator, check_leaf_value
 
 Staged = TypeVar("Staged", bound=StagedConfiguration)
@@ -130,6 +132,8 @@ def check_leaf_of(config: SearchConfig, game: Game) -> None:
     leaf = OWN_LEAVES.get(config.subgame.leaf)
     if leaf is None or config.subgame.depth is None:
         return
+    if game.num_players > 2:  # a search asks it about two of the seats
+        game = TwoSeatView(game, UniformPlay().policy, (0, other_side(game, 0)[0]))
     try:
         check_leaf_value(leaf, game, np.random.default_rng(0))
     except (ConfigError, ContractError):

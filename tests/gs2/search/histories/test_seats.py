@@ -14,6 +14,7 @@ from games import Game, Infoset, Ragged, load_game
 from games.infosets.trail import SeatTrail, Trail, trails_along
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
+from gs2.parts import check_leaf_of, register_leaf
 from gs2.play.agent_names import load_game_agent, load_searched
 from gs2.play.game_pairs import play_agents
 from gs2.play.search_agent import SearchAgent
@@ -24,7 +25,8 @@ from gs2.search.explain import solve_infoset
 from gs2.search.histories.sampled_growth import LikeliestBranches
 from gs2.search.histories.seats import seat_views
 from gs2.search.refine.at import refine_at
-from gs2.search.subgame.leaf import FreshDraws, play_out
+from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
+from gs2.search.subgame.leaf import FreshDraws, play_out, rollout_leaf
 from tests.games.random_games import RandomGame, RandomPlay
 from tests.gs2.search.setting import rng
 from tests.patience import amount
@@ -109,6 +111,15 @@ def test_what_the_blueprint_of_others_never_leads_to_is_searched_by_drawing() ->
             played = play_agents(game, (agent, load_game_agent(game, "uniform")), rng(seed), 10)
             assert np.isfinite(played.payoffs).all()
     assert ruled_out > 0
+
+
+def test_a_leaf_value_of_ones_own_is_checked_as_it_is_asked_about_two_of_many_seats() -> None:
+    game, play = RandomGame(5, teams=(0, 1, 2)), RandomPlay(5)
+    register_leaf("played on by chance", rollout_leaf(PolicyOnly(UniformPlay()), rng(0), rollouts=2))
+    config = preset("kluss", depth=1, leaf="played on by chance")
+    check_leaf_of(config, game)
+    for _, infoset in decisions(game, 2, 5):
+        assert sum(solve_infoset(game, play, infoset, config, rng(0)).refined.values()) == pytest.approx(1)
 
 
 def test_where_nature_rules_out_an_infoset_what_is_drawn_still_has_perfect_recall() -> None:
