@@ -27,7 +27,7 @@ from blueprint.guandan.training.supervised import Progress, fit, half_precision,
 from blueprint.learning.learner import arrays_of, load_module
 from blueprint.protocol import Decisions
 from games.support.configuration import Configuration, integer, real
-from gs2.guandan.learning.searched_positions import SearchedPositions
+from gs2.guandan.learning.searched_positions import PositionsError, SearchedPositions
 
 
 @attrs.frozen(slots=False)
@@ -36,7 +36,7 @@ class ExpertConfig(Configuration):
 
     passes: over all of them. batch: decisions a gradient step. learning_rate: of Adam; it falls to zero along
     a cosine. value: weight of keeping the outcomes' probabilities as they were.
-    held_out: share of the positions that is only looked at.
+    held_out: share of the searched positions that is only looked at, one at least.
     """
 
     label: ClassVar[str] = "ExpertConfig"
@@ -73,15 +73,20 @@ def learn_from_search(
 
     The network given stays as it is. The score: squared distance from the searched advantages, in units of
     their variance and per decision searched, before and after.
+    Raises PositionsError where nothing can be held out or learned.
     """
     config = config or ExpertConfig()
     torch.manual_seed(int(rng.integers(2**31)))
     student, teacher = copy.deepcopy(network), network
     optimiser = torch.optim.Adam(student.parameters(), lr=config.learning_rate, fused=True)
-    order = rng.permutation(len(positions))
-    cut = max(1, int(config.held_out * len(positions)))
-    held_out, learnt = order[:cut], order[cut:]
-    held_out = held_out[positions.searched[held_out]]
+    searched = rng.permutation(np.flatnonzero(positions.searched))
+    held_out = searched[: max(1, int(config.held_out * len(searched)))]
+    learnt = np.setdiff1d(np.arange(len(positions)), held_out)
+    if not len(held_out) or not len(learnt):
+        raise PositionsError(
+            "learn: there must be two positions at least, one of them searched, which is held out; got "
+            f"{len(positions)}, {len(searched)} searched; search more"
+        )
 
     def apart(at: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the states of some positions, the student's of them, and the loss of each."""
@@ -96,7 +101,7 @@ def learn_from_search(
         with torch.inference_mode(), half_precision():
             spans = np.split(held_out, range(config.batch, len(held_out), config.batch))
             parts = [apart(rows)[2] for rows in spans]
-        return float(torch.cat(parts).mean()) if parts else float("nan")
+        return float(torch.cat(parts).mean())
 
     def loss() -> Tensor:
         rows = rng.choice(learnt, min(config.batch, len(learnt)), replace=False)

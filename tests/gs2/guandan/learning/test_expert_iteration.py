@@ -117,6 +117,19 @@ def test_the_loss_is_that_of_a_plain_walk(seed: int) -> None:
         assert got[j] == pytest.approx(least, abs=1e-3)
 
 
+def test_one_searched_position_is_held_out_of_however_many_and_without_one_nothing_is_learned(
+    positions,
+) -> None:
+    few = positions.take(np.arange(12))
+    rng, config = np.random.default_rng(4), ExpertConfig(passes=0.5, held_out=0.0)
+    one = replace(few, searched=np.arange(12) == 7)
+    score = learn_from_search(trainable_network(), one, rng, config)[1]
+    assert np.isfinite(list(score.values())).all()
+    for some in (replace(few, searched=np.zeros(12, bool)), one.take(np.array([7]))):
+        with pytest.raises(PositionsError, match="one of them searched"):
+            learn_from_search(trainable_network(), some, rng, config)
+
+
 @pytest.mark.long
 def test_a_network_moves_towards_the_targets_and_keeps_its_values(positions, tmp_path) -> None:
     network = trainable_network()
