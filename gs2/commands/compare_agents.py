@@ -74,14 +74,10 @@ def _game_and_agents(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the game and the agents that the words of a command name.
 
-    text: of --game. agents: how many there must be; None for any number, where one's own game needs --game.
+    text: of --game. agents: how many there must be; None for any number.
     Raises UsageError where too many or too few are named.
     """
-    from games.registry import is_game_name
-
-    in_front = False
-    if words and text is None:
-        in_front = is_game_name(words[0]) or (agents is not None and len(words) == agents + 1)
+    in_front = text is None and (len(words) - 1 == agents or _is_game(words[0]))
     game, named = (words[0], words[1:]) if in_front else (text or FIRST, words)
     if agents is not None and len(named) != agents:
         raise click.UsageError(
@@ -89,6 +85,19 @@ def _game_and_agents(
             f"agents of {game}: {' '.join(named)}; see gs2 match --help"
         )
     return game, named
+
+
+def _is_game(word: str) -> bool:
+    """Return whether a word names a game, a user's own included, rather than an agent."""
+    from blueprint.agent_name import made_agent
+    from blueprint.protocol import UnknownAgent
+    from games.registry import is_game_name
+    from games.support.own import is_own
+
+    try:
+        return is_game_name(word) or (is_own(word) and hasattr(made_agent(word), "infoset_key"))
+    except UnknownAgent:  # where it is asked for as an agent, that is said
+        return False
 
 
 def _contest(text: str, how: dict[str, Any]) -> tuple[str, GameContest]:

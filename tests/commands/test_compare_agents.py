@@ -102,6 +102,19 @@ def test_a_ladder_prints_no_zero_below_zero(monkeypatch: pytest.MonkeyPatch, tmp
         assert not re.search(r"-0(\.0*)?\s*-->", drawn.read_text())
 
 
+@pytest.mark.parametrize("name", ["GAME", "Mine", "made"])
+def test_a_users_own_game_may_come_first_in_a_ladder_and_is_no_agent_of_a_match(
+    name: str, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.py"
+    loads = "from games.research.kuhn_poker import KuhnPoker as Mine"
+    own.write_text(f"{loads}\nGAME = Mine()\ndef made():\n    return Mine()\n")
+    words = ("uniform", "cfr:9", "--pairs", "2", *ONE)
+    found = as_json("ladder", f"{own}:{name}", *words)
+    assert (found["game"], found["net"]) == (f"{own}:{name}", as_json("ladder", "kuhn_poker", *words)["net"])
+    assert f"got 1 agents of {own}:{name}: uniform" in refused("match", f"{own}:{name}", "uniform")
+
+
 def test_an_interrupted_match_keeps_its_deals_and_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     process = started("match", "greedy", "random", "--pairs", "100000", "-o", path, *ONE)
