@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from games.support.interruption import Interruption
-from gs2.commands.common import CORES, COUNT, ON, OUTPUT_FILE, SEED, print_json, stderr, stdout
+from gs2.commands.common import CORES, COUNT, ON, OUTPUT_FILE, SEED, number, print_json, stderr, stdout
 from gs2.wings import FIRST
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
 
 def _words(look: GateResult) -> str:
     """Return the mean and its interval."""
-    return f"{look.net:+.3f} [{look.low:+.3f}, {look.high:+.3f}]"
+    net, low, high = (number(value, 3, signed=True) for value in (look.net, look.low, look.high))
+    return f"{net} [{low}, {high}]"
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import read_checkpoint
+from blueprint.guandan import SHIPPED
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.learning.run import RunLimits, RunManner, RunPlace
@@ -25,6 +26,7 @@ from blueprint.papers.recipes import RECIPES
 from games import load_game
 from games.climbing.big2.big2 import Big2
 from games.climbing.doudizhu.doudizhu import DouDizhu
+from gs2.play import gate
 from gs2.wings import own_part
 from tests.commands.runner import TINY, as_json, gs2, ran, refused
 
@@ -138,6 +140,13 @@ def test_a_worse_network_does_not_pass_the_gate(
     result = gs2("gate", str(run / "last.safetensors"), "--against", "blueprint", *words)
     assert result.exit_code == 1, result.output
     assert json.loads(result.stdout)["verdict"] == "worse" and not target.exists()
+
+
+def test_a_gate_prints_no_zero_below_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(gate, "gate", lambda *_, **__: gate.GateResult("undecided", -1e-17, -4e-4, 0.25, 100))
+    said = gs2("gate", str(SHIPPED), "--against", "random", "--pairs", "100", "--processes", "1").stdout
+    assert "undecided: +0.000 [-4.0e-04, +0.250]" in said
 
 
 def test_what_a_worker_process_refuses_is_one_line(tmp_path: Path) -> None:
