@@ -143,10 +143,11 @@ class Game(Protocol):
 
 
 def not_zero_sum(name: str) -> GameError:
-    """Return the error for a game whose payoffs do not sum to zero, where it is asked to be searched."""
+    """Return the error for a game whose payoffs do not sum to zero, where a command needs that."""
     return GameError(
-        f"{name}: payoffs must sum to zero to be searched; these do not; gs2 blueprint (CFR without a "
-        "guarantee) and gs2 exploitability take it, and load_game with general_sum=True"
+        f"{name}: payoffs must sum to zero to be searched, trained on or exploited; these do not; gs2 "
+        "blueprint (CFR without a guarantee) and gs2 exploitability take it, and load_game with "
+        "general_sum=True"
     )
 
 

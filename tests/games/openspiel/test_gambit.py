@@ -397,7 +397,7 @@ def test_any_path_works_and_names_the_content(tmp_path: Path) -> None:
 
 
 def test_a_general_sum_file_is_refused_for_search_with_a_way_out_that_is_open() -> None:
-    words = r"must sum to zero to be searched.*gs2 blueprint \([^)]+\) and gs2 exploitability take it"
+    words = r"to be searched, trained on or exploited.*gs2 blueprint \([^)]+\) and gs2 exploitability take it"
     with pytest.raises(GameError, match=words):
         load_game(f"gambit:{ROOT / 'examples' / 'sexes.nfg'}")
 
