@@ -162,7 +162,7 @@ def _print_players(reviews: list[dict[str, Any]]) -> None:
                 f"{player['lost_a_round']:.2f}",
             )
     stdout().print(table)
-    unit = reviews[0]["unit"]
+    unit = " or ".join(dict.fromkeys(review["unit"] for review in reviews))  # of several games
     stdout().print(f"[dim]lost a round: {unit} behind the best moves found; one file alone shows them[/dim]")
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from gs2.review import reviewing
 from tests.commands.runner import gs2
 from tests.gs2.guandan.review.spoken import heard_of, labelled, record_text
 from tests.gs2.guandan.review.test_judging import without_weights
@@ -70,6 +71,15 @@ def test_a_transcript_is_reviewed_as_a_record_is(record, tmp_path):
     found = run(path, "--json", "--no-cache")
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["kind"] == "openguandan"
+
+
+def test_reviews_of_several_games_are_in_the_units_of_each(record, monkeypatch):
+    one = json.loads(run(record, "--json").stdout)
+    points = {**one, "unit": "points"}
+    several = [[one, one], [one, points], [points, points]]
+    for reviews, units in zip(several, ("levels", "levels or points", "points"), strict=True):
+        monkeypatch.setattr(reviewing, "review_records", lambda *_, found=reviews, **__: enumerate(found))
+        assert f"lost a round: {units} behind the best moves found" in run(*[record] * len(reviews)).stdout
 
 
 def test_what_cannot_be_reviewed_is_refused_in_one_line(record, tmp_path):
