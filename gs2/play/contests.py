@@ -129,12 +129,19 @@ class GameContest:
 def contest_of(game: str | Game, terms: Mapping[str, Any] | None = None) -> GameContest:
     """Return the contest of a game. game: its string, or the game itself; terms: of the match.
 
-    Raises GameError if there is no such game, ConfigError for terms that it does not have.
+    Raises GameError if there is no such game, ConfigError for terms that it does not have, MeetingError for a
+    form of the game that its matches are not of.
     """
     loaded = load_game(name_here(game), general_sum=True) if isinstance(game, str) else game
     own = own_part(loaded.name, "contest")
     if own is not None:
         made: GameContest = own(terms or {})
+        if made.game.name != loaded.name:
+            family = loaded.name.partition("(")[0]
+            raise MeetingError(
+                f"match: {family} must be {made.game.name}, as its matches go; got {loaded.name}; write "
+                f"{family}"
+            )
         return made
     if terms:
         raise MeetingError(

@@ -58,6 +58,8 @@ REFUSED = [
     ("match greedy random --whole --rules no", "rules are one of"),
     ("match greedy random --tribute nan", "nan"),
     ("match kuhn_poker uniform uniform --level 4", "level must be left out"),
+    ("match 'guandan(moves=canonical)' random greedy", "guandan must be guandan(moves=full), as its matches"),
+    ("ladder 'guandan(moves=canonical)' random greedy", "got guandan(moves=canonical); write guandan"),
     ("ladder uniform cfr:5 --pairs 5", "no agent of guandan is called 'cfr:5'"),
     ("ladder leduc_poker", "two or more different agents; got none"),
     ("ladder greedy", "two or more"),
