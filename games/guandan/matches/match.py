@@ -214,7 +214,7 @@ class Match:
     rules: `Rules`, a preset's name, or a dictionary of switches.
     levels: of each team at the start, names or rank codes. owner: team whose level the first round is played
         at; needed if the levels differ.
-    log: keep all events in `events` (else only the count).
+    log: keep all events in `events`, else none.
     by_record: the hands of each round are given (`redeal`) before it is played, as those of a record are.
 
     state: [1] STATE, the round in play. Before play, `hands` has the cards.

@@ -112,6 +112,15 @@ def test_the_levels_said_are_those_that_the_winners_went_up() -> None:
     assert told[1] == [f"{'+' if n > 0 else '−' if n < 0 else ''}{abs(n)}" for n in rises]
 
 
+def test_a_sum_that_rounds_to_nothing_has_no_sign() -> None:
+    script = """
+    import { report } from "browser";
+    const { signed } = await import("gs2/felt.js");
+    report(data.map(signed));
+    """
+    assert in_page(script, [0.1 + 0.2 - 0.3, -0.004, 0, -1.5, 2]) == ["0", "0", "0", "−1.50", "+2"]
+
+
 def table_of(seat: int, won: int = 2) -> dict[str, Any]:
     """Return as much of a state as the words in the middle of the felt need: seat `won` has won a trick.
 

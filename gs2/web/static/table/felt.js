@@ -58,7 +58,7 @@ function initialOf(name) {
 /** Return a number of points or levels with its sign. */
 export function signed(value) {
   const text = Number.isInteger(value) ? String(Math.abs(value)) : Math.abs(value).toFixed(2);
-  return value === 0 ? "0" : `${value < 0 ? "−" : "+"}${text}`;
+  return Number(text) === 0 ? "0" : `${value < 0 ? "−" : "+"}${text}`;
 }
 
 /** Return whether nothing is asked of anybody before the next round. */
