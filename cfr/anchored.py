@@ -40,7 +40,7 @@ from cfr.engine.kernels import iterations_at_once
 from cfr.engine.resume import load_state, state_of
 from cfr.solver import NEVER, SolverError, Stop, check_limits, run_until
 from cfr.tree import FlatTree, require_tree
-from cfr.tree.flat import Nodes, infoset_parent_slots, own_slots
+from cfr.tree.flat import Nodes, array_digest, infoset_parent_slots, own_slots
 from cfr.values import check_policy, check_probabilities, reach, uniform
 from cfr.variants import check_whole
 from games.support.kernel import kernel
@@ -138,6 +138,7 @@ class AnchoredSolver:
         payoffs = np.ascontiguousarray(tree.returns.T[list(self.seats)])
         self._ends: Ends = (tree.terminal, last, payoffs)
         self._prices: Prices = (self.price, weight, log_magnet)
+        self._anchor = array_digest(self.price, log_magnet)
         self._state: State = (magnet.copy(), log_magnet.copy(), np.zeros(tree.n_slots))
 
     def run(self, n: int) -> None:
@@ -197,15 +198,21 @@ class AnchoredSolver:
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
-        return state_of(self.tree, self.iteration, self._arrays)
+        return state_of(self.tree, self.iteration, self._arrays, anchor=self._anchor)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` returned, on the same tree and with the same anchor.
 
-        Raises SolverError or StateError if it belongs to another tree or cannot be used.
+        Raises SolverError or StateError if it belongs to another tree or anchor, or cannot be used.
         """
         if state.get("format") != 1:
             raise SolverError(f"resume: format must be 1; got {state.get('format')!r}; solve afresh")
+        anchor = state.get("anchor", self._anchor)  # earlier releases do not say it
+        if anchor != self._anchor and state.get("tree") == self.tree.digest:
+            raise SolverError(
+                f"resume: the anchor must be that of the saved run, {anchor}; got {self._anchor}; "
+                "use that one, or solve afresh"
+            )
         self.iteration = load_state(state, self._arrays, self.tree, SolverError)
 
     @property
