@@ -48,7 +48,7 @@ def test_both_forms_come_to_the_same(policy: str) -> None:
 
 
 def test_options_of_a_responder_are_refused_or_make_one(policy: str, tmp_path: Path) -> None:
-    new = str(tmp_path / "new.safetensors")
+    new = str(tmp_path / "new.npz")
     for option in (("--games", "20"), ("--minutes", "0.01"), ("--seed", "0"), ("--output", new)):
         said = refused("exploit", GAME, policy, *option)
         assert f"{option[0]} is for a responder" in said and not Path(new).exists()
