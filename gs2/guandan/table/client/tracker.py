@@ -212,7 +212,7 @@ class Tracker:
         self._new_game()
 
     def _count_failures(self, finished: list[int]) -> None:
-        """Count failures at A, of which no message tells, from how a round ended."""
+        """Count failures at A, which no message tells, from how a round ended; note one that won nothing."""
         standing, self._standing = self._standing, None
         if standing is None or standing[1] is None or not finished:
             return
@@ -226,6 +226,9 @@ class Tracker:
             rules=self.rules,
         )
         self.fails = score.fails[0].tolist()
+        if self.rules.max_drops is not None and score.winner[0] == NOBODY:
+            # if no other round comes, it was the last drop, and the game is drawn
+            self._won = None
 
     def _stand(self, act: m.Act) -> tuple[list[int], int | None]:
         """Return both teams' levels, and whose the round is played at, as a request tells."""
@@ -317,12 +320,8 @@ class Tracker:
         leader = -1 if row["leader"] == NOBODY else int(row["leader"])
         rest = [info.rest for info in act.publicInfo] if act.publicInfo else row["left"].tolist()
         same_hand = np.array_equal(row["hand"][self.seat], pack(parse_cards(act.handCards)))
-        return (
-            bool(row["player"] == self.seat)
-            and leader == act.greaterPos
-            and row["left"].tolist() == rest
-            and same_hand
-        )
+        here = (int(row["player"]), leader, row["left"].tolist())
+        return same_hand and here == (self.seat, act.greaterPos, rest)
 
     def _as_told(self, act: m.Act) -> NDArray[np.void]:
         """Return what the request alone tells: a seat that comes back in mid-round knows no more."""

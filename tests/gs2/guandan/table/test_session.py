@@ -83,9 +83,11 @@ class Hears(Ear):
         return self.tracker.observe(act)
 
 
-def table(dialect: Dialect, games: int, seed: int, **first_game: Any) -> tuple[Session, list[Hears]]:
+def table(
+    dialect: Dialect, games: int, seed: int, rules: Rules | None = None, **first_game: Any
+) -> tuple[Session, list[Hears]]:
     """Return the session of a room of the server, begun, and what its four clients hear."""
-    rules = PRESETS["njupt" if dialect.name == "njupt" else "ruling"]
+    rules = rules or PRESETS["njupt" if dialect.name == "njupt" else "ruling"]
     room = Room(1, dialect, RoomConfig(rules=rules))
     room.session = Session(room, games=games, rules=rules, seed=seed, **first_game)
     ears = [Hears(rules) for _ in range(4)]
@@ -174,6 +176,23 @@ def test_games_and_the_owner_of_the_level_are_told_apart_whatever_words_end_a_ga
             (rounds, won == seat % 2) for rounds, won in ended
         ]
         assert heard.summary()["ended"][0]["rounds"] == ended[0][0]
+
+
+def test_a_game_that_drops_ended_is_drawn_and_not_won_by_the_winners_of_its_last_round():
+    rules, winners = Rules(ace_win="double", ace_limit=1, max_drops=1), set()
+    for seed in range(8):
+        session, ears = table(Njupt(), 1, seed, rules=rules, levels=("A", "2"), owner=0)
+        rng = np.random.default_rng(seed)
+        while session.pending:
+            for seat in list(session.pending):
+                ears[seat].observed()
+                session.choose(seat, int(rng.integers(len(session.choices(seat)))))
+        (winner,) = {game.winner for game in session.listener.result.games}
+        winners.add(winner)
+        for seat, ear in enumerate(ears):
+            (ended,) = ear.visit.result.ended
+            assert ended.won == (None if winner is None else winner == seat % 2)
+    assert winners == {None, 0}
 
 
 def test_an_observation_shows_nothing_of_the_other_hands_and_no_choice_out_of_turn_changes_anything():
