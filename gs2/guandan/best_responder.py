@@ -34,7 +34,7 @@ from games.support.work.where import where_of
 from gs2.guandan.agent_families import check_agent, guandan_agent
 from gs2.play.agent_names import parse_agent
 from gs2.play.arena import MeetingResult, play_match
-from gs2.play.contests import Meeting
+from gs2.play.contests import Meeting, contest_of
 from gs2.play.exploit.measure import ExploitReport, Hunt, LowerBound
 from gs2.play.game_pairs import PlayedGames
 
@@ -91,6 +91,7 @@ class GuanDanHunt(Hunt):
     def _loaded(self) -> tuple[str, str]:
         if self.config.exact:
             raise ConfigError("exploit: --exact needs a game with a tree; GuanDan has none; leave it out")
+        contest_of(self.game)  # the deals are those of matches, whose form of the game it has to be
         check_agent(self.name)
         self.where = "guandan"
         model = model_of(self.name)
@@ -113,12 +114,10 @@ class GuanDanHunt(Hunt):
         """
         with ExitStack() as stack:
             output = self.manner.output
-            folder = (
-                Path(stack.enter_context(TemporaryDirectory())) if output is None else check_folder(output)
-            )
-            self.folder, told = folder, guandan_agent(self.model).fingerprint()
+            self.folder = check_folder(output or stack.enter_context(TemporaryDirectory()))
+            told = guandan_agent(self.model).fingerprint()
             about = {"agent": self.agent, "model": self.model, "model_is": told, "seed": self.config.seed}
-            _claim(folder, about)
+            _claim(self.folder, about)
             bounds = self.played_bounds()
         knows = self.model not in RULE_AGENTS if "lbr" in self.methods else None
         notes = {"knows": knows, "complete": not self.stopped}

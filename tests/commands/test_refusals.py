@@ -67,6 +67,7 @@ REFUSED = [
     ("ladder greedy random --plot picture.gif", ".svg"),
     *((f"blueprint kuhn_poker --seconds {bad}", "--seconds") for bad in ("nan", "-inf", "1e400")),
     *((f"solve --seed {bad}", "--seed") for bad in ("-1", "100000000000000000000", "nan")),
+    ("exploit 'guandan(moves=canonical)' greedy", "must be guandan(moves=full), as its matches go"),
     ("exploit kuhn_poker nobody", "nobody"),
     ("exploit kuhn_poker cfr:10 --minutes 0", "minutes"),
     ("exploit kuhn_poker cfr:10 --games 1", "games"),
