@@ -170,11 +170,11 @@ def test_the_page_says_that_nobody_won_a_round_that_pays_nobody() -> None:
         const { start } = await import("gs2/review.js");
         const root = newRoot();
         start(root, data);
-        report(root.querySelector(".review-value").textContent);
+        report([".review-value", ".review-rounds"].map((part) => root.querySelector(part).textContent));
         """,
         review_text(text_of("goofspiel", rounds=1)),
     )
-    assert "nobody won" in told and "won +0" not in told
+    assert all("nobody won" in part for part in told) and "won +0" not in told[0] and "+0" not in told[1]
 
 
 def test_a_table_gives_its_finished_rounds_to_a_review(tmp_path: Path) -> None:

@@ -206,9 +206,14 @@ class ReviewPage {
     return say(games ? "reviewed.gameRound" : "reviewed.round", { game: round.game, round: round.number });
   }
 
+  /** Whether a round was over and paid nobody; at GuanDan's A a win may gain no level. */
+  even(round) {
+    return round.result !== null && round.level === null && round.result.gain === 0;
+  }
+
   wonBy(round) {
     if (!round.result) return say("reviewed.unfinished");
-    if (round.level === null && round.result.gain === 0) return say("reviewed.even");
+    if (this.even(round)) return say("reviewed.even");
     return say("reviewed.won", { names: this.team(round.result.winner, round), gain: `+${round.result.gain}` });
   }
 
@@ -217,13 +222,13 @@ class ReviewPage {
       h(
         "button",
         {
-          class: `review-round${round.result ? ` team${round.result.winner & 1}` : ""}`,
+          class: `review-round${round.result && !this.even(round) ? ` team${round.result.winner & 1}` : ""}`,
           "aria-pressed": String(place === this.round),
           "data-keep": `round${place}`,
           on: { click: () => this.go(this.marks(place)[0]?.play ?? 0, place) },
         },
         h("strong", {}, this.roundName(round)),
-        h("span", {}, [round.level && say("reviewed.level", { level: round.level === "T" ? "10" : round.level }), round.result && `+${round.result.gain}`].filter(Boolean).join(" · ")),
+        h("span", {}, [round.level && say("reviewed.level", { level: round.level === "T" ? "10" : round.level }), round.result && (this.even(round) ? say("reviewed.even") : `+${round.result.gain}`)].filter(Boolean).join(" · ")),
         h("span", { class: "quiet" }, say("reviewed.mistakes", { count: this.marks(place).length })),
       ),
     );
