@@ -37,7 +37,7 @@ from gs2.commands.progress import working
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gs2.guandan.table.client.client import MessageWatch, PersonHost, TableClient
+    from gs2.guandan.table.client.client import PersonHost, TableClient
     from gs2.guandan.table.client.human import HumanAgent
     from gs2.guandan.table.client.own_table import OwnTable
     from gs2.guandan.table.client.screen import PlayScreen
@@ -180,7 +180,7 @@ def _show(results: list[ClientResult]) -> None:
 
 async def _play(asked: Asked, as_json: bool) -> list[ClientResult]:
     from games.guandan.rules import as_rules
-    from gs2.guandan.table.client.client import ClientConfig, TableClient, Transcript
+    from gs2.guandan.table.client.client import ClientConfig, MessageWatch, TableClient, Transcript
     from gs2.guandan.table.hosts import check_agents, host_for, start_hosts
 
     assert asked.url is not None
@@ -190,7 +190,7 @@ async def _play(asked: Asked, as_json: bool) -> list[ClientResult]:
     hosts: dict[str, Host] = {}
     for name in dict.fromkeys(asked.agents):
         if name == "human":
-            person, watch = _person_at_server(as_json)
+            person, screen = _person_at_server(as_json)
             hosts[name] = person
         else:
             hosts[name] = host_for(name, workers=asked.workers)
@@ -214,7 +214,7 @@ async def _play(asked: Asked, as_json: bool) -> list[ClientResult]:
             client.transcript = transcript
             clients.append(client)
             if name == "human" and asked.agents.index(name) == place:
-                client.listeners.append(watch.note)
+                client.listeners.append(MessageWatch(screen, client.result).note)
             tasks.append(asyncio.get_running_loop().create_task(client.run()))
             if asked.dialect == "openguandan":
                 await asyncio.wait((client.seated, tasks[-1]), return_when=asyncio.FIRST_COMPLETED)
@@ -286,12 +286,12 @@ class _Terminal:
         return HumanAgent(lines, self.screen, advise=_advice, undo=undo)
 
 
-def _person_at_server(as_json: bool) -> tuple[PersonHost, MessageWatch]:
+def _person_at_server(as_json: bool) -> tuple[PersonHost, PlayScreen]:
     """Return where a person answers a server's requests, and what shows its messages."""
-    from gs2.guandan.table.client.client import MessageWatch, PersonHost
+    from gs2.guandan.table.client.client import PersonHost
 
     terminal = _Terminal.open(as_json)
-    return PersonHost(lambda: terminal.person(undo=False)), MessageWatch(terminal.screen)
+    return PersonHost(lambda: terminal.person(undo=False)), terminal.screen
 
 
 def _play_here(asked: Asked, as_json: bool) -> None:

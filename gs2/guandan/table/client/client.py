@@ -12,6 +12,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
@@ -469,10 +470,8 @@ class TableClient:
             if self._waits and self._room is not None and silent:
                 self._heard = time.monotonic()
                 logger.info("%s: the server is silent; asking for the room", self.config.user)
-                try:
+                with suppress(ConnectionClosed):
                     await self._say("GET_ROOMPLAYER", roomId=self._room)
-                except ConnectionClosed:
-                    return
 
 
 # --- a person in the seat ---
@@ -508,10 +507,14 @@ class PersonHost(ThreadHost):
 
 
 class MessageWatch:
-    """Shows on a screen what a client's seat is told; the two words that may end a game are told once."""
+    """Shows on a screen what a client's seat is told; the two words that may end a game are told once.
 
-    def __init__(self, screen: PlayScreen) -> None:
-        self.screen = screen
+    result: of the client, which knows who won also where no word says so.
+    """
+
+    def __init__(self, screen: PlayScreen, result: ClientResult) -> None:
+        self.screen, self.result = screen, result
+        self._hand: list[str] = []
         self._told_end = False
 
     def note(self, message: m.ServerMessage) -> None:
@@ -537,9 +540,9 @@ class MessageWatch:
     def _dealt(self, message: m.Beginning) -> None:
         screen = self.screen
         screen.seat = message.myPos
-        if self._told_end:
-            screen.rounds = 0
-        self._told_end = False
+        # whoever comes back in the middle of a round is dealt it once more
+        screen.rounds = 0 if self._told_end else screen.rounds - (message.handCards == self._hand)
+        self._hand, self._told_end = message.handCards, False
         level = next((x for x in (message.levelCard, message.curRank) if isinstance(x, str)), None)
         own, other = message.selfRank, message.oppoRank
         levels = (own, other) if isinstance(own, str) and isinstance(other, str) else None
@@ -547,11 +550,10 @@ class MessageWatch:
         screen.dealt(hand, level, levels)
 
     def _ended(self, message: m.GameOver | m.GameResult) -> None:
-        """Tell the end of a game, at the first of the words that say who won it."""
-        winner = message.victory
-        if self._told_end or winner not in (-1, 0, 1):
+        """Tell the end of a game, at the first word of it."""
+        if self._told_end:
             return
         self._told_end = True
-        levels = getattr(message, "victoryRank", None)
+        levels, won = getattr(message, "victoryRank", None), self.result.ended[-1].won
         known = levels if isinstance(levels, list) and len(levels) == 2 else None
-        self.screen.game_over(None if winner == -1 else winner, known)
+        self.screen.game_over(None if won is None else (self.result.seat + 1 - won) % 2, known)

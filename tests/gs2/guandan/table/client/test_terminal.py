@@ -21,6 +21,7 @@ from games.guandan.rounds.position import parse_position
 from gs2.guandan.table.client.client import MessageWatch
 from gs2.guandan.table.client.human import HumanAgent, LanguageAgent, SeatLeft, TypedLines, UndoWanted
 from gs2.guandan.table.client.screen import CardFaces, PlayScreen
+from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.hosts import RandomSeat
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.selection import KIND_WORDS, named_choices, seat_words
@@ -199,9 +200,12 @@ def test_colours_and_signs_are_for_terminals_that_have_them():
 def watched(*told: dict[str, Any]) -> str:
     person = Person()
     person.screen.names = ()
-    watch = MessageWatch(person.screen)
+    tracker = Tracker()
+    watch = MessageWatch(person.screen, tracker.result)
     for message in told:
-        watch.note(m.decode_server_message(json.dumps(message)))
+        read = m.decode_server_message(json.dumps(message))
+        tracker.note(read)
+        watch.note(read)
     return person.text
 
 
@@ -238,6 +242,14 @@ def test_a_servers_messages_are_shown_as_they_come():
         notify("gameOver", curTimes=1, settingTimes=1, victory=-1),
     )
     assert "no tribute: next holds both big jokers" in text and "a draw" in text
+
+
+def test_the_end_of_a_game_is_told_where_no_word_names_its_winner_and_rounds_are_counted_once():
+    deal = notify("beginning", handCards=HAND, myPos=1)  # again after a lost connection, and of a new game
+    over = notify("episodeOver", order=[3, 1, 0, 2], curRank="A", restCards=[])
+    text = watched(deal, deal, over, notify("gameOver", curTimes=1, settingTimes=2), deal)
+    assert text.count("=== round 1 ===") == 3 and "round 2" not in text
+    assert text.count("game over after 1 round: your team wins") == 1
 
 
 def test_a_question_that_is_called_off_frees_its_thread():
