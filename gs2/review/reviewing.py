@@ -51,7 +51,7 @@ MOST_ROUNDS = 200
 """Rounds that one review judges."""
 SHOWN = 10
 """Dearest decisions that a player's summary names."""
-JUDGING = 5
+JUDGING = 6
 """Counts up with every change of how decisions are judged: older reviews are made anew."""
 Progress = Callable[[int, int], None]
 

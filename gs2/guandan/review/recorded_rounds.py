@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from games.game import GameError
@@ -26,6 +27,7 @@ from games.guandan.notation import action_list
 from games.guandan.rounds.playout import legal
 from games.guandan.rounds.round import GuanDan, Shown, advance, from_hands
 from games.guandan.rounds.state import NOBODY
+from games.guandan.rules import PRESETS, Rules
 from games.record import RoundRecord, RoundRecordError, replay_round
 from games.registry import load_game
 from games.support.array_types import Array, Bytes, Row
@@ -193,7 +195,10 @@ class TranscriptError(ValueError):
 
 @dataclass
 class _Told:
-    """What was told of one round. hands: as dealt, by seat. level: its rank. ranks: of both teams' levels."""
+    """What was told of one round. hands: as dealt, by seat. level: its rank. ranks: of both teams' levels.
+
+    winners: of the round before, None where there was none in this game or its end was not told.
+    """
 
     line: int
     level: str | None = None
@@ -207,6 +212,7 @@ class _Told:
     asked: m.Act | None = None
     game: int = 1
     number: int = 1
+    winners: int | None = None
 
     def rank(self, seat: int, own: str, other: str) -> None:
         """Note the levels that a seat was told, its own team's and the other's."""
@@ -363,6 +369,8 @@ class _Reader:
 
     def _ranks(self, label: int | None, told: _Told, act: m.Act) -> None:
         told.level = told.level or act.curRank
+        if act.publicInfo and act.publicInfo[0].playArea is not UNSET:
+            self.kind = "njupt"
         seat = self.seen_as[None] if label is None and len(told.hands) == 1 else label
         if seat is not None:
             told.rank(seat, act.selfRank, act.oppoRank)
@@ -371,13 +379,14 @@ class _Reader:
             told.asked = act
 
     def number_rounds(self) -> None:
-        """Number games and the rounds in them."""
-        game, number = 1, 0
+        """Number games and the rounds in them, and note who won the round before."""
+        game, number, winners = 1, 0, None
         for place, told in enumerate(self.rounds):
             if place in self.ended:
-                game, number = game + 1, 0
+                game, number, winners = game + 1, 0, None
             number += 1
-            told.game, told.number = game, number
+            told.game, told.number, told.winners = game, number, winners
+            winners = told.over.order[0] & 1 if told.over is not None and told.over.order else None
 
 
 def transcript_rounds(text: str, *, name: str = "transcript") -> RecordedGame:
@@ -407,26 +416,21 @@ def transcript_rounds(text: str, *, name: str = "transcript") -> RecordedGame:
     if reader.skipped:
         notes.append(f"{reader.skipped} messages before the first round begins were left out")
     reader.number_rounds()
-    rounds, before = [], None
-    for told in reader.rounds:
-        if before is not None and before.game != told.game:
-            before = None
-        rounds.append(_round(told, before, name))
-        before = told
+    rules = PRESETS["njupt" if reader.kind == "njupt" else "ruling"]  # as a client's, whom nobody tells them
+    rounds = tuple(_round(told, rules, name) for told in reader.rounds)
     names = tuple(reader.names.get(seat, f"seat {seat}") for seat in range(4))
     complete = bool(reader.ended) and reader.ended[-1] == len(reader.rounds)
-    return RecordedGame(reader.kind, names, tuple(rounds), complete, tuple(notes))
+    return RecordedGame(reader.kind, names, rounds, complete, tuple(notes))
 
 
-def _round(told: _Told, before: _Told | None, name: str) -> RecordedRound:
+def _round(told: _Told, rules: Rules, name: str) -> RecordedRound:
     """Return a round: its start put together from all that was told, its moves followed."""
     if told.level is None:
         raise TranscriptError(f"{name}:{told.line}: the level of this round is missing")
     hands, known = _hands(told, f"{name}:{told.line}")
     level = as_level(told.level)
     ranks = tuple(as_level(told.level if rank is None else rank) for rank in told.ranks)
-    last = before.over.order if before is not None and before.over is not None else []
-    owner = level_owner(ranks, level, last[0] & 1 if last else None)
+    owner = level_owner(ranks, level, told.winners)
     first = told.plays[0][0] if told.plays else 0
     try:
         start = from_hands(
@@ -440,7 +444,7 @@ def _round(told: _Told, before: _Told | None, name: str) -> RecordedRound:
     except GameError as error:
         raise TranscriptError(f"{name}:{told.line}: the round cannot begin like this: {error}") from None
     # messages do not tell failures at A: none are counted
-    start["fails"] = 0
+    start["fails"], start["ace"] = 0, rules.ace
     state, seats, actions, notes = start.copy(), [], [], []
     for seat, move, line in told.plays:
         legal_moves = legal(state)[0]
@@ -454,19 +458,9 @@ def _round(told: _Told, before: _Told | None, name: str) -> RecordedRound:
         advance(state, legal_moves[at : at + 1])
     left = [] if told.over is None else [(seat, cards) for seat, cards in told.over.restCards if cards]
     end = _end(state, left) if not notes else None
-    return RecordedRound(
-        told.game,
-        told.number,
-        start,
-        known,
-        np.array(seats, np.uint8),
-        np.array(actions, ACTION),
-        told.tributes,
-        told.returns,
-        told.anti,
-        end,
-        tuple(notes),
-    )
+    played = np.array(seats, np.uint8), np.array(actions, ACTION)
+    cards = told.tributes, told.returns
+    return RecordedRound(told.game, told.number, start, known, *played, *cards, told.anti, end, tuple(notes))
 
 
 def _hands(told: _Told, where: str) -> tuple[Bytes, tuple[bool, ...]]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from games.guandan.cards import unpack
 from games.guandan.rounds.state import NOBODY
+from games.guandan.rules import PRESETS
 from gs2.guandan.review.recorded_rounds import TranscriptError
 from gs2.review.review_data import RecordedGame, ReviewError
 from gs2.review.reviewing import parse_game, read_game_text
@@ -49,9 +50,25 @@ def test_a_transcript_of_all_seats_gives_the_rounds_of_the_record(dialect, seed=
     heard = _heard(seed, ROUNDS, dialect)
     found = parse_game(labelled(heard))
     assert found.kind == ("njupt" if dialect == "njupt" else "openguandan")
+    # the rules of level A tell what a round is worth to the match
+    rules = PRESETS["njupt" if dialect == "njupt" else "ruling"]
+    assert {int(one.start["ace"][0]) for one in found.rounds} == {rules.ace}
     assert_same_rounds(found, wanted)
     assert_same_rounds(parse_game(labelled(heard, "msg")), wanted)
     assert_same_rounds(parse_game(bare(heard)), wanted)
+
+
+def test_the_competition_platform_is_known_by_its_requests_where_its_deals_are_bare():
+    heard = [
+        (
+            seat,
+            {name: x for name, x in told.items() if told.get("stage") != "beginning" or "Rank" not in name},
+        )
+        for seat, told in heard_of(5, 2, "njupt")
+    ]
+    found = parse_game(labelled(heard))
+    assert found.kind == "njupt" and found.rounds[0].start["ace"] == PRESETS["njupt"].ace
+    assert_same_rounds(found, parse_game(record_text(5, 2)))
 
 
 def test_one_seats_transcript_tells_all_hands_of_the_rounds_that_are_over():
