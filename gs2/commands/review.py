@@ -247,7 +247,7 @@ def _cards(found: dict[str, Any], rows: int) -> None:
         stdout().print()
     for place, played, card in every[:rows]:
         gave = f"{'returned' if card['back'] else 'paid'} {card['card']}"
-        who = f"round {place}: {_name(played, card['seat'], found['names'])} ({card['seat']})"
+        who = f"round {place}: {_who(played, card['seat'], found['names'])}"
         more = f"the network thinks the hand worth {card['loss']:.2f} levels more"
         stdout().print(f"{who} {gave}; with {card['best']} given {more}", soft_wrap=True, markup=False)
 
@@ -258,7 +258,7 @@ def _explain(found: dict[str, Any], place: int, played: dict[str, Any], decision
 
     out, level, names = stdout(), played["level"], found["names"]
     verdict = decision["verdict"]
-    who = escape(f"{_name(played, decision['seat'], names)} ({decision['seat']})")
+    who = escape(_who(played, decision["seat"], names))
     style = STYLES[verdict]
     out.print(
         f"[{style}]{verdict}[/{style}] round {place}, move {decision['play'] + 1}: {who} "
@@ -281,7 +281,8 @@ def _explain(found: dict[str, Any], place: int, played: dict[str, Any], decision
         better += f"  (in {told})"
     out.print(better, soft_wrap=True, markup=False)
     if decision["line"]:
-        line = " · ".join(f"{move['seat']} {_words(move['move'], level)}" for move in decision["line"])
+        said = ((played["players"][move["seat"]], _words(move["move"], level)) for move in decision["line"])
+        line = " · ".join(f"{player} {words}" for player, words in said)
         what = "line" if decision["line_deal"] == "actual" else "line, other hands guessed:"
         out.print(f"  {what:7} {line}", soft_wrap=True, markup=False, style="dim")
 
@@ -319,6 +320,11 @@ def _name(played: dict[str, Any], seat: int, names: list[str]) -> str:
     """Return the name of the player who has a seat in a round."""
     name: str = names[played["players"][seat]]
     return name
+
+
+def _who(played: dict[str, Any], seat: int, names: list[str]) -> str:
+    """Return the name and number, as the table of players has them, of who has a seat in a round."""
+    return f"{_name(played, seat, names)} ({played['players'][seat]})"
 
 
 def _to_beat(played: dict[str, Any], play: int) -> list[Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -142,8 +143,10 @@ def test_what_is_no_record_of_one_game_is_refused_with_file_and_line() -> None:
 def test_the_command_shows_points_and_writes_the_page(tmp_path: Path) -> None:
     path, page = tmp_path / "leduc.jsonl", tmp_path / "page.html"
     path.write_text(text_of("leduc_poker", rounds=2))
-    found = gs2("review", path, "--no-cache", "--html", page)
+    found = gs2("review", path, "--no-cache", "--html", page, "--rows", 99)
     assert found.exit_code == 0, found.output
+    called = re.findall(r"(rules|Ann) \((\d)\)", found.stdout)
+    assert set(called) == {("rules", "0"), ("Ann", "1")} and len(called) > 3
     assert "leduc.jsonl: 2 rounds, judged at fast by cfr" in found.stdout and "points behind" in found.stdout
     assert "gs2/review.js" in page.read_text() and "<b>" not in page.read_text()
     nobody = gs2("review", path, "--no-cache", "--seat", 2)
