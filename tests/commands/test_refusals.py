@@ -122,6 +122,12 @@ REFUSED = [
     ("play --room 1", "--room is of a server"),
     ("play --token x", "--token is of a server"),
     ("play --dialect njupt", "--dialect is of a server"),
+    (
+        "play --server ws://127.0.0.1:1 --dialect njupt --agent first --seat 2",
+        "left out for njupt, which seats in order",
+    ),
+    ("play --server ws://127.0.0.1:1 --dialect njupt --agent first --room 2", "in order; got room 2"),
+    ("guandan play-random --match --rounds 2", "--rounds is for a part of a match; leave out it or --match"),
     ("play --workers 2", "--workers is of a server"),
     ("play --user me", "--user is of a server"),
     ("play --server ws://x --seed 1", "--seed needs a table of your own"),

@@ -41,7 +41,7 @@ def _print(lines: Iterable[str], as_json: bool) -> None:
 
 
 @click.command("play-random")
-@click.option("--rounds", type=COUNT, default=1, show_default=True, help="Number of rounds to play.")
+@click.option("--rounds", type=COUNT, help="Number of rounds to play.  [default: 1]")
 @click.option("--match", "whole", is_flag=True, help="Play a whole match, up to the last level.")
 @click.option(
     "--level", default="2", show_default=True, help="Level of both teams at the start: 2 … 10, J … A."
@@ -53,11 +53,13 @@ def _print(lines: Iterable[str], as_json: bool) -> None:
 @click.option("--record", type=NEW_FILE, help="Also write a record of the match, to a new file.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and moves.")
 @AS_JSON
-def play_random(rounds: int, whole: bool, as_json: bool, **how: Any) -> None:
+def play_random(rounds: int | None, whole: bool, as_json: bool, **how: Any) -> None:
     """Play a match between four random players and print it move by move."""
     from games.guandan.views.narration import random_lines
 
-    _print(random_lines(rounds=None if whole else rounds, **how), as_json)
+    if whole and rounds is not None:
+        raise click.UsageError("--rounds is for a part of a match; leave out it or --match")
+    _print(random_lines(rounds=None if whole else rounds or 1, **how), as_json)
 
 
 @click.command()

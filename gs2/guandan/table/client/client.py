@@ -60,8 +60,8 @@ class ClientConfig(Configuration):
     """One seat at a server.
 
     url: `ws://HOST:PORT`; for njupt the path `/game/NAME` is added if there is none.
-    user: userId, or the name in the path. games: to play. room: to join; None to create one (openguandan).
-    seat: wanted; None for the first free. token: of a gs2 server.
+    user: userId, or the name in the path. games: to play. room: to join; None to create one. seat: wanted;
+    None for the first free (both openguandan). token: of a gs2 server.
     reconnect: tries to come back after a lost connection. silence: seconds without a word from the server,
     after which it is asked for one (openguandan). linger: seconds to wait for last words after the result.
     between: seconds to wait for another game after an end that may not be the last. patience: seconds until
@@ -86,9 +86,12 @@ class ClientConfig(Configuration):
     rules: Rules | None = None
 
     def check(self) -> None:
-        """Raise ConfigError for a user without a name and a token that cannot be shown."""
+        """Raise ConfigError for no name, a token that cannot be shown, or a place where none is chosen."""
         if not self.user:
             raise ConfigError("user must be a name; got an empty one; leave it out for the default")
+        if self.dialect == "njupt" and (self.room, self.seat) != (None, None):
+            got = f"seat {self.seat}" if self.room is None else f"room {self.room}"
+            raise ConfigError(f"seat and room must be left out for njupt, which seats in order; got {got}")
         if self.token is not None:
             check_token(self.token, ConfigError)
 
@@ -167,10 +170,8 @@ class TableClient:
         self.seated: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._room = config.room
         # of the whole visit: whether the server has ever given us a seat; of this connection: whether it has
-        self._joined = False
-        self._seated = False
-        self._strange = ""
-        self._refusal = ""
+        self._joined = self._seated = False
+        self._strange = self._refusal = ""
         self._tries = 0
         self._heard = 0.0
         self._waits = False
@@ -391,8 +392,7 @@ class TableClient:
             if self._request == act:
                 return
             self._thinking.cancel()
-        self._request = act
-        self._waits = False
+        self._request, self._waits = act, False
         # the reader must go on reading: the server may end the game, or ask something else, meanwhile
         self._thinking = asyncio.get_running_loop().create_task(self._think(act))
 
@@ -426,8 +426,7 @@ class TableClient:
         if self.config.dialect == "njupt":
             await self._socket.send(m.encode({"actIndex": index}).decode())
         else:
-            back = act.stage == "back"
-            paid = {"tributePos": act.tributePos, "tribute": act.tribute} if back else {}
+            paid = {"tributePos": act.tributePos, "tribute": act.tribute} if act.stage == "back" else {}
             data = {"roomId": self._room, "player": self.tracker.seat, "act": move}
             await self._say(_COMMANDS[act.stage], **data, **paid)
         self._waits = True
@@ -450,9 +449,8 @@ class TableClient:
                 raise self._lost(
                     f"{self.config.url} answers {message.type} without a room; is it a GuanDan server?"
                 )
-            self._room = room
+            self._room = self.result.room = room
             self._joined = self._seated = True
-            self.result.room = room
             if not self.seated.done():
                 self.seated.set_result(room)
         elif message.code != 200 or message.type == "error":
