@@ -177,9 +177,9 @@ def read_game_text(path: str | Path, *, most: int = MOST_BYTES) -> str:
 
 
 def head_of(text: str) -> dict[str, Any]:
-    """Return the object of JSON on a text's first line; an empty one where there is none."""
+    """Return the object of JSON on the first line that is not blank; an empty one where there is none."""
     try:
-        head = json.loads(text.removeprefix("\ufeff").split("\n", 1)[0])
+        head = json.loads(text.removeprefix("\ufeff").lstrip().split("\n", 1)[0])
     except (ValueError, RecursionError):
         return {}
     return head if isinstance(head, dict) else {}

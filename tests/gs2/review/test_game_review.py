@@ -135,6 +135,7 @@ def test_what_is_no_record_of_one_game_is_refused_with_file_and_line() -> None:
         (good.replace("kuhn_poker", "phantom_ttt"), ReviewError, "a review judges one of guandan, doudizhu"),
         (good.replace("kuhn_poker", "mine.py:GAME"), ReviewError, "a review judges one of"),
         (good.replace('"P0 ', '"P1 ', 1), RoundRecordError, "x, line 1: "),
+        ("\n" + good, RoundRecordError, "x, line 1: a record must be one object of JSON; got ''"),
     ):
         with pytest.raises(error, match=says):
             review_text(text, name="x")
