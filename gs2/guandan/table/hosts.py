@@ -124,8 +124,8 @@ class Host(Protocol):
 def checked(index: Any, observation: Observation) -> int:
     """Return an agent's answer if it is one of the choices. Raises AgentError if not."""
     try:
-        chosen = int(index)
-    except (TypeError, ValueError):
+        chosen = int(index) if index == int(index) else -1
+    except (TypeError, ValueError, OverflowError):
         chosen = -1
     if isinstance(index, bool) or not 0 <= chosen < len(observation.moves):
         last = len(observation.moves) - 1
@@ -195,7 +195,8 @@ def answer_all(
 ) -> list[int | str]:
     """Return each seat's index, or what went wrong in words."""
     try:
-        return [int(index) for index in _seats(name).answers(asked)]
+        answers = _seats(name).answers(asked)
+        return [checked(index, seen) for index, (_, seen) in zip(answers, asked, strict=True)]
     except Exception as error:
         return [f"agent {name} failed: {error!r}"] * len(asked)
 
@@ -322,15 +323,13 @@ class ProcessHost:
                     answers = await self._ask(worker, "answer_all", asked)
                 except AgentError as error:
                     answers = [str(error)] * len(asked)
-                for (_, observation, future), answer in zip(batch, answers, strict=True):
+                for (_, _, future), answer in zip(batch, answers, strict=True):
                     if future.done():
                         continue
-                    try:
-                        if isinstance(answer, str):
-                            raise AgentError(answer)
-                        future.set_result(checked(answer, observation))
-                    except AgentError as error:
-                        future.set_exception(error)
+                    if isinstance(answer, str):
+                        future.set_exception(AgentError(answer))
+                    else:
+                        future.set_result(answer)
         finally:
             del self.busy[worker]
 

@@ -20,6 +20,8 @@ from gs2.guandan.table.hosts import (
     ProcessHost,
     RandomSeat,
     ThreadHost,
+    answer_all,
+    checked,
     host_for,
     load_agent,
 )
@@ -48,6 +50,13 @@ class LastMove:
 
     def act(self, observation):
         return len(observation.actions) - 1
+
+
+class HalfMove:
+    """An agent whose answer is none."""
+
+    def act(self, observation):
+        return 0.5
 
 
 class NoAgent:
@@ -83,6 +92,17 @@ class Odd:
         if decisions.seats[0] == 3:
             os._exit(3)
         return np.minimum(len(decisions), np.diff(decisions.offsets)) - 1
+
+
+def test_an_answer_is_a_whole_number_of_a_choice_and_nothing_is_rounded_to_one():
+    observation = observations(1)[0]
+    assert {checked(answer, observation) for answer in (1, 1.0, np.int64(1), np.array(1))} == {1}
+    for answer in (-1, 1.5, "1", True, None, [1], float("nan"), float("inf"), len(observation.moves)):
+        with pytest.raises(AgentError, match="an agent returns an index into"):
+            checked(answer, observation)
+    # nor in a worker's process
+    (said,) = answer_all(f"{__name__}:HalfMove", [("a", observation)], progress=lambda done, of: None)
+    assert "an agent returns an index into" in str(said) and "got 0.5" in str(said)
 
 
 def test_a_worker_process_gathers_batches_survives_a_crash_and_is_given_up_when_it_hangs():
