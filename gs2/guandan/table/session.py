@@ -105,7 +105,9 @@ class Session:
         seed: int = 0,
         **first_game: Any,
     ) -> None:
-        """Every game follows from `seed`. first_game: further arguments of the first game's Match."""
+        """Every game follows from `seed`. first_game: of the first Match. Raises AgentError for no games."""
+        if isinstance(games, bool) or not isinstance(games, int | np.integer) or games < 1:
+            raise AgentError(f"games must be an integer of at least 1; got {games!r}")
         self.listener = listener
         self.games = games
         self.rules = as_rules(rules)
@@ -153,8 +155,7 @@ class Session:
     def hand(self, seat: int) -> tuple[int, int]:
         """Return a seat's packed cards as (lo, hi)."""
         match = self.match
-        cards = match.state["hand"][0, seat] if match.phase == "play" else pack(match.hands[seat])
-        lo, hi = cards.tolist()
+        lo, hi = (match.state["hand"][0, seat] if match.phase == "play" else pack(match.hands[seat])).tolist()
         return lo, hi
 
     @property

@@ -225,6 +225,10 @@ def test_the_runner_plays_games_and_reports_them():
     assert sum(sum(share.values()) for share in result.shares) == result.rounds
     assert sum(timing.count for timing in result.timing) >= result.decisions
     assert result.games[-1].levels == again.games[-1].levels
-    for wrong, says in ((agents[:3], "four seats"), ([Nonsense()] * 4, "an agent returns an index")):
+    for wrong, games, says in (
+        (agents[:3], 1, "four seats"),
+        ([Nonsense()] * 4, 1, "an agent returns an index"),
+        *((agents, games, "games must be an integer of at least 1") for games in (0, -1, 1.5, True, "2")),
+    ):
         with pytest.raises(AgentError, match=says):
-            play_games(wrong)
+            play_games(wrong, games=games)
