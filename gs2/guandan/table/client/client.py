@@ -75,7 +75,7 @@ class ClientConfig(Configuration):
     dialect: str = attrs.field(default="openguandan", validator=one_of(DIALECTS))
     user: str = "gs2"
     games: int = attrs.field(default=1, validator=integer(1))
-    room: int | None = None
+    room: int | None = attrs.field(default=None, validator=integer(0, optional=True))
     seat: int | None = attrs.field(default=None, validator=integer(0, 3, optional=True))
     token: str | None = None
     reconnect: int = attrs.field(default=5, validator=integer(0))

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
+from games.support.configuration import ConfigError
 from gs2.guandan.table.client.client import ClientConfig, ClientError, TableClient
 from gs2.guandan.table.client.tracker import ClientResult
 from gs2.guandan.table.hosts import FirstSeat, InstantHost, ThreadHost
@@ -234,6 +235,9 @@ def test_addresses_are_completed_for_the_competition_platform():
     assert config.address() == "ws://h:1/game/a%20b"
     assert ClientConfig("ws://h:1/game/x", "njupt", token="t&").address() == "ws://h:1/game/x?token=t%26"
     assert ClientConfig("ws://h:1").address() == "ws://h:1"
+    for room in (-1, "a"):
+        with pytest.raises(ConfigError, match="room must be an integer"):
+            ClientConfig("ws://h:1", room=room)
 
 
 SILENCE = 2.0
