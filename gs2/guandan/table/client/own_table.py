@@ -150,9 +150,8 @@ class OwnTable(RecordedGames):
         kept = self._choices[: own[-1]]
         self._silent_until = self._choices[own[-1]].game
         self.close()
-        timing = self.result.timing
-        self.result = SessionResult(self.result.names)
-        self.result.timing = timing
+        before, self.result = self.result, SessionResult(self.result.names)
+        self.result.timing, self.result.fallbacks = before.timing, before.fallbacks
         self._choices = kept
         self.screen.muted = True
         try:

@@ -95,6 +95,20 @@ def test_choices_taken_back_lead_to_the_very_situation_before_them_and_change_no
     assert again.record in whole
 
 
+def test_agents_that_failed_before_a_choice_was_taken_back_are_counted():
+    failed: list[int] = []
+
+    class Fails:
+        def act(self, observation: Observation) -> int:
+            failed.append(observation.seat)
+            raise ValueError("no")
+
+    person = Scripted(undo=0.1, seed=1)
+    table, _ = own_table(person, agents=Fails, seed=5)
+    assert table.play() and person.undone
+    assert table.result.fallbacks == [failed.count(seat) for seat in range(4)]
+
+
 def test_the_same_seed_plays_what_the_runner_plays_and_it_is_told_in_the_order_of_play():
     table, shown = own_table(Scripted(), agents=FirstSeat, seed=9)
     assert table.play()
