@@ -242,7 +242,7 @@ def named_choices(text: str, observation: Observation) -> list[int]:
     """
     actions = observation.actions
     line = text.strip()
-    if re.fullmatch(r"-?\d+", line):
+    if re.fullmatch(r"-?\d{1,9}", line):
         index = int(line)
         if 0 <= index < len(actions):
             return [index]

@@ -220,7 +220,7 @@ class HumanAgent:
         self.show("these cards make several moves:")
         self.screen.choices(observation, dict(enumerate(named, 1)))
         answer = self._line(f"which, 1 to {len(named)}? ")
-        if answer.isdigit() and 1 <= int(answer) <= len(named):
+        if answer.isdecimal() and len(answer) < 9 and 1 <= int(answer) <= len(named):
             return named[int(answer) - 1]
         self.show("none of them, then")
         return None

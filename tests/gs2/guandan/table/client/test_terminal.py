@@ -122,6 +122,9 @@ def test_where_the_same_cards_make_several_moves_the_person_says_which():
     assert "H5 as 6" in person.text and "H5 as 7" in person.text
     again = Person(line, "9", "0")
     assert again.act(seen) == 0 and "none of them" in again.text
+    # a digit to some, and more of them than a number may have, are no answer and no failure
+    odd = Person(line, "\N{SUPERSCRIPT TWO}", line, "9" * 5000, "9" * 5000, "0")
+    assert odd.act(seen) == 0 and odd.text.count("none of them") == 2
 
 
 def test_quit_and_the_end_of_the_input_leave_and_undo_is_passed_on_where_there_is_one():
