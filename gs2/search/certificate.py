@@ -37,8 +37,7 @@ from blueprint.protocol import Blueprint
 from games.game import Game, payoff_span
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import tabulate
-from gs2.search.config.search import SearchConfig
-from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions, Strategy
+from gs2.search.context import Search, Strategy
 from gs2.search.continuation_policies import continuation_blueprints
 from gs2.search.histories.enumerated import Considered, belief
 from gs2.search.subgame.leaf import CommonDraws, play_out
@@ -250,34 +249,28 @@ TRIALS = 1
 """Word of the luck in trials, which is not that at the leaves of what they judge."""
 
 
-def sampled_verdict(
-    context: SearchContext,
-    strategies: tuple[Strategy, Strategy],
-    considered: Considered,
-    config: SearchConfig,
-    options: SearchOptions = NO_OPTIONS,
-) -> Verdict:
+def sampled_verdict(search: Search, refined: Strategy, considered: Considered) -> Verdict:
     """Return whether paired rollouts prove that a refined strategy gains at an infoset, and its weight.
 
-    strategies: the old and the refined one. Histories of the infoset are drawn by the reach of chance and
-    everyone under the old strategy, so that samples count alike.
-    options: `luck` seeds what is drawn and played; `trials` draws the histories in place of that, where the
-        tree is only a part of the game.
+    Histories of the infoset are drawn by the reach of chance and everyone under the old strategy, so that
+    samples count alike. Of the search's options `luck` seeds what is drawn and played; `trials` draws the
+    histories in place of that, where the tree is only a part of the game.
     """
-    game, tree, safety = context.game, context.tree, config.safety
-    player = considered.player
-    rng = options.dice(TRIALS, considered.infoset)
+    game, tree, safety = search.context.game, search.context.tree, search.config.safety
+    strategies = search.strategy, refined
+    player, trials = considered.player, search.options.trials
+    rng = search.options.dice(TRIALS, considered.infoset)
     importance = None
-    if options.trials is None:
+    if trials is None:
         plays: tuple[Blueprint, ...] = tuple(tabulate(game, tree, one.raw) for one in strategies)
         nodes = considered.nodes[considered.own_infoset == considered.infoset]
         states = tree.states[rng.choice(nodes, safety.trials, p=belief(strategies[0], nodes, player))]
     else:
-        states, importance = options.trials.draw(safety.trials)
-        plays = options.trials.plays(strategies)
-    old, refined = plays
+        states, importance = trials.draw(safety.trials)
+        plays = trials.plays(strategies)
+    old = plays[0]
     columns = columns_against(game, player, old, continuation_blueprints(old, safety.against))
-    payoffs = strategy_payoffs(game, states, player, (old, refined), columns, rng)
+    payoffs = strategy_payoffs(game, states, player, plays, columns, rng)
     weights = safety.anchor * np.array(SHARES if safety.tolerance > 0 else SHARES[:1])
     span = payoff_span(game)
     rule = GainRule(span, safety.confidence, safety.tolerance * span)

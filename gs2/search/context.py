@@ -714,6 +714,19 @@ class SearchContext:
         return np.searchsorted(self.tree.level_offsets, first, side="right") - 1
 
 
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What one search is made with.
+
+    context, strategy: the game's tree, and the strategy of both players on it. config: which search it is.
+    """
+
+    context: SearchContext
+    strategy: Strategy
+    config: SearchConfig
+    options: SearchOptions = NO_OPTIONS
+
+
 KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "game": (
         lambda given: isinstance(given, SearchContext) or hasattr(given, "num_players"),

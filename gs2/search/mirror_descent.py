@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from cfr.tree import FlatTree
 from games.game import TERMINAL, payoff_span
 from games.ragged import ranges
-from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GenerationConfig, SolveConfig
-from gs2.search.context import Log, SearchContext, Strategy
+from gs2.search.context import Log, Search, SearchContext, Strategy
 from gs2.search.gadget.path import LIVE
 from gs2.search.generation import generate
 from gs2.search.histories.enumerated import NOTHING, Considered, Kept, after_each, belief, histories_of
@@ -203,55 +202,43 @@ def _valued(
     strategy: Strategy,
     nodes: NDArray[np.int32],
     carried: NDArray[np.float64],
-    unkept: NDArray[np.float64] | None = None,
+    unkept: NDArray[np.float64],
 ) -> KeptValues:
     """Return what the actions are worth at histories of one infoset when everyone goes on by the strategy."""
     squares = strategy.squares[nodes, int(strategy.tree.player[nodes[0]])]
-    none = np.zeros(len(nodes)) if unkept is None else unkept
-    return KeptValues(after_each(strategy, nodes), squares, carried, none)
+    return KeptValues(after_each(strategy, nodes), squares, carried, unkept)
 
 
 def keep_few(
-    context: SearchContext,
-    strategy: Strategy,
-    considered: Considered,
-    config: SearchConfig,
-    rng: np.random.Generator,
+    search: Search, considered: Considered, rng: np.random.Generator
 ) -> tuple[Kept, KeptValues, NDArray[np.int32]]:
     """Return the histories of the infoset that the generator keeps, what they say of actions, and where."""
-    nodes = histories_of(context, considered.infoset)
-    weight = belief(strategy, nodes, considered.player)
-    here = _rows_of(context, nodes, considered)
+    nodes = histories_of(search.context, considered.infoset)
+    weight = belief(search.strategy, nodes, considered.player)
+    here = _rows_of(search.context, nodes, considered)
     alternative = considered.alternative[considered.group[here]]
-    rows, carried, unkept = keep(alternative, weight, config.generation, rng)
+    rows, carried, unkept = keep(alternative, weight, search.config.generation, rng)
     none = np.zeros(len(rows), bool)
     kept = Kept(here[rows], none, none, here[np.sort(rows)])
     nodes = nodes[rows]
-    return kept, _valued(_answered(context, strategy, config, nodes), nodes, carried, unkept), nodes
+    return kept, _valued(_answered(search, nodes), nodes, carried, unkept), nodes
 
 
 def _against_others(
-    context: SearchContext,
-    strategy: Strategy,
-    config: SearchConfig,
-    nodes: NDArray[np.int32],
-    carried: NDArray[np.float64],
+    search: Search, nodes: NDArray[np.int32], carried: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """Return the action values against the answers that a robust step meets beside the first, [a] each.
 
     nodes, carried: histories of the infoset, and the share of its reach that each carries.
     """
-    tree = context.tree
+    context, strategy, tree = search.context, search.strategy, search.context.tree
     seat = 1 - int(tree.player[nodes[0]])
     below = _infosets_below(tree, nodes, seat)
     met = np.union1d(below, _infosets_above(tree, nodes, seat))
     found = []
     for share, infosets in ((1.0, below), (0.5, met)):
-        answered = strategy.answered(
-            ("best", share, config.generation, seat),
-            infosets,
-            partial(_best, context, strategy, config, share),
-        )
+        key = "best", share, search.config.generation, seat
+        answered = strategy.answered(key, infosets, partial(_best, search, share))
         weight = carried
         if share < 1.0:
             before, after = (one.reach_at(nodes) for one in (strategy, answered))
@@ -267,56 +254,45 @@ def _against_others(
     return found
 
 
-def _best(
-    context: SearchContext, strategy: Strategy, config: SearchConfig, share: float, infoset: int
-) -> NDArray[np.float64]:
+def _best(search: Search, share: float, infoset: int) -> NDArray[np.float64]:
     """Return the policy that plays the best actions at an infoset by a share, else the strategy's, [a]."""
-    value = _seen_by_answers(context, strategy, config, infoset).mean
-    best = value >= value.max() - TIED * payoff_span(context.game)
-    old = strategy.probs[context.tree.slots(infoset)]
+    value = _seen_by_answers(search, infoset).mean
+    best = value >= value.max() - TIED * payoff_span(search.context.game)
+    old = search.strategy.probs[search.context.tree.slots(infoset)]
     found: NDArray[np.float64] = share * best / best.sum() + (1 - share) * old
     return found
 
 
-def _answered(
-    context: SearchContext, strategy: Strategy, config: SearchConfig, nodes: NDArray[np.int32]
-) -> Strategy:
+def _answered(search: Search, nodes: NDArray[np.int32]) -> Strategy:
     """Return the strategy that a step is taken against: the opponent's as it answers below some histories.
 
     Its answer at an infoset is a step of its own from the strategy, from as many histories. The histories are
     drawn by the infoset's number, so that all searches of a strategy meet the same answers.
     """
-    if not config.solve.extragradient:
-        return strategy
-    tree, seat = context.tree, 1 - int(context.tree.player[nodes[0]])
+    solve, generation = search.config.solve, search.config.generation
+    if not solve.extragradient:
+        return search.strategy
+    tree, seat = search.context.tree, 1 - int(search.context.tree.player[nodes[0]])
     below = _infosets_below(tree, nodes, seat)
-    return strategy.answered(
-        (config.solve, config.generation, seat), below, partial(_step, context, strategy, config)
-    )
+    return search.strategy.answered((solve, generation, seat), below, partial(_step, search))
 
 
-def _step(
-    context: SearchContext, strategy: Strategy, config: SearchConfig, infoset: int
-) -> NDArray[np.float64]:
+def _step(search: Search, infoset: int) -> NDArray[np.float64]:
     """Return the policy after a step at an infoset when everyone goes on by the strategy, [a]."""
-    seen = _seen_by_answers(context, strategy, config, infoset)
-    return step_from(
-        seen, strategy.probs[context.tree.slots(infoset)], config.solve, payoff_span(context.game)
-    )
+    seen, context = _seen_by_answers(search, infoset), search.context
+    old = search.strategy.probs[context.tree.slots(infoset)]
+    return step_from(seen, old, search.config.solve, payoff_span(context.game))
 
 
-def _seen_by_answers(
-    context: SearchContext, strategy: Strategy, config: SearchConfig, infoset: int
-) -> KeptValues:
+def _seen_by_answers(search: Search, infoset: int) -> KeptValues:
     """Return what the actions of an opponent that answers are worth when everyone goes on by the strategy."""
+    context, strategy, generation = search.context, search.strategy, search.config.generation
     nodes, seat = histories_of(context, infoset), int(context.tree.infoset_player[infoset])
     weight = belief(strategy, nodes, seat)
     rows, unkept = np.arange(len(nodes)), np.zeros(len(nodes))
-    if config.generation.generator != "all":
-        theirs = strategy.values[nodes, 1 - seat]
-        rows, weight, unkept = keep(
-            theirs, weight, config.generation, np.random.default_rng([ANSWERS, infoset])
-        )
+    if generation.generator != "all":
+        theirs, rng = strategy.values[nodes, 1 - seat], np.random.default_rng([ANSWERS, infoset])
+        rows, weight, unkept = keep(theirs, weight, generation, rng)
     return _valued(strategy, nodes[rows], weight, unkept)
 
 
@@ -359,26 +335,20 @@ def _rows_of(context: SearchContext, nodes: NDArray[np.int32], considered: Consi
 
 
 def mirror_descent(
-    context: SearchContext,
-    strategy: Strategy,
-    config: SearchConfig,
-    considered: Considered,
-    rng: np.random.Generator,
-    log: Log,
+    search: Search, considered: Considered, rng: np.random.Generator, log: Log
 ) -> tuple[Kept, NDArray[np.float64]]:
     """Return the histories of the infoset that say what to do, and the policy there after a step, [a]."""
-    infoset = considered.infoset
-    old = strategy.probs[context.tree.slots(infoset)]
-    span = payoff_span(context.game)
+    context, strategy, config = search.context, search.strategy, search.config
+    old = strategy.probs[context.tree.slots(considered.infoset)]
     if config.generation.generator == "all":
-        nodes = histories_of(context, infoset)
+        nodes = histories_of(context, considered.infoset)
         weight = belief(strategy, nodes, considered.player)
-        kept, seen = NOTHING, _valued(_answered(context, strategy, config, nodes), nodes, weight)
+        kept, seen = NOTHING, _valued(_answered(search, nodes), nodes, weight, np.zeros(len(nodes)))
     else:
-        kept, seen, nodes = keep_few(context, strategy, considered, config, rng)
+        kept, seen, nodes = keep_few(search, considered, rng)
         weight = seen.carried
     log.lap("generation")
-    others = _against_others(context, strategy, config, nodes, weight) if config.solve.robust else ()
-    probs = step_from(seen, old, config.solve, span, others)
+    others = _against_others(search, nodes, weight) if config.solve.robust else ()
+    probs = step_from(seen, old, config.solve, payoff_span(context.game), others)
     log.lap("solve")
     return kept, probs

@@ -23,7 +23,7 @@ from cfr.values import best_responses
 from cfr.variants import Variant, variant
 from gs2.search.config.search import ROLLED_OUT, SearchConfig, on_tree
 from gs2.search.config.stages import SolveConfig
-from gs2.search.context import NO_OPTIONS, Log, SearchContext, SearchOptions, Strategy
+from gs2.search.context import NO_OPTIONS, Log, Search, SearchContext, SearchOptions, Strategy
 from gs2.search.gadget.build import Gadget, build_gadget
 from gs2.search.gadget.path import LIVE, Arrivals, Entry, gifts, opponent_path
 from gs2.search.histories.double_oracle import Summary, choose_plans
@@ -51,15 +51,18 @@ class LeftAlone(Exception):
 class Problem(Protocol):
     """A subgame to be solved.
 
-    config: of the search; its gadget and solve stages are read. deadline: an instant of
-    `time.perf_counter()`, or None. payoff_range: of the game, (lowest, highest).
+    deadline: an instant of `time.perf_counter()`, or None. payoff_range: of the game, (lowest, highest).
     entry: how the opponents come to the histories, in the order of the subgame's roots.
     """
 
-    config: SearchConfig
     deadline: float | None
     payoff_range: tuple[float, float]
     entry: Entry
+
+    @property
+    def config(self) -> SearchConfig:
+        """Return the search's configuration, of which the gadget and solve stages are read."""
+        ...
 
     @property
     def partial(self) -> bool:
@@ -352,8 +355,8 @@ answers to a few mixtures, at 13 nanoseconds a node each; with time left it trie
 class TreeSource:
     """The histories of one infoset of a full tree, under one strategy of both players, and their problem.
 
-    config: of the search, as it came to be: with little time, or where the player's own strategy never leads,
-    it is not the one given. strategy: that is refined; seen: the one that the search starts from.
+    search: as it came to be: with little time, or where the player's own strategy never leads, its
+    configuration is not the one given, nor its strategy the one that is refined, which is `strategy`.
     reduced: whether a closure is too large for the time. deadline: until when the subgame must be solved, so
     that a certificate is made in time.
     The fields of the `Problem` are there once histories are kept. summary: those of them that start with one
@@ -361,22 +364,16 @@ class TreeSource:
     the last policy reviewed; nan where the subgame does not have it.
     """
 
-    def __init__(
-        self,
-        context: SearchContext,
-        strategy: Strategy,
-        infoset: int,
-        config: SearchConfig,
-        options: SearchOptions,
-    ) -> None:
+    def __init__(self, search: Search, infoset: int) -> None:
         """Look at the time and the closure's size, and choose the search that fits.
 
         Raises ConfigError for a leaf that would not be asked.
         """
+        context, config, options = search.context, search.config, search.options
         if options.trials is None:  # a tree of drawn histories has been cut at the depth limit already
             options.check_leaf(config)
-        self.context, self.strategy, self.infoset, self.options = context, strategy, infoset, options
-        self.config, self.seen, self.deadline, self.log = config, strategy, options.deadline, Log()
+        self.search, self.context, self.infoset = search, context, infoset
+        self.strategy, self.deadline, self.log = search.strategy, options.deadline, Log()
         self.payoff_range = context.game.payoff_range
         self.considered: Considered
         self.kept: Kept
@@ -387,17 +384,26 @@ class TreeSource:
         if self.reduced and config.generation.fallback_k:
             # Small searches of one level do not see each other's results, and are let through one after
             # another: if each had to improve on what the others made of the opponent's values, few would.
-            self.config = config.fallback()
+            self._configure(config.fallback())
             if options.start is not None:
-                self.seen = options.start.with_best_response(1 - int(context.tree.infoset_player[infoset]))
+                opponent = 1 - int(context.tree.infoset_player[infoset])
+                self.search = replace(self.search, strategy=options.start.with_best_response(opponent))
+
+    @property
+    def config(self) -> SearchConfig:
+        """Return the search's configuration."""
+        return self.search.config
+
+    def _configure(self, config: SearchConfig) -> None:
+        self.search = replace(self.search, config=config)
 
     def consider(self) -> Considered:
         """Return the histories of the knowledge set, with their reach and alternative values."""
         log = self.log
-        found = consider_histories(self.context, self.seen, self.infoset, self.config, self.options)
+        found = consider_histories(self.search, self.infoset)
         if found.off_path:
             log.notes.append(UNREACHED)
-            self.config = self.config.for_unreached()
+            self._configure(self.config.for_unreached())
         if found.dropped:
             log.notes.append(
                 f"{found.dropped} opponent infosets were left out: chance and the player never lead there"
@@ -416,7 +422,7 @@ class TreeSource:
             if self.reduced:
                 raise LeftAlone("")
             if size <= self.config.subgame.whole:
-                self.config = with_all(self.config)
+                self._configure(with_all(self.config))
         if self.deadline is not None and self.config.safety.certificate != "none":
             self.deadline -= CERTIFY_SECONDS_PER_NODE * size
         if self.reduced:
@@ -425,7 +431,8 @@ class TreeSource:
             if fitting is None:
                 raise LeftAlone("nor can those below any one of its histories")
             # Ties fall the same way whenever the search is made, whatever the seed: it may be replayed.
-            self.config, rng = fitting, np.random.default_rng(self.infoset)
+            self._configure(fitting)
+            rng = np.random.default_rng(self.infoset)
             most = fitting.generation.k
             log.notes.append(f"the infoset is searched with at most {most} histories instead")
         kept = keep_histories(considered, self.config, rng, log)
@@ -446,8 +453,7 @@ class TreeSource:
         self.considered, self.kept = considered, kept
         self.solved = np.full(len(considered.alternative), np.nan)
         if kept.summary.any():
-            rows = np.sort(kept.rows[kept.summary])
-            self.summary = Summary(self.context, self.seen, considered, rows, self.config.subgame.plans)
+            self.summary = Summary(self.search, considered, np.sort(kept.rows[kept.summary]))
         return kept, self
 
     @property
@@ -457,7 +463,7 @@ class TreeSource:
 
     def grow(self) -> Subgame:
         """Return the forest below the histories kept, one root each, or one for each plan in summary."""
-        considered, kept, summary = self.considered, self.kept, self.summary
+        considered, kept, summary, old = self.considered, self.kept, self.summary, self.search.strategy.raw
         frozen = None
         if kept.frozen.any() or summary is not None:
             frozen = np.zeros((len(kept.rows), self.context.tree.n_players), bool)
@@ -466,18 +472,16 @@ class TreeSource:
         nodes, reach = considered.nodes[kept.rows], considered.reach[kept.rows]
         group = considered.group[kept.rows]
         if summary is None:
-            return self._cut(Roots(nodes, reach, self.seen.raw, frozen, group=group))
+            roots = Roots(nodes, reach, old, frozen, group=group)
+            return forest_below(self.search, considered.player, roots)
         counts, plan = summary.copies(group, kept.summary)
         copied = np.repeat(np.arange(len(nodes)), counts)
         assert frozen is not None  # histories in summary are
-        below = nodes[copied], reach[copied], self.seen.raw, frozen[copied]
-        roots = Roots(*below, summary.plans, plan, group[copied])
-        forest = self._cut(roots)
+        below = nodes[copied], reach[copied], old, frozen[copied]
+        forest = forest_below(
+            self.search, considered.player, Roots(*below, summary.plans, plan, group[copied])
+        )
         return choose_plans(forest, counts, reach, group, considered.opponent)
-
-    def _cut(self, roots: Roots) -> Subgame:
-        player = self.considered.player
-        return forest_below(self.context, self.seen, player, roots, self.config, self.options)
 
     def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
         """Return the strategies being refined, [gadget's slots], uniform where they say nothing."""
@@ -486,7 +490,7 @@ class TreeSource:
         below = np.flatnonzero(gadget.slot_origin >= 0)
         origin = subgame.slot_origin[gadget.slot_origin[below]]
         known = origin >= 0
-        policy[below[known]] = self.seen.probs[origin[known]]
+        policy[below[known]] = self.search.strategy.probs[origin[known]]
         return policy
 
     def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
@@ -526,7 +530,7 @@ class TreeSource:
 
     def certify(self, considered: Considered, proposal: Proposal) -> Certified | None:
         """Return what of a proposal is kept; None where a depth limit comes before the infoset itself."""
-        log, end = self.log, self.options.deadline
+        log, options = self.log, self.search.options
         if not np.any(self.context.tree.slot_infoset[proposal.slots] == self.infoset):
             block = self.config.safety.scope == "block"
             log.notes.append(
@@ -535,8 +539,10 @@ class TreeSource:
             )
             if not block or len(proposal.slots) == 0:
                 return None
-        against = self.options if self.reduced else self.options.alone
-        certified = certify(self.context, self.strategy, considered, proposal, self.config, against)
+        against = options if self.reduced else options.alone
+        judged = Search(self.context, self.strategy, self.config, against)
+        certified = certify(judged, considered, proposal)
+        end = options.deadline
         log.timed_out = log.timed_out or (end is not None and time.perf_counter() >= end)
         return certified
 
@@ -564,7 +570,7 @@ class TreeSource:
 
     def _entry(self, considered: Considered, kept: Kept) -> tuple[Kept, Entry]:
         """Return the histories in the order that the gadget needs, and how the opponent comes to them."""
-        gadget, strategy, rows = self.config.gadget, self.seen, kept.rows
+        gadget, strategy, rows = self.config.gadget, self.search.strategy, kept.rows
         group, alternative = considered.take(rows)
         opponent = considered.opponent
         path = None
@@ -658,7 +664,7 @@ def refine_infoset(
     options = options.within(config)
     steps = searches_of(config)
     if len(steps) == 1:
-        return _one_step(context, strategy, infoset, steps[0], rng, options)
+        return _one_step(Search(context, strategy, steps[0], options), infoset, rng)
     changed: set[int] = set()
     done: list[Refinement] = []
     timed_out = False
@@ -666,7 +672,7 @@ def refine_infoset(
         if done and options.deadline is not None and time.perf_counter() >= options.deadline:
             timed_out = True
             break
-        found = _one_step(context, strategy, infoset, step, rng, options)
+        found = _one_step(Search(context, strategy, step, options), infoset, rng)
         changed.update(found.slots.tolist())
         # Each step starts from what the one before left.
         strategy = with_certified(context, strategy, found.slots, found.probs, found.certified)
@@ -695,17 +701,10 @@ def _of_all(done: list[Refinement], planned: int) -> dict[str, Any]:
     }
 
 
-def _one_step(
-    context: SearchContext,
-    strategy: Strategy,
-    infoset: int,
-    config: SearchConfig,
-    rng: np.random.Generator,
-    options: SearchOptions,
-) -> Refinement:
-    source = TreeSource(context, strategy, infoset, config, options)
-    if config.solve.solver == "mirror-descent":
+def _one_step(search: Search, infoset: int, rng: np.random.Generator) -> Refinement:
+    source = TreeSource(search, infoset)
+    if search.config.solve.solver == "mirror-descent":
         considered = source.consider()
-        kept, probs = mirror_descent(context, strategy, config, considered, rng, source.log)
+        kept, probs = mirror_descent(search, considered, rng, source.log)
         return untouched(source, considered, kept, probs)
     return refine_from(source, rng)

@@ -49,9 +49,8 @@ from numpy.typing import NDArray
 
 from games.support.kernel import kernel
 from gs2.search.certificate import sampled_verdict
-from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import SafetyConfig
-from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions, Strategy
+from gs2.search.context import Search, SearchContext, Strategy
 from gs2.search.gadget.path import Arrivals, OpponentPath, after_gains, opponent_path
 from gs2.search.histories.enumerated import Considered, OpponentResponse, weigh_histories
 
@@ -163,23 +162,20 @@ def _mix(
             mixed[at] = (a * old[at] + b * new[at]) / (a + b) if a + b > 0 else new[at]
 
 
-def cover(
-    context: SearchContext, strategy: Strategy, considered: Considered, slots: NDArray[np.int64]
-) -> Considered:
+def cover(search: Search, considered: Considered, slots: NDArray[np.int64]) -> Considered:
     """Return all histories of every opponent infoset that can notice a change at some slots.
 
     slots: [s] int64, slots of the searching player at and below the histories considered.
     """
-    graph = context.graph(considered.player)
-    covers = context.covers(considered.player)
-    changed = np.unique(context.tree.slot_infoset[slots])
+    graph = search.context.graph(considered.player)
+    covers = search.context.covers(considered.player)
+    changed = np.unique(search.context.tree.slot_infoset[slots])
     if covers.turns_are_noticed:
         # What lies deeper lies below one of these.
         changed = np.intersect1d(changed, considered.own_infoset)
     top = np.sort(graph.members[considered.player].take(graph.infoset_group[changed]).values)
     every = graph.neighbours(top, (considered.opponent,))
-    found = covers.make(considered.infoset, top, every)
-    return weigh_histories(context, strategy, found, considered.infoset, considered.player)
+    return weigh_histories(search, covers.make(considered.infoset, top, every), considered.infoset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,19 +200,13 @@ class Proposal:
     complete: bool = True
 
 
-def certify(
-    context: SearchContext,
-    strategy: Strategy,
-    considered: Considered,
-    proposal: Proposal,
-    config: SearchConfig,
-    options: SearchOptions = NO_OPTIONS,
-) -> Certified:
+def certify(search: Search, considered: Considered, proposal: Proposal) -> Certified:
     """Return the refined strategy after anchoring and certification.
 
-    options: after its deadline no further mixture is tried; the opponent is held down to its `start`, if
-        there is one, in place of the present strategy.
+    After the deadline of the search's options no further mixture is tried; the opponent is held down to their
+    `start`, if there is one, in place of the present strategy.
     """
+    context, strategy, config = search.context, search.strategy, search.config
     player, infoset, solved = considered.player, considered.infoset, proposal.solved
     inside = splice_slots(context, player, infoset, proposal.slots, config.safety.scope)
     slots, new = proposal.slots[inside], proposal.probs[inside]
@@ -225,15 +215,14 @@ def certify(
         mixed = new if config.safety.anchor == 1 else change.mix(config.safety.anchor)
         return Certified(config.safety.anchor, slots, mixed, considered, considered.alternative, solved)
     if config.safety.certificate == "statistical":
-        refined = strategy.with_changes(slots, new)
-        verdict = sampled_verdict(context, (strategy, refined), considered, config, options)
+        verdict = sampled_verdict(search, strategy.with_changes(slots, new), considered)
         mixed = change.mix(verdict.weight) if verdict.weight else change.old
         return Certified(
             verdict.weight, slots, mixed, considered, considered.alternative, solved, verdict.text()
         )
     if config.safety.scope == "block" and config.subgame.rest != "summary":
-        considered = cover(context, strategy, considered, slots)
-    attempt, most = _attempts(context, strategy, considered, change, config, options.start)
+        considered = cover(search, considered, slots)
+    attempt, most = _attempts(search, considered, change)
     before = attempt(0.0)
     slack = ROUNDING * (context.game.payoff_range[1] - context.game.payoff_range[0])
     most = np.maximum(most, before.values) + slack
@@ -243,7 +232,7 @@ def certify(
             return tried.root <= before.root + slack
         return bool(np.all(tried.values <= most))
 
-    best = best_attempt(attempt, sound, before, config.safety, options.deadline)
+    best = best_attempt(attempt, sound, before, config.safety, search.options.deadline)
     if config.safety.certificate == "shared" and best.weight > 0:
         best = attempt(best.weight / _most_sharers(context, considered))
     if config.safety.shrink < 1 and best.weight > 0:
@@ -273,21 +262,16 @@ class Attempt:
 
 
 def _attempts(
-    context: SearchContext,
-    strategy: Strategy,
-    considered: Considered,
-    change: PlanMixer,
-    config: SearchConfig,
-    start: Strategy | None,
+    search: Search, considered: Considered, change: PlanMixer
 ) -> tuple[Callable[[float], Attempt], NDArray[np.float64]]:
     """Return a function that tries a weight on all that the opponent can notice, and its values at `start`.
 
     The latter are [g] float64, -inf without a start.
     """
-    response = OpponentResponse(context, strategy, considered, np.arange(len(considered.nodes)))
+    response = OpponentResponse(search, considered, np.arange(len(considered.nodes)))
     most = np.full(len(considered.alternative), -np.inf)
-    if start is not None:
-        most = response.respond_to(start.probs)
+    if search.options.start is not None:
+        most = response.respond_to(search.options.start.probs)
     present, places = response.places(change.slots)
     mass = np.bincount(considered.group, considered.reach)
     path: OpponentPath | None = None
@@ -298,14 +282,10 @@ def _attempts(
         root = path.root_value(rooted) if path is not None else 0.0
         return Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
 
-    if config.safety.certificate == "path":
+    if search.config.safety.certificate == "path":
         now = attempt(0.0).values
-        path = opponent_path(
-            context,
-            strategy,
-            considered.opponent,
-            Arrivals(considered.nodes, considered.group, considered.reach, now),
-        )
+        arrivals = Arrivals(considered.nodes, considered.group, considered.reach, now)
+        path = opponent_path(search.context, search.strategy, considered.opponent, arrivals)
     return attempt, most
 
 

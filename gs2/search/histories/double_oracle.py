@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE
-from gs2.search.context import SearchContext, Strategy
+from gs2.search.context import Search
 from gs2.search.gadget.build import Top, graft
 from gs2.search.histories.enumerated import Considered, OpponentResponse
 from gs2.search.subgame.cut import Subgame
@@ -29,21 +29,11 @@ class Summary:
     of_group: for each opponent infoset considered, the plans it chooses among.
     """
 
-    def __init__(
-        self,
-        context: SearchContext,
-        strategy: Strategy,
-        considered: Considered,
-        rows: NDArray[np.int64],
-        most: int,
-    ) -> None:
-        """Start with the best response to the strategy in `strategy`.
-
-        rows: rows of the histories kept in summary, rising. most: plans that may ever be held.
-        """
-        self.plans = context.plan_buffer(most)
+    def __init__(self, search: Search, considered: Considered, rows: NDArray[np.int64]) -> None:
+        """Start with the best response to the strategy. rows: of the histories kept in summary, rising."""
+        self.plans = search.context.plan_buffer(search.config.subgame.plans)
         self.count = 1
-        self.response = OpponentResponse(context, strategy, considered, rows)
+        self.response = OpponentResponse(search, considered, rows)
         none = np.zeros(0, np.int64)
         _, pure = self.response.respond(none, np.zeros(0))
         self.plans[0, self.response.slots] = pure

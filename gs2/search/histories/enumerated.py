@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cfr.values import best_responses
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import NO_OPTIONS, Cover, Log, SearchContext, SearchOptions, Strategy
+from gs2.search.context import Cover, Log, Search, SearchContext, Strategy
 from gs2.search.gadget.path import LIVE
 from gs2.search.generation import generator
 from gs2.search.subgame.cut import Roots, Subgame
@@ -87,16 +87,10 @@ def group_values(
     return total / mass
 
 
-def consider_histories(
-    context: SearchContext,
-    strategy: Strategy,
-    infoset: int,
-    config: SearchConfig,
-    options: SearchOptions = NO_OPTIONS,
-) -> Considered:
-    """Return what the player of an infoset considers there, with alternative values under `strategy`."""
-    tree = context.tree
-    player = int(tree.infoset_player[infoset])
+def consider_histories(search: Search, infoset: int) -> Considered:
+    """Return what the player of an infoset considers there, with alternative values under the strategy."""
+    context, config = search.context, search.config
+    player = int(context.tree.infoset_player[infoset])
     opponent = 1 - player
     graph = context.graph(player)
     top = graph.order(infoset, config.histories.order)
@@ -113,24 +107,22 @@ def consider_histories(
     if config.histories.order is None and not cover.in_set.all():
         # What an extension brought in belongs to the closure as well: the player's infosets lie there too.
         cover = replace(cover, in_set=np.ones(len(cover.nodes), bool))
-    found = weigh_histories(context, strategy, cover, infoset, player)
-    return replace(found, alternative=_alternatives(context, strategy, found, config, options))
+    found = weigh_histories(search, cover, infoset)
+    return replace(found, alternative=_alternatives(search, found))
 
 
-def weigh_histories(
-    context: SearchContext, strategy: Strategy, cover: Cover, infoset: int, player: int
-) -> Considered:
+def weigh_histories(search: Search, cover: Cover, infoset: int) -> Considered:
     """Return the histories of a cover with their reaches; alternative values are left nan.
 
     infoset: where the player stands, to see whether its strategy ever leads there.
     """
+    strategy, player = search.strategy, int(search.context.tree.infoset_player[infoset])
     opponent = 1 - player
     nodes, group, own, in_set = cover.nodes, cover.group, cover.own_infoset, cover.in_set
     known = strategy.reach_at(nodes)
     chance, mine, theirs = known.chance, known.players[:, player], known.players[:, opponent]
     reach = chance * mine
-    graph = context.graph(player)
-    here = strategy.reach_at(graph.nodes[graph.of_infoset(infoset)])
+    here = strategy.reach_at(histories_of(search.context, infoset))
     off_path = not np.any(here.chance * here.players[:, player] > LIVE)
     if off_path:
         reach = chance
@@ -157,18 +149,13 @@ def weigh_histories(
     )
 
 
-def _alternatives(
-    context: SearchContext,
-    strategy: Strategy,
-    found: Considered,
-    config: SearchConfig,
-    options: SearchOptions,
-) -> NDArray[np.float64]:
+def _alternatives(search: Search, found: Considered) -> NDArray[np.float64]:
     """Return what the opponent can get without the subgame at each of its infosets, [g] float64, in payoffs.
 
     The exact one is the counterfactual best response against the player's strategy. Two cheaper stand-ins:
     what both strategies together give, and whatever the blueprint says a history is worth.
     """
+    context, strategy, config = search.context, search.strategy, search.config
     nodes, reach, group, opponent = found.nodes, found.reach, found.group, found.opponent
     if config.histories.alternative == "profile":
         return group_values(strategy.values[nodes, opponent], reach, group)
@@ -182,36 +169,26 @@ def _alternatives(
         large = WHOLE_TREE * context.nodes_below(nodes) > context.tree.n_nodes
         if large or opponent in strategy.whole:
             return group_values(strategy.best_response(opponent)[nodes], reach, group)
-    roots = Roots(nodes, reach, strategy.raw)
-    cut = forest_below(context, strategy, 1 - opponent, roots, config, options)
+    cut = forest_below(search, found.player, Roots(nodes, reach, strategy.raw))
     values = best_responses(cut.tree, strategy.probs[cut.slot_origin], opponent)[0]
     return group_values(values[: len(nodes)], reach, group)
 
 
-def forest_below(
-    context: SearchContext,
-    strategy: Strategy,
-    player: int,
-    roots: Roots,
-    config: SearchConfig,
-    options: SearchOptions,
-) -> Subgame:
+def forest_below(search: Search, player: int, roots: Roots) -> Subgame:
     """Return everything below some histories, as far as the configuration looks (`cut_to_depth`)."""
-    if config.subgame.depth is None:
-        return context.cutter.cut(roots)
-    return cut_to_depth(context, strategy, player, roots, config, options)
+    if search.config.subgame.depth is None:
+        return search.context.cutter.cut(roots)
+    return cut_to_depth(search, player, roots)
 
 
 class OpponentResponse:
     """The opponent's counterfactual best response from some histories on, to any strategy of the player."""
 
-    def __init__(
-        self, context: SearchContext, strategy: Strategy, considered: Considered, rows: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, search: Search, considered: Considered, rows: NDArray[np.int64]) -> None:
         """Take rows of the histories considered, rising: all of every opponent infoset that they touch."""
         self._opponent = considered.opponent
-        self._cut = context.cutter.cut(Roots(considered.nodes[rows], considered.reach[rows]))
-        self._base = strategy.probs[self._cut.slot_origin]
+        self._cut = search.context.cutter.cut(Roots(considered.nodes[rows], considered.reach[rows]))
+        self._base = search.strategy.probs[self._cut.slot_origin]
         self._order = np.argsort(self._cut.slot_origin)
         self._ranked = self._cut.slot_origin[self._order]
         self._reach = considered.reach[rows]

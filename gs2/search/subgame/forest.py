@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from cfr.tree import WHOLE, TreeBudget, TreeRules, grow
 from cfr.tree.flat import own_slots
 from games.game import TERMINAL, Game
-from gs2.search.config.search import SearchConfig
-from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions, Strategy
+from gs2.search.context import Search
 from gs2.search.continuation_policies import continuation_blueprints, read_continuations, usual_continuations
 from gs2.search.subgame.continuations import LeafChooser, continuation_payoffs, known_at, with_choices
 from gs2.search.subgame.cut import DepthLimit, Roots, Subgame, root_numbers
@@ -24,25 +23,19 @@ LEAVES = 0
 NodeLeaf = Callable[[NDArray[np.int32]], NDArray[np.float64]]
 
 
-def cut_to_depth(
-    context: SearchContext,
-    strategy: Strategy,
-    player: int,
-    roots: Roots,
-    config: SearchConfig,
-    options: SearchOptions = NO_OPTIONS,
-) -> Subgame:
+def cut_to_depth(search: Search, player: int, roots: Roots) -> Subgame:
     """Return the forest below some histories, down to the configuration's depth limit with its leaves.
 
-    player: the searching seat. roots: with a policy. options: `leaf`, in place of the configured evaluator,
-        and `luck`, of the games that are played out there: histories that are valued together meet the same
-        luck every time.
+    player: the searching seat. roots: with a policy. Of the search's options are read `leaf`, in place of the
+        configured evaluator, and `luck`, of the games that are played out there: histories that are valued
+        together meet the same luck every time.
     """
+    context, config = search.context, search.config
     assert config.subgame.depth is not None  # or nothing ends before the game does
-    leaf = options.leaf_for(config)
+    leaf = search.options.leaf_for(config)
     if config.subgame.leaf == "play-on" and leaf is None:
         return context.cutter.cut(roots, DepthLimit(config.subgame.depth, play_on=player))
-    limit = DepthLimit(config.subgame.depth, _node_leaf(context, strategy, config, options))
+    limit = DepthLimit(config.subgame.depth, _node_leaf(search))
     subgame = context.cutter.cut(roots, limit)
     several = config.subgame.leaf in ("continuations", "multi-valued")
     if not several or leaf is not None or len(subgame.truncated) == 0:
@@ -59,7 +52,7 @@ def cut_to_depth(
             # The opponent knows which plan it follows, and where it entered.
             known[opponent] = _parted(known[opponent], told[subgame.root_of[subgame.truncated]])
     choosers = [LeafChooser(seat, known[seat]) for seat in (0, 1)]
-    return with_choices(subgame, choosers, _choices(context, strategy, player, ends, config, options))
+    return with_choices(subgame, choosers, _choices(search, player, ends))
 
 
 def _parted(known: NDArray[np.int64], told: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -69,16 +62,10 @@ def _parted(known: NDArray[np.int64], told: NDArray[np.integer]) -> NDArray[np.i
     return number
 
 
-def _choices(
-    context: SearchContext,
-    strategy: Strategy,
-    player: int,
-    ends: NDArray[np.int32],
-    config: SearchConfig,
-    options: SearchOptions,
-) -> NDArray[np.float64]:
+def _choices(search: Search, player: int, ends: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the payoffs of each combination of continuations at nodes of the full tree, [T, K0, K1, 2]."""
-    stage, usual = config.subgame, config.subgame.leaf == "continuations"
+    context, strategy, stage = search.context, search.strategy, search.config.subgame
+    usual = stage.leaf == "continuations"
     everyone = stage.choosers == "everyone" and not usual
     names = [stage.policies if everyone or seat != player else "blueprint" for seat in (0, 1)]
     if usual or stage.rollouts == 0:
@@ -89,27 +76,24 @@ def _choices(
         return np.ascontiguousarray(np.moveaxis(found[:, :, ends], 2, 0))
     base = strategy.known_blueprint(context.game)
     plays = [continuation_blueprints(base, name) for name in names]
-    rng = options.dice(LEAVES)
+    rng = search.options.dice(LEAVES)
     return continuation_payoffs(context.game, context.tree.states[ends], plays, rng, rollouts=stage.rollouts)
 
 
-def _node_leaf(
-    context: SearchContext, strategy: Strategy, config: SearchConfig, options: SearchOptions
-) -> NodeLeaf:
+def _node_leaf(search: Search) -> NodeLeaf:
     """Return what values the nodes of the full tree at the depth limit."""
-    leaf = options.leaf_for(config)
-    if leaf is None:
-        if config.subgame.leaf in ("exact", "continuations", "multi-valued"):
-            return strategy.exact_leaf
-        if config.subgame.leaf == "value":
-            leaf = value_leaf(strategy.known_blueprint(context.game))
-        else:
-            rng = options.dice(LEAVES)
-            leaf = rollout_leaf(strategy.known_blueprint(context.game), rng, rollouts=config.subgame.rollouts)
+    context, strategy, stage = search.context, search.strategy, search.config.subgame
+    own = search.options.leaf_for(search.config)
+    if own is not None:
+        leaf = checked_leaf(own)
+    elif stage.leaf in ("exact", "continuations", "multi-valued"):
+        return strategy.exact_leaf
+    elif stage.leaf == "value":
+        leaf = value_leaf(strategy.known_blueprint(context.game))
     else:
-        leaf = checked_leaf(leaf)
-    chosen = leaf
-    return lambda nodes: chosen(context.game, context.tree.states[nodes])
+        rng = search.options.dice(LEAVES)
+        leaf = rollout_leaf(strategy.known_blueprint(context.game), rng, rollouts=stage.rollouts)
+    return lambda nodes: leaf(context.game, context.tree.states[nodes])
 
 
 def grow_subgame(

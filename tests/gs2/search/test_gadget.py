@@ -14,7 +14,7 @@ from cfr.values import best_responses
 from games.support.contract import ContractError
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import Strategy
+from gs2.search.context import Search, Strategy
 from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget
 from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.path import Arrivals, gifts, opponent_path
@@ -43,7 +43,7 @@ def made(name: str, kind: str, floor: float, seed: int):
     draw = rng(seed)
     strategy = Strategy(prepared.tree, random_policy(name, draw))
     infoset = int(draw.integers(prepared.tree.n_infosets))
-    found = consider_histories(prepared, strategy, infoset, SearchConfig.of(order=None))
+    found = consider_histories(Search(prepared, strategy, SearchConfig.of(order=None)), infoset)
     forest = prepared.cutter.cut(Roots(found.nodes, found.reach))
     group, alternative = found.group, found.alternative[found.group]
     path = None

@@ -12,7 +12,7 @@ from games.game import payoff_span
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import preset
 from gs2.search.config.stages import WEIGHTED_GENERATORS
-from gs2.search.context import NO_OPTIONS, Strategy
+from gs2.search.context import Search, Strategy
 from gs2.search.gadget.path import LIVE
 from gs2.search.histories.enumerated import action_values, consider_histories
 from gs2.search.mirror_descent import (
@@ -151,9 +151,10 @@ def test_action_values_of_a_few_histories_are_right_in_the_mean(name):
     config = preset("gs2-s", generator=name, k=2, extragradient=False, robust=False)
     some = rng(1).choice(game.tree.n_infosets, amount(6, 3), replace=False)
     for infoset in some.tolist():
-        considered = consider_histories(game, strategy, infoset, config, NO_OPTIONS)
+        search = Search(game, strategy, config)
+        considered = consider_histories(search, infoset)
         draw = rng(infoset)
-        drawn = [keep_few(game, strategy, considered, config, draw)[1] for _ in range(DRAWS)]
+        drawn = [keep_few(search, considered, draw)[1] for _ in range(DRAWS)]
         values = np.array([one.mean for one in drawn])
         error = values.std(axis=0) / np.sqrt(DRAWS)
         assert np.all(

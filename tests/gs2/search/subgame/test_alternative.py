@@ -8,7 +8,7 @@ import pytest
 from cfr.best_response import best_response_values, counterfactual_values
 from cfr.values import best_responses
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import Strategy
+from gs2.search.context import Search, Strategy
 from gs2.search.gadget.path import Arrivals, opponent_path
 from gs2.search.histories.enumerated import OpponentResponse, consider_histories, group_values
 from gs2.search.subgame.continuations import best_response_policy
@@ -47,11 +47,12 @@ def test_values_from_the_subgame_are_those_from_the_whole_tree(name):
     strategy = Strategy(prepared.tree, random_policy(name, rng))
     for infoset in rng.choice(prepared.tree.n_infosets, 5, replace=False).tolist():
         config = SearchConfig.of(order=None)
-        alone = consider_histories(prepared, strategy, infoset, config)
-        shared = consider_histories(prepared, strategy.with_best_response(alone.opponent), infoset, config)
+        alone = consider_histories(Search(prepared, strategy, config), infoset)
+        known = strategy.with_best_response(alone.opponent)
+        shared = consider_histories(Search(prepared, known, config), infoset)
         assert np.allclose(alone.alternative, shared.alternative, atol=ROUNDING)
         rows = np.arange(len(alone.nodes))
-        response = OpponentResponse(prepared, strategy, alone, rows)
+        response = OpponentResponse(Search(prepared, strategy, config), alone, rows)
         values, _ = response.respond(np.zeros(0, np.int64), np.zeros(0))
         assert np.allclose(values, alone.alternative, atol=ROUNDING)
 
@@ -62,7 +63,7 @@ def test_the_opponents_path_folds_to_its_best_response_value_of_the_game(name):
     policy = random_policy(name, draw)
     strategy = Strategy(prepared.tree, policy)
     for infoset in draw.choice(prepared.tree.n_infosets, 6, replace=False).tolist():
-        found = consider_histories(prepared, strategy, infoset, SearchConfig.of(order=None))
+        found = consider_histories(Search(prepared, strategy, SearchConfig.of(order=None)), infoset)
         arrivals = Arrivals(found.nodes, found.group, found.reach, found.alternative)
         path = opponent_path(prepared, strategy, found.opponent, arrivals)
         whole = best_response_values(form(name), policy)[found.opponent]
@@ -75,7 +76,8 @@ def test_alternative_values_by_kind(kind, exact):
     prepared = context(LEDUC)
     strategy = Strategy(prepared.tree, random_policy(LEDUC, np.random.default_rng(5)))
     config = SearchConfig.of(order=None, alternative=kind)
-    best = consider_histories(prepared, strategy, 0, config.replace(alternative="best-response"))
-    found = consider_histories(prepared, strategy, 0, config)
+    usual = config.replace(alternative="best-response")
+    best = consider_histories(Search(prepared, strategy, usual), 0)
+    found = consider_histories(Search(prepared, strategy, config), 0)
     assert np.all(found.alternative <= best.alternative + ROUNDING)
     assert np.allclose(found.alternative, best.alternative) == exact
