@@ -64,7 +64,7 @@ from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of, tabulate
 from gs2.search.config.search import SearchConfig
 from gs2.search.continuation_policies import Continuation
-from gs2.search.histories.extension import Extension, turns_are_noticed
+from gs2.search.histories.extension import extended, turns_are_noticed
 from gs2.search.subgame.continuations import exact_continuation_payoffs
 from gs2.search.subgame.cut import TreeCutter, root_numbers
 from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator
@@ -194,8 +194,7 @@ class CoverMaker:
         Raises GameError if the opponent, while the player acts, confuses histories at which its own past
         differs: an infoset key of imperfect recall.
         """
-        self._tree = tree
-        self._graph = graph
+        self._tree, self._graph, self._own_slot = tree, graph, own_slot
         self._opponent = 1 - graph.player
         group = graph.group[self._opponent]
         last = opponent_slot[graph.nodes]
@@ -215,7 +214,6 @@ class CoverMaker:
         """Whether the opponent always knows how often the player has acted, and histories that anyone
         confuses are equally long: no cover needs extending then, and a search at one depth never changes the
         player's reach of another search of the same depth."""
-        self._extension = Extension(tree, graph.player, graph.nodes, group, own_slot)
 
     def make(
         self, infoset: int, top: NDArray[np.int64], every: NDArray[np.int64], *, whole: bool = False
@@ -235,10 +233,53 @@ class CoverMaker:
             own = tree.infoset[nodes]
             group = graph.group[self._opponent, every]
             return Cover(nodes, group, own, np.isin(every, top, assume_unique=True))
-        found = None if whole else self._extension.roots(infoset, top, every, False)
-        found = self._extension.roots(infoset, top, every, True) if found is None else found
-        assert found is not None
-        return Cover(*found)
+        if not whole:
+            found, roots = self._extended(infoset, top, every, False)
+            if np.array_equal(self._own_slot[roots], self._own_slot[graph.nodes[top]]):
+                return found
+        return self._extended(infoset, top, every, True)[0]
+
+    @cached_property
+    def _members(self) -> Ragged:
+        """The nodes of each infoset of the tree."""
+        deciding = np.flatnonzero(self._tree.infoset >= 0)
+        order = deciding[np.argsort(self._tree.infoset[deciding], kind="stable")]
+        counts = np.bincount(self._tree.infoset[deciding], minlength=self._tree.n_infosets)
+        return Ragged.from_counts(counts, order.astype(np.int32))
+
+    @cached_property
+    def _marks(self) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int8]]:
+        """Room that `extended` leaves as it came."""
+        n = self._tree.n_nodes
+        return np.zeros(n, np.int8), np.full(n, -1, np.int32), np.zeros(self._tree.n_infosets, np.int8)
+
+    def _extended(
+        self, infoset: int, top: NDArray[np.int64], every: NDArray[np.int64], whole: bool
+    ) -> tuple[Cover, NDArray[np.int32]]:
+        """Return the extended cover, and the root above each of the histories asked for, [k] int32."""
+        tree, graph = self._tree, self._graph
+        asked = graph.nodes[top]
+        roots, component, root_of_asked = extended(
+            tree.nodes,
+            tree.n_children,
+            self._members.offsets,
+            self._members.values,
+            graph.nodes[every],
+            graph.group[self._opponent, every],
+            graph.player,
+            whole,
+            asked,
+            *self._marks,
+        )
+        own = np.where(tree.player[roots] == graph.player, tree.infoset[roots], -1)
+        inside = root_of_asked[tree.infoset[asked] == infoset]
+        below = inside[roots[inside] != asked[tree.infoset[asked] == infoset]]
+        own[below] = infoset
+        in_set = np.zeros(len(roots), bool)
+        in_set[root_of_asked] = True
+        order = np.argsort(component, kind="stable")
+        cover = Cover(roots[order], component[order], own[order].astype(np.int32), in_set[order])
+        return cover, roots[root_of_asked]
 
 
 NOTHING_KNOWN: Mapping[int, CounterfactualValues] = {}

@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from cfr.tree.flat import Nodes
-from games.ragged import Ragged
 from games.support.kernel import kernel
-
-Found = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]
 
 
 def turns_are_noticed(
@@ -52,70 +49,6 @@ def _alike(names: NDArray[np.integer], numbers: NDArray[np.integer]) -> bool:
     return np.array_equal(some[names], numbers)
 
 
-class Extension:
-    """Extends the histories of one player's searches; what it needs of the tree is made on first use."""
-
-    def __init__(
-        self,
-        tree: FlatTree,
-        player: int,
-        nodes: NDArray[np.int32],
-        group: NDArray[np.int32],
-        own_slot: NDArray[np.int64],
-    ) -> None:
-        """Take the searching player, its histories [n] and the opponent's infoset at each, and its own slots.
-
-        own_slot: [N] int64, the last slot that the player chose above each node.
-        """
-        self._tree, self._player, self._own_slot = tree, player, own_slot
-        self._nodes, self._group = nodes, group
-        self._members: Ragged | None = None
-        self._covered = np.zeros(0, np.int8)
-        self._root_of = np.zeros(0, np.int32)
-        self._seen = np.zeros(0, np.int8)
-
-    def roots(
-        self, infoset: int, top: NDArray[np.int64], every: NDArray[np.int64], whole: bool
-    ) -> Found | None:
-        """Return the fields of the extended `Cover`; None if it is not `whole` and the player decides above
-        what is asked. Arguments as of `CoverMaker.make`.
-        """
-        tree, player, nodes = self._tree, self._player, self._nodes
-        if self._members is None:
-            deciding = np.flatnonzero(tree.infoset >= 0)
-            order = deciding[np.argsort(tree.infoset[deciding], kind="stable")]
-            counts = np.bincount(tree.infoset[deciding], minlength=tree.n_infosets)
-            self._members = Ragged.from_counts(counts, order.astype(np.int32))
-            self._covered = np.zeros(tree.n_nodes, np.int8)
-            self._root_of = np.full(tree.n_nodes, -1, np.int32)
-            self._seen = np.zeros(tree.n_infosets, np.int8)
-        asked = nodes[top]
-        roots, component, root_of_asked = _extend(
-            tree.nodes,
-            tree.n_children,
-            self._members.offsets,
-            self._members.values,
-            nodes[every],
-            self._group[every],
-            player,
-            whole,
-            asked,
-            self._covered,
-            self._root_of,
-            self._seen,
-        )
-        if not whole and np.any(self._own_slot[roots[root_of_asked]] != self._own_slot[asked]):
-            return None
-        own = np.where(tree.player[roots] == player, tree.infoset[roots], -1)
-        inside = root_of_asked[tree.infoset[asked] == infoset]
-        below = inside[roots[inside] != asked[tree.infoset[asked] == infoset]]
-        own[below] = infoset
-        in_set = np.zeros(len(roots), bool)
-        in_set[root_of_asked] = True
-        order = np.argsort(component, kind="stable")
-        return roots[order], component[order], own[order].astype(np.int32), in_set[order]
-
-
 @kernel
 def _find(above: NDArray[np.int64], i: int) -> int:
     while above[i] != i:
@@ -134,7 +67,7 @@ def _join(above: NDArray[np.int64], i: int, j: int) -> None:
 
 
 @kernel
-def _extend(
+def extended(
     nodes: Nodes,
     n_children: NDArray[np.int32],
     member_start: NDArray[np.int64],
@@ -148,8 +81,10 @@ def _extend(
     root_of: NDArray[np.int32],
     seen: NDArray[np.int8],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return (roots [n] rising, group of each [n], root of `asked`).
+    """Return the roots of a cover that reaches nowhere else, [n] rising, the group of each, and `asked`'s.
 
+    members: nodes of each infoset, from `member_start` on. start_nodes, start_group: the histories of a
+    search, and the opponent's infoset at each. seat, whole: who searches, and as of `CoverMaker.make`.
     `covered`, `root_of` and `seen` (by infoset) are left as they came: all 0, all -1, all 0.
     """
     parent, first_child, player, infoset, _ = nodes
