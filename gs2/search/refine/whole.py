@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,16 @@ class RefineResult:
     skipped: int
     seconds: float
 
+    @classmethod
+    def joined(cls, policy: NDArray[np.float64], results: Sequence[RefineResult], /, **more: Any) -> Self:
+        """Return what several refinements came to together.
+
+        policy: [slots] float64, after all of them. more: fields of a result that has more.
+        """
+        searches = tuple(search for result in results for search in result.searches)
+        skipped, seconds = (sum(getattr(one, name) for one in results) for name in ("skipped", "seconds"))
+        return cls(policy, searches, skipped, seconds, **more)
+
 
 @dataclass(frozen=True, eq=False)
 class _Job:
@@ -121,34 +131,15 @@ NO_CHOICE = RefineOptions()
 
 
 @dataclass(frozen=True, eq=False)
-class BothRefined:
+class BothRefined(RefineResult):
     """Both players' refined strategies, spliced into one.
 
-    strategy: the result. results: of each player, in the order of their seats.
+    strategy: the result, whose probabilities are `policy`. results: of each player, in the order of their
+        seats.
     """
 
     strategy: Strategy
     results: tuple[RefineResult, ...]
-
-    @property
-    def policy(self) -> NDArray[np.float64]:
-        """Return the spliced policy on the slots of the tree, [slots] float64."""
-        return self.strategy.probs.copy()
-
-    @property
-    def searches(self) -> tuple[RefineStats, ...]:
-        """Return one entry for each search, of both players."""
-        return tuple(search for result in self.results for search in result.searches)
-
-    @property
-    def skipped(self) -> int:
-        """Return the number of infosets that were left alone."""
-        return sum(result.skipped for result in self.results)
-
-    @property
-    def seconds(self) -> float:
-        """Return the wall-clock time of both refinements."""
-        return sum(result.seconds for result in self.results)
 
 
 def refine_both(
@@ -170,7 +161,7 @@ def refine_both(
     for player, result in enumerate(results):
         mine = context.tree.slot_player == player
         spliced[mine] = result.policy[mine]
-    return BothRefined(Strategy(context.tree, spliced), results)
+    return BothRefined.joined(spliced, results, strategy=Strategy(context.tree, spliced), results=results)
 
 
 def _context(game: Game | SearchContext, config: SearchConfig | Sequence[SearchConfig]) -> SearchContext:
@@ -214,9 +205,7 @@ def refine_policy(
     for one in config:
         passes.append(_one_pass(context, strategy, player, one, options))
         strategy = Strategy(context.tree, passes[-1].policy, strategy.blueprint)
-    searches = tuple(search for made in passes for search in made.searches)
-    skipped, seconds = sum(made.skipped for made in passes), sum(made.seconds for made in passes)
-    return RefineResult(passes[-1].policy, searches, skipped, seconds)
+    return RefineResult.joined(passes[-1].policy, passes)
 
 
 def _one_pass(

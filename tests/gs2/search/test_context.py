@@ -444,7 +444,7 @@ def test_both_players_refined_are_the_two_refinements_spliced():
         assert getattr(both, name) == sum(getattr(result, name) for result in both.results)
     assert len(both.searches) == sum(len(result.searches) for result in alone)
     both.policy[0] = 7.0
-    assert both.policy[0] == joined[0]
+    assert both.strategy.probs[0] == joined[0]
 
 
 def test_a_game_and_a_blueprint_of_any_shape_are_refined(tmp_path):
