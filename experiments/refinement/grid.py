@@ -11,8 +11,8 @@ from experiments.refinement.methods import MixtureError, method_config, split_dr
 from games.registry import RESEARCH_GAMES
 from games.support.spec import split_spec
 from gs2.search.config.presets import preset
+from gs2.search.config.stages import MODE_NAMES
 from gs2.search.pipeline import plays_out
-from gs2.search.refine.whole import MODES
 
 BLUEPRINTS = ("cfr:10", "cfr:100", "cfr:1000", "noise:0.25", "dmc:100000")
 """Blueprints of the experiment: plain CFR, a near-equilibrium with noise, and Monte-Carlo returns."""
@@ -117,8 +117,8 @@ class Grid:
             if not limit > 0:
                 raise GridError(f"grid: a limit must be a positive number of seconds; got {limit}")
         for mode in self.modes:
-            if mode not in MODES:
-                raise GridError(f"grid: a mode must be one of {', '.join(MODES)}; got {mode!r}")
+            if mode not in MODE_NAMES:
+                raise GridError(f"grid: a mode must be one of {', '.join(MODE_NAMES)}; got {mode!r}")
         for method in self.methods:
             try:
                 name = split_draws(method)[0]

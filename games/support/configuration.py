@@ -173,12 +173,12 @@ class StagedConfiguration(Configuration):
     `Kitchen.of(heat=200)` and `replace(heat=180)` take the fields of all stages by name, as presets, command
     lines and stored results do; a field's name belongs to one stage.
     renamed: (stage, its field) and the name that the field has among those of all stages, where it differs.
-    details: fields that only refine what another field chooses; `replace` lets these go back to their
-        defaults. None for all fields.
+    choices: fields that `replace` never lets go back to their defaults; any other only refines what one of
+        these chooses.
     """
 
     renamed: ClassVar[Mapping[tuple[str, str], str]] = {}
-    details: ClassVar[frozenset[str] | None] = None
+    choices: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def stages(cls) -> dict[str, type[Configuration]]:
@@ -265,9 +265,8 @@ class StagedConfiguration(Configuration):
                 named[name] = value
         values = self.to_json() | named
         if values.keys() <= defaults.keys():
-            details = defaults.keys() if self.details is None else self.details
             while True:
-                stale = (details & self.unread(values).keys()) - named.keys()
+                stale = self.unread(values).keys() - self.choices - named.keys()
                 if all(values[name] == defaults[name] for name in stale):
                     break
                 values |= {name: defaults[name] for name in stale}

@@ -45,17 +45,8 @@ OF_A_SUBGAME = (
 OF_A_STEP = ("step", "unit", "caution", "magnet", "extragradient", "robust")
 OF_AN_ANCHOR = ("temperature", "opponent_temperature", "doubt")
 """Fields of the solvers mirror-descent and anchored alone."""
-DETAILS = frozenset(
-    {
-        *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
-        *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
-        *("confidence", "trials", "against", "tolerance", "shrink", "gap", "branches", "beyond", "playing"),
-        *("samples", "companions", "belief", "slip", "explore"),
-        *OF_A_STEP,
-        *OF_AN_ANCHOR,
-    }
-)
-"""Fields that only refine what another field chooses."""
+CHOICES = frozenset(OF_A_SUBGAME) - {"entry_floor", "branches"}
+"""Fields that others refine: if nothing reads one that is set, that is a fault."""
 ROLLED_OUT = ("rollout", "multi-valued")
 """Leaves that may play games out."""
 LEAF_DETAILS = {
@@ -187,7 +178,7 @@ class SearchConfig(StagedConfiguration):
 
     called: ClassVar[str] = "configuration"
     renamed: ClassVar[Mapping[tuple[str, str], str]] = {("gadget", "kind"): "gadget"}
-    details: ClassVar[frozenset[str] | None] = DETAILS
+    choices: ClassVar[frozenset[str]] = CHOICES
 
     name: str = attrs.field(default="custom", validator=text)
     histories: HistoriesConfig = attrs.field(factory=HistoriesConfig)

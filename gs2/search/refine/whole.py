@@ -32,6 +32,7 @@ from games.support.work.where import where_of
 from gs2.parts import PARTS, add_part, chosen_parts
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import MODE_NAMES
 from gs2.search.context import AnyStrategy, SearchContext, SearchOptions, Strategy, check_asked
 from gs2.search.explain import refine_part
 from gs2.search.histories.enumerated import histories_of
@@ -40,7 +41,6 @@ from gs2.search.pipeline import Refinement, refine_infoset, where_listed
 from gs2.search.refine.policy_only import PlayedStrategy
 from gs2.search.safety import with_certified
 
-MODES = ("independent", "nested", "sequential")
 SHARED = 2
 """Stands beside the seed for what all searches share, where a search has its player's seat, 0 or 1."""
 
@@ -215,8 +215,8 @@ def _one_pass(
     mode, workers, progress = options.mode, options.workers, options.progress
     config = where_listed(config)
     mode = config.mode if mode is None else mode
-    if mode not in MODES:
-        raise ConfigError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
+    if mode not in MODE_NAMES:
+        raise ConfigError(f"mode must be one of {', '.join(MODE_NAMES)}; got {mode!r}")
     config.check_mode(mode)
     if workers < 1 or (workers > 1 and mode == "sequential"):
         raise ConfigError(f"workers must be at least 1, and 1 in sequential mode; got {workers}")
