@@ -43,7 +43,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,8 @@ from gs2.search.histories.extension import extended, turns_are_noticed
 from gs2.search.subgame.continuations import exact_continuation_payoffs
 from gs2.search.subgame.cut import TreeCutter, root_numbers
 from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,14 +415,10 @@ class Strategy:
 
         nodes: [n] int32; the arrays of the result have n rows.
         """
-        known = self._derived
-        if known.reach is None or (len(nodes) and nodes.max() >= known.until):
-            return self._rows(self.reach, nodes)
-        return self._rows(known.reach, nodes)
-
-    @staticmethod
-    def _rows(whole: Reach, nodes: NDArray[np.int32]) -> Reach:
-        return Reach(whole.players[nodes], whole.chance[nodes])
+        found = self._derived.reach
+        if found is None or (len(nodes) and nodes.max() >= self._derived.until):
+            found = self.reach
+        return Reach(found.players[nodes], found.chance[nodes])
 
     def kept(self, name: Hashable, make: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return what is derived from the strategy under a name, made on first use and read-only.
@@ -619,10 +617,7 @@ class SearchContext:
             tree = grow(game, budget=budget)
         self.tree = require_states(tree, "search")
         self.cutter = TreeCutter(self.tree)
-        self._graphs: dict[int, KnowledgeGraph] = {}
-        self._covers: dict[int, CoverMaker] = {}
-        self._parents: dict[int, NDArray[np.int64]] = {}
-        self._own_slots: dict[int, NDArray[np.int64]] = {}
+        self._made: dict[tuple[str, int], Any] = {}
         self._closure: tuple[int, NDArray[np.int64]] | None = None
         self._plans = np.empty((0, self.tree.n_slots))
 
@@ -655,21 +650,24 @@ class SearchContext:
             self._plans = np.zeros((count, self.tree.n_slots))
         return self._plans[:count]
 
+    def _once(self, what: str, player: int, make: Callable[[], T]) -> T:
+        """Return what there is one of for each player, made on first use."""
+        if (what, player) not in self._made:
+            self._made[what, player] = make()
+        found: T = self._made[what, player]
+        return found
+
     def graph(self, player: int) -> KnowledgeGraph:
-        """Return who can tell which histories apart where `player` acts; made on first use."""
-        if player not in self._graphs:
-            self._graphs[player] = knowledge_graph(self.game, self.tree, player)
-        return self._graphs[player]
+        """Return who can tell which histories apart where `player` acts."""
+        return self._once("graph", player, lambda: knowledge_graph(self.game, self.tree, player))
 
     def covers(self, player: int) -> CoverMaker:
-        """Return what makes the covers of searches by `player`; made on first use.
+        """Return what makes the covers of searches by `player`.
 
         Raises GameError if the game's infoset keys are of imperfect recall.
         """
-        if player not in self._covers:
-            own, theirs = self.own_slot(player), self.own_slot(1 - player)
-            self._covers[player] = CoverMaker(self.tree, self.graph(player), own, theirs)
-        return self._covers[player]
+        slots = self.own_slot(player), self.own_slot(1 - player)
+        return self._once("covers", player, lambda: CoverMaker(self.tree, self.graph(player), *slots))
 
     def closure(self, infoset: int) -> NDArray[np.int64]:
         """Return the common-knowledge closure of an infoset, [n] rising positions in its player's graph."""
@@ -738,15 +736,11 @@ class SearchContext:
 
     def parent_slot(self, player: int) -> NDArray[np.int64]:
         """Return the player's own slot before each of its infosets, [I] int64; -1 if there is none."""
-        if player not in self._parents:
-            self._parents[player] = infoset_parent_slot(self.tree, player)
-        return self._parents[player]
+        return self._once("parents", player, lambda: infoset_parent_slot(self.tree, player))
 
     def own_slot(self, player: int) -> NDArray[np.int64]:
         """Return the last slot that the player chose above each node, [N] int64; -1 if there is none."""
-        if player not in self._own_slots:
-            self._own_slots[player] = own_slots(self.tree, player)
-        return self._own_slots[player]
+        return self._once("slots", player, lambda: own_slots(self.tree, player))
 
     @cached_property
     def infoset_level(self) -> NDArray[np.int64]:

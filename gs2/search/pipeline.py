@@ -665,40 +665,30 @@ def refine_infoset(
     steps = searches_of(config)
     if len(steps) == 1:
         return _one_step(Search(context, strategy, steps[0], options), infoset, rng)
-    changed: set[int] = set()
     done: list[Refinement] = []
-    timed_out = False
-    for step in steps:
+    seconds: dict[str, float] = {}
+    notes: list[str] = []
+    for number, step in enumerate(steps, 1):
         if done and options.deadline is not None and time.perf_counter() >= options.deadline:
-            timed_out = True
             break
         found = _one_step(Search(context, strategy, step, options), infoset, rng)
-        changed.update(found.slots.tolist())
         # Each step starts from what the one before left.
         strategy = with_certified(context, strategy, found.slots, found.probs, found.certified)
         done.append(found)
-    slots = np.array(sorted(changed), np.int64)
-    timed_out = timed_out or any(found.timed_out for found in done)
-    joined = replace(done[-1], slots=slots, probs=strategy.probs[slots], steps=tuple(done))
-    joined = replace(joined, timed_out=timed_out)
-    return replace(joined, **_of_all(done, len(steps)))
-
-
-def _of_all(done: list[Refinement], planned: int) -> dict[str, Any]:
-    """Return what steps say together: the weight of the last that changed anything, their notes and times."""
-    seconds: dict[str, float] = {}
-    for found in done:
+        notes += [f"search {number} of {len(steps)}: {note}" for note in found.cut_off]
         for stage, taken in found.seconds.items():
             seconds[stage] = seconds.get(stage, 0.0) + taken
-    return {
-        "anchor": next((found.anchor for found in reversed(done) if found.anchor > 0), 0.0),
-        "cut_off": tuple(
-            f"search {number} of {planned}: {note}"
-            for number, found in enumerate(done, 1)
-            for note in found.cut_off
-        ),
-        "seconds": seconds,
-    }
+    slots = np.unique(np.concatenate([found.slots for found in done]))
+    return replace(
+        done[-1],
+        slots=slots,
+        probs=strategy.probs[slots],
+        cut_off=tuple(notes),
+        anchor=next((found.anchor for found in reversed(done) if found.anchor > 0), 0.0),
+        seconds=seconds,
+        steps=tuple(done),
+        timed_out=len(done) < len(steps) or any(found.timed_out for found in done),
+    )
 
 
 def _one_step(search: Search, infoset: int, rng: np.random.Generator) -> Refinement:
