@@ -115,17 +115,27 @@ def greedy(actions: Ragged, q: NDArray[np.float64]) -> NDArray[np.float64]:
     return out
 
 
-class ContinuationBlueprint:
-    """A blueprint that plays as a continuation of another; q and values are those of the other."""
+class ValuedByAnother:
+    """A blueprint that plays by itself and values as another, `base`, does."""
+
+    base: Blueprint
+
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
+        """Return the other blueprint's value of each action, [m] float64."""
+        return self.base.q(game, states, player, actions)
+
+    def value(self, game: Game, states: Array, player: int) -> Array:
+        """Return the other blueprint's value of each state, [n] float64."""
+        return self.base.value(game, states, player)
+
+
+class ContinuationBlueprint(ValuedByAnother):
+    """A blueprint that plays as a continuation of another."""
 
     def __init__(self, base: Blueprint, continuation: Continuation) -> None:
         """Take the blueprint and what is changed in it."""
         self.base, self.continuation = base, continuation
         self.name = f"{base.name}, {continuation.name}"
-
-    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
-        """Return the other blueprint's value of each action, [m] float64."""
-        return self.base.q(game, states, player, actions)
 
     def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64."""
@@ -135,10 +145,6 @@ class ContinuationBlueprint:
             lambda: self.base.policy(game, states, player, actions),
             lambda: self.base.q(game, states, player, actions),
         )
-
-    def value(self, game: Game, states: Array, player: int) -> Array:
-        """Return the other blueprint's value of each state, [n] float64."""
-        return self.base.value(game, states, player)
 
 
 def rollout_play(blueprint: Blueprint, *, greedy: bool) -> Blueprint:

@@ -42,6 +42,7 @@ from games.support.configuration import ConfigError
 from gs2.policies.tabulate import places_among, policy_of
 from gs2.search.config.search import BY_RESPONSE, SearchConfig, on_tree
 from gs2.search.context import SearchContext, SearchOptions, Strategy
+from gs2.search.continuation_policies import ValuedByAnother
 from gs2.search.gadget.path import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.enumerated import group_values
@@ -213,7 +214,7 @@ class FreshTrials:
         )
 
 
-class _ChangedPlay:
+class _ChangedPlay(ValuedByAnother):
     """A blueprint in whose place a player follows a strategy at some infosets of a tree.
 
     The tree may lack some of the actions there: with `beyond` = never those are not played.
@@ -229,14 +230,14 @@ class _ChangedPlay:
     ) -> None:
         tree = strategy.tree
         self._never = beyond == "never"
-        self.name, self._blueprint, self._player = blueprint.name, blueprint, player
+        self.name, self.base, self._player = blueprint.name, blueprint, player
         self._index = KeyIndex(tree.infoset_key[infosets])
         actions = tree.slot_actions()
         self._there = [(actions[s], strategy.raw[s]) for s in map(tree.slots, infosets.tolist())]
 
     def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64."""
-        probs = np.array(self._blueprint.policy(game, states, player, actions), np.float64)
+        probs = np.array(self.base.policy(game, states, player, actions), np.float64)
         if player != self._player:
             return probs
         found = self._index.find(game.infoset_key(states, player))
@@ -251,14 +252,6 @@ class _ChangedPlay:
             here[places] = instead * (1 - here.sum())
             probs[slots] = here
         return probs
-
-    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
-        """Return the blueprint's value of each action, [m] float64."""
-        return self._blueprint.q(game, states, player, actions)
-
-    def value(self, game: Game, states: Array, player: int) -> Array:
-        """Return the blueprint's value of each state, [n] float64."""
-        return self._blueprint.value(game, states, player)
 
 
 SPARE = 2

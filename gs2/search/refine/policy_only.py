@@ -15,6 +15,7 @@ from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import Plays
 from gs2.search.context import SearchContext, Strategy
+from gs2.search.continuation_policies import ValuedByAnother
 from gs2.search.histories.infoset_values import values_histories
 from gs2.search.subgame.leaf import CommonDraws, play_out, rollout_leaf
 
@@ -94,7 +95,7 @@ class PolicyOnly:
         return mean
 
 
-class PlayedStrategy:
+class PlayedStrategy(ValuedByAnother):
     """A strategy on a full tree as a `Blueprint` that may change from search to search.
 
     name: what to call it. probs: [slots] float64, read whenever it is asked.
@@ -113,22 +114,17 @@ class PlayedStrategy:
     @property
     def values_histories(self) -> bool:
         """Return whether the values are those of single histories."""
-        return values_histories(self._valued())
+        return values_histories(self.base)
+
+    @property
+    def base(self) -> Blueprint:  # type: ignore[override]  # made when it is first asked
+        """Return the blueprint that values histories."""
+        return self._strategy.known_blueprint(self._context.game)
 
     def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64."""
         keys = game.infoset_key(states, player)
         return self.probs[self._slots.take(self.numbers(keys, player)).values]
-
-    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the value of each action by the blueprint that values histories, [m] float64."""
-        found: NDArray[np.float64] = self._valued().q(game, states, player, actions)
-        return found
-
-    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
-        """Return the value of each state by the blueprint that values histories, [n] float64."""
-        found: NDArray[np.float64] = self._valued().value(game, states, player)
-        return found
 
     def numbers(self, keys: NDArray[np.uint64], player: int) -> NDArray[np.int64]:
         """Return the number in the tree of a player's infosets by their keys, [n] int64.
@@ -165,6 +161,3 @@ class PlayedStrategy:
         at = number[np.searchsorted(there, infoset)]
         found: NDArray[np.int64] = self._tree.infoset_offset[at] + slots - part.infoset_offset[infoset]
         return found
-
-    def _valued(self) -> Blueprint:
-        return self._strategy.known_blueprint(self._context.game)
