@@ -41,7 +41,6 @@ from cfr.variants import REGRET_NOISE, Variant
 from games.game import Infoset
 from games.support.array_types import Array
 from gs2.search.config.search import SearchConfig
-from gs2.search.config.stages import HistoriesConfig
 from gs2.search.context import NO_OPTIONS, Log, SearchOptions
 from gs2.search.explain import Seen, explain
 from gs2.search.gadget.path import LIVE
@@ -268,9 +267,9 @@ def _review(
 
 
 GADGETS = ("unsafe", "resolve", "maxmargin")
+NOT_PUBLIC = ("entry_floor", "depth", "branches", "warm_start", "target", "shrink", "slip", "rounds")
 OF_DRAWS = ("samples", "companions", "belief", "explore")
-"""Fields that a search reads where histories are drawn alone."""
-UNSET = HistoriesConfig()
+"""Fields that a search on a public tree never reads, and those that it reads where histories are drawn."""
 
 
 class PublicSearchError(ValueError):
@@ -287,35 +286,26 @@ class PublicPlace:
 
 def check_public(config: SearchConfig) -> None:
     """Raise PublicSearchError for a configuration whose stages the public form does not have."""
-    refused = (
-        (config.gadget.kind not in GADGETS, "gadget", config.gadget.kind, f"one of {', '.join(GADGETS)}"),
-        (config.gadget.entry_floor > 0, "entry_floor", config.gadget.entry_floor, "0"),
-        (config.subgame.depth is not None, "depth", config.subgame.depth, "none: public trees go to the end"),
-        (config.subgame.branches is not None, "branches", config.subgame.branches, "none"),
-        (_may_summarise(config) and not config.subgame.whole, "whole", 0, "above 0"),
-        (config.solve.solver != "cfr", "solver", config.solve.solver, "cfr"),
-        (config.solve.warm_start > 0, "warm_start", config.solve.warm_start, "0"),
-        (config.solve.target is not None, "target", config.solve.target, "none"),
-        (config.safety.shrink < 1, "shrink", config.safety.shrink, "1"),
-        (config.histories.alternative == "value", "alternative", "value", "best-response or profile"),
-        (config.histories.slip > 0, "slip", config.histories.slip, "0"),
-        (
-            config.safety.certificate not in ("none", "margin", "anchored"),
-            "certificate",
-            config.safety.certificate,
-            "none, margin or anchored",
-        ),
-        (config.safety.scope == "both", "scope", "both", "infoset, subtree or block"),
-        (config.rounds > 1, "rounds", config.rounds, "1"),
-    )
-    for wrong, name, value, instead in refused:
-        if wrong:
-            raise PublicSearchError(f"{name} on a public tree must be {instead}; got {value}")
+    values, unset = config.to_json(), SearchConfig.defaults()
+    wanted = {
+        "gadget": GADGETS,
+        **{name: (unset[name],) for name in NOT_PUBLIC},
+        "solver": ("cfr",),
+        "alternative": ("best-response", "profile"),
+        "certificate": ("none", "margin", "anchored"),
+        "scope": ("infoset", "subtree", "block"),
+    }
+    for name, choices in wanted.items():
+        if values[name] not in choices:
+            words = ", ".join("none" if one is None else str(one) for one in choices)
+            several = "one of " * (len(choices) > 1)
+            raise PublicSearchError(f"{name} on a public tree must be {several}{words}; got {values[name]}")
+    if _may_summarise(config) and not config.subgame.whole:
+        raise PublicSearchError("whole on a public tree must be above 0; got 0")
     for name in OF_DRAWS if config.histories.source != "sampled" else ():
-        value, unset = getattr(config.histories, name), getattr(UNSET, name)
-        if value != unset:
+        if values[name] != unset[name]:
             raise PublicSearchError(
-                f"{name} on a public tree must be {unset} where nothing is drawn; got {value}; "
+                f"{name} on a public tree must be {unset[name]} where nothing is drawn; got {values[name]}; "
                 "set source = sampled"
             )
 
