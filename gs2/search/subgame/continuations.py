@@ -36,7 +36,7 @@ from games.game import TERMINAL, Game
 from games.ragged import Ragged
 from gs2.search.continuation_policies import Continuation
 from gs2.search.subgame.cut import Subgame
-from gs2.search.subgame.leaf import CommonDraws, Draws, play_out
+from gs2.search.subgame.leaf import CommonDraws, play_out
 
 
 def best_response_policy(tree: FlatTree, policy: NDArray[np.float64], seat: int) -> NDArray[np.float64]:
@@ -213,7 +213,7 @@ def continuation_payoffs(
         stream = np.repeat(rows, each)
         sample = np.tile(np.repeat(np.arange(rollouts), len(combined)), len(rows))
         chosen = np.tile(combined, (len(rows) * rollouts, 1))
-        draws: Draws = CommonDraws(seed, stream, sample, rollouts, game.num_players)
+        draws = CommonDraws(seed, stream, sample, rollouts, game.num_players)
         payoffs = play_out(game, states[stream], policies, draws, chosen)
         found[rows] = payoffs.reshape(len(rows), rollouts, len(combined), -1).mean(axis=1)
     return found.reshape(len(states), *counts, game.num_players)

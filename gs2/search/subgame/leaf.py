@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import gcd
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from games.game import CHANCE, TERMINAL, Game
+from games.infosets.naming import random_line
 from games.ragged import Ragged, pick_by
 from games.support.contract import require
 from games.support.splitmix import STEP, mixed_bits
@@ -23,24 +24,13 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
 
-class Draws(Protocol):
-    """Numbers in [0, 1) that decide what is drawn."""
-
-    def __call__(self, rows: NDArray[np.int64], actors: NDArray[np.int8]) -> NDArray[np.float64]:
-        """Return the next number of each row, [n] float64, for the seat that acts there or for chance."""
-        ...
+Draws = Callable[[NDArray[np.int64], NDArray[np.int8]], NDArray[np.float64]]
+"""What decides what is drawn: (rows [n], who acts there, a seat or chance) to numbers in [0, 1), [n]."""
 
 
-class FreshDraws:
-    """New numbers for every action of every row, from a generator."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        """Take the generator."""
-        self.rng = rng
-
-    def __call__(self, rows: NDArray[np.int64], actors: NDArray[np.int8]) -> NDArray[np.float64]:
-        """Return the generator's next numbers, [n] float64."""
-        return self.rng.random(len(rows))
+def fresh_draws(rng: np.random.Generator) -> Draws:
+    """Return new numbers for every action of every row, from a generator."""
+    return lambda rows, actors: rng.random(len(rows))
 
 
 class CommonDraws:
@@ -166,7 +156,7 @@ def rollout_leaf(blueprint: Blueprint, rng: np.random.Generator, *, rollouts: in
 
     def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
         now = np.repeat(states, rollouts, axis=0)
-        payoffs = play_out(game, now, [(blueprint,)] * game.num_players, FreshDraws(rng))
+        payoffs = play_out(game, now, [(blueprint,)] * game.num_players, fresh_draws(rng))
         mean: NDArray[np.float64] = payoffs.reshape(len(states), rollouts, -1).mean(axis=1)
         return mean
 
@@ -235,19 +225,7 @@ def _random_histories(game: Game, rng: np.random.Generator, count: int) -> NDArr
     plays = 0
     while len(found) < count:
         plays += 1
-        state = game.root()
-        while True:
-            player = int(game.player(state)[0])
-            if player == TERMINAL:
-                break
-            actions = game.actions(state)
-            if player == CHANCE:
-                prob = game.chance_probs(state, actions)
-                pick = int(rng.choice(len(prob), p=prob / prob.sum()))
-            else:
-                found.append(state)
-                pick = int(rng.integers(len(actions.values)))
-            state = game.step(state, np.zeros(1, np.int64), actions.values[pick : pick + 1])
+        found += [state for state, player, _, _ in random_line(game, rng) if player >= 0]
         met = found or plays < MOST_IDLE
         _require(met, "are asked for where somebody decides", f"no decision in {plays} plays of {game.name}")
     return np.concatenate(found[:count])

@@ -26,7 +26,7 @@ from gs2.search.histories.sampled_growth import LikeliestBranches
 from gs2.search.histories.seats import seat_views
 from gs2.search.refine.at import refine_at
 from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
-from gs2.search.subgame.leaf import FreshDraws, play_out, rollout_leaf
+from gs2.search.subgame.leaf import fresh_draws, play_out, rollout_leaf
 from tests.games.random_games import RandomGame, RandomPlay
 from tests.gs2.search.setting import rng
 from tests.patience import amount
@@ -195,8 +195,8 @@ class _Asked(RandomPlay):
 def test_nobody_is_asked_about_a_forced_move_in_rollouts() -> None:
     game = RandomGame(2, teams=(0, 1, 1))
     states = np.repeat(game.root(), 50, axis=0)
-    asked = play_out(game, states, [(_Asked(1),)] * 3, FreshDraws(rng(5)))
-    plain = play_out(game, states, [(RandomPlay(1),)] * 3, FreshDraws(rng(5)))
+    asked = play_out(game, states, [(_Asked(1),)] * 3, fresh_draws(rng(5)))
+    plain = play_out(game, states, [(RandomPlay(1),)] * 3, fresh_draws(rng(5)))
     np.testing.assert_array_equal(asked, plain)
 
 

@@ -33,7 +33,7 @@ from gs2.search.subgame.continuations import (
 )
 from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.forest import grow_subgame
-from gs2.search.subgame.leaf import CommonDraws, FreshDraws, play_out, rollout_leaf
+from gs2.search.subgame.leaf import CommonDraws, fresh_draws, play_out, rollout_leaf
 from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, context, random_policy, rng
 
@@ -133,7 +133,7 @@ def test_one_continuation_for_everybody_is_the_rollout_of_today(name: str) -> No
     base = tabulate(game, tree, random_policy(name, rng(3)))
     states = tree.states[np.flatnonzero(tree.player >= 0)[:40]]
     one = rollout_leaf(base, rng(5), rollouts=4)(game, states)
-    many = play_out(game, np.repeat(states, 4, axis=0), [(base,), (base,)], FreshDraws(rng(5)))
+    many = play_out(game, np.repeat(states, 4, axis=0), [(base,), (base,)], fresh_draws(rng(5)))
     np.testing.assert_array_equal(one, many.reshape(40, 4, 2).mean(axis=1))
     # In a subgame such leaves are the leaves of a depth limit, valued by the same games.
     grown = truncated(game, 1)
