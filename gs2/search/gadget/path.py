@@ -254,14 +254,28 @@ class OpponentPath:
         floor: probability of a forced entry wherever chance and the searching player lead to the subgame.
         Raises GadgetError unless the entry numbers the opponent's infosets in the order of the path.
         """
-        group, g = entry.group[0], len(self.entry)
+        group, g, seat = entry.group[0], len(self.entry), entry.seats[0]
         within = entry.reach / self.entry_mass[group]
         share, forced = np.zeros(0), np.zeros(0)
         if floor:
             # Payoffs above stand for the whole game; force entry as often as chance leads to the subgame.
             floor *= min(1.0, float(self.entry_mass.sum()))
             share, forced = forced_by_infoset(entry, within)
-        levels, sizes, level = _levels(_Way(self, self.sequence_mass(), floor, share), entry.seats[0])
+        way, acts = _Way(self, self.sequence_mass(), floor, share), {"decision": seat, "out": TERMINAL}
+        level: list[Node] = [("floor" if floor else "sequence", 0)]
+        levels: list[Level] = []
+        sizes: list[int] = []
+        # Entries wait in single-child chance nodes until all have come, so that the roots stand on one level.
+        while any(kind not in ("entry", "forced", "out") for kind, _ in level):
+            below = [(at, *child) for at, node in enumerate(level) for child in way.after(*node)]
+            level = [node for _, node, _ in below]
+            player = np.array([acts.get(kind, CHANCE) for kind, _ in level], np.int8)
+            decides = player == seat
+            infoset = np.where(decides, len(sizes) - 1 + np.cumsum(decides), -1).astype(np.int32)
+            sizes += [len(way.after(*node)) for node in level if node[0] == "decision"]
+            paid = np.array([what for kind, what in level if kind == "out"], np.float64)
+            parent, prob = (np.array([one[part] for one in below]) for part in (0, 2))
+            levels.append((parent, prob, player, infoset, paid))
         waiting = [node for node in level if node[0] != "out"]
         if waiting != [("entry", j) for j in range(g)] + [("forced", j) for j in range(g if floor else 0)]:
             raise GadgetError("gadget: for `path`, number the opponent's infosets in the order of its path")
@@ -306,10 +320,13 @@ class _Way:
     floor: float
     share: NDArray[np.float64]
 
-    def after(self, kind: str, what: int) -> list[tuple[Node, float]]:
+    def after(self, kind: str, what: int | float) -> list[tuple[Node, float]]:
         """Return the children of a node with their probabilities; entries wait as their own only child."""
         path = self.path
         found: list[tuple[Node, float]] = []
+        if kind == "out":
+            return found
+        what = int(what)
         if kind == "sequence":
             scale = self.mass[what]
             found += [(("decision", i), path.mass[i] / scale) for i in path.decisions_after[what]]
@@ -334,42 +351,6 @@ Level = tuple[
 ]
 """(parent within the level before, chance's probability, player, infoset) of each node, and what its terminal
 nodes pay the opponent."""
-
-
-def _levels(way: _Way, seat: int) -> tuple[list[Level], list[int], list[Node]]:
-    """Return levels until only entries and payoffs are left, the infosets' sizes, and the last level's nodes.
-
-    Entries wait in single-child chance nodes until all have come, so that the roots stand on one level.
-    """
-    level: list[Node] = [("floor" if way.floor else "sequence", 0)]
-    levels: list[Level] = []
-    sizes: list[int] = []
-    met = 0
-    while any(kind not in ("entry", "forced", "out") for kind, _ in level):
-        below: list[Node] = []
-        parent: list[int] = []
-        prob: list[float] = []
-        for at, (kind, what) in enumerate(level):
-            if kind == "out":
-                continue
-            found = way.after(kind, int(what))
-            if kind == "decision":
-                sizes.append(len(found))
-            below += [node for node, _ in found]
-            parent += [at] * len(found)
-            prob += [share for _, share in found]
-        player = np.full(len(below), CHANCE, np.int8)
-        infoset = np.full(len(below), -1, np.int32)
-        for at, (kind, _) in enumerate(below):
-            if kind == "decision":
-                player[at], infoset[at] = seat, met
-                met += 1
-            elif kind == "out":
-                player[at] = TERMINAL
-        payoffs = np.array([what for kind, what in below if kind == "out"], np.float64)
-        levels.append((np.array(parent), np.array(prob), player, infoset, payoffs))
-        level = below
-    return levels, sizes, level
 
 
 @kernel
