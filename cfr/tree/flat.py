@@ -72,6 +72,32 @@ class FlatTree:
     n_truncated: int = 0
     zero_sum: bool = True
 
+    @classmethod
+    def of_levels(
+        cls,
+        parent: NDArray[np.integer[Any]],
+        player: NDArray[np.int8],
+        level_offsets: NDArray[np.integer[Any]],
+        infoset_sizes: NDArray[np.integer[Any]],
+        **others: Any,
+    ) -> Self:
+        """Return the tree of these fields and of those that follow from them; it holds no states.
+
+        infoset_sizes: [I], the actions of each infoset. others: the other fields.
+        """
+        children = np.bincount(parent[level_offsets[1] :], minlength=len(parent))
+        return cls(
+            parent=parent.astype(np.int32),
+            first_child=(level_offsets[1] + np.cumsum(children) - children).astype(np.int32),
+            n_children=children.astype(np.int32),
+            player=player,
+            level_offsets=np.asarray(level_offsets, np.int64),
+            terminal=np.flatnonzero(player == TERMINAL).astype(np.int32),
+            infoset_offset=np.concatenate([[0], np.cumsum(infoset_sizes)]).astype(np.int64),
+            states=None,
+            **others,
+        )
+
     def __repr__(self) -> str:
         """Return the sizes of the tree, in three lines."""
         seats = np.bincount(self.infoset_player, minlength=self.n_players).tolist()

@@ -225,24 +225,18 @@ def as_tree(root: Node, two: int) -> tuple[FlatTree, dict[Hashable, int]]:
     for node in filter(lambda node: node.player >= 0, nodes):
         first.setdefault(node.infoset, node)
     number = {name: i for i, name in enumerate(first)}
-    count = np.array([len(node.children) for node in nodes], np.int32)
-    terminal = [i for i, node in enumerate(nodes) if node.player == TERMINAL]
-    u2 = np.array([nodes[i].u2 for i in terminal])
-    tree = FlatTree(
-        parent=np.array(parent, np.int32),
-        first_child=(1 + np.cumsum(count) - count).astype(np.int32),
-        n_children=count,
-        player=np.array([node.player for node in nodes], np.int8),
+    u2 = np.array([node.u2 for node in nodes if node.player == TERMINAL])
+    tree = FlatTree.of_levels(
+        np.array(parent),
+        np.array([node.player for node in nodes], np.int8),
+        np.array(ends[:-1]),
+        np.array([len(first[name].children) for name in number]),
         infoset=np.array([number[n.infoset] if n.player >= 0 else -1 for n in nodes], np.int32),
         chance_prob=np.array(prob),
-        level_offsets=np.array(ends[:-1]),
-        terminal=np.array(terminal, np.int32),
         returns=np.stack([-u2, u2] if two == 1 else [u2, -u2], axis=1),
         infoset_player=np.array([first[name].player for name in number], np.int8),
-        infoset_offset=np.cumsum([0] + [len(first[name].children) for name in number]),
         infoset_key=np.arange(len(number), dtype=np.uint64)[:, None],
         action=np.zeros(len(nodes), np.int64),
-        states=None,
         teams=(0, 1),
     )
     return tree.validate(), number

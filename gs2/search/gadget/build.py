@@ -148,13 +148,9 @@ def graft(top: Top, forest: FlatTree) -> Gadget:
     at = top.root_at
     up = forest.parent[r:]
     parent = np.concatenate([*top.parent, np.where(up < r, at[np.minimum(up, r - 1)], up + shift)])
-    top_children = np.bincount(np.concatenate(top.parent[1:]), minlength=n_top)
-    top_children[at] = forest.n_children[:r]
-    n_children = np.concatenate([top_children, forest.n_children[r:]]).astype(np.int32)
-    first_child = (len(top.parent[0]) + np.cumsum(n_children) - n_children).astype(np.int32)
     infoset_below = forest.infoset[r:]
     player = np.concatenate([*top.player, forest.player[r:]])
-    terminal = np.flatnonzero(player == TERMINAL).astype(np.int32)
+    terminal = np.flatnonzero(player == TERMINAL)
     # Roots that are terminal themselves stand among the top's terminals; put each payoff at its node.
     returns = np.empty((len(terminal), forest.n_players))
     moved = np.where(forest.terminal < r, at[np.minimum(forest.terminal, r - 1)], forest.terminal + shift)
@@ -165,27 +161,22 @@ def graft(top: Top, forest: FlatTree) -> Gadget:
     if top.returns:
         returns[own] = np.concatenate(top.returns)
     levels = np.cumsum([0] + [len(p) for p in top.parent])
-    sizes = np.concatenate([top.infoset_size, np.diff(forest.infoset_offset)])
     key_width = forest.infoset_key.shape[1]
     none = np.zeros((n_top, *forest.action.shape[1:]), forest.action.dtype)
     none[at] = forest.action[:r]
-    tree = FlatTree(
-        parent=parent.astype(np.int32),
-        first_child=first_child,
-        n_children=n_children,
-        player=player,
+    tree = FlatTree.of_levels(
+        parent,
+        player,
+        np.concatenate([levels, forest.level_offsets[2:] + shift]),
+        np.concatenate([top.infoset_size, np.diff(forest.infoset_offset)]),
         infoset=np.concatenate(
             [*top.infoset, np.where(infoset_below >= 0, infoset_below + extra, -1)]
         ).astype(np.int32),
         chance_prob=np.concatenate([*top.prob, forest.chance_prob[r:]]),
-        level_offsets=np.concatenate([levels, forest.level_offsets[2:] + shift]).astype(np.int64),
-        terminal=terminal,
         returns=returns,
         infoset_player=np.concatenate([top.infoset_player, forest.infoset_player]).astype(np.int8),
-        infoset_offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         infoset_key=np.concatenate([np.zeros((extra, key_width), np.uint64), forest.infoset_key]),
         action=np.concatenate([none, forest.action[r:]]),
-        states=None,
         teams=forest.teams,
         n_truncated=forest.n_truncated,
     )

@@ -108,8 +108,7 @@ def doubled(
     second = np.zeros(2 * forest.n_nodes, bool)
     second[two] = True
     up = forest.parent[source]
-    parent = np.where(up < 0, -1, np.where(second, two[up], one[up])).astype(np.int32)
-    n_children = forest.n_children[source]
+    parent = np.where(up < 0, -1, np.where(second, two[up], one[up]))
     split = np.zeros(forest.n_players + 2, bool)  # chance and terminals index from the end
     split[list(seats)] = True
     infoset = forest.infoset[source].astype(np.int64)
@@ -119,23 +118,17 @@ def doubled(
     row = np.full(forest.n_nodes, -1, np.int64)
     row[forest.terminal] = np.arange(len(forest.terminal))
     player = forest.player[source]
-    terminal = np.flatnonzero(player == TERMINAL).astype(np.int32)
-    sizes_i = np.diff(forest.infoset_offset)[origin]
-    tree = FlatTree(
-        parent=parent,
-        first_child=(2 * forest.n_roots + np.cumsum(n_children) - n_children).astype(np.int32),
-        n_children=n_children,
-        player=player,
+    tree = FlatTree.of_levels(
+        parent,
+        player,
+        2 * levels,
+        np.diff(forest.infoset_offset)[origin],
         infoset=number,
         chance_prob=forest.chance_prob[source],
-        level_offsets=2 * levels,
-        terminal=terminal,
-        returns=forest.returns[row[source[terminal]]],
+        returns=forest.returns[row[source[player == TERMINAL]]],
         infoset_player=forest.infoset_player[origin],
-        infoset_offset=np.concatenate([[0], np.cumsum(sizes_i)]).astype(np.int64),
         infoset_key=forest.infoset_key[origin],
         action=forest.action[source],
-        states=None,
         teams=forest.teams,
         n_truncated=2 * forest.n_truncated,
     )

@@ -100,13 +100,12 @@ def _grafted(subgame: Subgame, choosers: Sequence[LeafChooser], values: NDArray[
     layers = [leaves.astype(np.int64)]
     parent, level = [tree.parent.astype(np.int64)], [level_of]
     player = np.concatenate([tree.player, np.full(added, TERMINAL, np.int8)])
-    n_children = np.concatenate([tree.n_children, np.zeros(added, np.int32)])
     infoset = np.concatenate([tree.infoset, np.full(added, -1, np.int32)])
     groups: list[int] = []
     for j, (chooser, k) in enumerate(zip(choosers, counts, strict=True)):
         here = layers[-1]
         seen, number = np.unique(chooser.known, return_inverse=True)
-        player[here], n_children[here] = chooser.seat, k
+        player[here] = chooser.seat
         first = tree.n_infosets + sum(groups)
         infoset[here] = first + np.repeat(number.reshape(-1), len(here) // len(leaves))
         groups.append(len(seen))
@@ -123,28 +122,22 @@ def _grafted(subgame: Subgame, choosers: Sequence[LeafChooser], values: NDArray[
         extra = np.broadcast_to(np.asarray(fill, old.dtype), (added, *old.shape[1:]))
         return np.concatenate([old, extra])[order]
 
-    player, n_children = player[order], n_children[order]
-    terminal = np.flatnonzero(player == TERMINAL).astype(np.int32)
-    many = np.repeat(counts, groups)
-    new = FlatTree(
-        parent=np.where(ups[order] < 0, -1, place[ups[order]]).astype(np.int32),
-        first_child=(tree.n_roots + np.cumsum(n_children) - n_children).astype(np.int32),
-        n_children=n_children,
-        player=player,
+    player, many = player[order], np.repeat(counts, groups)
+    new = FlatTree.of_levels(
+        np.where(ups[order] < 0, -1, place[ups[order]]),
+        player,
+        offsets,
+        np.append(np.diff(tree.infoset_offset), many),
         infoset=infoset[order],
         chance_prob=spread(tree.chance_prob, 1.0),
-        level_offsets=offsets,
-        terminal=terminal,
-        returns=returns[order[terminal]],
+        returns=returns[order[player == TERMINAL]],
         infoset_player=np.append(
             tree.infoset_player, np.repeat([chooser.seat for chooser in choosers], groups)
         ).astype(np.int8),
-        infoset_offset=np.append(tree.infoset_offset, tree.infoset_offset[-1] + np.cumsum(many)),
         infoset_key=np.concatenate(
             [tree.infoset_key, np.zeros((len(many), tree.infoset_key.shape[1]), np.uint64)]
         ),
         action=spread(tree.action, np.zeros(1, tree.action.dtype)[0]),
-        states=None,
         teams=tree.teams,
         n_truncated=tree.n_truncated,
     )
