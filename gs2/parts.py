@@ -47,15 +47,8 @@ def chosen_parts(config: SearchConfig) -> dict[str, tuple[str, Any]]:
     return {field: (name, PARTS[field][0][name]) for field, name in chosen.items() if name in PARTS[field][0]}
 
 
-def named_parts(changes: dict[str, Any]) -> None:
-    """Give the fields of a configuration that name a part the name by which it is known (`named_part`)."""
-    for field in PARTS.keys() & changes:
-        if changes[field] is not None:
-            changes[field] = named_part(field, changes[field])
-
-
 def configured(preset: Staged, settings: Iterable[str], *, label: str, **options: Any) -> Staged:
-    """Return a preset with settings FIELD=VALUE; options count instead of those.
+    """Return a preset with settings FIELD=VALUE; options count instead of those, parts by their own names.
 
     label: what errors call it. Raises ConfigError for a field or value that does not exist.
     """
@@ -63,7 +56,9 @@ def configured(preset: Staged, settings: Iterable[str], *, label: str, **options
     for field in options.keys() - known.keys():
         raise ConfigError(f"{label} has no field {field!r}; leave it out, or choose another method")
     changes = read_settings(settings, known, label=label) | options
-    named_parts(changes)
+    for field in PARTS.keys() & changes:
+        if changes[field] is not None:
+            changes[field] = named_part(field, changes[field])
     return preset.replace(**changes) if changes else preset
 
 

@@ -440,10 +440,6 @@ class Strategy:
         """Return the expected squares of the payoffs at each node, [N, P] float64."""
         return self.kept("squares", lambda: node_values(self.tree, self.raw, self.tree.returns**2))
 
-    def exact_leaf(self, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the payoffs expected at nodes of the tree under this strategy, [n, P] float64."""
-        return self.values[nodes]
-
     def best_response(self, seat: int) -> NDArray[np.float64]:
         """Return the payoff to `seat` from each node when it best-responds to the whole strategy, [N]."""
         return self.kept(("best", seat), lambda: best_responses(self.tree, self.raw, seat)[0])
@@ -619,7 +615,6 @@ class SearchContext:
         self.cutter = TreeCutter(self.tree)
         self._made: dict[tuple[str, int], Any] = {}
         self._closure: tuple[int, NDArray[np.int64]] | None = None
-        self._plans = np.empty((0, self.tree.n_slots))
 
     def strategy(self, given: AnyStrategy) -> Strategy:
         """Return a strategy of any shape on this tree; a blueprint then values histories as well.
@@ -640,15 +635,6 @@ class SearchContext:
             return Strategy(self.tree, policy_of(given, self.game, self.tree), given)
         probs = check_probabilities(check_policy(self.tree, given), self.tree.infoset_offset)
         return Strategy(self.tree, probs)
-
-    def plan_buffer(self, count: int) -> NDArray[np.float64]:
-        """Return room for policies on the tree's slots, [count, slots] float64, shared by all searches.
-
-        It holds whatever was written last: write what is read.
-        """
-        if len(self._plans) < count:
-            self._plans = np.zeros((count, self.tree.n_slots))
-        return self._plans[:count]
 
     def _once(self, what: str, player: int, make: Callable[[], T]) -> T:
         """Return what there is one of for each player, made on first use."""
@@ -724,14 +710,10 @@ class SearchContext:
         node = self.tree.infoset_first_node()[infoset]
         return self.game.infoset_text(self.tree.states[node], int(self.tree.infoset_player[infoset]))
 
-    def line_to(self, node: int) -> Ragged:
-        """Return the actions that lead from the root to a node of the tree, as one row, [depth]."""
-        way = self.tree.way_to(node)
-        return Ragged.from_counts(np.array([len(way)]), self.tree.action[way])
-
     def trail_to(self, infoset: int) -> Trail:
         """Return what the player of an infoset sees on the way to the first of its histories."""
-        line = self.line_to(int(self.tree.infoset_first_node()[infoset]))
+        way = self.tree.way_to(int(self.tree.infoset_first_node()[infoset]))
+        line = Ragged.from_counts(np.array([len(way)]), self.tree.action[way])
         return trails_along(self.game, line, int(self.tree.infoset_player[infoset]))[0]
 
     def parent_slot(self, player: int) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ class Summary:
 
     def __init__(self, search: Search, considered: Considered, rows: NDArray[np.int64]) -> None:
         """Start with the best response to the strategy. rows: of the histories kept in summary, rising."""
-        self.plans = search.context.plan_buffer(search.config.subgame.plans)
+        self.plans = np.empty((search.config.subgame.plans, search.context.tree.n_slots))
         self.count = 1
         self.response = OpponentResponse(search, considered, rows)
         none = np.zeros(0, np.int64)

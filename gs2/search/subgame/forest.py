@@ -87,7 +87,7 @@ def _node_leaf(search: Search) -> NodeLeaf:
     if own is not None:
         leaf = checked_leaf(own)
     elif stage.leaf in ("exact", "continuations", "multi-valued"):
-        return strategy.exact_leaf
+        return lambda nodes: strategy.values[nodes]
     elif stage.leaf == "value":
         leaf = value_leaf(strategy.known_blueprint(context.game))
     else:
