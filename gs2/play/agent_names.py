@@ -25,6 +25,7 @@ from cfr.policies.policy import load_policy
 from cfr.private_moves.form import list_private_moves
 from cfr.private_moves.solver import is_private_run
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
+from cfr.tree import TreeBudget, grow
 from cfr.tree.memory import TooLarge
 from games.game import Game
 from games.support.configuration import ConfigError
@@ -39,6 +40,7 @@ from gs2.policies.policy_spec import (
     policy_from_spec,
     private_policy,
 )
+from gs2.policies.tabulate import tabulate
 from gs2.search.refine.policy_only import AgentPlay, KeyedPlay, PolicyOnly, UniformPlay
 from gs2.wings import own_part
 
@@ -257,9 +259,6 @@ def _network_agent(game: Game, path: Path, settings: tuple[str, ...]) -> Agent |
 
 def _on_a_tree(game: Game, name: AgentName, seed: int) -> Blueprint:
     """Return a strategy that is computed on, or read onto, the whole tree of a small game."""
-    from cfr.tree import TreeBudget, grow
-    from gs2.policies.tabulate import tabulate
-
     text = name.text
     base, plus, words = text.rpartition("+")
     searches = ":" in base and is_policy_spec(base)  # cfr+:100 has a + of its own

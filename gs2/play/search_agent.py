@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,16 @@ from blueprint.protocol import Blueprint, Decisions
 from games.game import Game, Infoset
 from games.support.configuration import ConfigError
 from games.support.spec import split_spec
+from gs2.parts import configured
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig, needs_listing
-
-if TYPE_CHECKING:
-    from gs2.search.context import SearchContext, Strategy
+from gs2.search.context import SearchContext, Strategy
+from gs2.search.explain import listed_context
+from gs2.search.histories.infoset_values import values_histories
+from gs2.search.histories.sampled_growth import kept_actions
+from gs2.search.histories.seats import seen_by, trail_to
+from gs2.search.pipeline import refine_infoset
+from gs2.search.refine.at import refine_and_judge, refine_at
 
 REMEMBERED = 100_000
 """Decisions whose answers an agent keeps, some hundred bytes each."""
@@ -38,8 +42,6 @@ def named_search(words: str, *, label: str = "search", **options: object) -> Sea
     label: what errors call it. options: fields that count instead of those in the words.
     Raises ConfigError for an unknown preset or field, a value out of range, or a contradiction.
     """
-    from gs2.parts import configured
-
     name, settings = split_spec(words)
     return configured(preset(name), settings, label=f"{label} {name}", **options)
 
@@ -60,9 +62,6 @@ class SearchAgent:
 
         Raises ConfigError for a search that needs a larger part of the game than fits.
         """
-        from gs2.search.histories.infoset_values import values_histories
-        from gs2.search.histories.sampled_growth import kept_actions
-
         self.name, self.blueprint, self.config, self.seed = name, blueprint, config, seed
         self._game, self._views = game, cache(self._listed)
         self._views(0)  # what cannot be searched is better known before the first game
@@ -88,8 +87,6 @@ class SearchAgent:
         standard error. None where the game is listed and nothing is drawn, where it is not known how the game
         came here, and for an only action. The search is the one that answers the decision.
         """
-        from gs2.search.refine.at import refine_and_judge
-
         game, past, alone, name = one.game, one.past, len(one.actions) == 1, _name(one)
         if alone or past is None or self._views(name[0] if game.num_players > 2 else 0):
             return None
@@ -118,9 +115,6 @@ class SearchAgent:
 
         Where the game's tree fits it is grown, one tree for both seats of a game of two.
         """
-        from gs2.search.explain import listed_context
-        from gs2.search.histories.seats import seen_by
-
         found = []
         for view, plays in seen_by(self._game, self.blueprint, seat, self.config):
             context = listed_context(view, self.config)
@@ -129,10 +123,6 @@ class SearchAgent:
 
     def _searched(self, one: Decisions, name: tuple[int, ...]) -> NDArray[np.float64]:
         """Return the answer of a search, by what the seat has seen where histories are drawn."""
-        from gs2.search.histories.seats import trail_to
-        from gs2.search.pipeline import refine_infoset
-        from gs2.search.refine.at import refine_at
-
         game, state, rng, (player, *key) = one.game, one.states[one.rows], self._dice(name), name
         named = Infoset(0 if game.num_players > 2 else player, tuple(key), "")
         views = self._views(player if game.num_players > 2 else 0)

@@ -531,11 +531,6 @@ class SearchOptions:
     trials: TrialSource | None = None
     luck: int | None = None
 
-    @cached_property
-    def alone(self) -> SearchOptions:
-        """Return the same for a search that sees what the others of its level came to."""
-        return self if self.start is None else replace(self, start=None)
-
     def within(self, config: SearchConfig) -> SearchOptions:
         """Return the same for a search that begins now, with its configuration's time limit in `deadline`."""
         if config.time_limit is None:

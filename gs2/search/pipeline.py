@@ -539,7 +539,8 @@ class TreeSource:
             )
             if not block or len(proposal.slots) == 0:
                 return None
-        against = options if self.reduced else options.alone
+        # Who sees what the others of its level came to is held to that, not to the strategy before them.
+        against = options if self.reduced or options.start is None else replace(options, start=None)
         judged = Search(self.context, self.strategy, self.config, against)
         certified = certify(judged, considered, proposal)
         end = options.deadline
