@@ -6,7 +6,8 @@ A registered name works wherever a configuration takes one, in this process:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -82,15 +83,20 @@ def named_part(field: str, name: str) -> str:
     if field != "generator":
         (register_gadget if field == "gadget" else register_leaf)(name, part)
         return name
-    try:
+    with _answering(f"generator {name!r}", "Generator in gs2.search.generation"):
         register_generator(name, part)
+    return name
+
+
+@contextmanager
+def _answering(part: str, contract: str) -> Iterator[None]:
+    """Say of a part that is asked for an answer which contract its errors break; some say so themselves."""
+    try:
+        yield
     except (ConfigError, ContractError):
         raise
     except Exception as error:
-        raise ConfigError(
-            f"generator {name!r} must answer as Generator in gs2.search.generation; got {error!r}; mend it"
-        ) from error
-    return name
+        raise ConfigError(f"{part} must answer as {contract}; got {error!r}; mend it") from error
 
 
 def register_generator(name: str, choose: Generator) -> None:
@@ -129,15 +135,8 @@ def check_leaf_of(config: SearchConfig, game: Game) -> None:
         return
     if game.num_players > 2:  # a search asks it about two of the seats
         game = TwoSeatView(game, UniformPlay().policy, (0, other_side(game, 0)[0]))
-    try:
+    with _answering(f"leaf {config.subgame.leaf!r}", "LeafEvaluator in gs2.search.subgame.leaf"):
         check_leaf_value(leaf, game, np.random.default_rng(0))
-    except (ConfigError, ContractError):
-        raise
-    except Exception as error:
-        raise ConfigError(
-            f"leaf {config.subgame.leaf!r} must answer as LeafEvaluator in gs2.search.subgame.leaf; got "
-            f"{error!r}; mend it"
-        ) from error
 
 
 def _free(field: str, name: str) -> None:

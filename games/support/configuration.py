@@ -137,7 +137,8 @@ class Configuration:
         Raises ConfigError for what is no mapping, a field that does not exist, and a value out of range.
         """
         if not isinstance(values, Mapping):
-            raise ConfigError(f"{cls.__name__}: fields must be an object of names and values; got {values!r}")
+            label = cls.label or cls.__name__
+            raise ConfigError(f"{label}: fields must be an object of names and values; got {values!r}")
         return cls.of(**values)
 
     def replace(self, **changes: Any) -> Self:

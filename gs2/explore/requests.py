@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
@@ -63,6 +63,13 @@ class BlueprintRequest(Configuration):
         return "uniform" if self.variant == "uniform" else f"{self.variant}:{self.iterations}"
 
 
+def _read_blueprint(given: Any) -> BlueprintRequest:
+    """Return the blueprint that a page's JSON stands for, the usual one for None."""
+    if isinstance(given, BlueprintRequest):
+        return given
+    return BlueprintRequest.from_json({} if given is None else given)
+
+
 @attrs.frozen(slots=False)
 class SolveRequest(Configuration):
     """One search that a page asks for.
@@ -77,7 +84,7 @@ class SolveRequest(Configuration):
     game: str = attrs.field(default="leduc_poker", validator=_named)
     infoset: str = attrs.field(default="P1 holds Ks | raise", validator=_named)
     player: int | None = attrs.field(default=None, validator=integer(0, 1, optional=True))
-    blueprint: BlueprintRequest = attrs.field(factory=BlueprintRequest)
+    blueprint: BlueprintRequest = attrs.field(default=None, converter=_read_blueprint)
     method: str = attrs.field(default="gs2+", validator=_named)
     k: int | None = attrs.field(default=None, validator=integer(1, 10_000, optional=True))
     gadget: str | None = attrs.field(default=None, validator=attrs.validators.optional(one_of(OWN_GADGETS)))
@@ -87,18 +94,6 @@ class SolveRequest(Configuration):
     )
     iterations: int | None = attrs.field(default=None, validator=integer(1, 20_000, optional=True))
     seed: int = attrs.field(default=0, validator=integer(0, (1 << 53) - 1))
-
-    @classmethod
-    def read(cls, values: object) -> SolveRequest:
-        """Return the request that a page's JSON stands for. Raises ConfigError for anything else."""
-        if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
-            raise ConfigError(f"request must be an object of names and values; got {type(values).__name__}")
-        made = dict(values)
-        if made.get("blueprint") is None:
-            made.pop("blueprint", None)
-        else:
-            made["blueprint"] = BlueprintRequest.from_json(made["blueprint"])
-        return cls.from_json(made)
 
     def config(self) -> SearchConfig:
         """Return the configuration of the search. Raises ConfigError for what the method never reads."""
@@ -113,7 +108,7 @@ def solve_request(request: dict[str, Any], progress: Progress) -> dict[str, Any]
     request: fields of `SolveRequest`. progress: told (stages done, stages).
     Raises ValueError in words for a request that cannot be, TooLarge for a game that is too large.
     """
-    asked = SolveRequest.read(request)
+    asked = SolveRequest.from_json(request)
     config = asked.config()
     progress(0, STAGES)
     prepared = prepared_game(asked.game)

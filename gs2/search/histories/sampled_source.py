@@ -427,10 +427,8 @@ class _Roots:
     def take(self, rows: NDArray[np.int64]) -> _Roots:
         """Return some of the histories."""
         size = replace(self.size, drawn=len(rows), complete=False)
-        states, weight, above, reach = (
-            part[rows] for part in (self.states, self.weight, self.above, self.reach)
-        )
-        return replace(self, states=states, weight=weight, above=above, reach=reach, size=size, every=False)
+        parts = {name: getattr(self, name)[rows] for name in ("states", "weight", "above", "reach")}
+        return replace(self, size=size, every=False, **parts)
 
 
 class _Draw:
