@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
+from gs2.search.config.stages import GADGET_NAMES
 from gs2.search.gadget.path import (
     LIVE,
     Entry,
@@ -295,7 +296,6 @@ def less_outside(
     return replace(forest, returns=forest.returns - Top(forest).payoffs(entry.seats[0], below))
 
 
-GADGETS = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path")
 OWN_GADGETS: dict[str, GadgetBuilder] = {}
 """Builders added by `gs2.parts.register_gadget`."""
 
@@ -321,8 +321,8 @@ def build_gadget(
     arrays of wrong shape, or roots that nobody reaches.
     """
     r = forest.n_roots
-    if kind not in GADGETS and kind not in OWN_GADGETS:
-        raise GadgetError(f"gadget must be one of {', '.join((*GADGETS, *OWN_GADGETS))}; got {kind!r}")
+    if kind not in GADGET_NAMES:
+        raise GadgetError(f"gadget must be one of {', '.join(GADGET_NAMES)}; got {kind!r}")
     if not 0 <= floor < 1:
         raise GadgetError(f"gadget: the entry floor must be in [0, 1); got {floor}")
     if entry.reach.shape != (r,) or entry.group.shape != (len(entry.seats), r):

@@ -14,8 +14,9 @@ from cfr.values import best_responses
 from games.support.contract import ContractError
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import GADGET_NAMES
 from gs2.search.context import Search, Strategy
-from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget
+from gs2.search.gadget.build import Entry, GadgetError, build_gadget
 from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.path import Arrivals, gifts, opponent_path
 from gs2.search.histories.enumerated import consider_histories, group_values
@@ -71,7 +72,7 @@ def made(name: str, kind: str, floor: float, seed: int):
 
 
 @pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("kind", GADGETS)
+@pytest.mark.parametrize("kind", GADGET_NAMES)
 def test_every_gadget_keeps_the_contract(name, kind):
     for seed, floor in enumerate((0.1, 0.0)):
         gadget, forest, found = made(name, kind, 0.0 if kind == "unsafe" else floor, seed)
