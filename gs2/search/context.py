@@ -653,13 +653,10 @@ class SearchContext:
     def closure(self, infoset: int) -> NDArray[np.int64]:
         """Return the common-knowledge closure of an infoset, [n] rising positions in its player's graph."""
         graph = self.graph(int(self.tree.infoset_player[infoset]))
-        if (
-            self._closure is None
-            or not np.isin(graph.of_infoset(infoset)[0], self._closure[1])
-            or (self._closure[0] != graph.player)
-        ):
-            self._closure = graph.player, graph.order(infoset, None)
-        return self._closure[1]
+        known = self._closure
+        if known is None or known[0] != graph.player or graph.of_infoset(infoset)[0] not in known[1]:
+            known = self._closure = graph.player, graph.order(infoset, None)
+        return known[1]
 
     def infoset_number(self, infoset: Infoset | int) -> int:
         """Return the number of an infoset in the tree.

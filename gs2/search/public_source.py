@@ -606,44 +606,37 @@ def _as_policy(
 
 @dataclass(frozen=True, eq=False)
 class PublicRefinement:
-    """What one search came to.
+    """What one search came to. source: that was searched. found: the refinement, in the source's numbers."""
 
-    before: both players' strategies, as they were. place: where. found: the refinement; its histories and
-    slots are numbered as by `PublicSource`.
-    """
-
-    before: PublicPolicy
-    place: PublicPlace
+    source: PublicSource
     found: Refinement
 
     @property
     def policy(self) -> NDArray[np.float64]:
         """The player's policy below the public state, [rows, wide], the refined one spliced in."""
-        policy = self.before.below(self.place.node)[self.found.considered.player].copy()
+        policy = self.source.old.copy()
         policy.reshape(-1)[self.found.slots] = self.found.probs
         return policy
 
     @property
     def strategy(self) -> PublicPolicy:
         """Both players' strategies, the refined policy spliced in."""
-        player = self.found.considered.player
-        every = np.ones(self.before.tree.n_private[player], bool)
-        return self.before.spliced(self.place.node, player, self.policy, every)
+        source = self.source
+        every = np.ones(len(source.reach), bool)
+        return source.strategy.spliced(source.place.node, source.player, self.policy, every)
 
     @property
     def seen(self) -> Seen:
         """The infoset as its player sees it."""
-        before, place, considered = self.before, self.place, self.found.considered
-        game, public, player = before.tree.game, public_states(before.tree, place.node), considered.player
-        own, other = np.divmod(considered.nodes, before.tree.n_private[1 - player])
+        before, place, player = self.source.strategy, self.source.place, self.source.player
+        game, public, chance = before.tree.game, public_states(before.tree, place.node), self.source.chance
+        own, other = np.divmod(self.found.considered.nodes, chance.shape[1])
 
         def dealt(rows: NDArray[np.int64]) -> Array:
             pair = (own[rows], other[rows]) if player == 0 else (other[rows], own[rows])
             return game.deal(np.repeat(public, len(rows)), *pair)
 
-        weights = game.deal_weights(public)[0]
-        met = np.argmax((weights if player == 0 else weights.T)[place.private])
-        pair = np.array([[place.private], [met]])
+        pair = np.array([[place.private], [np.argmax(chance[place.private])]])
         count = before.probs(place.node).shape[1]
         return Seen(
             game=game,
@@ -674,7 +667,7 @@ def refine_public(
     """
     source = PublicSource(strategy, place, config, rng, options.within(config), threads=threads)
     try:
-        return PublicRefinement(strategy, place, refine_from(source, rng))
+        return PublicRefinement(source, refine_from(source, rng))
     finally:
         source.close()
 

@@ -197,12 +197,10 @@ def refine_policy(
         raise ConfigError(f"seed must be at least 0; got {options.seed}")
     context = _context(game, config)
     strategy = context.strategy(policy)
-    if isinstance(config, SearchConfig):
-        return _one_pass(context, strategy, player, config, options)
     if not config:
         raise ConfigError("config must hold at least one configuration, one for each pass; got none")
     passes: list[RefineResult] = []
-    for one in config:
+    for one in (config,) if isinstance(config, SearchConfig) else config:
         passes.append(_one_pass(context, strategy, player, one, options))
         strategy = Strategy(context.tree, passes[-1].policy, strategy.blueprint)
     return RefineResult.joined(passes[-1].policy, passes)

@@ -81,7 +81,7 @@ def random_place(tree: PublicTree, rng: np.random.Generator) -> PublicPlace:
 def pairs(refined: PublicRefinement) -> np.ndarray:
     """Return which pairs of private states were in the subgame, [own, opponent's]."""
     player, kept = refined.found.considered.player, refined.found.kept.rows
-    tree = refined.before.tree
+    tree = refined.source.strategy.tree
     out = np.zeros((tree.n_private[player], tree.n_private[1 - player]), bool)
     out.reshape(-1)[refined.found.considered.nodes[kept]] = True
     return out
