@@ -32,14 +32,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("game", required=False)
+@click.argument("game", default=FIRST)
 @click.option(
     "-o",
     "--output",
     type=click.Path(),
     help="Directory (GuanDan, DouDiZhu, Big2), or .safetensors file (all but GuanDan).  [required]",
 )
-@click.option("--game", "older", hidden=True, help="The older spelling of GAME.")
 @click.option(
     "--minutes",
     type=NOT_NEGATIVE,
@@ -143,7 +142,7 @@ if TYPE_CHECKING:
 )
 @click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra: gs2[tensorboard]).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def train(game: str | None, output: str | None, older: str | None, **options: Any) -> None:
+def train(game: str, output: str | None, **options: Any) -> None:
     """Train a network for GAME by self-play, Deep Monte Carlo by default; the game is never listed.
 
     GAME is a game string, guandan by default. The network is an agent of `gs2 match`: OUTPUT itself if it is
@@ -158,14 +157,8 @@ def train(game: str | None, output: str | None, older: str | None, **options: An
     """
     from games.registry import game_string, load_game
 
-    game, output = _spelled(game, output, older)
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'; name the output: gs2 train GAME -o OUTPUT")
-    if older is not None:
-        from games.support.work.executor import available_cores
-
-        before = {"minutes": 60.0, "checkpoint_minutes": 5.0, "threads": available_cores()}
-        options |= {name: value for name, value in before.items() if options[name] is None}
     click.get_current_context().meta[GAME_TYPED] = game
     loaded = load_game(game, general_sum=True)
     name = game_string(game, loaded).partition("(")[0]
@@ -214,35 +207,6 @@ def _train(game: Game, output: Path, learner: GameLearner, options: dict[str, An
         stdout().print(hint, soft_wrap=True)
     if run.asked.stop:
         raise SystemExit(run.asked.exit_code)
-
-
-def _spelled(game: str | None, output: str | None, older: str | None) -> tuple[str, str | None]:
-    """Return the game and the output, and print the new spelling where an older one was used.
-
-    Raises UsageError for a game in both spellings.
-    """
-    from games.registry import is_game_name
-    from games.support.own import is_own
-
-    is_game = game is not None and (is_game_name(game) or is_own(game))
-    if older is not None:
-        if game is not None and (output is not None or is_game):
-            raise click.UsageError(
-                f"--game is an older spelling of GAME; give one of them; got {game!r} as well"
-            )
-        click.echo(
-            "gs2: --game GAME is an older spelling; it is now: gs2 train GAME -o OUTPUT, for 10 minutes by "
-            "default",
-            err=True,
-        )
-        return older, game if output is None else output
-    if game is not None and output is None and not is_game:
-        click.echo(
-            f"gs2: gs2 train DIRECTORY is an older spelling; it is now: gs2 train {FIRST} -o DIRECTORY",
-            err=True,
-        )
-        return FIRST, game
-    return FIRST if game is None else game, output
 
 
 def _check_given(learner: GameLearner, game: str) -> None:

@@ -1,4 +1,4 @@
-"""`gs2 train GAME -o OUTPUT`: one shape for every game, the options of each, and the older spellings."""
+"""`gs2 train GAME -o OUTPUT`: one shape for every game, and the options of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from blueprint.research.game_network import GameNetworkConfig
 from blueprint.research.game_training import GameTrainer
 from games import load_game
 from gs2.commands.guandan.train_guandan import GUANDAN
-from gs2.commands.training import train as command
 from gs2.commands.training.learners import COLUMNS, MOVES, GameLearner
 from gs2.commands.training.train import train
 from tests.commands.runner import TINY, as_json, gs2, ran, refused
@@ -167,50 +166,11 @@ def test_a_training_goes_on_for_the_minutes_of_each_call(
         before = after
 
 
-DIRECTORY = "gs2: gs2 train DIRECTORY is an older spelling; it is now: gs2 train guandan -o DIRECTORY"
-GAME = "gs2: --game GAME is an older spelling; it is now: gs2 train GAME -o OUTPUT, for 10 minutes by default"
-
-
 @pytest.mark.parametrize(
-    ("words", "game", "note"),
-    [
-        (("run",), "guandan", DIRECTORY),
-        (("-o", "run"), "guandan", None),
-        (("--game", "guandan", "run"), "guandan", GAME),
-        (("--game", "big2", "run"), "big2", GAME),
-        (("-o", "run", "--game", "big2"), "big2", GAME),
-    ],
+    ("words", "said"), [(("run",), "Missing option '-o'"), (("--game", "big2"), "--game")]
 )
-@pytest.mark.some(2)
-def test_an_older_spelling_trains_and_says_the_new_one(
-    words: tuple[str, ...], game: str, note: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = ran("train", *words, *SMALL[game])
-    assert [line for line in done.stderr.splitlines() if "older" in line] == [note] * (note is not None)
-    _, description = read_checkpoint(tmp_path / "run" / "last.safetensors", prefix="-")
-    assert description.get("game", "guandan") == game
-    again = gs2("train", game, "-o", "run", "--resume", "--minutes", "0")
-    assert again.exit_code == 0 and "older" not in again.stderr, again.output
-
-
-def test_the_older_spelling_keeps_its_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from games.support.work.executor import available_cores
-
-    seen: list[dict[str, object]] = []
-
-    def watched(game: object, output: object, learner: object, options: dict[str, object]) -> None:
-        seen.append({name: options[name] for name in ("minutes", "threads", "checkpoint_minutes")})
-
-    monkeypatch.setattr(command, "_train", watched)
-    for words in (("big2", "-o"), ("--game", "big2"), ("--game", "big2", "--minutes", "3")):
-        ran("train", *words, str(tmp_path / "run"))
-    cores = available_cores()
-    assert seen == [
-        {"minutes": None, "threads": None, "checkpoint_minutes": None},
-        {"minutes": 60.0, "threads": cores, "checkpoint_minutes": 5.0},
-        {"minutes": 3.0, "threads": cores, "checkpoint_minutes": 5.0},
-    ]
+def test_an_output_is_named_by_its_option_and_a_game_by_itself(words: tuple[str, ...], said: str) -> None:
+    assert said in refused("train", *words)
 
 
 @pytest.mark.parametrize("option", ["--set", "--network"])
