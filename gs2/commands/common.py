@@ -7,6 +7,7 @@ import functools
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -92,6 +93,27 @@ def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(limited)
 
 
+class Names(click.ParamType):  # type: ignore[type-arg]
+    """Names of agents separated by commas; converts to a tuple of them.
+
+    A comma in brackets, or before a FIELD=VALUE, is part of a name.
+    """
+
+    name = "names"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Return the names."""
+        if isinstance(value, tuple):
+            return value
+        names = tuple(name.strip() for name in re.split(r",(?![^()]*\))(?!\s*\w+\s*=)", str(value)))
+        if not all(names):
+            rule = f"names are separated by commas, none empty; got {value!r}; leave the option out for none"
+            self.fail(rule, param, ctx)
+        return names
+
+
 class FiniteRange(click.FloatRange):
     """A finite number within bounds: neither nan, which no bound stops, nor infinity."""
 
@@ -146,6 +168,7 @@ FINITE = FiniteRange()
 POSITIVE = FiniteRange(min=0, min_open=True)
 NOT_NEGATIVE = FiniteRange(min=0)
 SHARE = FiniteRange(0, 1)
+NAMES = Names()
 SEED = click.IntRange(0, (1 << 63) - 1)
 """What every random generator here takes as its seed."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -234,6 +235,7 @@ def solve(
     from gs2.parts import check_leaf_of
     from gs2.play.search_agent import named_search
     from gs2.policies.policy_spec import is_computed_there, stored_form
+    from gs2.search.config.search import check_listed
     from gs2.search.context import MAX_LISTED, SearchOptions
     from gs2.search.explain import listed_context, solve_infoset
 
@@ -263,7 +265,7 @@ def solve(
             shipped = asked_spec == "network" and shipped_file(game.name) is not None
             config = named_search("rollout" if shipped else "gs2", label="method", **given)
     spec = asked_spec
-    told = {*given, *(setting.partition("=")[0].strip() for setting in split_spec(method)[1])}
+    told = (*given, *split_spec(method)[1])
     searched = None
     if context is None:
         if output is not None:
@@ -280,11 +282,11 @@ def solve(
         with working(f"solving by {config.name}{where} …"):
             result = solve_infoset(game, asked, infoset, config, np.random.default_rng(seed), options)
         if result.sampled is None and not on_tree:  # a small game of many seats
-            _check_listed(told, game)
+            check_listed(told, game.name)
     else:
         if output is not None:
             held_new(output)
-        _check_listed(told, game)
+        check_listed(told, game.name)
         infoset_number = context.infoset_number(infoset)  # before anything that takes long
         with working(f"computing the blueprint {spec} …"):
             prepared = PreparedGame(game, context, sequence_form(context.tree, game))
@@ -310,28 +312,14 @@ def solve(
         print_result(result, whole.get("opponent_best_response"), whole.get("replaced", 0), rows)
 
 
-def _check_listed(told: Set[str], game: Game) -> None:
-    """Raise ConfigError if a field was told that is read of drawn histories alone."""
-    from games.support.configuration import ConfigError
-    from gs2.search.config.search import DRAWN
-
-    for name in DRAWN:
-        if name in told:
-            raise ConfigError(
-                f"{name} needs drawn histories, but {game.name} lists all of them; "
-                "add --source sampled, or leave it out"
-            )
-
-
 def _is_public(config: SearchConfig) -> bool:
     """Return whether a search can be made on a public tree."""
     from gs2.search.public_source import PublicSearchError, check_public
 
-    try:
+    with suppress(PublicSearchError):
         check_public(config)
-    except PublicSearchError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _public_blueprint(game: Game, spec: str) -> PublicBlueprint:
@@ -421,10 +409,8 @@ def _list_methods(own: OwnSolving | None, as_json: bool) -> None:
         print_json({name: config.to_json() for name, config in (PRESETS | found).items()})
         return
     table = number_table("method", "what it does", words=2)
-    for name in found:
-        table.add_row(name, "the game's own")
-    for name in (one for one in PRESETS if one not in found):
-        table.add_row(name, PRESET_NOTES[name])
+    for name in dict.fromkeys((*found, *PRESETS)):
+        table.add_row(name, "the game's own" if name in found else PRESET_NOTES[name])
     table.add_row("J-klss", "order-J knowledge, for any J >= 1")
     stdout().print(table)
 

@@ -31,7 +31,7 @@ from games.game import Game
 from games.support.configuration import ConfigError
 from games.support.counts import count_in
 from games.support.near import near
-from games.support.spec import field_types, read_settings
+from games.support.spec import field_types, read_settings, split_spec
 from gs2.play.search_agent import SearchAgent, named_search, search_names
 from gs2.policies.policy_spec import (
     PolicySpecError,
@@ -41,6 +41,7 @@ from gs2.policies.policy_spec import (
     private_policy,
 )
 from gs2.policies.tabulate import tabulate
+from gs2.search.config.search import check_listed
 from gs2.search.refine.policy_only import AgentPlay, KeyedPlay, PolicyOnly, UniformPlay
 from gs2.wings import own_part
 
@@ -71,7 +72,10 @@ def load_game_agent(game: Game, text: str, *, seed: int = 0) -> Agent:
     if name.search is not None:
         config = named_search(name.search)
         base = load_searched(game, name.text, seed=seed)
-        return SearchAgent(game, base, config, name=text.strip(), seed=seed)
+        agent = SearchAgent(game, base, config, name=text.strip(), seed=seed)
+        if agent.listed:
+            check_listed(split_spec(name.search)[1], game.name)
+        return agent
     if name.text.lower() == "uniform":
         return agent_of(PolicyOnly(UniformPlay()))
     own = own_part(game.name, "agents")

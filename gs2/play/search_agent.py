@@ -70,6 +70,11 @@ class SearchAgent:
         self._known: OrderedDict[tuple[int, ...], NDArray[np.float64]] = OrderedDict()
         self.searches = 0
 
+    @property
+    def listed(self) -> bool:
+        """Whether every search has all of the game's histories, and draws none."""
+        return self._game.num_players == 2 and bool(self._views(0))
+
     def __call__(self, decisions: Decisions) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64, by a search at each infoset."""
         game = decisions.game

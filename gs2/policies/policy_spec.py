@@ -119,11 +119,9 @@ def check_policy_spec(spec: str) -> None:
     word = word.strip().lower()
     if is_computed(spec):
         computed_by(spec)
-        return
-    if colon and word in TRAINED:
+    elif colon and word in TRAINED:
         count_in(amount, f"{word}: {TRAINED[word]}", PolicySpecError)
-        return
-    if not Path(spec).is_file():
+    elif not Path(spec).is_file():
         raise PolicySpecError(
             "blueprint must be uniform, noise:EPSILON, dmc:GAMES, network:DECISIONS, VARIANT:ITERATIONS with "
             f"one of {', '.join(VARIANTS)}, or a file; got {spec!r}, and there is no such file"

@@ -67,11 +67,8 @@ def shifted(game: Game) -> dict[str, float]:
 def shift_line(found: dict[str, Any]) -> str:
     """Return how to read values if payoffs were shifted to sum to zero, as `shifted` says; "" if not."""
     shift = found.get("shift", 0.0)
-    return (
-        f"payoffs of a constant sum, shifted to sum to zero: add {shift:g} to a player's values"
-        if shift
-        else ""
-    )
+    words = f"payoffs of a constant sum, shifted to sum to zero: add {shift:g} to a player's values"
+    return words if shift else ""
 
 
 def figure(value: float) -> str:

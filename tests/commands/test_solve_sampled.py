@@ -184,6 +184,7 @@ def test_what_is_read_of_draws_alone_is_refused_where_all_histories_are_listed(f
     for asked in (["kuhn_poker", "--infoset", "P1 holds Q | bet"], ["big2(players=3,ranks=2,suits=2)"]):
         words = [*asked, "--blueprint", "uniform", "--method", f"kluss:{field}"]
         assert f"{field.partition('=')[0]} needs drawn histories" in refused("solve", *words)
+    assert "needs drawn histories" in refused("match", "kuhn_poker", f"uniform+kluss:{field}", "uniform")
     code, said = run(*words, "--source", "sampled")
     assert code == 0, said
 

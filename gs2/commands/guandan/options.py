@@ -31,29 +31,7 @@ class Filled(click.ParamType):  # type: ignore[type-arg]  # generic in new versi
         return str(value)
 
 
-class Names(click.ParamType):  # type: ignore[type-arg]
-    """Names separated by commas; converts to a tuple of them."""
-
-    name = "names"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """Return the names."""
-        if isinstance(value, tuple):
-            return value
-        names = tuple(name.strip() for name in str(value).split(","))
-        if not all(names):
-            self.fail(
-                f"names are separated by commas, none empty; got {value!r}; leave the option out for none",
-                param,
-                ctx,
-            )
-        return names
-
-
 FILLED = Filled()
-NAMES = Names()
 
 
 def dialect_option(words: str) -> Decorator:

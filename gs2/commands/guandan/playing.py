@@ -14,6 +14,7 @@ import click
 from games.support.interruption import INTERRUPTED
 from gs2.commands.common import (
     COUNT,
+    NAMES,
     OUTPUT_FOLDER,
     SEED,
     CountType,
@@ -24,7 +25,6 @@ from gs2.commands.common import (
 )
 from gs2.commands.guandan.options import (
     FILLED,
-    NAMES,
     Asked,
     dialect_option,
     need_extra,

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from games.support.interruption import INTERRUPTED
-from gs2.commands.common import COUNT, NOT_NEGATIVE, OUTPUT_FOLDER, SEED, stderr
+from gs2.commands.common import COUNT, NAMES, NOT_NEGATIVE, OUTPUT_FOLDER, SEED, stderr
 from gs2.commands.guandan.options import (
     FILLED,
-    NAMES,
     dialect_option,
     need_extra,
     token_option,

@@ -147,7 +147,7 @@ class Moves(GameLearner):
         from games.support.work.executor import available_cores
 
         minutes = minutes if o["evaluate_minutes"] is None else o["evaluate_minutes"]
-        opponents = tuple(name for name in (o["against"] or known).split(",") if name) if minutes else ()
+        opponents = (o["against"] or tuple(known.split(","))) if minutes else ()
         for name in opponents:
             if follows(opponent(name, default_rng(0))):
                 raise click.UsageError(f"--against must name agents that do not search; got {name}")

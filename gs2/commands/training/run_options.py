@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,10 +180,9 @@ def check_device(device: str) -> None:
     """Raise UsageError where torch has no such device here."""
     import torch
 
-    try:
+    kind = ""
+    with suppress(RuntimeError):
         kind = torch.device(device).type
-    except RuntimeError:
-        raise click.UsageError(f"device must be cpu, cuda or cuda:N; got {device!r}") from None
     if kind not in ("cpu", "cuda"):
         raise click.UsageError(f"device must be cpu, cuda or cuda:N; got {device!r}")
     if kind == "cuda" and not torch.cuda.is_available():

@@ -13,6 +13,7 @@ from gs2.commands.common import (
     CORES,
     COUNT,
     GAME_TYPED,
+    NAMES,
     NOT_NEGATIVE,
     ON,
     OUTPUT_FILE,
@@ -130,6 +131,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--against",
+    type=NAMES,
     help="Opponents of the evaluations, separated by commas (GuanDan, DouDiZhu, Big2).  [default: "
     "greedy,strong for GuanDan, else the game's rule agent, or uniform]",
 )

@@ -95,6 +95,15 @@ def needs_listing(values: Mapping[str, Any]) -> str:
     return ""
 
 
+def check_listed(told: Iterable[str], game: str) -> None:
+    """Raise ConfigError if FIELD or FIELD=VALUE tells a field that is read of drawn histories alone."""
+    for name in (words.partition("=")[0].strip() for words in told):
+        if name in DRAWN:
+            raise ConfigError(
+                f"{name} needs drawn histories, but {game} lists all; add source=sampled, or leave it out"
+            )
+
+
 def unread_fields(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that a search never reads, each with what it would need.
 

@@ -133,6 +133,13 @@ def test_moves_are_learned_by_the_learner_that_is_named(game: str, field: str, t
     assert kept["recipe"] == "" and kept["seed"] == 0
 
 
+def test_opponents_keep_the_commas_of_their_settings_and_brackets(tmp_path: Path) -> None:
+    words = ("train", "guandan", "-o", tmp_path / "x", "--evaluate-minutes", "1", "--against")
+    told = refused(*words, "greedy, blueprint:objective=levels,tribute=value,none(a,b=c).safetensors")
+    assert "none(a,b=c).safetensors" in told
+    assert "names are separated by commas, none empty" in refused(*words, "greedy,,strong")
+
+
 def test_a_network_of_other_rules_is_where_a_training_begins(tmp_path: Path) -> None:
     old, new = tmp_path / "old.safetensors", tmp_path / "new.safetensors"
     ran("train", "big2(players=3,cards=5)", "-o", old, *SMALL["big2"], "--set", "epsilon=0.5")
