@@ -355,6 +355,8 @@ class SimpleGame(LineGame[_Position]):
         texts = tuple(str(self._answer("words", line, state, choice)) for choice in choices)
         if len(set(texts)) < len(texts):
             self._refuse("words", "must be different for every choice", line, list(texts))
+        if not all(text.strip() and len(text.splitlines()) == 1 for text in texts):
+            self._refuse("words", "must be one line, not blank, for every choice", line, list(texts))
         payoffs = self._payoffs(state, line) if turn == TERMINAL else (0.0,) * self.num_players
         seen = []
         for player in range(self.num_players):
@@ -391,7 +393,7 @@ class SimpleGame(LineGame[_Position]):
             one = [float(told)] if np.ndim(told) == 0 else [float(chips) for chips in told]
         except (TypeError, ValueError):
             one = []
-        payoffs = (one[0], -one[0]) if len(one) == 1 and self.num_players == 2 else tuple(one)
+        payoffs = (one[0], 0.0 - one[0]) if len(one) == 1 and self.num_players == 2 else tuple(one)
         if len(payoffs) != self.num_players or not all(isfinite(chips) for chips in payoffs):
             rule = f"must be a number, seat 0's, or {self.num_players} finite ones"
             self._refuse("payoff", rule, line, told)

@@ -202,8 +202,9 @@ def find_trail(game: Game, infoset: Infoset, rng: np.random.Generator) -> Trail:
     line = named_line(game, infoset.player, infoset.text, followed=FOLLOWED, most=MAX_SEARCHED)
     if line is None:
         raise GameError(
-            f"{game.name}: a history of the infoset must be found; none of {MAX_SEARCHED:,} looked at is one "
-            f"of {infoset.text!r}; give the game sample_histories (games/game.py), or search from a trail"
+            f"{game.name}: a history of the infoset must be found; none of {MAX_SEARCHED:,} at most is one "
+            f"of {infoset.text!r}; a lock may never lead to it; otherwise give the game sample_histories "
+            "(games/game.py), or search from a trail"
         )
     return trails_along(game, Ragged.from_counts(np.array([len(line)]), line), infoset.player)[0]
 

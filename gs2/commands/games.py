@@ -158,7 +158,8 @@ def _print_round(place: int, found: ReplayedRound) -> None:
         if started or not record.start:  # what chance did before is told by the start
             words.append(f"({move.words})" if move.player < 0 else f"P{move.player} {move.words}")
     click.echo(f"  {_plain(' · '.join(words))}")
-    click.echo(f"  paid {', '.join(f'P{seat} {payoff:+g}' for seat, payoff in enumerate(record.payoffs))}\n")
+    paid = ", ".join(f"P{seat} {payoff + 0.0:+g}" for seat, payoff in enumerate(record.payoffs))
+    click.echo(f"  paid {paid}\n")
 
 
 def _plain(text: str) -> str:
@@ -189,7 +190,7 @@ def _describe(game: Game, as_json: bool) -> bool:
         "actions": tree.n_slots,
         "most_actions": int(tree.n_children.max()),
         "depth": len(tree.level_offsets) - 2,
-        "payoff_range": [float(tree.returns.min()), float(tree.returns.max())],
+        "payoff_range": [float(end) + 0.0 for end in (tree.returns.min(), tree.returns.max())],
     }
     if getattr(game, "by_observations", False):
         row["infosets_are"] = "what players did and observed; OpenSpiel's strings are missing or forget"

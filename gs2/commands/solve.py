@@ -443,7 +443,7 @@ def print_result(
         )
     out.print(actions)
     out.print(
-        "[dim]value of the infoset against the opponent's blueprint: "
+        "[dim]value of the infoset if both go on by the blueprint: "
         f"{_payoff(result.blueprint_value)}{_error(result.blueprint_value_error)} before, "
         f"{_payoff(result.value)}{_error(result.value_error)} after"
         f"{'; ± one standard error' * (result.value_error is not None)}[/dim]\n",

@@ -108,8 +108,7 @@ def computed_by(spec: str) -> Computed:
 def is_policy_spec(spec: str) -> bool:
     """Return whether a text looks like the name of a strategy, or is a file that may hold one."""
     word, colon, _ = spec.partition(":")
-    word = word.strip().lower()
-    named = is_computed(spec) or (bool(colon) and word in TRAINED)
+    named = is_computed(spec) or (bool(colon) and word.strip().lower() in TRAINED)
     return named or Path(spec).is_file()
 
 

@@ -92,7 +92,7 @@ class SearchResult:
 
     game, infoset, player: where. text fields are in the game's words.
     actions: the refined beside the blueprint strategy, action by action.
-    value, blueprint_value: to the player at the infoset, against the opponent's blueprint, refined and not;
+    value, blueprint_value: to the player at the infoset, refined and not, if both go on by the blueprint;
         where actions were not searched, of what is played among the others.
     histories, opponents: what was considered, kept and worth; of many, those kept come first and the rest
         is cut at `SearchOptions.listed`. histories_considered, histories_generated,

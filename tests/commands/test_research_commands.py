@@ -37,6 +37,7 @@ def test_solve_without_options_explains_itself_on_leduc() -> None:
     result = ran("solve")
     for words in ("leduc_poker", "blueprint", "refined", "Histories", "Subgame", "Whole game"):
         assert words in result.stdout
+    assert "value of the infoset if both go on by the blueprint" in result.stdout
 
 
 @pytest.mark.long

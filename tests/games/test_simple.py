@@ -146,6 +146,8 @@ BROKEN: dict[str, tuple[str, Any]] = {
     "chances must be at least 0 and sum to 1": ("chances", lambda right, s: [p * 0.9 for p in right]),
     "chances must be one for each": ("chances", lambda right, s: [0.5]),
     "words must be different": ("words", lambda right, s, c: "act"),
+    "words must be one line, not blank": ("words", lambda right, s, c: " " if c == "bet" else right),
+    "words must be one line": ("words", lambda right, s, c: f"{right}\nnow"),
     "payoff must be a number": ("payoff", lambda right, s: None if s[1] == "pbb" else right),
     "payoff must answer at every history; it raised KeyError": ("payoff", lambda right, s: {}[s]),
     "sees must be words": ("sees", lambda right, s, p: 3),
@@ -165,6 +167,11 @@ def test_a_wrong_answer_is_refused_with_its_method_rule_and_history(says: str) -
     with pytest.raises(GameError, match=says) as refused:
         check_game(broken(*BROKEN[says], SimpleKuhn), np.random.default_rng(0))
     assert "after " in str(refused.value)
+
+
+def test_a_payoff_of_nothing_has_no_sign() -> None:
+    drawn = cfr.grow(broken("payoff", lambda right, s: 0.0, SimpleKuhn))
+    assert not drawn.returns.any() and not np.signbit(drawn.returns).any()
 
 
 def test_a_state_that_after_changes_and_a_choice_of_luck_are_found() -> None:

@@ -196,6 +196,9 @@ def test_commands_lock_by_words_by_policy_and_by_seat(
             assert [row["blueprint"] for row in found["actions"]] == pytest.approx(expected.tolist())
 
 
+DRAWN = ("--source", "sampled", "--method", "gs2", "--blueprint", "uniform")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -213,6 +216,10 @@ def test_commands_lock_by_words_by_policy_and_by_seat(
             ("solve", "kuhn_poker", "--lock", "king.json", "--infoset", "P0 holds K"),
             "is locked; choose another",
         ),
+        (
+            (*("solve", "kuhn_poker", "--lock", "passes.json", "--infoset", "P1 holds Q | bet"), *DRAWN),
+            "a lock may never lead to it",
+        ),
     ],
 )
 def test_a_lock_that_does_not_hold_is_a_usage_error(
@@ -220,6 +227,7 @@ def test_a_lock_that_does_not_hold_is_a_usage_error(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("king.json").write_text('{"P0 holds K": {"bet": 1.0}}')
+    Path("passes.json").write_text(json.dumps({f"P0 holds {card}": {"pass": 1.0} for card in "JQK"}))
     Path("half.json").write_text('{"P0 holds K": {"bet": 0.5}}')
     Path("queen.json").write_text('{"P0 holds Queen": {"bet": 1.0}}')
     done = gs2(*words)
