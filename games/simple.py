@@ -40,11 +40,13 @@ class LineGame(TwoPlayerGame, Generic[Place]):
     What there is to know of a history is made from its line once it is kept no more. A subclass gives
     `_dtype`, `_made` and `_after`, and the rest of `Game`.
 
-    remembered: places that are kept, and infosets' names.
+    remembered: places that are kept, and infosets' names. limit: what the longest line is called, and what to
+        do about one that goes on.
     """
 
     key_width: int = 2
     remembered: int
+    limit = "max_length", "raise max_length if it ends"
 
     @cached_property
     def _dtype(self) -> np.dtype[np.void]:
@@ -77,6 +79,13 @@ class LineGame(TwoPlayerGame, Generic[Place]):
         return np.zeros(1, self._dtype)
 
     def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
+        most = int(states.dtype["moves"].shape[0])
+        if len(rows) and int((length := states["length"][rows]).max()) >= most:
+            name, advice = self.limit
+            raise GameError(
+                f"{self.name}: a game must end within {name} = {most} choices, chance's included; this one "
+                f"continues after {self.state_text(states[rows[int(length.argmax())]])}; {advice}"
+            )
         after, places, at = states[rows], self._places(states), rows.tolist()
         moves = self._moves(places, at, np.asarray(actions).tolist())
         after["moves"][np.arange(len(after)), after["length"]] = moves
@@ -235,15 +244,6 @@ class SimpleGame(LineGame[_Position]):
 
     def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
         return np.array([prob for position in self._places(states) for prob in position.probs], np.float64)
-
-    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
-        if len(rows) and int((length := states["length"][rows]).max()) >= self.max_length:
-            raise GameError(
-                f"{self.name}: a game must end within max_length = {self.max_length} choices, chance's "
-                f"included; this one continues after {self.state_text(states[rows[int(length.argmax())]])}; "
-                "raise max_length if it ends"
-            )
-        return super().step(states, rows, actions)
 
     def _moves(self, places: list[_Position], rows: list[int], actions: list[int]) -> list[int]:
         """Return the places of actions among the choices."""

@@ -76,6 +76,7 @@ class DirectOpenSpielGame(LineGame[_Place]):
 
     remembered = 50_000
     """Of OpenSpiel's states, one or two kilobytes each; others are played again when asked for."""
+    limit = "OpenSpiel's max_game_length", "choose other parameters, or another game"
     not_factored = ""
     one_by_one = True
 

@@ -312,6 +312,7 @@ def test_openspiel_games_keep_the_contract_at_every_history(name: str) -> None:
         ("efg_game(filename=)", "there is no file ''"),
         ("universal_poker(numBoardCards=0)", "only read 1 board card numbers, need 2"),
         ("dark_hex_ir(num_rows=2,num_cols=2)", "imperfect recall"),
+        ("cursor_go(board_size=2,max_cursor_moves=3)", "must end within OpenSpiel's max_game_length = 32"),
         (
             "liars_dice_ir",
             r"joins two histories in which its player did or saw different.*imperfect recall.*remember$",
