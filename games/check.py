@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,9 +192,8 @@ def _check_description(game: Game) -> None:
     right = len(game.teams) == game.num_players and len(sides) > 1 and sides == set(range(len(sides)))
     rule = f"must put each of {game.num_players} seats in one of at least two teams, counted from 0"
     _require(game, right, "teams", rule, game.teams)
-    _require(
-        game, game.num_players > 2 or game.teams == (0, 1), "teams", "must be (0, 1) for two", game.teams
-    )
+    right = game.num_players > 2 or game.teams == (0, 1)
+    _require(game, right, "teams", "must be (0, 1) for two", game.teams)
     _require(game, game.key_width >= 1, "key_width", "must be at least 1", game.key_width)
     low, high = game.payoff_range
     _require(game, low <= high, "payoff_range", "must be (smallest, largest)", game.payoff_range)
@@ -401,6 +400,9 @@ RUNS, AT_ONCE = 48, 16
 """Thinned samples that are added up at each, and those that are drawn together."""
 SMALL = 30_000
 """Histories up to which a game is walked to list its infosets."""
+REMEMBERS = (
+    "must remember at every history what it was before, whoever acts, or the game say `remembers = False`"
+)
 RARE = 1e-7
 """Chance that a right sampler is taken for a wrong one, at each infoset."""
 
@@ -468,14 +470,35 @@ _Listed: TypeAlias = dict[bytes, float]
 """Every history of an infoset, by its state, and the probability of chance's part of it."""
 
 
+def _ways(
+    game: Game, player: int, who: Array, keys: Array, above: list[tuple[int, bytes]], met: dict[Any, int]
+) -> list[tuple[int, bytes]]:
+    """Return by which changes a player came to know what it knows, the same ones all over an infoset.
+
+    A way is a number and the last key. above: those of the histories above. met: ways and infosets so far.
+    """
+    found = []
+    for acting, key, (way, before) in zip(who.tolist(), map(bytes, keys), above, strict=True):
+        way = way if key == before else met.setdefault((way, key), len(met) + 1)
+        same = acting < 0 or met.setdefault(key, way) == way
+        _require(game, same, "infoset_key", f"of player {player} {REMEMBERS}")
+        found.append((way, key))
+    return found
+
+
 def _listed(game: Game, trails: list[Trail]) -> list[_Listed] | None:
     """Return the histories of each trail's infoset by a walk over the whole game; None if it is too large."""
     states, chance = game.root(), np.ones(1)
     found: list[_Listed] = [{} for _ in trails]
-    visited = 1
+    visited, rows = 1, np.zeros(1, np.int64)
+    seats = range(game.num_players if getattr(game, "remembers", True) else 0)
+    ways, met = [[(0, b"")] for _ in seats], [dict[Any, int]() for _ in seats]
     while len(states):
         who = game.player(states)
         keys = [game.infoset_key(states, player) for player in range(game.num_players)]
+        for seat in seats:
+            above = [ways[seat][row] for row in rows.tolist()]
+            ways[seat] = _ways(game, seat, who, keys[seat], above, met[seat])
         for trail, histories in zip(trails, found, strict=True):
             same = np.all(keys[trail.player] == trail.keys[-1], axis=1)
             for row in np.flatnonzero(same & (who == trail.acting)).tolist():
@@ -506,11 +529,8 @@ def _check_inside(game: Game, trail: Trail, states: Array, function: str) -> Non
 def _check_all(game: Game, trail: Trail, states: Array, chance: NDArray[np.float64], listed: _Listed) -> None:
     """Check that following a trail finds every history of its infoset, with chance's part."""
     ours = {state.tobytes(): float(part) for state, part in zip(states, chance, strict=True)}
-    rule = (
-        f"of player {trail.player} must remember at every history what it was before, whoever acts, or the "
-        f"game say `remembers = False`: following what the player saw must find all {len(listed)} "
-        "histories of its infoset"
-    )
+    every = f"following what the player saw must find all {len(listed)} histories of its infoset"
+    rule = f"of player {trail.player} {REMEMBERS}: {every}"
     _require(game, ours.keys() == listed.keys(), "infoset_key", rule, len(ours))
     wrong = [name for name, part in ours.items() if abs(part - listed[name]) > 1e-9]
     _require(game, not wrong, "chance_probs", "must be the same on the way to a history", len(wrong))

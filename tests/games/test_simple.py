@@ -16,6 +16,7 @@ import cfr
 from blueprint.research.infoset_features import ActionColumns
 from games import CHANCE, TERMINAL, GameError, SimpleGame, check_game, load_game
 from games.infosets import decision_infosets
+from games.infosets.sampling import sample_infoset
 from gs2 import SearchContext, solve_infoset
 from gs2.search.config.presets import preset
 from tests.commands.runner import gs2
@@ -313,6 +314,43 @@ def test_a_check_takes_as_long_as_histories_are(monkeypatch: pytest.MonkeyPatch)
         assert check_game(game, np.random.default_rng(0)).terminals == 4
         asked.append(type(game).asked)
     assert asked[1] < 2.5 * asked[0]
+
+
+class Seldom(SimpleGame):
+    """Seat 0 seldom lets seat 1 move, and chance may move between, which seat 1 does not notice."""
+
+    payoff_range = (-1.0, 1.0)
+
+    def start(self) -> Any:
+        return ()
+
+    def turn(self, state: Any) -> int:
+        if state[1:] and state[1] != "on":
+            return TERMINAL
+        return (CHANCE, 0, *([CHANCE] if "late" in state else []), 1, TERMINAL)[len(state)]
+
+    def choices(self, state: Any) -> Any:
+        return [*range(40), "on"] if len(state) == 1 else ("late", "soon") if not state else ("left", "right")
+
+    def after(self, state: Any, choice: Any) -> Any:
+        return (*state, choice)
+
+    def payoff(self, state: Any) -> float:
+        return 1.0 if state[-1] == "left" else -1.0
+
+    def sees(self, state: Any, player: int) -> str:
+        ended = self.turn(state) == TERMINAL
+        return " ".join(map(str, state[:2] if player == 0 else [*state[1:2], *state[-1:] * ended]))
+
+
+def test_what_a_player_remembers_is_checked_where_play_seldom_leads() -> None:
+    game = Seldom()
+    with pytest.raises(GameError, match="of player 1 must remember at every history"):
+        check_game(game, np.random.default_rng(0))
+    game.remembers = False  # type: ignore[attr-defined]
+    assert check_game(game, np.random.default_rng(0)).complete
+    drawn = sample_infoset(game, game.parse_infoset("P1 on"), 100, np.random.default_rng(0))
+    assert drawn.complete and len(drawn) == 3
 
 
 def test_a_game_that_is_over_where_it_begins_is_no_game() -> None:
