@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.tree import FlatTree
 from games import CHANCE, TERMINAL, Game, Ragged
 from games.infosets.trail import Trail, Watcher
 
@@ -21,6 +22,12 @@ class Level:
     player: NDArray
     actions: Ragged
     probs: NDArray
+
+
+def line_to(tree: FlatTree, node: int) -> Ragged:
+    """Return the actions that lead from the root of a tree to a node, as one row, [depth]."""
+    way = tree.way_to(node)
+    return Ragged.from_counts(np.array([len(way)]), tree.action[way])
 
 
 def levels(game: Game) -> Iterator[Level]:

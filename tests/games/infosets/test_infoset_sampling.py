@@ -23,7 +23,7 @@ from games.research.leduc_poker import LeducPoker
 from gs2.policies.tabulate import policy_of
 from gs2.search.context import SearchContext
 from tests.games.random_games import RandomGame, RandomPlay
-from tests.games.trees import watched
+from tests.games.trees import line_to, watched
 from tests.patience import amount
 
 EXACT = 1e-12
@@ -57,7 +57,7 @@ def test_following_what_a_player_saw_finds_the_whole_infoset_with_its_reach(name
     tree = context.tree
     for node in rng(1).choice(decisions, min(amount(6, 3), len(decisions)), replace=False).tolist():
         for seat in (0, 1):
-            trail = trails_along(game, context.line_to(node), seat)[0]
+            trail = trails_along(game, line_to(context.tree, node), seat)[0]
             found = follow_trails(game, [trail], 10_000, rng(2), policy=PLAY.policy)[0]
             keys = game.infoset_key(tree.states[decisions], seat)
             same = np.all(keys == trail.keys[-1], axis=1) & (tree.player[decisions] == tree.player[node])
@@ -76,7 +76,7 @@ def test_without_exploration_what_the_policy_never_plays_is_missing_and_said_to_
         tree = context.tree
         for node in rng(1).choice(decisions, min(amount(12, 8), len(decisions)), replace=False).tolist():
             seat = int(tree.player[node])
-            trail = trails_along(game, context.line_to(node), seat)[0]
+            trail = trails_along(game, line_to(context.tree, node), seat)[0]
             members = np.flatnonzero(tree.infoset == tree.infoset[node])
             played = members[known.without(seat)[members] > 0]
             try:

@@ -9,7 +9,7 @@ from cfr.tree import FlatTree, grow
 from cfr.values import reach, root_values
 from games import TERMINAL, Game, GameError, load_game
 from games.infosets.sampling import follow_trails
-from games.infosets.trail import Trail, trails_along
+from games.infosets.trail import Trail
 from games.infosets.two_seats import TwoSeatView, other_side
 from gs2.policies.tabulate import policy_of
 from gs2.search.config.presets import preset
@@ -42,11 +42,7 @@ def at_random(game: Game, tree: FlatTree, count: int, seed: int) -> list[Trail]:
     """Return the ways of a tree's players to some of their infosets."""
     context = SearchContext(game, tree)
     numbers = rng(seed).permutation(tree.n_infosets)[:count].tolist()
-    found = []
-    for number in numbers:
-        line = context.line_to(int(tree.infoset_first_node()[number]))
-        found += trails_along(game, line, int(tree.infoset_player[number]))
-    return found
+    return [context.trail_to(number) for number in numbers]
 
 
 @pytest.mark.parametrize(
