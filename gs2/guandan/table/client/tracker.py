@@ -226,9 +226,9 @@ class Tracker:
             rules=self.rules,
         )
         self.fails = score.fails[0].tolist()
-        if self.rules.max_drops is not None and score.winner[0] == NOBODY:
-            # if no other round comes, it was the last drop, and the game is drawn
-            self._won = None
+        most = self.rules.max_drops  # as many drops take as many rounds
+        if most is not None and self._rounds >= most and score.winner[0] == NOBODY:
+            self._won = None  # if no other round comes, it was the last drop, and the game is drawn
 
     def _stand(self, act: m.Act) -> tuple[list[int], int | None]:
         """Return both teams' levels, and whose the round is played at, as a request tells."""

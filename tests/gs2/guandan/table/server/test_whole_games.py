@@ -118,7 +118,8 @@ def test_our_clients_play_with_strangers_and_agents_fill_the_seats_that_are_left
             url, room = server.url.removesuffix("/game/{name}"), None
             tasks = []
             for k in range(4 - strangers - len(agents)):
-                visit = ClientConfig(url, dialect, user=f"c{k}", room=room, linger=0.05)
+                rules = config.room.rules
+                visit = ClientConfig(url, dialect, user=f"c{k}", room=room, linger=0.05, rules=rules)
                 client = TableClient(visit, InstantHost(RandomSeat))
                 tasks.append(asyncio.create_task(client.run()))
                 room = await client.seated if dialect == "openguandan" else None
