@@ -63,16 +63,8 @@ class JsonRows(ABC):
         """Return the fields in which a file's header says that its results are others than these."""
         return [name for name in {**self.header, **found} if found.get(name) != self.header.get(name)]
 
-    def header_of(self, found: Row) -> Row:
-        """Return a file's header in today's words; an earlier version may have written it in others."""
-        return found
-
-    def row_of(self, row: Row) -> Row | None:
-        """Return a row in today's words, as `header_of`; None for one of something else in the same file."""
-        return row
-
     def _read(self, lines: list[bytes]) -> None:
-        found = self.header_of(_object(lines[0])) if lines else {}
+        found = _object(lines[0]) if lines else {}
         if found.get("format") != self.FORMAT:
             raise self.FAULT(
                 f"{self.path}: the file must be a result of {self.SOURCE} ({self.FORMAT}); name another file"
@@ -84,9 +76,7 @@ class JsonRows(ABC):
             )
         rows = []
         for number, line in enumerate(lines[1:], 2):
-            row = self.row_of(_object(line))
-            if row is None:
-                continue
+            row = _object(line)
             if not self.is_row(row):
                 raise self.FAULT(
                     f"{self.path}, line {number}: not {self.ROW}; got {line[:60]!r}; "

@@ -19,7 +19,6 @@ import numpy as np
 
 from games.game import Game
 from games.record import RoundRecord
-from games.support.array_types import Array
 from games.support.bootstrap import Estimate
 from games.support.json_rows import Row
 from games.support.work.carried import name_here
@@ -264,11 +263,10 @@ def _header(meeting: Meeting, identities: tuple[str, str]) -> Row:
 
 
 def _games(rows: list[Row], sides: int, paces: tuple[Pace, Pace]) -> PlayedGames:
-    """Return the games of rows; nan for wins that a file does not tell."""
+    """Return the games of rows."""
     payoffs = np.array([row["payoffs"] for row in rows], np.float64).reshape(-1, sides)
-    unknown = [np.nan] * sides
-    told = [row.get("won", unknown) for row in rows]
-    won: Array = (np.sign(payoffs) + 1) / 2 if sides == 2 else np.array(told, np.float64).reshape(-1, sides)
+    told = payoffs if sides == 2 else [row["won"] for row in rows]
+    won = (np.sign(told) + 1) / 2 if sides == 2 else np.array(told, np.float64).reshape(-1, sides)
     numbers = np.array([row["pair"] for row in rows], np.int64)
     lengths = None
     if any("lengths" in row for row in rows):

@@ -203,10 +203,6 @@ def rate(
         )
     sides = teams.pop()
     won = np.array([played[match].won.sum(1) for match in matches])
-    if np.isnan(won).any():
-        raise MeetingError(
-            "ladder: results must say who won; those of an earlier version do not; name another folder"
-        )
     one, others = np.array(matches).T
     meetings = Meetings(one, others, np.full(len(matches), float(sides * n)), sides - 1)
 
@@ -294,12 +290,7 @@ def _ahead(progress: Callable[[int, MeetingResult], None], before: int) -> Calla
 def _file(folder: Path, a: str, b: str) -> Path:
     """Return a match's file: named readably, and otherwise for every two agents."""
     readable = re.sub(r"[^\w.@-]+", "_", f"{a}--{b}")
-    earlier = folder / f"{readable}.jsonl"  # as an earlier version named some
-    return (
-        earlier
-        if earlier.exists()
-        else folder / (f"{readable[-120:]}-{zlib.crc32(f'{a} {b}'.encode()):08x}.jsonl")
-    )
+    return folder / f"{readable[-120:]}-{zlib.crc32(f'{a} {b}'.encode()):08x}.jsonl"
 
 
 ELO = 400 / np.log(10)

@@ -19,8 +19,6 @@ from games.record import RoundRecord, RoundsFile, winners
 from games.support.json_rows import JsonRows, Row
 
 FORMAT = "gs2-games-1"
-EARLIER = "gs2-match-1"
-"""Of an earlier version's results: rows of deals and of whole games in one file."""
 
 
 class MeetingError(ValueError):
@@ -160,55 +158,28 @@ class _PairsFile(JsonRows):
     """Rows of results, one for each pair of games."""
 
     FORMAT, SOURCE, ROW, FAULT = FORMAT, "gs2 match", "the result of a pair of games", MeetingError
-    _earlier = False
 
     def differences(self, found: Row) -> list[str]:
         """Return the fields that differ; names do not count where `agents` says that both are the same."""
         names = super().differences(found)
         return names if "agents" in names else [name for name in names if name not in ("a", "b")]
 
-    def header_of(self, found: Row) -> Row:
-        """Return a header in today's words: results of deals and whole games had a format of their own."""
-        self._earlier = found.get("format") == EARLIER and {"whole", "game"} <= self.header.keys()
-        if not self._earlier or not all(_is_agent(found.get(side)) for side in ("a", "b")):
-            return found
-        kept = ("whole", "rules") if self.header["whole"] else ("whole", "level", "tribute")
-        terms = {name: found.get(name) for name in ("seed", *kept)} | {"whole": self.header["whole"]}
-        unchanged = {name: self.header[name] for name in ("game", "agent_seed") if name in self.header}
-        told = {"a": found["a"][0], "b": found["b"][0], "agents": [found["a"][1], found["b"][1]]}
-        return {"format": FORMAT, **unchanged, **told, "duplicate": True, **terms}
-
-    def row_of(self, row: Row) -> Row | None:
-        """Return a row in today's words; of an earlier file's rounds and whole games, those of one kind."""
-        if not self._earlier:
-            return row
-        whole = "game" in row or "lengths" in row
-        if "deal" in row or "game" in row:
-            paid, lengths = row.get("payoffs"), row.get("rounds")
-            if whole and _numbers(row.get("score")):
-                paid = [2 * score - 1 for score in row["score"]]
-            row = {"pair": row["game" if whole else "deal"], "payoffs": paid}
-            row |= {"lengths": lengths} if whole else {}
-        return row if whole == self.header["whole"] else None
-
     def is_row(self, row: Row) -> bool:
         """Return whether a row is the result of a pair of games."""
-        pair, payoffs, won = row.get("pair"), row.get("payoffs"), row.get("won")
+        pair, payoffs = row.get("pair"), row.get("payoffs")
         sides = len(payoffs) if isinstance(payoffs, list) else 0
-        whole = type(pair) is int and pair >= 0 and _numbers(payoffs) and sides >= 2
-        rest = all(
-            part is None or (_numbers(part) and len(part) == sides) for part in (won, row.get("lengths"))
+        needed = ["payoffs"] + ["won"] * (sides != 2) + ["lengths"] * bool(self.header.get("whole"))
+        told = [row.get(name) for name in {*needed, *({"won", "lengths"} & row.keys())}]
+        return (
+            type(pair) is int
+            and pair >= 0
+            and sides >= 2
+            and all(_numbers(part) and len(part) == sides for part in told)
         )
-        return whole and rest and ("lengths" in row or not self.header.get("whole"))
 
     def key(self, row: Row) -> int:
         """Return the number of a pair."""
         return int(row["pair"])
-
-
-def _is_agent(told: Any) -> bool:
-    """Return whether an earlier header's words tell an agent: (name, fingerprint)."""
-    return isinstance(told, list) and len(told) == 2
 
 
 def _numbers(values: Any) -> bool:

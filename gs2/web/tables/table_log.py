@@ -33,10 +33,6 @@ LARGEST = 64 << 20
 """Bytes of the largest log that is read."""
 MARK = "web table"
 VERSION = 2
-EARLIER = (("web table", 1), ("web game", 1))
-"""Heads of files that earlier versions wrote."""
-GAMES = "games"
-"""Folder where earlier versions kept the tables of all games but the first."""
 
 Line = tuple[int, dict[str, Any]]
 """A line's number in its file, and what it holds."""
@@ -89,17 +85,14 @@ class TableLog:
 
 def stored_tables(folder: Path) -> list[Path]:
     """Return the files of a folder that are named as tables are, the one played last first."""
-    found = [path for place in (folder, folder / GAMES) for path in place.glob("*.jsonl")]
-    found = [path for path in found if ID.fullmatch(path.stem)]
+    found = [path for path in folder.glob("*.jsonl") if ID.fullmatch(path.stem)]
     return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def stored_table(folder: Path, key: str) -> Path | None:
     """Return the file of the table of an id; None if there is none."""
-    if not ID.fullmatch(key):
-        return None
-    paths = (folder / f"{key}.jsonl", folder / GAMES / f"{key}.jsonl")
-    return next((path for path in paths if path.is_file()), None)
+    path = folder / f"{key}.jsonl"
+    return path if ID.fullmatch(key) and path.is_file() else None
 
 
 def read_table(path: Path) -> tuple[TableSetup, list[Line]]:
@@ -124,27 +117,17 @@ def read_table(path: Path) -> tuple[TableSetup, list[Line]]:
     if not lines:
         raise DamagedTable(f"{path}:1: the file is empty; move it away")
     head = lines.pop(0)[1]
-    found = head.pop("gs2", None), head.pop("version", None)
-    if found not in ((MARK, VERSION), *EARLIER):
+    if (head.pop("gs2", None), head.pop("version", None)) != (MARK, VERSION):
         raise DamagedTable(
             f'{path}:1: a table begins with {{"gs2":"{MARK}","version":{VERSION},…}}; move it away'
         )
     try:
-        if found == ("web game", 1):
-            lines.insert(0, _of_web_game(head))
         setup = _checked_setup(head, path.stem)
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedTable(f"{path}:1: not the setup of a table: {error}; move the file away") from None
     if len(whole) < len(data):
         os.truncate(path, len(whole))
     return setup, lines
-
-
-def _of_web_game(head: dict[str, Any]) -> Line:
-    """Turn the setup of a table that had its person's name and key into one of today; return who sits."""
-    head["seats"] = head.pop("players")
-    head.setdefault("pace", 0.8)
-    return 1, {"sit": [head["seats"].index(PERSON), head.pop("name"), head.pop("key")]}
 
 
 def _checked_setup(head: dict[str, Any], name: str) -> TableSetup:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from blueprint.guandan.play.duplicate import duplicate_deals, game_seeds, play_duplicate, play_games_duplicate
 from blueprint.guandan.play.quick_agents import GreedyAgent, RandomAgent
@@ -69,31 +67,15 @@ def test_rounds_and_whole_games_are_replayed_from_their_records(
     assert again.played == 0 and np.array_equal(again.games.payoffs, whole.payoffs)
 
 
-def earlier_file(path: Path, payoffs: NDArray[np.float64], games: NDArray[np.float64]) -> None:
-    """Write results as versions did that had deals and whole games in one file."""
-    header = {"format": "gs2-match-1", "a": ["greedy", "greedy"], "b": ["/elsewhere/random", "random"]}
-    header |= {"seed": 1, "level": None, "tribute": 0.5, "rules": "ruling"}
-    rows: list[dict[str, Any]] = [{"deal": k, "payoffs": pair} for k, pair in enumerate(payoffs.tolist())]
-    rows += [{"game": k, "score": pair, "rounds": [9, 8]} for k, pair in enumerate(games.tolist())]
-    path.write_text("".join(json.dumps(row) + "\n" for row in (header, *rows)))
-
-
-def test_results_of_earlier_versions_are_read_and_gone_on_with(tmp_path: Path) -> None:
-    path = tmp_path / "old.jsonl"
-    whole = play_match(meeting("greedy", "random", 9, seed=1)).games.payoffs
-    earlier_file(path, whole[:6].astype(np.int64), np.array([[1.0, 0.5]]))
-    found = play_match(meeting("greedy", "random", 6, seed=1), output=path)
-    assert found.played == 0 and np.array_equal(found.games.payoffs, whole[:6])
-    games = play_match(meeting("greedy", "random", 1, seed=1, terms=WHOLE), output=path)
-    assert games.played == 0 and games.games.payoffs.tolist() == [[1.0, 0.0]]
-    assert games.games.won.tolist() == [[1.0, 0.5]]
-    assert games.games.lengths is not None and games.games.lengths.tolist() == [[9, 8]]
-    for _ in range(2):
-        more = play_match(meeting("greedy", "random", 9, seed=1), output=path)
-        assert len(more.games.payoffs) == 9
-        two = play_match(meeting("greedy", "random", 2, seed=1, terms=WHOLE), output=path)
-        assert two.games.payoffs[0].tolist() == [1.0, 0.0]
-    assert more.played == two.played == 0
+def test_a_file_of_results_is_gone_on_with_and_keeps_to_its_match(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    first = play_match(meeting("greedy", "random", 6, seed=1), output=path)
+    found = play_match(meeting("greedy", "random", 9, seed=1), output=path)
+    assert (first.played, found.played) == (6, 3) and len(found.games.payoffs) == 9
+    again = play_match(meeting("greedy", "random", 6, seed=1), output=path)
+    assert again.played == 0
+    for kept in (found, again):
+        assert np.array_equal(kept.games.payoffs[:6], first.games.payoffs)
     for other in (
         meeting("greedy", "random", 6, seed=1, terms={"tribute": 0.0}),
         meeting("greedy", "random", 6, seed=1, terms={"whole": True, "rules": "njupt"}),
@@ -101,7 +83,14 @@ def test_results_of_earlier_versions_are_read_and_gone_on_with(tmp_path: Path) -
     ):
         with pytest.raises(MeetingError, match=r"it holds results with|must be a result of gs2 match"):
             play_match(other, output=path)
-    for line in ('{"deal": 3, "payoffs": [1]}', '{"deal": -1, "payoffs": [1, 1]}', '{"deal": 3}', "[]"):
+    three = ('{"pair": 9, "payoffs": [1, 0, -1]}', '{"pair": 9, "payoffs": [1, 0, -1], "won": [1, 0]}')
+    for line in (
+        '{"pair": 9, "payoffs": [1]}',
+        '{"pair": -1, "payoffs": [1, 1]}',
+        '{"pair": 9}',
+        "[]",
+        *three,
+    ):
         kept = path.read_text()
         path.write_text(kept + line + "\n")
         with pytest.raises(MeetingError, match="not the result of a pair"):

@@ -103,8 +103,6 @@ def test_what_cannot_be_rated_is_refused() -> None:
     ):
         with pytest.raises(MeetingError, match="every match of 2 agents"):
             rate(plan, played, rng)
-    with pytest.raises(MeetingError, match="must say who won"):
-        rate(plan, {(0, 1): PlayedGames(np.arange(2), paid, paid * np.nan)}, rng)
 
 
 def bradley_terry(wins: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -212,35 +212,3 @@ def test_a_seat_that_is_none_leaves_the_table_as_it_was(server: Server) -> None:
         answer = server.http.post(f"/api/tables/{table}/seat", json={"name": "Bob", "seat": wrong})
         assert answer.status_code == 400 and answer.json()["code"] == "wrong", wrong
     assert (server.folder / f"{table}.jsonl").read_bytes() == before
-
-
-def test_tables_of_earlier_versions_are_taken_up(tmp_path: Path) -> None:
-    key, digest = "ann's key", "4a8c1eb8b2bbb2493bdc9ee3f7a3357b048de54a2dbc52301e88c39403cd6ce8"
-    (tmp_path / "games").mkdir()
-    (tmp_path / "guandan-1.jsonl").write_text(
-        '{"gs2":"web table","version":1,"id":"guandan-1","seats":["person","person","person","person"],'
-        '"games":1,"rules":"ruling","seed":5,"pace":0.7,"created":1.0}\n'
-        f'{{"sit":[0,"Ann","{digest}"]}}\n'
-        '{"choose":[2,1391]}\n{"choose":[3,453]}\n{"choose":[0,0]}\n{"choose":[1,1]}\n'
-    )
-    (tmp_path / "games" / "doudizhu-1.jsonl").write_text(
-        '{"gs2":"web game","version":1,"id":"doudizhu-1","game":"doudizhu",'
-        f'"players":["rules","person","rules"],"name":"Ann","key":"{digest}",'
-        '"rotate":true,"seed":3,"pace":0.8,"created":0.0}\n'
-        '{"round":[0,1,2]}\n{"choose":[0,0]}\n{"choose":[1,0]}\n{"choose":[2,0]}\n{"choose":[0,0]}\n'
-        '{"choose":[1,0]}\n{"undo":19}\n'
-    )
-
-    async def visit() -> None:
-        house = House(tmp_path)
-        await house.open()
-        match = await house.table("guandan-1")
-        game = await house.table("doudizhu-1")
-        assert house.damaged == []
-        assert match.player_of(key) == 0 and match.play.names == ["Ann", "", "", ""]
-        assert len(match.play.choices) == 4
-        assert game.player_of(key) == 1 and game.play.names == ["rules 1", "Ann", "rules 2"]
-        assert game.play.pending == (1,) and len(game.play.round.taken) == 19 and game.setup.rotate
-        house.close()
-
-    asyncio.run(visit())
