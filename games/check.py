@@ -195,8 +195,10 @@ def _check_description(game: Game) -> None:
     right = game.num_players > 2 or game.teams == (0, 1)
     _require(game, right, "teams", "must be (0, 1) for two", game.teams)
     _require(game, game.key_width >= 1, "key_width", "must be at least 1", game.key_width)
-    low, high = game.payoff_range
-    _require(game, low <= high, "payoff_range", "must be (smallest, largest)", game.payoff_range)
+    told: Any = game.payoff_range
+    numbers = isinstance(told, tuple) and all(isinstance(one, (int, float, np.number)) for one in told)
+    right = numbers and len(told) == 2 and told[0] <= told[1]
+    _require(game, right, "payoff_range", "must be (smallest, largest) as numbers", told)
 
 
 def _check_player(game: Game, states: Array) -> NDArray[np.int8]:

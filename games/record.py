@@ -274,7 +274,7 @@ def read_rounds(path: str | Path) -> list[tuple[int, RoundRecord]]:
 def record_text(path: str | Path) -> str:
     """Return the text of a file; raise RoundRecordError where there is none, FileProblem for no file."""
     try:
-        return read_bytes(path).decode("utf-8")
+        return read_bytes(path).decode("utf-8-sig")
     except FileNotFoundError:
         raise RoundRecordError(f"{path}: a file of records must exist; none does; check the path") from None
     except UnicodeDecodeError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -232,6 +233,14 @@ BROKEN = {
 def test_check_game_names_the_broken_rule(complaint: str) -> None:
     with pytest.raises(GameError, match=complaint):
         check_game(broken(*BROKEN[complaint], KuhnPoker), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("told", [(1.0, -1.0), (Fraction(-1), Fraction(1)), (0.0,), 1.0, ("-1", "1")])
+def test_check_game_wants_a_payoff_range_of_two_numbers(told: object) -> None:
+    game = KuhnPoker()
+    game.payoff_range = told  # type: ignore[assignment]
+    with pytest.raises(GameError, match=r"payoff_range must be \(smallest, largest\) as numbers; got"):
+        check_game(game, np.random.default_rng(0))
 
 
 def test_check_game_follows_few_histories_of_a_game_that_goes_on_and_on() -> None:

@@ -167,6 +167,8 @@ def test_a_file_of_several_games_is_replayed_and_bad_lines_are_named(tmp_path: P
     file = write(tmp_path / "r.jsonl", header, rows[0], rows[1], header, rows[2], rows[3])
     found = list(replayed_rounds(file))
     assert [round_.line for round_ in found] == [2, 3, 5, 6]
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())  # a byte-order mark, as editors of Windows write
+    assert [round_.line for round_ in replayed_rounds(file)] == [2, 3, 5, 6]
     assert [round_.game.name for round_ in found] == ["kuhn_poker", "doudizhu", "big2", "kuhn_poker"]
     assert found[0].game is found[3].game
     assert len(list(replayed_rounds(write(file, rows[0], rows[3]), load_game("kuhn_poker")))) == 2
