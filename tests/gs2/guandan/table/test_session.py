@@ -195,6 +195,26 @@ def test_a_game_that_drops_ended_is_drawn_and_not_won_by_the_winners_of_its_last
     assert winners == {None, 0}
 
 
+def test_a_game_of_fewer_rounds_than_drops_end_one_is_won_by_the_winners_of_its_last_round():
+    strict, rounds, short = Rules(ace_win="double", max_drops=50), 0, 0
+    for seed in range(6):  # the server ends a game that these rules would let go on
+        session, ears = table(Njupt(), 1, seed, rules=Rules(), levels=("A", "2"), owner=0)
+        for ear in ears:
+            ear.visit = ear.tracker = Tracker(strict, ClientResult("c"))
+            ear.tracker.note(m.decode_server_message(ear.beginning))
+        rng = np.random.default_rng(seed)
+        while session.pending:
+            for seat in list(session.pending):
+                ears[seat].observed()
+                session.choose(seat, int(rng.integers(len(session.choices(seat)))))
+        (game,) = session.listener.result.games
+        short += ears[0].visit.result.shares[2] + ears[0].visit.result.shares[-2] > 0
+        rounds = max(rounds, game.rounds)
+        for seat, ear in enumerate(ears):
+            assert [one.won for one in ear.visit.result.ended] == [game.winner == seat % 2]
+    assert short and rounds < 50
+
+
 def test_an_observation_shows_nothing_of_the_other_hands_and_no_choice_out_of_turn_changes_anything():
     session = Session(Listener(), seed=3)
     session.begin()
