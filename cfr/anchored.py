@@ -207,7 +207,7 @@ class AnchoredSolver:
         """
         if state.get("format") != 1:
             raise SolverError(f"resume: format must be 1; got {state.get('format')!r}; solve afresh")
-        anchor = state.get("anchor", self._anchor)  # earlier releases do not say it
+        anchor = state.get("anchor")
         if anchor != self._anchor and state.get("tree") == self.tree.digest:
             raise SolverError(
                 f"resume: the anchor must be that of the saved run, {anchor}; got {self._anchor}; "

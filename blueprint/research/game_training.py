@@ -112,7 +112,7 @@ class GameTrainer(BaseTrainer):
             trainer = cls(game, config, rng=rng, device=device, layout=network.layout)
             trainer.recall(path, {**told, "generation": told.get("generations")}, config.seed)
             trainer.learner.taken = trainer.steps
-            trainer.learner.restore(_todays(arrays, trainer.steps), path)
+            trainer.learner.restore(arrays, path)
             trainer.curve = [[float(number) for number in row] for row in told.get("curve", ())]
             if rng is None:
                 trainer.rng = np.random.default_rng([config.seed, trainer.generation])
@@ -184,14 +184,6 @@ class GameTrainer(BaseTrainer):
         write_checkpoint(RunPlace.with_state(path).state, tensors, description)
         playing = {name: value for name, value in tensors.items() if name.startswith("network.")}
         write_checkpoint(path, playing, description)
-
-
-def _todays(arrays: dict[str, Array], steps: int) -> dict[str, Array]:
-    """Return the arrays of a training by the names of today; the oldest do not count the steps of each."""
-    named = {"last.": "learned.network.", "adam.": "optimiser."}
-    found = {f"{named.get(name[:5], name[:5])}{name[5:]}": value for name, value in arrays.items()}
-    moments = {name.rpartition(".")[0] for name in found if name.startswith("optimiser.")}
-    return {f"{name}.step": np.array(steps, np.float32) for name in moments} | found
 
 
 def train_game_network(

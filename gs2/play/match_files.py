@@ -170,17 +170,13 @@ class _PairsFile(JsonRows):
         sides = len(payoffs) if isinstance(payoffs, list) else 0
         needed = ["payoffs"] + ["won"] * (sides != 2) + ["lengths"] * bool(self.header.get("whole"))
         told = [row.get(name) for name in {*needed, *({"won", "lengths"} & row.keys())}]
-        return (
-            type(pair) is int
-            and pair >= 0
-            and sides >= 2
-            and all(_numbers(part) and len(part) == sides for part in told)
-        )
+        return type(pair) is int and pair >= 0 and sides >= 2 and all(_numbers(part, sides) for part in told)
 
     def key(self, row: Row) -> int:
         """Return the number of a pair."""
         return int(row["pair"])
 
 
-def _numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(type(v) in (int, float) and np.isfinite(v) for v in values)
+def _numbers(values: Any, count: int) -> bool:
+    right = isinstance(values, list) and len(values) == count
+    return right and all(type(v) in (int, float) and np.isfinite(v) for v in values)

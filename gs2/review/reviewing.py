@@ -192,8 +192,7 @@ def reviewing_of(text: str, preset: str = "fast") -> GameReviewing:
     """
     if preset not in PRESETS:
         raise ReviewError(f"a review's preset is {' or '.join(PRESETS)}; got {preset!r:.60}")
-    head = head_of(text)
-    game = FIRST if "gs2" in head else head.get("game", FIRST)  # gs2: of earlier versions
+    game = head_of(text).get("game", FIRST)
     if not isinstance(game, str):
         raise ReviewError(f"game must be a game string; got {game!r:.60}; mend the first line")
     found: GameReviewing = own_part(game, "review")(game, preset)  # type: ignore[misc]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ import torch
 from click.testing import CliRunner
 
 from blueprint.check import check_blueprint
-from blueprint.checkpoint import read_checkpoint, write_checkpoint
+from blueprint.checkpoint import read_checkpoint
 from blueprint.learning.returns import shared_worth
 from blueprint.learning.run import RunLimits, RunPlace
 from blueprint.protocol import agent_of, blueprint_of
@@ -234,9 +233,8 @@ def test_a_learned_policy_is_a_blueprint_that_a_file_keeps(learner: str, tmp_pat
     assert exploitability(tree, policy_of(network, game, tree)) < exploitability(tree, uniform_policy(tree))
 
 
-@pytest.mark.parametrize("old", [False, True])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, old: bool, tmp_path: Path) -> None:
+def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, tmp_path: Path) -> None:
     game = load_game("kuhn_poker")
     more = {} if learner == "dmc" else {"critic": "hands"}
     trainer = GameTrainer(game, small(learner, replay=1, **more))
@@ -244,12 +242,6 @@ def test_a_resumed_learner_is_the_one_that_was_saved(learner: str, old: bool, tm
         trainer.run_generation()
     trainer.save(tmp_path / "a.safetensors")
     state = RunPlace.with_state(tmp_path / "a.safetensors").state
-    tensors, told = read_checkpoint(state)
-    if old:  # the names of before trainers had their learner's state in common
-        named = {"learned.network": "last", "optimiser": "adam"}
-        for new, older in named.items():
-            tensors = {re.sub(rf"^{new}", older, name): value for name, value in tensors.items()}
-        write_checkpoint(state, tensors, told)
     other = GameTrainer.begun(state, game, small("dmc", seed=9))
     for one in (trainer, other):
         one.rng, one.share = draw(5), 0.5

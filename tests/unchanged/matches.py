@@ -14,7 +14,7 @@ from games.guandan.matches.lockstep import Matches
 from games.guandan.matches.match import Match
 from games.guandan.rounds.playout import legal
 from gs2.guandan.agent_families import guandan_agent
-from tests.games.guandan.matches.old_lines import event_line, header_line
+from tests.games.guandan.matches.match_lines import event_line, header_line
 from tests.unchanged.decisions import ask_agents
 
 EXACT = ("random", "rules", "records", "quick random", "quick rules")

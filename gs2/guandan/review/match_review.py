@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from blueprint.guandan.objective import result_worth
 from games.game import TERMINAL
 from games.guandan.cards import as_level
-from games.guandan.matches.match_game import parse_matches
 from games.guandan.notation import action_list, parse_action
 from games.guandan.rounds.round import GuanDan, advance
-from games.record import RECORDS_FORMAT
+from games.record import RECORDS_FORMAT, parse_rounds
 from games.support.array_types import Array
 from gs2.guandan.agent.deals.dealing import DealNetworks, load_networks, network_files
 from gs2.guandan.agent.deals.determinize import Worlds
@@ -84,8 +83,9 @@ class MatchReview(GameReviewing):
     def read(self, text: str, name: str) -> RecordedGame:
         """Return the rounds of a record, or of a transcript; the first line says which."""
         head = head_of(text)
-        if "gs2" in head or "game" in head or head.get("format") == RECORDS_FORMAT:
-            return record_rounds(parse_matches(whole_lines(text), name, repair=True), name)
+        if "game" in head or head.get("format") == RECORDS_FORMAT:
+            rounds = parse_rounds(whole_lines(text), name, repair=True)
+            return record_rounds([record for _, record in rounds], name)
         return transcript_rounds(text, name=name)
 
     def decisions(self, played: RecordedRound) -> int:

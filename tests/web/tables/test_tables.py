@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from games.guandan.matches.match_game import match_events, parse_matches
-from games.record import replayed_rounds
+from games.guandan.matches.match_game import match_events
+from games.record import parse_rounds, replayed_rounds
 from gs2.web.tables.table_log import read_table
 from tests.web.serving import Server
 
@@ -41,7 +41,7 @@ def test_a_whole_match_is_played_and_its_record_keeps_the_rules(server: Server) 
     assert seat.ask("error", type="next", version=before)["code"] == "stale", "the result was not seen yet"
     state = seat.play_on(rng)
     assert state["match"]["over"] and state["games_over"][0]["winner"] in (0, 1)
-    (record,) = parse_matches(server.http.get(f"/api/tables/{table}/record").text, "record")
+    ((_, record),) = parse_rounds(server.http.get(f"/api/tables/{table}/record").text, "record")
     *_, (match, _) = match_events(record)
     assert match.over and match.round == len(state["results"]) and record.agents[1]
     assert match.winner == state["games_over"][0]["winner"]

@@ -20,13 +20,12 @@ from games.guandan.matches.match_game import (
     match_events,
     match_header,
     match_name,
-    parse_matches,
     read_match,
 )
 from games.guandan.rules import PRESETS, Rules
 from games.guandan.views.narration import Narrator, random_lines, random_match, replay_lines
-from games.record import RoundRecord, RoundRecordError
-from tests.games.guandan.matches.old_lines import event_line, old_text
+from games.record import RoundRecord, RoundRecordError, parse_rounds
+from tests.games.guandan.matches.match_lines import event_line
 from tests.patience import LONG, amount
 
 
@@ -57,7 +56,7 @@ def lines_of(events: list[Any]) -> list[str]:
 
 
 def only(text: str) -> RoundRecord:
-    (record,) = parse_matches(text, "m")
+    ((_, record),) = parse_rounds(text, "m")
     return record
 
 
@@ -71,9 +70,9 @@ def short_text() -> str:
     return today(short(), ["a", "b", "c", "d"], note="hello")
 
 
-def replayed(match: Match, write: Callable[[Match], str]) -> RoundRecord:
+def replayed(match: Match) -> RoundRecord:
     """Return the record of a match, which replays to the same end."""
-    record = only(write(match))
+    record = only(today(match))
     assert record.complete and record.seed == match.seed
     told = []
     for again, event in match_events(record):
@@ -88,20 +87,18 @@ def replayed(match: Match, write: Callable[[Match], str]) -> RoundRecord:
     return record
 
 
-@pytest.mark.parametrize("write", [today, old_text])
 @pytest.mark.parametrize("rules", PRESETS)
 @pytest.mark.some(2)
-def test_a_match_reads_back_and_replays_to_the_same_end(rules: str, write: Callable[[Match], str]) -> None:
+def test_a_match_reads_back_and_replays_to_the_same_end(rules: str) -> None:
     high = {} if LONG in os.environ else {"levels": ("K", "A"), "owner": 1}  # a match of few rounds
-    replayed(played(21, rules=rules, **high), write)
+    replayed(played(21, rules=rules, **high))
 
 
-@pytest.mark.parametrize("write", [today, old_text])
-def test_given_deals_levels_and_lead_replay(write: Callable[[Match], str]) -> None:
+def test_given_deals_levels_and_lead_replay() -> None:
     hands = next(e.hands for e in Match(99).events if isinstance(e, Dealt))
     rules = {"ace_limit": 2, "max_drops": 5, "first_lead": "seat 0", "max_rounds": 2}
     match = played(3, (hands, 2), levels=("A", "5"), owner=0, rules=rules)
-    record = replayed(match, write)
+    record = replayed(match)
     assert record.game == match_name(match.rules, ("A", "5"), 0) and "ace_limit=2" in record.game
 
 
@@ -135,12 +132,9 @@ def test_a_record_is_whole_after_every_event(tmp_path: Path) -> None:
             rows = list(pieces.of(match.apply(due.seat, int(rng.integers(len(due.actions))))))
 
 
-@pytest.mark.parametrize("write", [today, old_text])
-def test_a_cut_last_line_is_refused_or_dropped_on_request(
-    write: Callable[[Match], str], tmp_path: Path
-) -> None:
+def test_a_cut_last_line_is_refused_or_dropped_on_request(tmp_path: Path) -> None:
     path = tmp_path / "cut.jsonl"
-    whole = write(short())
+    whole = today(short())
     path.write_text(whole[: whole.index("\n", len(whole) // 2) - 5])
     with pytest.raises(RoundRecordError, match=r"cut\.jsonl, line \d+: .* cut off"):
         read_match(path)
@@ -201,33 +195,10 @@ def test_a_missing_line_is_noticed() -> None:
             list(match_events(left, "m"))
 
 
-@pytest.mark.parametrize(
-    ("at", "change", "message"),
-    [
-        (1, {"version": 9}, "line 1: not a line of a record"),
-        (1, {"gs2": "chess"}, "line 1: not a line of a record"),
-        (1, {"rules": {"tea": 1}}, "line 1: a header has guandan: unknown rules tea"),
-        (1, {"seed": None}, "line 1: a header has"),
-        (3, {"lead": "no"}, "line 3: not a line of a record"),
-        (4, {"play": 3}, "line 4: not a line of a record"),
-    ],
-)
-def test_a_damaged_record_of_an_earlier_version_is_refused(
-    at: int, change: dict[str, Any], message: str
-) -> None:
-    lines = old_text(short()).splitlines()
-    lines[at - 1] = json.dumps(json.loads(lines[at - 1]) | change)
-    with pytest.raises(RoundRecordError, match=message):
-        only("".join(line + "\n" for line in lines))
-    for wrong in ("", "[1, 2]", '{"play": [0, ', '{"dance": 1}'):
-        with pytest.raises(RoundRecordError, match="line 2: not a line of a record"):
-            only("\n".join([lines[0] if at > 1 else old_text(Match(4)).splitlines()[0], wrong, ""]))
-
-
 def test_no_record_at_all_is_refused(tmp_path: Path) -> None:
     assert only(short_text()).agents == ("a", "b", "c", "d")
     with pytest.raises(RoundRecordError, match="must have a round"):
-        parse_matches("", "m")
+        parse_rounds("", "m")
     (tmp_path / "x").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(RoundRecordError, match="must be UTF-8 text"):
         read_match(tmp_path / "x")

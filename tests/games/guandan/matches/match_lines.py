@@ -1,4 +1,4 @@
-"""Lines of a match's record as earlier versions wrote them: a header, then an event a line."""
+"""A match as lines of JSON, of which digests and comparisons are made: a header, then an event a line."""
 
 from __future__ import annotations
 
@@ -80,12 +80,3 @@ def _as_json(event: Event, level: int) -> dict[str, Any]:
 
 def _names(levels: tuple[int, int]) -> list[str]:
     return [RANKS[level] for level in levels]
-
-
-def old_text(match: Match, names: Sequence[str] | None = None) -> str:
-    """Return the whole record of a match that kept its events."""
-    lines, level = [header_line(match, names=names)], 0
-    for event in match.events:
-        level = event.level if isinstance(event, Dealt) else level
-        lines.append(event_line(event, level))
-    return "".join(line + "\n" for line in lines)
