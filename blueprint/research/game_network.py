@@ -81,7 +81,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
         "learner": "mmd",
         "batch": 512,
         "learning_rate": 2e-3,
-        "epsilon": 0.1,
+        "epsilon": 0.03,
         "smoothing": 0.9996,
         "replay": 1,
         "step": 0.3,
