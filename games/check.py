@@ -196,7 +196,7 @@ def _check_description(game: Game) -> None:
     _require(game, right, "teams", "must be (0, 1) for two", game.teams)
     _require(game, game.key_width >= 1, "key_width", "must be at least 1", game.key_width)
     told: Any = game.payoff_range
-    numbers = isinstance(told, tuple) and all(isinstance(one, (int, float, np.number)) for one in told)
+    numbers = isinstance(told, (tuple, list)) and all(isinstance(x, (int, float, np.number)) for x in told)
     right = numbers and len(told) == 2 and told[0] <= told[1]
     _require(game, right, "payoff_range", "must be (smallest, largest) as numbers", told)
 

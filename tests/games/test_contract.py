@@ -241,6 +241,8 @@ def test_check_game_wants_a_payoff_range_of_two_numbers(told: object) -> None:
     game.payoff_range = told  # type: ignore[assignment]
     with pytest.raises(GameError, match=r"payoff_range must be \(smallest, largest\) as numbers; got"):
         check_game(game, np.random.default_rng(0))
+    game.payoff_range = [-2, 2]  # type: ignore[assignment]
+    check_game(game, np.random.default_rng(0))
 
 
 def test_check_game_follows_few_histories_of_a_game_that_goes_on_and_on() -> None:
